@@ -1,0 +1,1 @@
+//! Real planes as processes, chainsaw suites and the demonstration.

@@ -1,0 +1,1 @@
+//! Federator: WorkloadDeployments down to the hub, their status back up.

@@ -1,0 +1,3 @@
+//! The federation hub process.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Projector: Instances of the hub back into the project planes.

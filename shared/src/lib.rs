@@ -1,0 +1,1 @@
+//! What both controllers stand on: API types, the registry of planes, the engine.

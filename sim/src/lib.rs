@@ -1,0 +1,1 @@
+//! API servers in memory, for engine tests under paused time.
