@@ -1,1 +1,65 @@
-//! API servers in memory, for engine tests under paused time.
+//! API servers in memory, for engine and controller tests under paused time.
+//!
+//! An [`ApiServer`] behaves as a kube-apiserver does in the details that controllers rest on, and answers over an
+//! in-process tower transport: no sockets, no threads, no system time, no randomness. The same test run twice sees the
+//! same UIDs, resourceVersions and order of events.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use fedhub_sim::{ApiServer, Fault};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube::Api;
+//! use serde_json::json;
+//!
+//! let plane = ApiServer::project_plane("alpha");
+//! plane.put(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": "shop", "name": "a" } }))?;
+//!
+//! let maps: Api<ConfigMap> = Api::namespaced(plane.client(), "shop");
+//! assert!(maps.get_opt("a").await?.is_some());
+//!
+//! plane.fault(Fault::Status(503).on("get", "configmaps").times(1));
+//! assert!(maps.get("a").await.is_err());
+//!
+//! let mark = plane.mark();
+//! assert!(maps.get_opt("b").await?.is_none());
+//! assert!(plane.writes_since(mark).is_empty());
+//! # Ok(()) }
+//! ```
+//!
+//! What is simpler than the real thing: background work (garbage collection, emptying namespaces) is done at once, inside
+//! the write that causes it; `managedFields` are not kept; server-side apply and strategic merge patches are refused (415);
+//! `propagationPolicy` is read as `Background`; there is one version per resource; field selectors know
+//! `metadata.name` and `metadata.namespace`; there is no authorization and no admission but what a namespace needs.
+
+mod answer;
+mod audit;
+mod clock;
+mod direct;
+mod discovery;
+mod dispatch;
+mod faults;
+mod gc;
+mod meta;
+mod patch;
+mod read;
+pub mod resource;
+mod route;
+mod selector;
+mod server;
+mod service;
+mod store;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod view;
+mod watch;
+mod world;
+mod write;
+
+pub use answer::Refusal;
+pub use audit::{AuditEntry, Mark};
+pub use clock::Clock;
+pub use faults::{Fault, FaultId, FaultRule};
+pub use resource::{Hook, Resource};
+pub use server::{ApiServer, Builder, Snapshot};
+pub use service::{AnswerBody, ApiService};

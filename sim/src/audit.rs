@@ -1,0 +1,79 @@
+//! A record of every request, for tests that assert what was asked of a server, and above all what was not.
+
+use serde_json::Value;
+
+/// One request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` or `deletecollection`.
+    pub verb: &'static str,
+    /// The API group, empty for the core group.
+    pub group: String,
+    /// The plural; for paths that are no resource's, the path.
+    pub resource: String,
+    /// Such as `status`.
+    pub subresource: Option<String>,
+    /// Nothing for cluster-scoped requests, lists over all namespaces included.
+    pub namespace: Option<String>,
+    /// Nothing for collections.
+    pub name: Option<String>,
+    /// The header of that name.
+    pub user_agent: Option<String>,
+    /// Whether nothing was to be stored.
+    pub dry_run: bool,
+    /// The body of a write, if it was JSON.
+    pub body: Option<Value>,
+    /// The answer's code; 0 if there was none.
+    pub code: u16,
+}
+
+impl AuditEntry {
+    /// Whether this asks for a change: dry runs do not, and attempts that failed or changed nothing do.
+    pub fn is_write(&self) -> bool {
+        !self.dry_run && !matches!(self.verb, "get" | "list" | "watch")
+    }
+}
+
+/// A point in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark(usize);
+
+/// The record.
+#[derive(Default)]
+pub(crate) struct Audit {
+    entries: Vec<AuditEntry>,
+    cleared: usize,
+}
+
+impl Audit {
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.cleared + self.entries.len())
+    }
+
+    /// Begins an entry; the answer's code comes later, if ever.
+    pub(crate) fn begin(&mut self, entry: AuditEntry) -> Mark {
+        let mark = self.mark();
+        self.entries.push(entry);
+        mark
+    }
+
+    pub(crate) fn answered(&mut self, mark: Mark, code: u16) {
+        let index = mark.0.checked_sub(self.cleared);
+        if let Some(entry) = index.and_then(|index| self.entries.get_mut(index)) {
+            entry.code = code;
+        }
+    }
+
+    pub(crate) fn since(&self, mark: Mark) -> &[AuditEntry] {
+        self.entries.get(mark.0.saturating_sub(self.cleared)..).unwrap_or_default()
+    }
+
+    pub(crate) fn all(&self) -> &[AuditEntry] {
+        &self.entries
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.cleared += self.entries.len();
+        self.entries.clear();
+    }
+}

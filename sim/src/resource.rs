@@ -1,0 +1,181 @@
+//! What kinds a server serves, and the presets for the planes of this project.
+
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+/// Changes an object as it comes in, as a schema's defaulting and pruning do.
+pub type Hook = Arc<dyn Fn(&mut Value) + Send + Sync>;
+
+/// One resource: its names, and the rules that differ between resources.
+#[derive(Clone)]
+pub struct Resource {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The one version served.
+    pub version: String,
+    /// The kind, such as `Instance`.
+    pub kind: String,
+    /// The name in paths, such as `instances`.
+    pub plural: String,
+    pub(crate) namespaced: bool,
+    pub(crate) status: bool,
+    pub(crate) custom: bool,
+    pub(crate) unconditional_update: bool,
+    pub(crate) create_on_update: bool,
+    pub(crate) defaulting: Option<Hook>,
+    pub(crate) pruning: Option<Hook>,
+    pub(crate) immutable: Vec<String>,
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.qualified(), self.api_version())
+    }
+}
+
+impl Resource {
+    /// A namespaced custom resource, as a CRD makes it: `generation` is kept, a replace needs a resourceVersion.
+    pub fn custom(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+            plural: plural.into(),
+            namespaced: true,
+            status: false,
+            custom: true,
+            unconditional_update: false,
+            create_on_update: false,
+            defaulting: None,
+            pruning: None,
+            immutable: Vec::new(),
+        }
+    }
+
+    /// A namespaced resource of the server's own: no `generation`, a replace without a resourceVersion is taken.
+    pub fn builtin(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        Self { custom: false, unconditional_update: true, ..Self::custom(group, version, kind, plural) }
+    }
+
+    /// Not in a namespace.
+    #[must_use]
+    pub fn cluster_scoped(mut self) -> Self {
+        self.namespaced = false;
+        self
+    }
+
+    /// With a `/status` subresource: the status is then written there only.
+    #[must_use]
+    pub fn with_status(mut self) -> Self {
+        self.status = true;
+        self
+    }
+
+    /// Called on every object that is to be stored, after pruning.
+    #[must_use]
+    pub fn defaulting(mut self, hook: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
+        self.defaulting = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called on every object that is to be stored, before defaulting.
+    #[must_use]
+    pub fn pruning(mut self, hook: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
+        self.pruning = Some(Arc::new(hook));
+        self
+    }
+
+    /// JSON pointers (`/spec/cityCode`) whose value a client cannot change: 422.
+    #[must_use]
+    pub fn immutable(mut self, pointers: &[&str]) -> Self {
+        self.immutable.extend(pointers.iter().map(ToString::to_string));
+        self
+    }
+
+    fn put_creates(mut self, unconditional: bool) -> Self {
+        self.create_on_update = true;
+        self.unconditional_update = unconditional;
+        self
+    }
+
+    /// `plural.group`, or the plural alone in the core group.
+    pub(crate) fn qualified(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    /// `Kind.group`, as validation errors name it.
+    pub(crate) fn qualified_kind(&self) -> String {
+        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+
+    /// `group/version`, or the version alone in the core group.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    pub(crate) fn is_namespace(&self) -> bool {
+        self.group.is_empty() && self.kind == "Namespace"
+    }
+
+    /// Whether a test means this one by `name`: the kind, the plural, or `plural.group`.
+    pub(crate) fn answers_to(&self, name: &str) -> bool {
+        self.kind == name || self.plural == name || self.qualified() == name
+    }
+}
+
+/// A Secret's write-only `stringData` moves into `data`, and its type is `Opaque` unless said.
+fn secret_defaults(secret: &mut Value) {
+    let Some(object) = secret.as_object_mut() else { return };
+    if let Some(Value::Object(plain)) = object.remove("stringData") {
+        let data = object.entry("data").or_insert_with(|| json!({}));
+        if let Some(data) = data.as_object_mut() {
+            for (key, value) in plain {
+                let bytes = value.as_str().unwrap_or_default().as_bytes().to_vec();
+                data.insert(key, serde_json::to_value(ByteString(bytes)).unwrap_or_default());
+            }
+        }
+    }
+    object.entry("type").or_insert_with(|| json!("Opaque"));
+}
+
+/// What every plane serves.
+pub fn base() -> Vec<Resource> {
+    vec![
+        Resource::builtin("", "v1", "Namespace", "namespaces").cluster_scoped().with_status(),
+        Resource::builtin("", "v1", "Secret", "secrets").defaulting(secret_defaults),
+        Resource::builtin("", "v1", "Event", "events").put_creates(true),
+        Resource::builtin("", "v1", "ConfigMap", "configmaps"),
+        Resource::builtin("coordination.k8s.io", "v1", "Lease", "leases").put_creates(false),
+        Resource::builtin("events.k8s.io", "v1", "Event", "events").put_creates(true),
+    ]
+}
+
+/// A project plane: [`base`], and the compute resources.
+pub fn project_plane() -> Vec<Resource> {
+    let group = "compute.datumapis.com";
+    let mut resources = base();
+    resources
+        .push(Resource::custom(group, "v1alpha", "WorkloadDeployment", "workloaddeployments").with_status());
+    resources.push(Resource::custom(group, "v1alpha", "Instance", "instances").with_status());
+    resources
+}
+
+/// The hub: a [`project_plane`], and Karmada's policies and clusters.
+pub fn hub() -> Vec<Resource> {
+    let mut resources = project_plane();
+    resources.push(Resource::custom(
+        "policy.karmada.io",
+        "v1alpha1",
+        "PropagationPolicy",
+        "propagationpolicies",
+    ));
+    resources.push(
+        Resource::custom("cluster.karmada.io", "v1alpha1", "Cluster", "clusters")
+            .cluster_scoped()
+            .with_status(),
+    );
+    resources
+}

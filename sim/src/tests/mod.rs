@@ -1,0 +1,3 @@
+//! Conformance: what a kube-apiserver does, and this server too, seen through kube.
+
+mod watcher;
