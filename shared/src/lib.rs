@@ -1,1 +1,17 @@
-//! What both controllers stand on: API types, the registry of planes, the engine.
+//! What both controllers stand on: wire names, the registry of planes, the engine.
+//!
+//! Nothing here knows of federation or projection: a controller is a [`engine::Controller`] with a queue, fed by
+//! the watches of the planes it cares for.
+
+pub mod admin;
+pub mod clock;
+pub mod conditions;
+pub mod engine;
+pub mod errors;
+pub mod events;
+pub mod hash;
+pub mod metrics;
+pub mod names;
+pub mod object;
+pub mod planes;
+pub mod telemetry;

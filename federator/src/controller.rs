@@ -1,0 +1,408 @@
+//! The controller: which event concerns which WD, and what a pass over it is.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use fedhub_shared::engine::{Change, Controller, Echoes, Job, Listener, Outcome, Part, Queue, Writer};
+use fedhub_shared::errors::Error;
+use fedhub_shared::names::{
+    CITY_CODE, FEDERATOR_FINALIZER, FEDERATOR_MANAGER, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    decode_plane, hub_namespace,
+};
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::planes::{Plane, Planes};
+use tokio::time::Instant;
+
+use crate::apply::Applier;
+use crate::observe::{Known, Live, Observed, city};
+use crate::plan::{Held, Then, plan};
+use crate::policy::{Quiet, Verdict, used};
+
+/// How often one pass may observe and plan anew; each round follows a write or a live read.
+const ROUNDS: usize = 8;
+
+/// Carries WorkloadDeployments to the hub and their status back.
+pub struct Federator {
+    planes: Arc<Planes>,
+    queue: Arc<Queue>,
+    echoes: Echoes,
+    quiet: Quiet,
+    quiet_time: Duration,
+    /// UIDs of project namespaces, for as long as a WD stands in them (F2).
+    namespaces: DashMap<(PlaneName, String), String>,
+    held: Mutex<BTreeMap<Key, Held>>,
+}
+
+impl Federator {
+    /// A federator over `planes`, fed through `queue`. `quiet_time`: how long a policy is unused before it goes (F7).
+    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, quiet_time: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            planes,
+            queue,
+            echoes: Echoes::default(),
+            quiet: Quiet::default(),
+            quiet_time,
+            namespaces: DashMap::new(),
+            held: Mutex::default(),
+        })
+    }
+
+    // === Events to keys ===
+
+    fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) {
+        let id = PlaneId::Project(plane.clone());
+        let key = Key {
+            plane: id.clone(),
+            kind: Kind::WorkloadDeployment,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        };
+        self.queue.add(key, &id);
+    }
+
+    fn enqueue_namespace(&self, plane: &PlaneName, namespace: &str, of: impl Fn(&Object) -> bool) {
+        let Some(project) = self.planes.project(plane) else { return };
+        for wd in project.store(Kind::WorkloadDeployment).in_namespace(namespace) {
+            if of(&wd) {
+                self.enqueue(plane, namespace, wd.called());
+            }
+        }
+    }
+
+    fn enqueue_all(&self, project: &Plane, of: impl Fn(&Object) -> bool) {
+        let PlaneId::Project(name) = &project.id else { return };
+        for wd in project.store(Kind::WorkloadDeployment).all() {
+            if of(&wd) {
+                self.enqueue(name, wd.space(), wd.called());
+            }
+        }
+    }
+
+    /// The project plane and namespace that a hub namespace is for. Events of namespaces that name none are
+    /// dropped: engaging a plane reads everything anyway (F1).
+    fn owner(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
+        let namespace = self.planes.hub().store(Kind::Namespace).get("", hub_namespace);
+        let owner = namespace.as_deref().and_then(named);
+        if owner.is_none() {
+            self.planes.metrics().events_dropped.with_label_values(&["unlabelled_namespace"]).inc();
+        }
+        owner
+    }
+
+    fn policies_of(&self, hub_namespace: &str, code: &str) {
+        let hub = self.planes.hub();
+        for policy in hub.store(Kind::PropagationPolicy).in_namespace(hub_namespace) {
+            if policy.label(CITY_CODE) == Some(code) {
+                self.queue
+                    .add(hub.key(Kind::PropagationPolicy, hub_namespace, policy.called()), &PlaneId::Hub);
+            }
+        }
+    }
+
+    fn project_changed(&self, plane: &PlaneName, change: &Change) {
+        let wd = change.object();
+        self.enqueue(plane, wd.space(), wd.called());
+        let replaced = match change {
+            Change::Applied { old: Some(old), new } => {
+                if city(old) != city(new) || new.deleting() {
+                    self.policies_of_project(plane, old);
+                }
+                old.uid() != new.uid()
+            }
+            Change::Applied { old: None, .. } => false,
+            Change::Deleted { last, .. } => {
+                self.policies_of_project(plane, last);
+                self.echoes.forget(&project_key(plane, last));
+                let project = self.planes.project(plane);
+                project
+                    .is_none_or(|p| p.store(Kind::WorkloadDeployment).in_namespace(last.space()).is_empty())
+            }
+        };
+        if replaced {
+            self.namespaces.remove(&(plane.clone(), wd.space().to_owned()));
+        }
+    }
+
+    fn policies_of_project(&self, plane: &PlaneName, wd: &Object) {
+        let uid = self.namespaces.get(&(plane.clone(), wd.space().to_owned())).map(|uid| uid.value().clone());
+        if let Some(uid) = uid {
+            self.policies_of(&hub_namespace(&uid), city(wd));
+        }
+    }
+
+    fn hub_changed(&self, kind: Kind, change: &Change) {
+        let object = change.object();
+        let hub = self.planes.hub();
+        match kind {
+            Kind::WorkloadDeployment => {
+                if let Some((plane, namespace)) = self.owner(object.space()) {
+                    self.enqueue(&plane, &namespace, object.called());
+                }
+                let old = if let Change::Applied { old, .. } = change { old.as_ref() } else { None };
+                let codes = [Some(object), old].into_iter().flatten().filter_map(|o| o.label(CITY_CODE));
+                let unlabelled = old.is_some_and(|o| o.label(CITY_CODE) != object.label(CITY_CODE));
+                if matches!(change, Change::Deleted { .. }) || unlabelled {
+                    codes.for_each(|code| self.policies_of(object.space(), code));
+                }
+                if let Change::Deleted { last, .. } = change {
+                    self.echoes.forget(&hub.key(kind, last.space(), last.called()));
+                }
+            }
+            Kind::PropagationPolicy => {
+                self.queue.add(hub.key(kind, object.space(), object.called()), &PlaneId::Hub);
+                if let Some((plane, namespace)) = self.owner(object.space()) {
+                    self.enqueue_namespace(&plane, &namespace, |_| true);
+                }
+                if let Change::Deleted { last, .. } = change {
+                    self.quiet.forget(last);
+                    self.echoes.forget(&hub.key(kind, last.space(), last.called()));
+                }
+            }
+            Kind::Namespace => {
+                let old = if let Change::Applied { old, .. } = change { old.as_deref() } else { None };
+                for (plane, namespace) in [Some(object.as_ref()), old].into_iter().flatten().filter_map(named)
+                {
+                    self.enqueue_namespace(&plane, &namespace, |_| true);
+                }
+            }
+            Kind::Cluster => {
+                let (old, gone) = match change {
+                    Change::Applied { old, .. } => (old.as_ref().and_then(|o| o.label(CITY_CODE)), false),
+                    Change::Deleted { .. } => (None, true),
+                };
+                let new = object.label(CITY_CODE);
+                if old != new || gone {
+                    let concerned = |wd: &Object| Some(city(wd)) == old || Some(city(wd)) == new;
+                    self.planes.projects().iter().for_each(|p| self.enqueue_all(p, concerned));
+                }
+            }
+            Kind::Instance => {}
+        }
+    }
+
+    // === One pass over a WD ===
+
+    async fn deployment(&self, plane: &PlaneName, job: &Job) -> Result<Outcome, Error> {
+        let key = &job.key;
+        let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
+        let hub = self.planes.hub();
+        if !hub.synced() {
+            return Err(Error::NotEngaged(PlaneId::Hub));
+        }
+        let (mut wrote, mut live) = (false, None);
+        for _ in 0..ROUNDS {
+            let Some(seen) = self.observe(plane, &project, key, live.take()).await? else {
+                self.hold(key, None);
+                return Ok(Outcome::InOrder);
+            };
+            let applier = self.applier(&project, job);
+            let applied = applier.apply(plan(&seen), &seen.project).await?;
+            wrote |= applied.wrote;
+            if applied.federated {
+                tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");
+            }
+            self.hold(key, if let Then::Hold(why) = applied.then { Some(why) } else { None });
+            match applied.then {
+                Then::Done if wrote => return Ok(Outcome::Wrote),
+                Then::Done => return Ok(Outcome::InOrder),
+                Then::Wait => return Ok(Outcome::Waits),
+                // Looked at again in time, should the hub come back from a backup.
+                Then::Hold(_) => return Ok(Outcome::Failed),
+                Then::Again => {}
+                Then::ReadLive => live = Some(self.read_live(&seen).await?),
+            }
+        }
+        Err(Error::Bug(format!("{key} does not come to rest")))
+    }
+
+    fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
+        let metrics = self.planes.metrics();
+        let writer = |plane| Writer { plane, echoes: &self.echoes, manager: FEDERATOR_MANAGER, metrics };
+        Applier { project: writer(project), hub: writer(self.planes.hub()), metrics, since: job.since }
+    }
+
+    async fn observe(
+        &self,
+        plane: &PlaneName,
+        project: &Plane,
+        key: &Key,
+        live: Option<Live>,
+    ) -> Result<Option<Observed>, Error> {
+        let Some(wd) = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name) else {
+            return Ok(None);
+        };
+        if wd.deleting() && !wd.has_finalizer(FEDERATOR_FINALIZER) {
+            return Ok(None);
+        }
+        let hub = self.planes.hub();
+        let hub_namespace_name = hub_namespace(&self.namespace_uid(plane, project, &wd).await?);
+        let hub_key = hub.key(Kind::WorkloadDeployment, &hub_namespace_name, &key.name);
+        let known = |object: Shared| {
+            let echo = self
+                .echoes
+                .get(&hub.key(Kind::PropagationPolicy, object.space(), object.called()), Part::Spec);
+            Known { object, echo }
+        };
+        let code = city(&wd).to_owned();
+        let clusters = hub.store(Kind::Cluster).all();
+        Ok(Some(Observed {
+            plane: plane.clone(),
+            hub_namespace: hub.store(Kind::Namespace).get("", &hub_namespace_name),
+            hub: hub.store(Kind::WorkloadDeployment).get(&hub_namespace_name, &key.name),
+            policies: hub
+                .store(Kind::PropagationPolicy)
+                .in_namespace(&hub_namespace_name)
+                .into_iter()
+                .map(known)
+                .collect(),
+            cells: clusters.iter().filter(|c| c.label(CITY_CODE) == Some(code.as_str())).count(),
+            spec_echo: self.echoes.get(&hub_key, Part::Spec),
+            status_echo: self.echoes.get(key, Part::Status),
+            live,
+            now: self.planes.clock().now(),
+            project: wd,
+            hub_namespace_name,
+        }))
+    }
+
+    /// The UID of the project namespace: read once for as long as WDs stand in it (F2).
+    async fn namespace_uid(&self, plane: &PlaneName, project: &Plane, wd: &Object) -> Result<String, Error> {
+        let at = (plane.clone(), wd.space().to_owned());
+        if let Some(uid) = self.namespaces.get(&at).map(|uid| uid.value().clone()) {
+            return Ok(uid);
+        }
+        let namespace = project.live(Kind::Namespace, "", wd.space()).await?;
+        let uid = namespace.as_ref().map(|n| n.uid().to_owned()).filter(|u| !u.is_empty());
+        let uid = uid.ok_or_else(|| {
+            Error::Bug(format!("namespace {} of a living WorkloadDeployment is not there", wd.space()))
+        })?;
+        // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
+        let stands = project.store(Kind::WorkloadDeployment).get(wd.space(), wd.called());
+        if stands.is_some_and(|s| s.uid() == wd.uid()) {
+            self.namespaces.insert(at, uid.clone());
+        }
+        Ok(uid)
+    }
+
+    async fn read_live(&self, seen: &Observed) -> Result<Live, Error> {
+        let hub = self.planes.hub();
+        let namespace = hub.live(Kind::Namespace, "", &seen.hub_namespace_name).await?;
+        let deployment =
+            hub.live(Kind::WorkloadDeployment, &seen.hub_namespace_name, seen.project.called()).await?;
+        Ok(Live { namespace: namespace.map(Arc::new), deployment: deployment.map(Arc::new) })
+    }
+
+    /// Shows a finalizer that is held, or no longer (I3).
+    fn hold(&self, key: &Key, why: Option<Held>) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match why {
+            Some(why) => held.insert(key.clone(), why),
+            None => held.remove(key),
+        };
+        if before == why {
+            return;
+        }
+        if let Some(why) = why {
+            tracing::warn!(%key, reason = why.label(), "the finalizer is held: its work is not proven done");
+        }
+        for reason in [Held::HubStateLost, Held::TenantConflict] {
+            let count = held.values().filter(|h| **h == reason).count();
+            let gauge = self.planes.metrics().finalizers_held.with_label_values(&[reason.label()]);
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+    }
+
+    // === One pass over a policy ===
+
+    async fn policy(&self, key: &Key) -> Result<Outcome, Error> {
+        let hub = self.planes.hub();
+        if !hub.synced() {
+            return Err(Error::NotEngaged(PlaneId::Hub));
+        }
+        let Some(policy) = hub.store(Kind::PropagationPolicy).get(&key.namespace, &key.name) else {
+            return Ok(Outcome::InOrder);
+        };
+        let Some((plane, namespace)) = self.owner(&key.namespace) else { return Ok(Outcome::Waits) };
+        // Who is on the way cannot be known while the plane is not in sync.
+        let project = self.planes.engaged(&plane).ok_or(Error::NotEngaged(PlaneId::Project(plane)))?;
+        let on_hub = hub.store(Kind::WorkloadDeployment).in_namespace(&key.namespace);
+        let on_project = project.store(Kind::WorkloadDeployment).in_namespace(&namespace);
+        let used = used(&policy, &on_hub, &on_project);
+        match self.quiet.judge(&policy, used, self.quiet_time, Instant::now()) {
+            Verdict::Keep => Ok(Outcome::InOrder),
+            Verdict::LookAgain(wait) => Ok(Outcome::After(wait)),
+            Verdict::Delete => {
+                hub.delete(Kind::PropagationPolicy, &policy, true).await?;
+                tracing::info!(
+                    namespace = key.namespace,
+                    name = key.name,
+                    "policy deleted: no WorkloadDeployment uses its city"
+                );
+                Ok(Outcome::Wrote)
+            }
+        }
+    }
+}
+
+/// The project plane and namespace that a hub namespace's labels name.
+fn named(namespace: &Object) -> Option<(PlaneName, String)> {
+    let plane = decode_plane(namespace.label(UPSTREAM_CLUSTER)?)?;
+    Some((plane, namespace.label(UPSTREAM_NAMESPACE)?.to_owned()))
+}
+
+fn project_key(plane: &PlaneName, wd: &Object) -> Key {
+    Key {
+        plane: PlaneId::Project(plane.clone()),
+        kind: Kind::WorkloadDeployment,
+        namespace: wd.space().to_owned(),
+        name: wd.called().to_owned(),
+    }
+}
+
+impl Listener for Federator {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        match (&plane.id, kind) {
+            (PlaneId::Project(name), Kind::WorkloadDeployment) => self.project_changed(name, change),
+            (PlaneId::Hub, kind) => self.hub_changed(kind, change),
+            _ => {}
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if !plane.synced() {
+            return;
+        }
+        // Passes that came too early ended without a trace: everything is looked at once.
+        match &plane.id {
+            PlaneId::Project(_) => self.enqueue_all(plane, |_| true),
+            PlaneId::Hub => self.planes.projects().iter().for_each(|p| self.enqueue_all(p, |_| true)),
+            PlaneId::Management => {}
+        }
+        let hub = self.planes.hub();
+        for policy in hub.store(Kind::PropagationPolicy).all() {
+            self.queue.add(hub.key(Kind::PropagationPolicy, policy.space(), policy.called()), &PlaneId::Hub);
+        }
+    }
+
+    fn left(&self, plane: &Plane) {
+        let PlaneId::Project(name) = &plane.id else { return };
+        self.queue.forget(|key| key.plane == plane.id);
+        self.namespaces.retain(|(of, _), _| of != name);
+    }
+}
+
+impl Controller for Federator {
+    fn name(&self) -> &'static str {
+        "federator"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        match (&job.key.plane, job.key.kind) {
+            (PlaneId::Project(plane), Kind::WorkloadDeployment) => self.deployment(plane, job).await,
+            (PlaneId::Hub, Kind::PropagationPolicy) => self.policy(&job.key).await,
+            _ => Err(Error::Bug(format!("{} is none of the federator's keys", job.key))),
+        }
+    }
+}

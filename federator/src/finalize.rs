@@ -1,0 +1,69 @@
+//! A WD that is being deleted (F9, I3).
+
+use fedhub_shared::engine::Write;
+use fedhub_shared::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID};
+use fedhub_shared::object::{ObjectView, Shared};
+use serde_json::{Value, json};
+
+use crate::observe::{Live, Observed};
+use crate::plan::{Held, Plan, Then, is_ours};
+
+/// The hub WD goes first, seen gone by a live read; only then the finalizer.
+pub fn plan(seen: &Observed) -> Plan {
+    if !seen.project.has_finalizer(FEDERATOR_FINALIZER) {
+        return Plan::default();
+    }
+    match (&seen.hub, &seen.live) {
+        (Some(hub), None) if is_ours(seen, hub) => remove(hub),
+        (_, None) => Plan { then: Then::ReadLive, ..Plan::default() },
+        (_, Some(live)) => judge(seen, live),
+    }
+}
+
+/// What live reads prove.
+fn judge(seen: &Observed, live: &Live) -> Plan {
+    let recorded = seen.project.annotation(HUB_NAMESPACE_UID);
+    match (&live.namespace, recorded) {
+        // The UID is recorded before the hub WD is written (F2): without it, nothing was ever written.
+        (None, None) => release(seen),
+        (None, Some(_)) => hold(Held::HubStateLost),
+        (Some(namespace), Some(uid)) if namespace.uid() != uid => hold(Held::HubStateLost),
+        (Some(namespace), recorded) if !seen.namespace_is_ours(namespace) => {
+            if recorded.is_some() {
+                hold(Held::TenantConflict)
+            } else {
+                release(seen)
+            }
+        }
+        (Some(_), _) => match &live.deployment {
+            Some(hub) if is_ours(seen, hub) => remove(hub),
+            // None, or one of another origin, which is not ours to touch: nothing of ours is left.
+            _ => release(seen),
+        },
+    }
+}
+
+/// Off with the protection label, then the deletion; its event brings the next pass.
+fn remove(hub: &Shared) -> Plan {
+    if hub.deleting() {
+        return Plan { then: Then::Wait, ..Plan::default() };
+    }
+    let deployment = hub.label(DELETION_PROTECTED.0).is_some().then(|| {
+        let mut free = hub.as_ref().clone();
+        free.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
+        Write::Replace { object: Box::new(free), probe: false }
+    });
+    Plan { deployment, delete: Some(hub.clone()), then: Then::Wait, ..Plan::default() }
+}
+
+fn hold(why: Held) -> Plan {
+    Plan { then: Then::Hold(why), ..Plan::default() }
+}
+
+fn release(seen: &Observed) -> Plan {
+    let others: Vec<&String> =
+        seen.project.metadata.finalizers.iter().flatten().filter(|f| *f != FEDERATOR_FINALIZER).collect();
+    // A merge patch replaces the list; the resourceVersion makes sure that it is the one that was read (I9).
+    let finalizers = if others.is_empty() { Value::Null } else { json!(others) };
+    Plan { release: Some(json!({ "finalizers": finalizers })), ..Plan::default() }
+}

@@ -1,0 +1,71 @@
+//! What a pass over one WD knows before it decides.
+
+use fedhub_shared::engine::Echo;
+use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use fedhub_shared::object::{Object, ObjectView, Shared};
+use jiff::Timestamp;
+
+/// Everything that [`crate::plan::plan`] decides by.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The plane of the WD.
+    pub plane: PlaneName,
+    /// The WD in the project plane.
+    pub project: Shared,
+    /// The name of its hub namespace, from the UID of the project namespace.
+    pub hub_namespace_name: String,
+    /// That namespace, if the hub has it.
+    pub hub_namespace: Option<Shared>,
+    /// The WD of that name in it.
+    pub hub: Option<Shared>,
+    /// The PropagationPolicies of that namespace.
+    pub policies: Vec<Known>,
+    /// How many Clusters carry the WD's city code.
+    pub cells: usize,
+    /// What the hub made of the last spec that was sent.
+    pub spec_echo: Option<Echo>,
+    /// What the project plane made of the last status that was sent.
+    pub status_echo: Option<Echo>,
+    /// What live reads said, where the plan asked for them.
+    pub live: Option<Live>,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// An object of ours, and what its server made of the last spec that was sent.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The object.
+    pub object: Shared,
+    /// The echo of its spec.
+    pub echo: Option<Echo>,
+}
+
+/// The hub as live reads show it, past every store (I3).
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// The hub namespace.
+    pub namespace: Option<Shared>,
+    /// The WD in it.
+    pub deployment: Option<Shared>,
+}
+
+impl Observed {
+    /// `spec.cityCode`, empty where there is none.
+    pub fn city(&self) -> &str {
+        city(&self.project)
+    }
+
+    /// Whether that hub namespace may be used for this WD: it names this plane and namespace, or nobody yet.
+    pub fn namespace_is_ours(&self, namespace: &Object) -> bool {
+        let plane = namespace.label(UPSTREAM_CLUSTER);
+        let space = namespace.label(UPSTREAM_NAMESPACE);
+        plane.is_none_or(|p| decode_plane(p).as_ref() == Some(&self.plane))
+            && space.is_none_or(|s| s == self.project.space())
+    }
+}
+
+/// `spec.cityCode` of a WD, empty where there is none.
+pub fn city(deployment: &Object) -> &str {
+    deployment.spec().get("cityCode").and_then(serde_json::Value::as_str).unwrap_or_default()
+}

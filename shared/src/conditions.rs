@@ -1,0 +1,88 @@
+//! Conditions inside an untyped status.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::clock::stamp;
+
+/// The condition of a type, if the status has one.
+pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
+    status.get("conditions")?.as_array()?.iter().find(|c| c["type"] == kind)
+}
+
+/// Whether a condition of that type stands at `True`.
+pub fn is_true(status: &Value, kind: &str) -> bool {
+    find(status, kind).is_some_and(|c| c["status"] == "True")
+}
+
+/// Puts `condition` in the place of the one of its type, or at the end.
+pub fn put(status: &mut Value, condition: Value) {
+    if !status.is_object() {
+        *status = json!({});
+    }
+    if let Some(map) = status.as_object_mut() {
+        let list = map.entry("conditions").or_insert_with(|| json!([]));
+        if !list.is_array() {
+            *list = json!([]);
+        }
+        if let Some(items) = list.as_array_mut() {
+            match items.iter_mut().find(|c| c["type"] == condition["type"]) {
+                Some(old) => *old = condition,
+                None => items.push(condition),
+            }
+        }
+    }
+}
+
+/// Takes the condition of that type away.
+pub fn remove(status: &mut Value, kind: &str) {
+    if let Some(items) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+        items.retain(|c| c["type"] != kind);
+    }
+}
+
+/// A condition as it is to stand: the time of `old` is kept while the status is the same (I7).
+pub fn stand(
+    old: Option<&Value>,
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Value {
+    let since = old
+        .filter(|c| c["status"] == status)
+        .and_then(|c| c["lastTransitionTime"].as_str())
+        .map_or_else(|| stamp(now), str::to_owned);
+    json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i7_a_condition_keeps_its_time_while_its_status_is_unchanged() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let old =
+            json!({"type": "Available", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"});
+        let kept = stand(Some(&old), "Available", "False", "New", "new words", now);
+        assert_eq!(kept["lastTransitionTime"], "2020-01-01T00:00:00Z");
+        let moved = stand(Some(&old), "Available", "True", "New", "new words", now);
+        assert_eq!(moved["lastTransitionTime"], "1970-01-12T13:46:40Z");
+    }
+
+    #[test]
+    fn a_condition_is_put_once_and_taken_away() {
+        let mut status = json!({"conditions": [{"type": "A", "status": "True"}], "other": 1});
+        put(&mut status, json!({"type": "B", "status": "False"}));
+        put(&mut status, json!({"type": "A", "status": "False"}));
+        assert_eq!(status["conditions"].as_array().unwrap().len(), 2);
+        assert!(!is_true(&status, "A"));
+        remove(&mut status, "A");
+        assert!(find(&status, "A").is_none() && find(&status, "B").is_some());
+        let mut empty = Value::Null;
+        put(&mut empty, json!({"type": "A", "status": "True"}));
+        assert!(is_true(&empty, "A"));
+    }
+}

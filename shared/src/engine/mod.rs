@@ -1,0 +1,34 @@
+//! The engine: watch pump -> store -> fair queue -> workers.
+//!
+//! A pump feeds one store for each (plane, kind) and tells the listeners what changed. A listener puts keys on its
+//! queue; workers take them in fair turns over planes and hand them to the [`Controller`]. No plane's stream is
+//! merged into another's, so one plane's trouble stays its own (I8).
+
+pub mod echo;
+pub mod pump;
+pub mod queue;
+pub mod store;
+pub mod worker;
+pub mod writer;
+
+pub use echo::{Echo, Echoes, Part};
+pub use queue::{Job, Outcome, Queue, QueueConfig};
+pub use store::{Change, Store};
+pub use worker::{Controller, run_workers};
+pub use writer::{StatusWrite, Write, Writer};
+
+use crate::object::Kind;
+use crate::planes::Plane;
+
+/// Somebody who wants to know what the watches of planes say.
+pub trait Listener: Send + Sync {
+    /// An object was seen to change. Called in the order of one watch, after the store took the change; must
+    /// not block.
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change);
+
+    /// The list of `kind` on that plane is complete. Changes that only the list could tell were told before.
+    fn synced(&self, plane: &Plane, kind: Kind);
+
+    /// A project plane is not there any more.
+    fn left(&self, plane: &Plane);
+}

@@ -1,0 +1,159 @@
+//! The pump: one watch of one kind on one plane, into its store, for ever.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use futures::{StreamExt, pin_mut};
+use kube::Api;
+use kube::core::DeserializeGuard;
+use kube::runtime::watcher::{self, Event, watcher};
+
+use super::Change;
+use crate::errors;
+use crate::object::{Kind, Object};
+use crate::planes::{Plane, Planes};
+
+/// Objects on one page of a list.
+const PAGE: u32 = 500;
+/// How long a watch lasts before the server ends it, in seconds: the time a silently dead connection may go
+/// unnoticed, and a few seconds more.
+const WATCH_SECONDS: u32 = 240;
+
+/// Watches `kind` on `plane` until the plane is disengaged. Never fails: trouble is counted, logged once a turn and
+/// shown as the plane's health, and the watch begins anew after a back-off of its own.
+pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
+    let stop = plane.stop.clone();
+    tokio::select! {
+        () = stop.cancelled() => (),
+        () = watch(&planes, &plane, kind) => (),
+    }
+}
+
+async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
+    let api: Api<DeserializeGuard<Object>> = Api::all_with(plane.client.clone(), kind.resource());
+    let config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
+    let stream = watcher(api, config);
+    pin_mut!(stream);
+    let mut waits = backoff(planes.seed());
+    while let Some(event) = stream.next().await {
+        match event {
+            Ok(event) => {
+                if matches!(event, Event::InitDone | Event::Apply(_) | Event::Delete(_)) {
+                    waits = backoff(planes.seed());
+                }
+                take(planes, plane, kind, event);
+            }
+            Err(error) => {
+                let wait = waits.next().unwrap_or(Duration::from_secs(30));
+                trouble(planes, plane, kind, &error, wait);
+                tokio::time::sleep(wait).await;
+            }
+        }
+    }
+}
+
+/// 0.5 s doubled to 30 s, jittered, for ever.
+fn backoff(seed: u64) -> impl Iterator<Item = Duration> {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(500))
+        .with_max_delay(Duration::from_secs(30))
+        .with_jitter()
+        .with_jitter_seed(seed)
+        .without_max_times()
+        .build()
+}
+
+fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<DeserializeGuard<Object>>) {
+    let store = plane.store(kind);
+    match event {
+        Event::Init => store.list_begins(),
+        Event::InitApply(object) => {
+            if let Some(object) = decoded(planes, plane, kind, object) {
+                planes.tell(plane, kind, store.listed(Arc::new(object)));
+            }
+        }
+        Event::InitDone => {
+            for change in store.list_ends() {
+                planes.tell(plane, kind, Some(change));
+            }
+            plane.healthy(kind);
+            planes.synced(plane, kind);
+        }
+        Event::Apply(object) => {
+            if let Some(object) = decoded(planes, plane, kind, object) {
+                planes.tell(plane, kind, store.applied(Arc::new(object)));
+            }
+        }
+        Event::Delete(object) => {
+            let change: Option<Change> = match object.0 {
+                Ok(object) => store.deleted(Arc::new(stripped(object))),
+                Err(invalid) => {
+                    let (space, name) = (
+                        invalid.metadata.namespace.unwrap_or_default(),
+                        invalid.metadata.name.unwrap_or_default(),
+                    );
+                    store.get(&space, &name).and_then(|known| store.deleted(known))
+                }
+            };
+            planes.tell(plane, kind, change);
+        }
+    }
+}
+
+/// The object, less its managedFields; `None`, said and counted, for one that cannot be read (section 6). One that
+/// was known before keeps standing as it was known.
+fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: DeserializeGuard<Object>) -> Option<Object> {
+    match object.0 {
+        Ok(object) => Some(stripped(object)),
+        Err(invalid) => {
+            planes.metrics().events_dropped.with_label_values(&["undecodable"]).inc();
+            let namespace = invalid.metadata.namespace.unwrap_or_default();
+            let name = invalid.metadata.name.unwrap_or_default();
+            plane.store(kind).keep(&namespace, &name);
+            tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = %invalid.error,
+                "an object cannot be read; it is left out, the watch goes on");
+            None
+        }
+    }
+}
+
+fn stripped(mut object: Object) -> Object {
+    object.metadata.managed_fields = None;
+    object
+}
+
+fn trouble(planes: &Planes, plane: &Plane, kind: Kind, error: &watcher::Error, wait: Duration) {
+    let reason = reason(error);
+    planes.metrics().watch_restarts.with_label_values(&[plane.id.kind(), reason]).inc();
+    let resource = kind.resource();
+    let words = if reason == "not_found" {
+        format!(
+            "{}.{} is not served there: its CRD is missing (`fedhub crds | kubectl apply -f -` installs ours)",
+            resource.plural, resource.group
+        )
+    } else {
+        errors::chain(error)
+    };
+    if plane.unhealthy(kind, words.clone()) {
+        tracing::warn!(plane = %plane.id, kind = %resource.kind, reason, cause = words, retry_in = ?wait, "watch failed");
+    } else {
+        tracing::debug!(plane = %plane.id, kind = %resource.kind, reason, cause = words, retry_in = ?wait, "watch failed again");
+    }
+}
+
+fn reason(error: &watcher::Error) -> &'static str {
+    use watcher::Error as E;
+    let inner = match error {
+        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => e,
+        E::WatchError(status) => {
+            return if status.code == 410 { "gone" } else { "server" };
+        }
+        E::NoResourceVersion => return "no_resource_version",
+    };
+    match inner {
+        kube::Error::Api(status) if status.code == 404 => "not_found",
+        kube::Error::Api(status) if status.code == 410 => "gone",
+        error => errors::category(error).label(),
+    }
+}

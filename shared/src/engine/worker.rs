@@ -1,0 +1,83 @@
+//! Workers: take a key, hand it to the controller, count how it went.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use super::{Job, Outcome, Queue};
+use crate::errors::{self, Category, Error};
+use crate::metrics::Metrics;
+
+/// What is done for a key.
+pub trait Controller: Send + Sync + 'static {
+    /// The metric label and the name in logs.
+    fn name(&self) -> &'static str;
+
+    /// One pass: observe, plan, apply. Called for one key by one worker at a time.
+    fn reconcile(&self, job: &Job) -> impl Future<Output = Result<Outcome, Error>> + Send;
+}
+
+/// Starts `count` workers, which run until the queue is closed; a pass that has begun is finished.
+pub fn run_workers<C: Controller>(
+    controller: &Arc<C>,
+    queue: &Arc<Queue>,
+    metrics: &Metrics,
+    count: usize,
+    tasks: &TaskTracker,
+) {
+    for _ in 0..count {
+        let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
+        tasks.spawn(async move {
+            while let Some(job) = queue.next().await {
+                let outcome = pass(controller.as_ref(), &job, &metrics).await;
+                queue.done(&job, outcome);
+            }
+        });
+    }
+}
+
+async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Outcome {
+    let name = controller.name();
+    let started = Instant::now();
+    metrics.queue_wait.observe(job.waited.as_secs_f64());
+    let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
+    let (outcome, label) = match controller.reconcile(job).instrument(span).await {
+        Ok(outcome) => (outcome, outcome_label(outcome)),
+        Err(error) => {
+            let category = error.category();
+            log_failure(name, job, &error, category);
+            // Out of sync is no fault of the object: the plane's own event brings it back.
+            let outcome = if category == Category::NotEngaged { Outcome::Waits } else { Outcome::Failed };
+            (outcome, category.label())
+        }
+    };
+    if outcome == Outcome::InOrder {
+        metrics.noop_reconciles.inc();
+    }
+    metrics.reconciles.with_label_values(&[name, label]).inc();
+    metrics.reconcile_seconds.with_label_values(&[name]).observe(started.elapsed().as_secs_f64());
+    outcome
+}
+
+fn outcome_label(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::InOrder => "in_order",
+        Outcome::Wrote => "wrote",
+        Outcome::Waits | Outcome::After(_) => "waits",
+        Outcome::Failed => "failed",
+    }
+}
+
+fn log_failure(controller: &str, job: &Job, error: &Error, category: Category) {
+    let cause = errors::chain(error);
+    match category {
+        // Both are part of the daily round: the next pass reads again.
+        Category::Conflict | Category::NotEngaged => {
+            tracing::debug!(controller, key = %job.key, %category, cause, "will be tried again");
+        }
+        _ => tracing::warn!(controller, key = %job.key, %category, cause, "failed, will be tried again"),
+    }
+}

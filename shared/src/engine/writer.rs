@@ -1,0 +1,127 @@
+//! Writes that are not repeated: each answer is remembered as the echo of what was sent (I7), and what a plane did
+//! not keep is said once (I1).
+
+use serde_json::Value;
+
+use super::echo::{Echo, Echoes, Part, lost};
+use crate::errors::RequestError;
+use crate::metrics::Metrics;
+use crate::object::{Kind, Object, ObjectView, Shared};
+use crate::planes::Plane;
+
+/// An object to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// It does not exist.
+    Create(Box<Object>),
+    /// It exists; its resourceVersion is the precondition.
+    Replace {
+        /// What it is to be.
+        object: Box<Object>,
+        /// Whether a dry run comes first, see [`probe`].
+        probe: bool,
+    },
+}
+
+/// A status to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatusWrite {
+    /// The whole status.
+    pub status: Value,
+    /// Whether a dry run comes first, see [`probe`].
+    pub probe: bool,
+}
+
+/// Whether a dry run has to tell if a write would change anything: what stands differs from what is meant although
+/// it was written for what is meant now, and nobody remembers what the server made of it (I7, after a restart).
+pub fn probe(differs: bool, written_before: bool, echo: Option<Echo>) -> bool {
+    differs && written_before && echo.is_none()
+}
+
+/// Writes to one plane on behalf of one controller.
+pub struct Writer<'a> {
+    /// The plane.
+    pub plane: &'a Plane,
+    /// What servers made of this controller's writes.
+    pub echoes: &'a Echoes,
+    /// The controller's field manager.
+    pub manager: &'static str,
+    /// Where pruned fields are counted.
+    pub metrics: &'a Metrics,
+}
+
+impl Writer<'_> {
+    /// Writes an object. `None` where a dry run showed that nothing would change.
+    pub async fn write(&self, kind: Kind, write: Write) -> Result<Option<Shared>, RequestError> {
+        let (sent, stored) = match write {
+            Write::Create(object) => {
+                let stored = self.plane.create(kind, &object, self.manager).await?;
+                (object, stored)
+            }
+            Write::Replace { object, probe } => {
+                if probe {
+                    let would = self.plane.replace(kind, &object, self.manager, true).await?;
+                    let stands = self.plane.store(kind).get(object.space(), object.called());
+                    if stands.is_some_and(|s| same(&s, &would)) {
+                        self.learn(kind, &object, Part::Spec, object.spec(), would.spec());
+                        return Ok(None);
+                    }
+                }
+                let stored = self.plane.replace(kind, &object, self.manager, false).await?;
+                (object, stored)
+            }
+        };
+        self.learn(kind, &sent, Part::Spec, sent.spec(), stored.spec());
+        Ok(Some(stored))
+    }
+
+    /// Writes the status of `of`. `None` where a dry run showed that nothing would change.
+    pub async fn write_status(
+        &self,
+        kind: Kind,
+        of: &Object,
+        write: StatusWrite,
+    ) -> Result<Option<Shared>, RequestError> {
+        let StatusWrite { status, probe } = write;
+        if probe {
+            let would = self.plane.replace_status(kind, of, &status, self.manager, true).await?;
+            if would.status() == of.status() {
+                self.learn(kind, of, Part::Status, &status, would.status());
+                return Ok(None);
+            }
+        }
+        let stored = self.plane.replace_status(kind, of, &status, self.manager, false).await?;
+        self.learn(kind, of, Part::Status, &status, stored.status());
+        Ok(Some(stored))
+    }
+
+    /// Merges metadata into that of `of` (I2).
+    pub async fn patch_metadata(
+        &self,
+        kind: Kind,
+        of: &Object,
+        metadata: Value,
+    ) -> Result<Shared, RequestError> {
+        self.plane.patch_metadata(kind, of, metadata, self.manager).await
+    }
+
+    fn learn(&self, kind: Kind, object: &Object, part: Part, sent: &Value, got: &Value) {
+        let key = self.plane.key(kind, object.space(), object.called());
+        let echo = Echo::of(sent, got);
+        let news = self.echoes.learn(&key, part, echo);
+        let fields = if news { lost(sent, got, 10) } else { Vec::new() };
+        if !fields.is_empty() {
+            self.metrics.fields_pruned.inc();
+            tracing::warn!(%key, ?part, ?fields,
+                "the plane did not keep all that was sent: its schema lacks these fields or changes them");
+        }
+    }
+}
+
+/// Whether two states of an object are one to us.
+fn same(a: &Object, b: &Object) -> bool {
+    a.spec() == b.spec()
+        && a.metadata.labels == b.metadata.labels
+        && a.metadata.annotations == b.metadata.annotations
+        && a.metadata.owner_references == b.metadata.owner_references
+}

@@ -1,0 +1,156 @@
+//! Errors by category: the metric label, the Event's reason and the retry policy follow from it (section 6).
+
+use std::fmt;
+
+use crate::object::PlaneId;
+
+/// What kind of trouble an error is. Bounded, so that it may be a metric label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// Comes right by itself: connection errors, time-outs, 5xx.
+    Transient,
+    /// Somebody else wrote first: read again.
+    Conflict,
+    /// The server asked for patience (429).
+    Throttled,
+    /// RBAC, or credentials that are not accepted.
+    Forbidden,
+    /// The server refused the content of the write.
+    Invalid,
+    /// The plane is not engaged, or not in sync yet.
+    NotEngaged,
+    /// The hub object belongs to another tenant (I6).
+    TenantConflict,
+    /// A state that the code holds to be impossible.
+    Bug,
+}
+
+impl Category {
+    /// The metric label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Conflict => "conflict",
+            Self::Throttled => "throttled",
+            Self::Forbidden => "forbidden",
+            Self::Invalid => "invalid",
+            Self::NotEngaged => "not_engaged",
+            Self::TenantConflict => "tenant_conflict",
+            Self::Bug => "bug",
+        }
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
+
+/// A request to a plane that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {verb} {resource} on the {plane}")]
+pub struct RequestError {
+    /// What was asked, in words: `create`, `delete`.
+    pub verb: &'static str,
+    /// Of what: the plural, as in RBAC rules.
+    pub resource: String,
+    /// Where.
+    pub plane: PlaneId,
+    /// The client's answer.
+    #[source]
+    pub source: kube::Error,
+}
+
+impl RequestError {
+    /// The status code that the server answered, if it answered.
+    pub fn code(&self) -> Option<u16> {
+        match &self.source {
+            kube::Error::Api(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// The category of this error.
+    pub fn category(&self) -> Category {
+        category(&self.source)
+    }
+}
+
+/// Why a pass over one object did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A plane did not do what it was asked.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The plane is not there, or its watches are not in sync.
+    #[error("{0} is not in sync")]
+    NotEngaged(PlaneId),
+    /// A state that should not be.
+    #[error("unexpected state: {0}")]
+    Bug(String),
+}
+
+impl Error {
+    /// The category of this error.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Request(e) => e.category(),
+            Self::NotEngaged(_) => Category::NotEngaged,
+            Self::Bug(_) => Category::Bug,
+        }
+    }
+}
+
+/// The category of a client's error.
+pub fn category(error: &kube::Error) -> Category {
+    match error {
+        kube::Error::Api(status) => match status.code {
+            401 | 403 => Category::Forbidden,
+            409 => Category::Conflict,
+            429 => Category::Throttled,
+            400 | 404 | 405 | 406 | 413 | 415 | 422 => Category::Invalid,
+            _ => Category::Transient,
+        },
+        _ => Category::Transient,
+    }
+}
+
+/// An error and all that caused it, on one line.
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut line = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let words = cause.to_string();
+        if !line.ends_with(&words) {
+            line.push_str(": ");
+            line.push_str(&words);
+        }
+        next = cause.source();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn the_status_code_decides_the_category() {
+        for (code, expected) in [
+            (401, Category::Forbidden),
+            (403, Category::Forbidden),
+            (404, Category::Invalid),
+            (409, Category::Conflict),
+            (422, Category::Invalid),
+            (429, Category::Throttled),
+            (500, Category::Transient),
+            (503, Category::Transient),
+        ] {
+            let status = Status::failure("no", "Because").with_code(code);
+            assert_eq!(category(&kube::Error::Api(Box::new(status))), expected, "{code}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Kubernetes Events, few and stable: one for each turn of affairs, never one per retry (F10).
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
+use kube::runtime::events::{Event, EventType, Recorder, Reporter};
+
+use crate::errors;
+use crate::object::Object;
+
+/// Writes Events to one plane.
+#[derive(Clone)]
+pub struct Events(Recorder);
+
+impl Events {
+    /// Events of `controller` on the plane of `client`.
+    pub fn new(client: Client, controller: &str) -> Self {
+        Self(Recorder::new(client, Reporter { controller: controller.to_owned(), instance: None }))
+    }
+
+    /// Something that a user of `about` wants to know. A failure to say it is logged and no more: an Event is
+    /// never a reason to hold up the work.
+    pub async fn say(&self, about: &ObjectReference, type_: EventType, reason: &str, note: String) {
+        let event = Event {
+            type_,
+            reason: reason.to_owned(),
+            note: Some(note),
+            action: reason.to_owned(),
+            secondary: None,
+        };
+        if let Err(error) = self.0.publish(&event, about).await {
+            tracing::debug!(error = errors::chain(&error), reason, "an event was not stored");
+        }
+    }
+}
+
+/// A reference to `object`.
+pub fn reference(object: &Object) -> ObjectReference {
+    let types = object.types.clone().unwrap_or_default();
+    ObjectReference {
+        api_version: Some(types.api_version),
+        kind: Some(types.kind),
+        name: object.metadata.name.clone(),
+        namespace: object.metadata.namespace.clone(),
+        uid: object.metadata.uid.clone(),
+        ..ObjectReference::default()
+    }
+}

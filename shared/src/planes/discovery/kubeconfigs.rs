@@ -1,0 +1,142 @@
+//! Discovery `kubeconfigs`: one plane for each labelled Secret in the process's own namespace.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, pin_mut};
+use k8s_openapi::api::core::v1::Secret;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::events::EventType;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, Resource, ResourceExt};
+use tokio_util::sync::CancellationToken;
+
+use super::credentials;
+use crate::errors;
+use crate::events::Events;
+use crate::hash;
+use crate::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
+use crate::object::PlaneId;
+use crate::planes::Planes;
+use crate::planes::transport::{self, TransportConfig};
+
+/// The key of the Secret that holds the kubeconfig.
+const KEY: &str = "kubeconfig";
+
+/// A Secret that an engaged plane stands on.
+struct Source {
+    plane: PlaneName,
+    content: u64,
+}
+
+/// Watches the Secrets and keeps the registry as they say.
+pub struct Kubeconfigs {
+    planes: Arc<Planes>,
+    management: Client,
+    namespace: String,
+    limits: TransportConfig,
+    events: Events,
+    sources: BTreeMap<String, Source>,
+}
+
+impl Kubeconfigs {
+    /// Discovery over the Secrets of `namespace` on the management plane.
+    pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, limits: TransportConfig) -> Self {
+        let events = Events::new(management.clone(), "fedhub");
+        Self { planes, management, namespace: namespace.to_owned(), limits, events, sources: BTreeMap::new() }
+    }
+
+    /// Runs until `stop`.
+    pub async fn run(mut self, stop: CancellationToken) {
+        let api: Api<Secret> = Api::namespaced(self.management.clone(), &self.namespace);
+        let config = watcher::Config::default().labels(&format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1));
+        let stream = watcher(api, config).default_backoff();
+        pin_mut!(stream);
+        let mut listed: Vec<String> = Vec::new();
+        loop {
+            let event = tokio::select! {
+                () = stop.cancelled() => return,
+                event = stream.next() => event,
+            };
+            match event {
+                Some(Ok(Event::Init)) => listed.clear(),
+                Some(Ok(Event::InitApply(secret))) => {
+                    listed.push(secret.name_any());
+                    self.applied(&secret).await;
+                }
+                Some(Ok(Event::InitDone)) => {
+                    let gone: Vec<_> = self.sources.keys().filter(|s| !listed.contains(s)).cloned().collect();
+                    for name in gone {
+                        self.removed(&name);
+                    }
+                }
+                Some(Ok(Event::Apply(secret))) => self.applied(&secret).await,
+                Some(Ok(Event::Delete(secret))) => self.removed(&secret.name_any()),
+                Some(Err(error)) => {
+                    tracing::warn!(
+                        namespace = self.namespace,
+                        cause = errors::chain(&error),
+                        "the Secrets that name project planes cannot be watched; known planes stay"
+                    );
+                }
+                None => {
+                    tracing::error!("the watch of Secrets ended; known planes stay, new ones are not seen");
+                    tokio::time::sleep(Duration::from_secs(30)).await;
+                }
+            }
+        }
+    }
+
+    async fn applied(&mut self, secret: &Secret) {
+        let name = secret.name_any();
+        if let Err(reason) = self.engage(secret).await {
+            // A plane that works on older credentials goes on with them: safety over liveness.
+            if self.planes.refuse(&name, &reason) {
+                tracing::warn!(secret = name, reason, "this Secret makes no plane");
+                self.events.say(&secret.object_ref(&()), EventType::Warning, "PlaneRefused", reason).await;
+            }
+        }
+    }
+
+    async fn engage(&mut self, secret: &Secret) -> Result<(), String> {
+        let name = secret.name_any();
+        let plane = secret.annotations().get(PLANE_NAME).unwrap_or(&name);
+        let plane = PlaneName::new(plane).map_err(|e| e.to_string())?;
+        if let Some((other, _)) = self.sources.iter().find(|(s, known)| **s != name && known.plane == plane) {
+            return Err(format!("plane {plane} is named by Secret {other} already"));
+        }
+        let content = secret
+            .data
+            .as_ref()
+            .and_then(|d| d.get(KEY))
+            .ok_or_else(|| format!("the Secret has no key {KEY:?}"))?;
+        let content = std::str::from_utf8(&content.0).map_err(|_| format!("key {KEY:?} is not text"))?;
+        let print = hash::text(content);
+        if let Some(known) = self.sources.get(&name) {
+            if known.plane == plane && known.content == print {
+                return Ok(());
+            }
+        }
+        let config = credentials::from_secret(content).await.map_err(|e| errors::chain(&e))?;
+        let id = PlaneId::Project(plane.clone());
+        let client = transport::client(config, &id, self.limits, self.planes.metrics())
+            .map_err(|e| errors::chain(&e))?;
+        if let Some(old) = self.sources.insert(name.clone(), Source { plane: plane.clone(), content: print })
+        {
+            if old.plane != plane {
+                self.planes.disengage(&old.plane);
+            }
+        }
+        self.planes.accept(&name);
+        self.planes.engage(&plane, client);
+        Ok(())
+    }
+
+    fn removed(&mut self, secret: &str) {
+        if let Some(source) = self.sources.remove(secret) {
+            self.planes.disengage(&source.plane);
+        }
+        self.planes.accept(secret);
+    }
+}

@@ -1,0 +1,188 @@
+//! The registry of planes: which there are, whether they can be reached, what is known of their objects.
+//!
+//! Read on every pass, written when planes come and go. Engaging one plane never waits for another, and disengaging
+//! one ends exactly its own tasks (section 2).
+
+pub mod discovery;
+pub mod plane;
+pub mod transport;
+pub mod writes;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use dashmap::DashMap;
+use tokio_util::task::TaskTracker;
+
+pub use plane::{Health, Plane};
+
+use crate::clock::Clock;
+use crate::engine::{Change, Listener, pump};
+use crate::metrics::Metrics;
+use crate::names::PlaneName;
+use crate::object::{Kind, PlaneId};
+
+/// The kinds that are watched on the hub.
+pub const HUB_KINDS: [Kind; 5] = Kind::ALL;
+/// The kinds that are watched on a project plane.
+pub const PROJECT_KINDS: [Kind; 2] = [Kind::WorkloadDeployment, Kind::Instance];
+
+/// The registry: the hub and all project planes.
+pub struct Planes {
+    hub: Arc<Plane>,
+    projects: DashMap<PlaneName, Arc<Plane>>,
+    /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
+    refused: Mutex<std::collections::BTreeMap<String, String>>,
+    listeners: RwLock<Vec<Arc<dyn Listener>>>,
+    metrics: Metrics,
+    clock: Clock,
+    seed: AtomicU64,
+    tasks: TaskTracker,
+}
+
+impl Planes {
+    /// A registry around the hub, with no project plane yet. `seed` makes every jitter reproducible.
+    pub fn new(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
+        Arc::new(Self {
+            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS)),
+            projects: DashMap::new(),
+            refused: Mutex::default(),
+            listeners: RwLock::default(),
+            metrics,
+            clock,
+            seed: AtomicU64::new(seed),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// Has `listener` told of everything that the watches say. To be called before [`Self::start`].
+    pub fn listen(&self, listener: Arc<dyn Listener>) {
+        self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
+    /// Starts the watches of the hub.
+    pub fn start(self: &Arc<Self>) {
+        self.watch(self.hub.clone());
+    }
+
+    /// The hub.
+    pub fn hub(&self) -> &Arc<Plane> {
+        &self.hub
+    }
+
+    /// A project plane that is known, in whatever state.
+    pub fn project(&self, name: &PlaneName) -> Option<Arc<Plane>> {
+        self.projects.get(name).map(|p| p.value().clone())
+    }
+
+    /// A project plane whose watches are in sync.
+    pub fn engaged(&self, name: &PlaneName) -> Option<Arc<Plane>> {
+        self.project(name).filter(|p| p.synced())
+    }
+
+    /// All project planes, by name.
+    pub fn projects(&self) -> Vec<Arc<Plane>> {
+        let mut planes: Vec<_> = self.projects.iter().map(|p| p.value().clone()).collect();
+        planes.sort_by(|a, b| a.id.cmp(&b.id));
+        planes
+    }
+
+    /// Engages a project plane: its watches begin now, its objects are worked on once they are in sync. A plane of
+    /// that name that is there already is replaced (its credentials or its address changed).
+    pub fn engage(self: &Arc<Self>, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
+        self.accept(name.as_str());
+        let plane = Arc::new(Plane::new(PlaneId::Project(name.clone()), client, &PROJECT_KINDS));
+        tracing::info!(plane = %name, "engaging");
+        if let Some(old) = self.projects.insert(name.clone(), plane.clone()) {
+            old.stop.cancel();
+        }
+        self.watch(plane.clone());
+        plane
+    }
+
+    /// Lets a project plane go: its watches end, its objects are forgotten, nothing is deleted anywhere.
+    pub fn disengage(&self, name: &PlaneName) {
+        self.accept(name.as_str());
+        if let Some((_, plane)) = self.projects.remove(name) {
+            tracing::info!(plane = %name, "disengaged");
+            plane.stop.cancel();
+            for listener in self.listeners().iter() {
+                listener.left(&plane);
+            }
+        }
+    }
+
+    /// Remembers that a plane cannot be engaged, and why. Says whether that is news.
+    pub fn refuse(&self, name: &str, reason: &str) -> bool {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.insert(name.to_owned(), reason.to_owned()).as_deref() != Some(reason)
+    }
+
+    fn accept(&self, name: &str) {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
+    /// How many project planes there are in each state, for the metric `planes`.
+    pub fn states(&self) -> [(&'static str, i64); 3] {
+        let count = |state| self.projects.iter().filter(|p| p.value().health().state() == state).count();
+        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        [
+            ("engaging", number(count("engaging"))),
+            ("engaged", number(count("engaged"))),
+            ("unreachable", number(count("unreachable") + refused)),
+        ]
+    }
+
+    /// The metrics of the process.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The clock of the process.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// A seed that no other caller got.
+    pub fn seed(&self) -> u64 {
+        self.seed.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Ends all watches and waits until they have.
+    pub async fn stop(&self) {
+        self.hub.stop.cancel();
+        for plane in self.projects() {
+            plane.stop.cancel();
+        }
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.listeners.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn watch(self: &Arc<Self>, plane: Arc<Plane>) {
+        for kind in plane.kinds() {
+            self.tasks.spawn(pump::pump(self.clone(), plane.clone(), kind));
+        }
+    }
+
+    fn listeners(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<dyn Listener>>> {
+        self.listeners.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn tell(&self, plane: &Plane, kind: Kind, change: Option<Change>) {
+        let Some(change) = change else { return };
+        for listener in self.listeners().iter() {
+            listener.changed(plane, kind, &change);
+        }
+    }
+
+    pub(crate) fn synced(&self, plane: &Plane, kind: Kind) {
+        if plane.synced() {
+            tracing::info!(plane = %plane.id, "in sync");
+        }
+        for listener in self.listeners().iter() {
+            listener.synced(plane, kind);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! One plane: its client, its stores, its health.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Store;
+use crate::object::{Kind, PlaneId};
+
+/// How a plane is, as far as its watches tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Not all lists are complete yet, and nothing failed so far.
+    Engaging,
+    /// All watches are in sync.
+    Engaged,
+    /// A watch fails, for this reason.
+    Unreachable(String),
+}
+
+impl Health {
+    /// The metric label.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Engaging => "engaging",
+            Self::Engaged => "engaged",
+            Self::Unreachable(_) => "unreachable",
+        }
+    }
+}
+
+/// One plane of the registry.
+pub struct Plane {
+    /// Which plane this is.
+    pub id: PlaneId,
+    /// Requests go through this; writes through [`crate::planes::writes`], so that stores learn of them.
+    pub client: kube::Client,
+    /// Cancelled when the plane is disengaged; ends its tasks and no other's.
+    pub stop: CancellationToken,
+    stores: BTreeMap<Kind, Store>,
+    trouble: Mutex<BTreeMap<Kind, String>>,
+}
+
+impl Plane {
+    /// A plane that is not watched yet.
+    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Kind]) -> Self {
+        Self {
+            id,
+            client,
+            stop: CancellationToken::new(),
+            stores: kinds.iter().map(|k| (*k, Store::default())).collect(),
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// The kinds that are watched here.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
+        self.stores.keys().copied()
+    }
+
+    /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.
+    pub fn store(&self, kind: Kind) -> &Store {
+        static NOTHING: std::sync::LazyLock<Store> = std::sync::LazyLock::new(Store::default);
+        self.stores.get(&kind).unwrap_or(&NOTHING)
+    }
+
+    /// Whether all lists are complete, so that absence means something.
+    pub fn synced(&self) -> bool {
+        self.stores.values().all(Store::synced)
+    }
+
+    /// How many objects are known.
+    pub fn objects(&self) -> usize {
+        self.stores.values().map(Store::len).sum()
+    }
+
+    /// How the plane is.
+    pub fn health(&self) -> Health {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        match trouble.values().next() {
+            Some(reason) => Health::Unreachable(reason.clone()),
+            None if self.synced() => Health::Engaged,
+            None => Health::Engaging,
+        }
+    }
+
+    pub(crate) fn healthy(&self, kind: Kind) {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).remove(&kind);
+    }
+
+    /// Remembers what is wrong; says whether that is news.
+    pub(crate) fn unhealthy(&self, kind: Kind, reason: String) -> bool {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        trouble.insert(kind, reason.clone()).as_ref() != Some(&reason)
+    }
+}

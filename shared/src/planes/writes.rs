@@ -1,0 +1,135 @@
+//! Requests to a plane. Every answer to a write enters the store at once (read your own writes); every update and
+//! delete carries a precondition.
+
+use std::sync::Arc;
+
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use serde_json::{Value, json};
+
+use super::Plane;
+use crate::errors::RequestError;
+use crate::object::{Key, Kind, Object, ObjectView, Shared};
+
+impl Plane {
+    fn api(&self, kind: Kind, namespace: &str) -> Api<Object> {
+        if kind.namespaced() {
+            Api::namespaced_with(self.client.clone(), namespace, kind.resource())
+        } else {
+            Api::all_with(self.client.clone(), kind.resource())
+        }
+    }
+
+    fn failed(&self, verb: &'static str, kind: Kind) -> impl FnOnce(kube::Error) -> RequestError + '_ {
+        move |source| RequestError {
+            verb,
+            resource: kind.resource().plural.clone(),
+            plane: self.id.clone(),
+            source,
+        }
+    }
+
+    /// The key of an object of this plane.
+    pub fn key(&self, kind: Kind, namespace: &str, name: &str) -> Key {
+        Key { plane: self.id.clone(), kind, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    fn learn(&self, kind: Kind, mut object: Object) -> Shared {
+        object.metadata.managed_fields = None;
+        let object = Arc::new(object);
+        self.store(kind).own(object.clone());
+        object
+    }
+
+    /// Reads one object from the server, past every store. `None` where the server says that there is none.
+    pub async fn live(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Object>, RequestError> {
+        self.api(kind, namespace).get_opt(name).await.map_err(self.failed("get", kind))
+    }
+
+    /// Creates an object.
+    pub async fn create(&self, kind: Kind, object: &Object, manager: &str) -> Result<Shared, RequestError> {
+        let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
+        let made = self
+            .api(kind, object.space())
+            .create(&params, object)
+            .await
+            .map_err(self.failed("create", kind))?;
+        Ok(self.learn(kind, made))
+    }
+
+    /// Replaces an object; its resourceVersion, which must be set, is the precondition. With `dry_run` nothing is
+    /// stored, and the answer is what the server would have made of it.
+    pub async fn replace(
+        &self,
+        kind: Kind,
+        object: &Object,
+        manager: &str,
+        dry_run: bool,
+    ) -> Result<Shared, RequestError> {
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
+        let api = self.api(kind, object.space());
+        let made =
+            api.replace(object.called(), &params, object).await.map_err(self.failed("update", kind))?;
+        Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
+    }
+
+    /// Replaces the status of `of`, whose resourceVersion is the precondition. With `dry_run` nothing is stored.
+    pub async fn replace_status(
+        &self,
+        kind: Kind,
+        of: &Object,
+        status: &Value,
+        manager: &str,
+        dry_run: bool,
+    ) -> Result<Shared, RequestError> {
+        let mut body = crate::object::bare(kind, of.space(), of.called());
+        body.metadata.resource_version = Some(of.version().to_owned());
+        body.metadata.uid = Some(of.uid().to_owned());
+        crate::object::set_field(&mut body, "status", status.clone());
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
+        let api = self.api(kind, of.space());
+        let made =
+            api.replace_status(of.called(), &params, &body).await.map_err(self.failed("update", kind))?;
+        Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
+    }
+
+    /// Merges `metadata` into that of `of`, whose resourceVersion is the precondition: one patch for finalizers and
+    /// annotations (I2).
+    pub async fn patch_metadata(
+        &self,
+        kind: Kind,
+        of: &Object,
+        mut metadata: Value,
+        manager: &str,
+    ) -> Result<Shared, RequestError> {
+        metadata["resourceVersion"] = json!(of.version());
+        let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        let api = self.api(kind, of.space());
+        let made = api.patch(of.called(), &params, &patch).await.map_err(self.failed("patch", kind))?;
+        Ok(self.learn(kind, made))
+    }
+
+    /// Deletes `object` if it is still the one with this UID and, where `exact`, still at this resourceVersion. One
+    /// that is gone already is no error.
+    pub async fn delete(&self, kind: Kind, object: &Object, exact: bool) -> Result<(), RequestError> {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(object.uid().to_owned()),
+                resource_version: exact.then(|| object.version().to_owned()),
+            }),
+            propagation_policy: Some(PropagationPolicy::Background),
+            ..DeleteParams::default()
+        };
+        match self.api(kind, object.space()).delete(object.called(), &params).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(self.failed("delete", kind)(error)),
+        }
+    }
+}
