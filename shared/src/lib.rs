@@ -1,1 +1,3 @@
 //! What both controllers stand on: API types, the registry of planes, the engine.
+
+pub mod api;
