@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::condition::conditions;
-use super::{InstanceTemplateSpec, ScaleSettings};
+use super::{InstanceTemplateSpec, LocationReference, ScaleSettings};
 
 /// A deployment as it is wanted.
 #[derive(Clone, Debug, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
@@ -105,7 +105,7 @@ pub struct WorkloadDeploymentStatus {
     pub desired_replicas: i32,
     /// The location that the deployment was placed in.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub location: Option<WorkloadDeploymentLocation>,
+    pub location: Option<LocationReference>,
     /// The `metadata.generation` that this status is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -121,14 +121,4 @@ pub struct WorkloadDeploymentStatus {
     pub suspended: Option<bool>,
     /// The number of instances that have taken the newest template on, ready or not.
     pub updated_replicas: i32,
-}
-
-/// The location that a deployment was placed in.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkloadDeploymentLocation {
-    /// The name of the location.
-    pub name: String,
-    /// The namespace of the location, where locations have one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
 }

@@ -124,6 +124,9 @@ pub struct RuntimeResources {
 pub struct LocationReference {
     /// The name of the location.
     pub name: String,
+    /// The namespace of the location, where locations have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
 }
 
 /// What the managing controller keeps in an instance.

@@ -4,7 +4,8 @@
 //! or looks at an object may use them for convenience. They are *not* the way an object travels: the controllers
 //! carry objects as untyped JSON, because a typed object loses every field that this version does not name.
 //!
-//! The doc comment of a type or field is its description in the schema.
+//! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have no
+//! schema; the whole CRDs come from [`crds::all`].
 
 mod condition;
 mod container;
@@ -26,8 +27,8 @@ pub use container::{
     SeccompProfile, SeccompProfileType, SecurityContext, VirtualMachineRuntime, VolumeAttachment,
 };
 pub use deployment::{
-    NetworkAttachment, WorkloadDeployment, WorkloadDeploymentLocation, WorkloadDeploymentSpec,
-    WorkloadDeploymentStatus, WorkloadReference,
+    NetworkAttachment, WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus,
+    WorkloadReference,
 };
 pub use env::{
     ConfigMapKeySelector, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector,
