@@ -1,0 +1,61 @@
+//! The API group `compute.datumapis.com/v1alpha`: Workload, WorkloadDeployment and Instance.
+//!
+//! The types serve two purposes: the schemas of the CRDs are derived from them ([`crds`]), and code that builds
+//! or looks at an object may use them for convenience. They are *not* the way an object travels: the controllers
+//! carry objects as untyped JSON, because a typed object loses every field that this version does not name.
+//!
+//! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have no
+//! schema; the whole CRDs come from [`crds::all`].
+
+mod condition;
+mod container;
+pub mod crds;
+mod deployment;
+mod env;
+mod instance;
+mod instance_status;
+mod metadata;
+mod network;
+mod scalar;
+mod scale;
+mod schema;
+mod volume;
+mod workload;
+
+pub use container::{
+    Capabilities, Container, ContainerResources, LocalSecretReference, NamedPort, SandboxRuntime,
+    SeccompProfile, SeccompProfileType, SecurityContext, VirtualMachineRuntime, VolumeAttachment,
+};
+pub use deployment::{
+    NetworkAttachment, WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus,
+    WorkloadReference,
+};
+pub use env::{
+    ConfigMapKeySelector, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector,
+    ObjectReference, ResourceFieldSelector, SecretKeySelector,
+};
+pub use instance::{
+    Instance, InstanceController, InstanceRuntime, InstanceSpec, InstanceTemplateSpec, LocationReference,
+    RuntimeResources, SchedulingGate,
+};
+pub use instance_status::{
+    InstanceControllerStatus, InstanceStatus, InterfaceAddress, InterfaceAddressAssignments,
+    InterfaceExternalAddress, NetworkInterfaceReference, NetworkInterfaceStatus,
+};
+pub use metadata::TemplateMetadata;
+pub use network::{
+    AddressRequest, IngressRule, IpBlock, IpFamily, NetworkInterface, NetworkPolicy, NetworkPolicyPeer,
+    NetworkPolicyPort, NetworkReference, ReclaimPolicy,
+};
+pub use scalar::{IntOrString, Quantity};
+pub use scale::{Metric, MetricTarget, ResourceMetric, ScaleSettings};
+pub use volume::{
+    ConfigMapVolume, Disk, DiskFilesystem, DiskImage, DiskPopulator, DiskResources, DiskSpec, DiskTemplate,
+    FilesystemType, KeyToPath, SecretVolume, Volume,
+};
+pub use workload::{Workload, WorkloadPlacement, WorkloadPlacementStatus, WorkloadSpec, WorkloadStatus};
+
+/// The API group of all three kinds.
+pub const GROUP: &str = "compute.datumapis.com";
+/// The one version of the group, served and stored.
+pub const VERSION: &str = "v1alpha";
