@@ -1,1 +1,18 @@
 //! Real planes as processes, chainsaw suites and the demonstration.
+//!
+//! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them.
+
+pub mod error;
+pub mod planes;
+pub mod progress;
+pub mod tools;
+
+use std::path::{Path, PathBuf};
+
+pub use error::Error;
+
+/// The repository that this crate was built in: `deploy/` and `e2e/tools/` are found from here.
+pub fn repository() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}

@@ -1,0 +1,178 @@
+//! `planes`: real planes on this machine, up and down.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+use fedhub_e2e::{
+    planes::{self, DEFAULT_NAME, Layout, Options, Planes},
+    progress::Progress,
+    tools::{self, Tool},
+};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Runs real planes (a hub with Karmada, two cells, two project planes, a management plane) as plain processes.
+#[derive(Parser)]
+#[command(name = "planes")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Args)]
+struct Instance {
+    /// The instance: any number run beside each other.
+    #[arg(long, default_value = DEFAULT_NAME)]
+    name: String,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build what is missing and start a fresh instance; it keeps running until `down`.
+    Up {
+        #[command(flatten)]
+        instance: Instance,
+        /// The kustomization with the compute CRDs [default: deploy/crds].
+        #[arg(long)]
+        crds: Option<std::path::PathBuf>,
+    },
+    /// End an instance, also what a killed `up` left of it. Logs and audit logs stay.
+    Down {
+        #[command(flatten)]
+        instance: Instance,
+    },
+    /// Show an instance's processes. Fails unless all run.
+    Status {
+        #[command(flatten)]
+        instance: Instance,
+    },
+    /// Print the path of a kubeconfig: `KUBECONFIG=$(planes kubeconfig hub)`.
+    Kubeconfig {
+        #[command(flatten)]
+        instance: Instance,
+        /// The plane.
+        plane: String,
+        /// That of fedhub itself instead of the administrator's.
+        #[arg(long)]
+        fedhub: bool,
+    },
+    /// End one process of an instance, such as `kube-apiserver-cell-dfw`.
+    Stop {
+        #[command(flatten)]
+        instance: Instance,
+        /// The process, as `status` names it.
+        process: String,
+    },
+    /// Start a stopped process again and wait until it serves.
+    Start {
+        #[command(flatten)]
+        instance: Instance,
+        /// The process, as `status` names it.
+        process: String,
+    },
+    /// Only build the programs; prints their directories.
+    Build {
+        /// Of these tools only.
+        tools: Vec<String>,
+    },
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = tokio::select! {
+        done = run(&arguments.command) => done,
+        interrupted = interruption() => interrupted,
+    };
+    // Whatever `up` had started has ended with its future; this clears what it had written down.
+    let done = match (&arguments.command, done) {
+        (Command::Up { instance, .. }, Err(error)) => match planes::down(&instance.name).await {
+            Ok(_) => Err(error),
+            Err(second) => Err(error.context(second)),
+        },
+        (_, done) => done,
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("planes: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Up { instance, crds } => {
+            let mut options = Options::new(&instance.name);
+            if let Some(crds) = crds {
+                options.crds.clone_from(crds);
+            }
+            let planes = Planes::up(&options).await?;
+            options.progress.step(format!("instance `{}` is up", instance.name));
+            println!("{}", planes::summary(planes.layout()));
+        }
+        Command::Down { instance } => {
+            let progress = Progress::stderr();
+            let ended = planes::down(&instance.name).await?;
+            progress.step(format!("instance `{}` is down: {ended} processes ended", instance.name));
+        }
+        Command::Status { instance } => return Ok(status(&Planes::load(&instance.name)?)),
+        Command::Kubeconfig { instance, plane, fedhub } => {
+            let layout = Layout::of(&instance.name)?;
+            let administrator = planes::kubeconfig_of(&layout, plane)?;
+            let path = if *fedhub { layout.fedhub_kubeconfig(plane) } else { administrator };
+            anyhow::ensure!(path.is_file(), "{} is not there: is the instance up?", path.display());
+            println!("{}", path.display());
+        }
+        Command::Stop { instance, process } => Planes::load(&instance.name)?.stop_process(process).await?,
+        Command::Start { instance, process } => Planes::load(&instance.name)?.start_process(process).await?,
+        Command::Build { tools } => build(tools).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(planes: &Planes) -> ExitCode {
+    let processes = planes.processes();
+    for process in &processes {
+        let how = match (process.pid, process.stopped) {
+            (Some(pid), _) => format!("runs, PID {pid}"),
+            (None, true) => "stopped".to_owned(),
+            (None, false) => format!("ENDED, see {}", planes.layout().log(&process.name).display()),
+        };
+        println!("{:<36} {how}", process.name);
+    }
+    println!("{}", planes::summary(planes.layout()));
+    let all_run = processes.iter().all(|process| process.pid.is_some());
+    if all_run { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn build(names: &[String]) -> anyhow::Result<()> {
+    let progress = Progress::stderr();
+    let find = |name: &String| {
+        let known = Tool::ALL.map(Tool::name).join(", ");
+        let found = Tool::ALL.into_iter().find(|tool| tool.name() == name);
+        found.with_context(|| format!("no tool is called `{name}`; known: {known}"))
+    };
+    let chosen: Vec<_> = if names.is_empty() {
+        Tool::ALL.to_vec()
+    } else {
+        names.iter().map(find).collect::<Result<_, _>>()?
+    };
+    for tool in chosen {
+        println!("{:<11} {}", tool.name(), tools::ensure(tool, &progress).await?.dir().display());
+    }
+    Ok(())
+}
+
+/// Ends when the user or the system asks for it.
+async fn interruption() -> anyhow::Result<ExitCode> {
+    let (mut interrupt, mut terminate, mut hangup) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    anyhow::bail!("interrupted")
+}

@@ -1,0 +1,295 @@
+//! The real planes: etcd, API servers, Karmada and controller managers as plain processes on this machine.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), fedhub_e2e::Error> {
+//! use fedhub_e2e::planes::{Options, Planes};
+//!
+//! let planes = Planes::up(&Options::new("demo")).await?;
+//! let hub = planes.client("hub").await?;
+//! let fedhub = planes.fedhub_kubeconfig("project-a");
+//! planes.down().await?;
+//! # Ok(()) }
+//! ```
+//!
+//! An instance is a directory; any number of instances run beside each other. What runs is written down in its
+//! `state.json`, so that every later command, also one after a crash, can end exactly that.
+
+mod commands;
+mod crds;
+mod hub;
+mod identities;
+mod kubeconfig;
+mod layout;
+mod manifests;
+mod pki;
+mod ports;
+mod probe;
+mod process;
+mod ready;
+mod start;
+mod state;
+mod supervisor;
+pub mod topology;
+mod wait;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use kube::Client;
+
+pub use identities::NAMESPACE as FEDHUB_NAMESPACE;
+pub use layout::Layout;
+
+use self::{
+    commands::Programs,
+    state::State,
+    supervisor::{Manner, Supervisor},
+    topology::PLANES,
+};
+use crate::{
+    Error,
+    progress::Progress,
+    tools::{self, Tool, cache_root},
+};
+
+/// The name of an instance that nobody named.
+pub const DEFAULT_NAME: &str = "default";
+
+/// How often `up` tries again when somebody took a port between our choice and a server's start.
+const PORT_ATTEMPTS: usize = 3;
+
+/// What `up` is to do.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The instance's name.
+    pub name: String,
+    /// The kustomization with the compute CRDs.
+    pub crds: PathBuf,
+    /// Where it says what it does.
+    pub progress: Progress,
+}
+
+impl Options {
+    /// The usual: CRDs from `deploy/crds`, progress on standard error.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            crds: crate::repository().join("deploy/crds"),
+            progress: Progress::stderr(),
+        }
+    }
+}
+
+/// A running instance. Dropping it leaves it running.
+pub struct Planes {
+    layout: Layout,
+    supervisor: Arc<Supervisor>,
+}
+
+/// How a process is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessStatus {
+    /// Its name.
+    pub name: String,
+    /// Its PID, while it runs.
+    pub pid: Option<i32>,
+    /// Whether it was stopped on purpose.
+    pub stopped: bool,
+}
+
+impl Planes {
+    /// Builds what is missing, ends what is left of an instance of this name, and starts a fresh one. Returns when
+    /// it is usable, end to end. When this fails or is dropped, nothing that it started is left running.
+    pub async fn up(options: &Options) -> Result<Self, Error> {
+        let layout = Layout::of(&options.name)?;
+        let [etcd, kubernetes, karmada] = Tool::PLANES;
+        let programs = Programs {
+            etcd: tools::ensure(etcd, &options.progress).await?,
+            kubernetes: tools::ensure(kubernetes, &options.progress).await?,
+            karmada: tools::ensure(karmada, &options.progress).await?,
+        };
+        let _lock = layout.lock().await?;
+        let mut attempts = 1..=PORT_ATTEMPTS;
+        loop {
+            attempts.next();
+            end_recorded(&layout).await?;
+            layout.wipe()?;
+            match start::start(options, &layout, &programs).await {
+                Ok(supervisor) => return Ok(Self { layout, supervisor: Arc::new(supervisor) }),
+                Err(error @ Error::PortTaken { .. }) if !attempts.is_empty() => {
+                    options.progress.warn(format!("{error}: starting over with other ports"));
+                }
+                Err(error) => {
+                    end_recorded(&layout).await?;
+                    layout.wipe_but_evidence()?;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// The instance of this name that some earlier command started.
+    pub fn load(name: &str) -> Result<Self, Error> {
+        let layout = Layout::of(name)?;
+        match State::load(&layout)? {
+            Some(state) if state.ready => {
+                Ok(Self { supervisor: Arc::new(Supervisor::new(layout.clone(), state, false)), layout })
+            }
+            _ => Err(Error::NotUp(name.to_owned())),
+        }
+    }
+
+    /// Ends every process and removes everything but logs and audit logs.
+    pub async fn down(self) -> Result<(), Error> {
+        let Self { layout, supervisor } = self;
+        let _lock = layout.lock().await?;
+        tokio::task::spawn_blocking(move || supervisor.end()).await?;
+        clear(&layout)
+    }
+
+    /// The instance's files.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The kubeconfig of a plane's administrator.
+    pub fn kubeconfig(&self, plane: &str) -> PathBuf {
+        self.layout.kubeconfig(plane)
+    }
+
+    /// fedhub's own kubeconfig for a plane. Cells have none.
+    pub fn fedhub_kubeconfig(&self, plane: &str) -> PathBuf {
+        self.layout.fedhub_kubeconfig(plane)
+    }
+
+    /// A plane's audit log.
+    pub fn audit_log(&self, plane: &str) -> PathBuf {
+        self.layout.audit_log(plane)
+    }
+
+    /// A client of a plane's administrator.
+    pub async fn client(&self, plane: &str) -> Result<Client, Error> {
+        kubeconfig::client(&kubeconfig_of(&self.layout, plane)?).await
+    }
+
+    /// Every process, in the order of its start.
+    pub fn processes(&self) -> Vec<ProcessStatus> {
+        let state = self.supervisor.state();
+        let status = |process: &state::Process| ProcessStatus {
+            name: process.command.name.clone(),
+            pid: process.identity.as_ref().filter(|_| process.runs()).map(|identity| identity.pid),
+            stopped: process.stopped,
+        };
+        state.processes.iter().map(status).collect()
+    }
+
+    /// Ends one process, such as a cell's API server, until it is started again.
+    pub async fn stop_process(&self, name: &str) -> Result<(), Error> {
+        self.known(name)?;
+        let (supervisor, name) = (self.supervisor.clone(), name.to_owned());
+        tokio::task::spawn_blocking(move || supervisor.stop(&name)).await?
+    }
+
+    /// Starts a process that was stopped, as it was started before, and waits until it serves.
+    pub async fn start_process(&self, name: &str) -> Result<(), Error> {
+        let process = self.known(name)?;
+        if !process.runs() {
+            self.supervisor.start(process.command)?;
+        }
+        ready::serves(&self.supervisor, &self.layout, name).await
+    }
+
+    fn known(&self, name: &str) -> Result<state::Process, Error> {
+        let state = self.supervisor.state();
+        let found = state.processes.iter().find(|process| process.command.name == name).cloned();
+        found.ok_or_else(|| Error::Unknown {
+            kind: "process",
+            name: name.to_owned(),
+            known: state
+                .processes
+                .iter()
+                .map(|process| process.command.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+    }
+}
+
+/// Ends whatever is left of the instance of this name, in whatever state it is. Returns how many processes it ended.
+pub async fn down(name: &str) -> Result<usize, Error> {
+    let layout = Layout::of(name)?;
+    if !layout.root().is_dir() {
+        return Ok(0);
+    }
+    let _lock = layout.lock().await?;
+    let ended = end_recorded(&layout).await?;
+    layout.wipe_but_evidence()?;
+    Ok(ended)
+}
+
+/// The kubeconfig of a plane's administrator in an instance, whether or not that runs.
+pub fn kubeconfig_of(layout: &Layout, plane: &str) -> Result<PathBuf, Error> {
+    if PLANES.iter().any(|known| known.name == plane) {
+        return Ok(layout.kubeconfig(plane));
+    }
+    Err(Error::Unknown {
+        kind: "plane",
+        name: plane.to_owned(),
+        known: PLANES.map(|plane| plane.name).join(", "),
+    })
+}
+
+/// Ends the processes that are written down and gives up the ports. The caller holds the instance's lock.
+async fn end_recorded(layout: &Layout) -> Result<usize, Error> {
+    let ended = match State::load(layout)? {
+        None => 0,
+        Some(mut state) => {
+            state.identify();
+            let running = state.processes.iter().filter(|process| process.runs()).count();
+            tokio::task::spawn_blocking(move || supervisor::end_all(&state.processes, Manner::InOrder))
+                .await?;
+            running
+        }
+    };
+    release_ports(layout)?;
+    Ok(ended)
+}
+
+fn clear(layout: &Layout) -> Result<(), Error> {
+    release_ports(layout)?;
+    layout.wipe_but_evidence()
+}
+
+fn release_ports(layout: &Layout) -> Result<(), Error> {
+    ports::release(&ports_directory(), layout)
+}
+
+/// Shared by all instances of a user.
+fn ports_directory() -> PathBuf {
+    cache_root().join("ports")
+}
+
+/// The files of an instance that a user is told about.
+pub fn summary(layout: &Layout) -> String {
+    let relative = |path: &Path| {
+        let here = std::env::current_dir().unwrap_or_default();
+        path.strip_prefix(&here).unwrap_or(path).display().to_string()
+    };
+    let mut lines = vec!["kubeconfigs of the administrators (system:masters), for tests:".to_owned()];
+    lines.extend(
+        PLANES
+            .iter()
+            .map(|plane| format!("  {:<11} {}", plane.name, relative(&layout.kubeconfig(plane.name)))),
+    );
+    lines.push("kubeconfigs of fedhub itself:".to_owned());
+    lines.extend(
+        PLANES
+            .iter()
+            .filter(|plane| plane.knows_fedhub())
+            .map(|plane| format!("  {:<11} {}", plane.name, relative(&layout.fedhub_kubeconfig(plane.name)))),
+    );
+    lines.push(format!("logs and audit logs: {0}/logs, {0}/audit", relative(layout.root())));
+    lines.join("\n")
+}

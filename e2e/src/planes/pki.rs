@@ -1,0 +1,160 @@
+//! Certificates, keys and tokens of one instance. EC P-256 throughout, service account tokens included. The CAs' own
+//! keys are never written: nothing can be signed once `up` is over.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose,
+};
+
+use crate::Error;
+
+/// The service names that servers are verified by, beside 127.0.0.1. The aggregator dials 127.0.0.1 and still asks
+/// for `<service>.<namespace>.svc`.
+const SERVER_NAMES: [&str; 7] = [
+    "127.0.0.1",
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "karmada-aggregated-apiserver.karmada-system.svc",
+    "karmada-webhook.karmada-system.svc",
+];
+
+/// The group that may do everything.
+const MASTERS: &str = "system:masters";
+
+/// The certificates of an instance; servers read theirs from the files.
+pub struct Pki {
+    directory: PathBuf,
+    ca: CertifiedIssuer<'static, KeyPair>,
+    /// Karmada's token in the cells.
+    pub cell_token: String,
+}
+
+/// A client certificate and its key, in PEM.
+pub struct ClientCertificate {
+    /// The certificate.
+    pub certificate: String,
+    /// Its key.
+    pub key: String,
+}
+
+impl Pki {
+    /// Makes everything and writes what servers read.
+    pub fn create(directory: &Path) -> Result<Self, Error> {
+        let ca = authority("fedhub-e2e-ca")?;
+        let front_proxy_ca = authority("fedhub-e2e-front-proxy-ca")?;
+        let pki = Self { directory: directory.to_path_buf(), ca, cell_token: random_token()? };
+        pki.write("ca.crt", &pki.ca.pem())?;
+        pki.write("front-proxy-ca.crt", &front_proxy_ca.pem())?;
+
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::new(SERVER_NAMES.map(str::to_owned))?;
+        params.distinguished_name.push(DnType::CommonName, "fedhub-e2e-server");
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let server = params.signed_by(&key, &pki.ca)?;
+        pki.write("server.crt", &server.pem())?;
+        pki.write("server.key", &key.serialize_pem())?;
+        // Karmada's webhook insists on these names.
+        pki.write("webhook/tls.crt", &server.pem())?;
+        pki.write("webhook/tls.key", &key.serialize_pem())?;
+
+        let front_proxy = sign_client(&front_proxy_ca, "front-proxy-client", None)?;
+        pki.write("front-proxy-client.crt", &front_proxy.certificate)?;
+        pki.write("front-proxy-client.key", &front_proxy.key)?;
+
+        let service_accounts = KeyPair::generate()?;
+        pki.write("sa.key", &service_accounts.serialize_pem())?;
+        pki.write("sa.pub", &service_accounts.public_key_pem())?;
+        pki.write("tokens.csv", &format!("{},karmada,karmada,\"{MASTERS}\"\n", pki.cell_token))?;
+        Ok(pki)
+    }
+
+    /// A certificate for a user of group `system:masters`. Each component has a name of its own, so that the audit
+    /// logs tell who did what.
+    pub fn master(&self, user: &str) -> Result<ClientCertificate, Error> {
+        sign_client(&self.ca, user, Some(MASTERS))
+    }
+
+    /// The CA that signed servers and clients, in PEM.
+    pub fn ca(&self) -> String {
+        self.ca.pem()
+    }
+
+    fn write(&self, name: &str, content: &str) -> Result<(), Error> {
+        let path = self.directory.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Error::file("create", parent))?;
+        }
+        fs::write(&path, content).map_err(Error::file("write", path))
+    }
+}
+
+fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>, Error> {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages =
+        vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+}
+
+fn sign_client(
+    ca: &CertifiedIssuer<'static, KeyPair>,
+    user: &str,
+    group: Option<&str>,
+) -> Result<ClientCertificate, Error> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, user);
+    if let Some(group) = group {
+        params.distinguished_name.push(DnType::OrganizationName, group);
+    }
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let certificate = params.signed_by(&key, ca)?.pem();
+    Ok(ClientCertificate { certificate, key: key.serialize_pem() })
+}
+
+/// 128 random bits in hexadecimal.
+pub fn random_token() -> Result<String, Error> {
+    let mut bytes = [0_u8; 16];
+    let source = Path::new("/dev/urandom");
+    let mut file = fs::File::open(source).map_err(Error::file("open", source))?;
+    file.read_exact(&mut bytes).map_err(Error::file("read", source))?;
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_that_a_server_is_told_to_read_is_there() {
+        let scratch = tempfile::tempdir().unwrap();
+        let pki = Pki::create(scratch.path()).unwrap();
+        for name in ["ca.crt", "front-proxy-ca.crt", "server.crt", "server.key", "sa.key", "sa.pub"] {
+            assert!(
+                fs::read_to_string(scratch.path().join(name)).unwrap().starts_with("-----BEGIN "),
+                "{name}"
+            );
+        }
+        assert!(!scratch.path().join("ca.key").exists());
+        let tokens = fs::read_to_string(scratch.path().join("tokens.csv")).unwrap();
+        assert!(tokens.starts_with(&pki.cell_token));
+        assert!(pki.master("somebody").unwrap().key.contains("PRIVATE KEY"));
+    }
+
+    #[test]
+    fn tokens_differ() {
+        assert_ne!(random_token().unwrap(), random_token().unwrap());
+        assert_eq!(random_token().unwrap().len(), 32);
+    }
+}
