@@ -1,1 +1,16 @@
-//! Projector: Instances of the hub back into the project planes.
+//! Projector: Instances that cells wrote back to the hub, mirrored into the project planes (specification,
+//! section 5).
+//!
+//! A pass over one hub Instance: [`observe`] gathers what is known, [`plan`] decides (pure), [`apply`] writes.
+
+pub mod apply;
+pub mod bucket;
+pub mod controller;
+pub mod gone;
+pub mod mark;
+pub mod observe;
+pub mod plan;
+pub mod projection;
+pub mod quarantine;
+
+pub use controller::Projector;

@@ -1,3 +1,8 @@
+//! What both controllers stand on: API types, wire names, the registry of planes, the engine.
+//!
+//! Nothing here knows of federation or projection: a controller is a [`engine::Controller`] with a queue, fed by
+//! the watches of the planes it cares for.
+
 pub mod admin;
 pub mod api;
 pub mod clock;

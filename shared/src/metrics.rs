@@ -35,6 +35,8 @@ pub struct Metrics {
     propagation: HistogramVec,
     /// Oldest change that is not in sync yet, in seconds, by controller.
     pub oldest_unsynced: GaugeVec,
+    /// The same for the ten planes that lag most, by controller and plane.
+    pub oldest_unsynced_plane: GaugeVec,
     /// Objects by controller and state.
     pub objects: IntGaugeVec,
     /// Quarantined hub Instances by reason.
@@ -87,14 +89,18 @@ impl Metrics {
                 "From the watch event received to the write acknowledged.",
                 &["hop"],
             )?,
-            oldest_unsynced: {
-                let g = GaugeVec::new(
-                    Opts::new("oldest_unsynced_seconds", "Age of the oldest change that is not in sync."),
-                    &["controller"],
-                )?;
-                r.register(Box::new(g.clone()))?;
-                g
-            },
+            oldest_unsynced: ages(
+                r,
+                "oldest_unsynced_seconds",
+                "Age of the oldest change that is not in sync.",
+                &["controller"],
+            )?,
+            oldest_unsynced_plane: ages(
+                r,
+                "oldest_unsynced_plane_seconds",
+                "The same for the planes that lag most.",
+                &["controller", "plane"],
+            )?,
             objects: gauges(r, "objects", "Objects by state.", &["controller", "state"])?,
             quarantined: gauges(
                 r,
@@ -204,6 +210,12 @@ fn counters(
     let c = IntCounterVec::new(Opts::new(name, help), labels)?;
     r.register(Box::new(c.clone()))?;
     Ok(c)
+}
+
+fn ages(r: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<GaugeVec, prometheus::Error> {
+    let g = GaugeVec::new(Opts::new(name, help), labels)?;
+    r.register(Box::new(g.clone()))?;
+    Ok(g)
 }
 
 fn gauges(r: &Registry, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, prometheus::Error> {

@@ -279,16 +279,20 @@ impl Queue {
         self.lock().entries.len()
     }
 
-    /// The oldest change that is ready or was tried and failed: its key and its age.
-    pub fn oldest(&self) -> Option<(Key, Duration)> {
+    /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
+    pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
         let now = Instant::now();
-        let inner = self.lock();
-        inner
-            .entries
-            .iter()
-            .filter(|(_, e)| e.state != State::Idle || e.failures > 0)
-            .min_by_key(|(_, e)| e.since)
-            .map(|(k, e)| (k.clone(), now.saturating_duration_since(e.since)))
+        let mut ages: BTreeMap<PlaneId, Duration> = BTreeMap::new();
+        for entry in self.lock().entries.values() {
+            if entry.state != State::Idle || entry.failures > 0 {
+                let age = now.saturating_duration_since(entry.since);
+                let oldest = ages.entry(entry.lane.clone()).or_default();
+                *oldest = age.max(*oldest);
+            }
+        }
+        let mut ages: Vec<_> = ages.into_iter().collect();
+        ages.sort_by(|a, b| b.1.cmp(&a.1));
+        ages
     }
 }
 

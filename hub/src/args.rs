@@ -1,0 +1,200 @@
+//! The command line. Every flag of `run` is an environment variable too.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use fedhub_shared::planes::discovery::Discovery;
+use fedhub_shared::telemetry::LogFormat;
+
+/// Federation hub: bridges project planes with a Karmada hub.
+#[derive(Debug, Parser)]
+#[command(name = "fedhub", version, about, max_term_width = 110)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the controllers until SIGTERM or SIGINT.
+    Run(Box<RunArgs>),
+    /// Print the CustomResourceDefinitions of compute.datumapis.com, for `kubectl apply -f -`.
+    Crds,
+}
+
+/// What `fedhub run` is told.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
+    /// Run the federator and the projector.
+    #[arg(long, env = "FEDHUB_ENABLE_MANAGEMENT_CONTROLLERS")]
+    pub enable_management_controllers: bool,
+
+    /// Kubeconfig of the hub (the Karmada API server). Required with --enable-management-controllers.
+    #[arg(long, env = "FEDHUB_HUB_KUBECONFIG", value_name = "FILE")]
+    pub hub_kubeconfig: Option<PathBuf>,
+    /// Context in the hub kubeconfig, in place of its current one.
+    #[arg(long, env = "FEDHUB_HUB_CONTEXT", value_name = "NAME")]
+    pub hub_context: Option<String>,
+    /// Kubeconfig of the management plane; without it, the service account of the pod.
+    #[arg(long, env = "FEDHUB_MANAGEMENT_KUBECONFIG", value_name = "FILE")]
+    pub management_kubeconfig: Option<PathBuf>,
+    /// Context in the management kubeconfig, in place of its current one.
+    #[arg(long, env = "FEDHUB_MANAGEMENT_CONTEXT", value_name = "NAME")]
+    pub management_context: Option<String>,
+
+    /// How project planes are found: `single` (the management plane itself) or `kubeconfigs` (labelled Secrets).
+    #[arg(long, env = "FEDHUB_DISCOVERY", default_value = "single")]
+    pub discovery: Discovery,
+    /// The process's own namespace on the management plane: where discovery `kubeconfigs` looks for Secrets.
+    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = "fedhub-system")]
+    pub namespace: String,
+
+    /// Address of /livez, /readyz and /metrics.
+    #[arg(long, env = "FEDHUB_ADMIN_ADDRESS", default_value = "0.0.0.0:8081", value_name = "IP:PORT")]
+    pub admin_address: SocketAddr,
+    /// Log filter, such as `info` or `info,fedhub_shared=debug`.
+    #[arg(long, env = "FEDHUB_LOG", default_value = "info", value_name = "FILTER")]
+    pub log: String,
+    /// Log format: `text` or `json`.
+    #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+
+    /// Objects that each controller works on at once.
+    #[arg(long, env = "FEDHUB_WORKERS", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub workers: u16,
+    /// Objects of one project plane that each controller works on at once.
+    #[arg(long, env = "FEDHUB_WORKERS_PER_PLANE", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub workers_per_plane: u16,
+    /// Requests to one plane that may wait for an answer at once.
+    #[arg(long, env = "FEDHUB_REQUESTS_IN_FLIGHT", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096), value_name = "N")]
+    pub requests_in_flight: u16,
+    /// How long a plane may take to begin its answer.
+    #[arg(long, env = "FEDHUB_HEADER_TIMEOUT", default_value = "9s", value_parser = span, value_name = "SPAN")]
+    pub header_timeout: Duration,
+    /// How long connecting to a plane may take.
+    #[arg(long, env = "FEDHUB_CONNECT_TIMEOUT", default_value = "5s", value_parser = span, value_name = "SPAN")]
+    pub connect_timeout: Duration,
+    /// First back-off of an object that failed; doubled with each failure.
+    #[arg(long, env = "FEDHUB_BACKOFF_FIRST", default_value = "500ms", value_parser = span, value_name = "SPAN")]
+    pub backoff_first: Duration,
+    /// Longest back-off of an object that fails.
+    #[arg(long, env = "FEDHUB_BACKOFF_MAX", default_value = "5m", value_parser = span, value_name = "SPAN")]
+    pub backoff_max: Duration,
+
+    /// How long a city of a hub namespace has to be unused before its PropagationPolicy goes.
+    #[arg(long, env = "FEDHUB_POLICY_QUIET_TIME", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    pub policy_quiet_time: Duration,
+    /// How long an Instance on the hub may be without its WorkloadDeployment before it is quarantined.
+    #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = span, value_name = "SPAN")]
+    pub projection_grace: Duration,
+    /// Projections of one plane that may be deleted in a minute where their absence on the hub was inferred.
+    #[arg(long, env = "FEDHUB_GAP_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
+    pub gap_deletes_per_minute: u32,
+    /// How long a shutdown may wait for what is under way.
+    #[arg(long, env = "FEDHUB_SHUTDOWN_TIME", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    pub shutdown_time: Duration,
+}
+
+impl RunArgs {
+    /// What is wrong with the arguments taken together, a line for each fault.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !self.enable_management_controllers {
+            faults.push("no role is enabled: give --enable-management-controllers".to_owned());
+        } else if self.hub_kubeconfig.is_none() {
+            faults.push(
+                "--enable-management-controllers needs --hub-kubeconfig (or FEDHUB_HUB_KUBECONFIG)"
+                    .to_owned(),
+            );
+        }
+        let files = [
+            ("--hub-kubeconfig", &self.hub_kubeconfig),
+            ("--management-kubeconfig", &self.management_kubeconfig),
+        ];
+        for (flag, file) in files {
+            if let Some(file) = file {
+                if let Err(error) = std::fs::File::open(file) {
+                    faults.push(format!("{flag} {}: {error}", file.display()));
+                }
+            }
+        }
+        if self.backoff_first > self.backoff_max {
+            faults.push("--backoff-first is longer than --backoff-max".to_owned());
+        }
+        faults
+    }
+}
+
+/// A span of time: a number and `ms`, `s`, `m` or `h`.
+fn span(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let wrong =
+        || format!("{text:?} is no span of time: expected a number and ms, s, m or h, such as 500ms or 15m");
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let millis = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn run(flags: &[&str]) -> RunArgs {
+        let all = ["fedhub", "run"].iter().chain(flags).copied();
+        match Args::try_parse_from(all).unwrap().command {
+            Command::Run(args) => *args,
+            Command::Crds => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn every_flag_of_run_is_an_environment_variable_too() {
+        let command = Args::command();
+        let run = command.find_subcommand("run").unwrap();
+        for arg in run.get_arguments().filter(|a| a.get_id() != "help") {
+            let env = arg.get_env().unwrap_or_else(|| panic!("{} has none", arg.get_id())).to_str().unwrap();
+            assert_eq!(env, format!("FEDHUB_{}", arg.get_id().as_str().to_uppercase()));
+        }
+    }
+
+    #[test]
+    fn spans_are_read_with_their_unit() {
+        for (text, expected) in
+            [("500ms", Some(500)), ("9s", Some(9_000)), ("15m", Some(900_000)), ("1h", Some(3_600_000))]
+        {
+            assert_eq!(span(text).ok(), expected.map(Duration::from_millis), "{text}");
+        }
+        for text in ["", "5", "s", "1 s", "-1s", "99999999999999999999s"] {
+            assert!(span(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_are_named_one_by_one() {
+        assert_eq!(run(&[]).faults().len(), 1);
+        let faults = run(&["--enable-management-controllers"]).faults();
+        assert!(faults.len() == 1 && faults[0].contains("--hub-kubeconfig"), "{faults:?}");
+        let faults =
+            run(&["--enable-management-controllers", "--hub-kubeconfig=/nowhere", "--backoff-first=1h"])
+                .faults();
+        assert_eq!(faults.len(), 2, "{faults:?}");
+    }
+}

@@ -1,0 +1,158 @@
+//! `fedhub run`: wires the roles together, runs them until a signal, lets what is under way finish.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use fedhub_federator::Federator;
+use fedhub_projector::Projector;
+use fedhub_projector::controller::ProjectorConfig;
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::object::PlaneId;
+use fedhub_shared::planes::Planes;
+use fedhub_shared::planes::discovery::kubeconfigs::Kubeconfigs;
+use fedhub_shared::planes::discovery::{Discovery, credentials, single};
+use fedhub_shared::planes::transport::{self, TransportConfig};
+use fedhub_shared::{admin, telemetry};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::args::RunArgs;
+use crate::preflight;
+use crate::status::Status;
+
+/// Exit code for a bad flag or configuration: nothing was started.
+const MISUSE: u8 = 2;
+
+/// Checks the arguments, then runs.
+pub fn main(args: RunArgs) -> ExitCode {
+    let mut faults = args.faults();
+    if let Err(fault) = telemetry::start(&args.log, args.log_format) {
+        faults.push(fault);
+    }
+    if !faults.is_empty() {
+        for fault in faults {
+            eprintln!("fedhub: {fault}");
+        }
+        return ExitCode::from(MISUSE);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("fedhub: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(run(args)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fedhub: {error:#}");
+            ExitCode::from(MISUSE)
+        }
+    }
+}
+
+async fn run(args: RunArgs) -> anyhow::Result<()> {
+    // Asked for first: a signal that comes while the process starts must not be lost.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        anyhow::bail!("another TLS provider is installed");
+    }
+    let stop = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let management = Management::start(&args, &stop, &tasks).await?;
+    tokio::select! {
+        _ = terminate.recv() => tracing::info!("SIGTERM: shutting down"),
+        _ = interrupt.recv() => tracing::info!("interrupt: shutting down"),
+    }
+    management.shut_down(&args, &stop, &tasks).await;
+    Ok(())
+}
+
+/// The management role: federator and projector over one registry.
+struct Management {
+    planes: Arc<Planes>,
+    queues: Vec<(&'static str, Arc<Queue>)>,
+}
+
+impl Management {
+    async fn start(args: &RunArgs, stop: &CancellationToken, tasks: &TaskTracker) -> anyhow::Result<Self> {
+        let metrics = Metrics::new()?;
+        let limits = TransportConfig {
+            header_timeout: args.header_timeout,
+            connect_timeout: args.connect_timeout,
+            in_flight: usize::from(args.requests_in_flight),
+        };
+        let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
+        let hub = credentials::from_file(hub_file, args.hub_context.as_deref()).await?;
+        let hub = transport::client(hub, &PlaneId::Hub, limits, &metrics)?;
+        let management = match args.management_kubeconfig.as_deref() {
+            Some(file) => credentials::from_file(file, args.management_context.as_deref()).await?,
+            None => credentials::in_cluster()?,
+        };
+        let planes = Planes::new(hub.clone(), metrics.clone(), Clock::system(), seed());
+        let queue = || {
+            Arc::new(Queue::new(QueueConfig {
+                per_plane: usize::from(args.workers_per_plane),
+                backoff_first: args.backoff_first,
+                backoff_max: args.backoff_max,
+                seed: planes.seed(),
+            }))
+        };
+        let queues = vec![("federator", queue()), ("projector", queue())];
+        let status = Arc::new(Status { planes: planes.clone(), queues: queues.clone() });
+        let bound = admin::serve(args.admin_address, status, stop.clone())
+            .await
+            .with_context(|| format!("--admin-address {}", args.admin_address))?;
+        tracing::info!(%bound, discovery = %args.discovery, version = env!("CARGO_PKG_VERSION"), "fedhub starts");
+
+        let federator = Federator::new(planes.clone(), queues[0].1.clone(), args.policy_quiet_time);
+        let config =
+            ProjectorConfig { grace: args.projection_grace, deletes_per_minute: args.gap_deletes_per_minute };
+        let projector = Projector::new(planes.clone(), queues[1].1.clone(), config);
+        planes.listen(federator.clone());
+        planes.listen(projector.clone());
+        planes.start();
+        let workers = usize::from(args.workers);
+        run_workers(&federator, &queues[0].1, &metrics, workers, tasks);
+        run_workers(&projector, &queues[1].1, &metrics, workers, tasks);
+        tokio::spawn(preflight::interpreter(hub, stop.clone()));
+        match args.discovery {
+            Discovery::Single => {
+                let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
+                single::engage(&planes, transport::client(management, &plane, limits, &metrics)?)?;
+            }
+            Discovery::Kubeconfigs => {
+                let client = transport::client(management, &PlaneId::Management, limits, &metrics)?;
+                let discovery = Kubeconfigs::new(planes.clone(), client, &args.namespace, limits);
+                tokio::spawn(discovery.run(stop.clone()));
+            }
+        }
+        Ok(Self { planes, queues })
+    }
+
+    /// No pass begins any more; those under way get their time; then the watches end.
+    async fn shut_down(self, args: &RunArgs, stop: &CancellationToken, tasks: &TaskTracker) {
+        for (_, queue) in &self.queues {
+            queue.close();
+        }
+        tasks.close();
+        if tokio::time::timeout(args.shutdown_time, tasks.wait()).await.is_err() {
+            tracing::warn!(after = ?args.shutdown_time, unfinished = tasks.len(), "shutting down with passes under way; they are taken up again at the next start");
+        }
+        stop.cancel();
+        self.planes.stop().await;
+        tracing::info!("stopped");
+    }
+}
+
+/// Jitter that differs between replicas and starts.
+fn seed() -> u64 {
+    let nanos =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    u64::try_from(nanos % u128::from(u64::MAX)).unwrap_or_default() ^ u64::from(std::process::id())
+}

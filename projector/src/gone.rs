@@ -1,0 +1,69 @@
+//! A projection whose hub Instance is not there (P5, I4).
+//!
+//! Seen deleted on a watch without a gap: the projection goes. After a gap absence proves nothing by itself; then
+//! live reads have to show that the Instance is gone *while* the hub stands as it stood: the namespace with the UID
+//! that the mark records, and its WD alive and reported on by a cell.
+
+use fedhub_shared::object::{Object, ObjectView, Shared};
+
+use crate::mark::Mark;
+use crate::observe::{Live, Observed};
+use crate::plan::Decision;
+
+/// Why a deletion is not proven right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unproven {
+    /// The hub namespace is missing, terminating or another one: the hub may have lost its state.
+    NamespaceLost,
+    /// The WD is missing, being deleted, or no cell has reported on it: a cell may be about to write back.
+    DeploymentSilent,
+}
+
+impl Unproven {
+    /// The metric label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::NamespaceLost => "namespace_lost",
+            Self::DeploymentSilent => "deployment_silent",
+        }
+    }
+}
+
+/// What becomes of the projection.
+pub fn plan(seen: &Observed) -> Decision {
+    let Some(projection) = &seen.projection else { return Decision::InOrder };
+    // Without a mark of this hub namespace it is not known to be the projection of what is gone.
+    let Some(mark) = Mark::of(projection).filter(|m| m.namespace == seen.hub_namespace.called()) else {
+        return Decision::InOrder;
+    };
+    if projection.deleting() {
+        return Decision::InOrder;
+    }
+    if seen.seen_deleted.as_deref() == Some(mark.instance_uid.as_str()) {
+        return Decision::Delete { projection: projection.clone(), gap: false };
+    }
+    match &seen.live {
+        None => Decision::ReadLive,
+        Some(live) => judge(projection, &mark, live),
+    }
+}
+
+fn judge(projection: &Shared, mark: &Mark, live: &Live) -> Decision {
+    if live.instance.as_ref().is_some_and(|i| i.uid() == mark.instance_uid) {
+        // It is there after all: the watch will bring it.
+        return Decision::Park(None);
+    }
+    let stands = |n: &Shared| n.uid() == mark.namespace_uid && !n.deleting();
+    if !live.namespace.as_ref().is_some_and(stands) {
+        return Decision::Withhold(Unproven::NamespaceLost);
+    }
+    if !live.deployment.as_ref().is_some_and(|d| !d.deleting() && reported(d)) {
+        return Decision::Withhold(Unproven::DeploymentSilent);
+    }
+    Decision::Delete { projection: projection.clone(), gap: true }
+}
+
+/// Whether a cell has reported on a hub WD.
+fn reported(deployment: &Object) -> bool {
+    deployment.status().as_object().is_some_and(|s| !s.is_empty())
+}

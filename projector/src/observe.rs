@@ -1,0 +1,104 @@
+//! What a pass over one hub Instance knows before it decides.
+
+use std::time::Duration;
+
+use fedhub_shared::engine::Echo;
+use fedhub_shared::names::{
+    PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, decode_plane,
+};
+use fedhub_shared::object::{Object, ObjectView, Shared};
+use jiff::Timestamp;
+
+/// Where the Instances of a hub namespace belong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// The project plane.
+    pub plane: PlaneName,
+    /// The namespace in it.
+    pub namespace: String,
+}
+
+impl Home {
+    /// What a hub namespace's labels say; only the federator writes those (I6).
+    pub fn of(hub_namespace: &Object) -> Option<Self> {
+        let plane = decode_plane(hub_namespace.label(UPSTREAM_CLUSTER)?)?;
+        let namespace = hub_namespace.label(UPSTREAM_NAMESPACE).filter(|n| !n.is_empty())?.to_owned();
+        Some(Self { plane, namespace })
+    }
+}
+
+/// The name of an Instance's WD: its label, else the Instance's name less its last `-<ordinal>` (P1).
+pub fn deployment_name(instance: &Object) -> Option<&str> {
+    if let Some(name) = instance.label(WORKLOAD_DEPLOYMENT_NAME).filter(|n| !n.is_empty()) {
+        return Some(name);
+    }
+    let (name, ordinal) = instance.called().rsplit_once('-')?;
+    let numeric = !ordinal.is_empty() && ordinal.bytes().all(|b| b.is_ascii_digit());
+    (numeric && !name.is_empty()).then_some(name)
+}
+
+/// Everything that [`crate::plan::plan`] decides by.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Where the projection belongs.
+    pub home: Home,
+    /// The hub namespace.
+    pub hub_namespace: Shared,
+    /// The hub Instance, if the hub has it.
+    pub instance: Option<Shared>,
+    /// The WD that it names, on the hub.
+    pub hub_deployment: Option<Shared>,
+    /// That WD in the project plane; where the store has none, a live read confirmed it (P2).
+    pub owner: Option<Shared>,
+    /// The Instance of that name in the project namespace.
+    pub projection: Option<Shared>,
+    /// The UID of the hub Instance of this name that was seen deleted on a watch without a gap, if one was (I4).
+    pub seen_deleted: Option<String>,
+    /// What live reads said, where the plan asked for them.
+    pub live: Option<Live>,
+    /// What the project plane made of the last spec that was sent.
+    pub spec_echo: Option<Echo>,
+    /// What the project plane made of the last status that was sent.
+    pub status_echo: Option<Echo>,
+    /// How long a hub Instance may be without its WD before that is held to be final (P7).
+    pub grace: Duration,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// The hub as live reads show it, past every store (I4).
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// The hub namespace.
+    pub namespace: Option<Shared>,
+    /// The hub Instance.
+    pub instance: Option<Shared>,
+    /// The hub WD that the projection names.
+    pub deployment: Option<Shared>,
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_shared::object::{Kind, bare};
+
+    use super::*;
+
+    #[test]
+    fn p1_the_label_names_the_wd_and_else_the_name_does() {
+        for (label, name, expected) in [
+            (Some("wd"), "other-0", Some("wd")),
+            (Some(""), "wd-0", Some("wd")),
+            (None, "wd-12", Some("wd")),
+            (None, "a-b-3", Some("a-b")),
+            (None, "wd-x", None),
+            (None, "wd-", None),
+            (None, "-0", None),
+            (None, "wd", None),
+        ] {
+            let mut instance = bare(Kind::Instance, "ns-1", name);
+            instance.metadata.labels =
+                label.map(|l| [(WORKLOAD_DEPLOYMENT_NAME.to_owned(), l.to_owned())].into());
+            assert_eq!(deployment_name(&instance), expected, "{label:?} {name}");
+        }
+    }
+}

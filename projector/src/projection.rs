@@ -1,0 +1,108 @@
+//! What a projection is to be (P3, P4, P8).
+
+use fedhub_shared::engine::echo::settled;
+use fedhub_shared::engine::writer::probe;
+use fedhub_shared::engine::{StatusWrite, Write};
+use fedhub_shared::names::{
+    INSTANCE_LABELS, PROJECTED_FROM, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID,
+    encode_plane,
+};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::Value;
+
+use crate::mark::Mark;
+use crate::observe::Observed;
+use crate::plan::Decision;
+
+/// The write that brings the projection nearer to `instance`, if one is needed; metadata and spec first.
+pub fn plan(seen: &Observed, instance: &Shared, owner: &Shared) -> Decision {
+    let wanted = wanted(seen, instance, owner);
+    let Some(projection) = &seen.projection else { return Decision::Write(Write::Create(Box::new(wanted))) };
+    if projection.deleting() {
+        // Its deletion's event brings the Instance back.
+        return Decision::Park(None);
+    }
+    let differs = !settled(instance.spec(), projection.spec(), seen.spec_echo);
+    if differs || wanted.metadata != projection.metadata {
+        let same_instance = Mark::of(projection).is_some_and(|m| m.instance_uid == instance.uid());
+        let probe = probe(differs, same_instance, seen.spec_echo);
+        return Decision::Write(Write::Replace { object: Box::new(wanted), probe });
+    }
+    status(seen, instance, projection)
+        .map_or(Decision::InOrder, |write| Decision::Status(projection.clone(), write))
+}
+
+/// The projection: labels by allow-list, the mark, the owner, the spec; all else of `seen.projection` as it is (I9).
+fn wanted(seen: &Observed, instance: &Shared, owner: &Shared) -> Object {
+    let mut wanted = seen.projection.as_ref().map_or_else(
+        || bare(Kind::Instance, &seen.home.namespace, instance.called()),
+        |p| p.as_ref().clone(),
+    );
+    let labels = wanted.metadata.labels.get_or_insert_default();
+    for key in INSTANCE_LABELS {
+        match instance.label(key) {
+            Some(value) => labels.insert(key.to_owned(), value.to_owned()),
+            None => labels.remove(key),
+        };
+    }
+    labels.insert(UPSTREAM_CLUSTER.to_owned(), encode_plane(&seen.home.plane));
+    labels.insert(UPSTREAM_NAMESPACE.to_owned(), seen.home.namespace.clone());
+    labels.insert(WORKLOAD_DEPLOYMENT_UID.to_owned(), owner.uid().to_owned());
+    let mark = Mark {
+        namespace: seen.hub_namespace.called().to_owned(),
+        namespace_uid: seen.hub_namespace.uid().to_owned(),
+        instance_uid: instance.uid().to_owned(),
+    };
+    wanted.metadata.annotations.get_or_insert_default().insert(PROJECTED_FROM.to_owned(), mark.to_string());
+    own(&mut wanted, owner);
+    set_field(&mut wanted, "spec", instance.spec().clone());
+    wanted
+}
+
+/// One owner reference to the project WD, by the UID that it has now (I5); one to a WD of that name with another UID
+/// is dead and goes; foreign ones stay (I9).
+fn own(projection: &mut Object, owner: &Shared) {
+    let resource = Kind::WorkloadDeployment.resource();
+    let reference = OwnerReference {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+        name: owner.called().to_owned(),
+        uid: owner.uid().to_owned(),
+        controller: None,
+        block_owner_deletion: None,
+    };
+    let references = projection.metadata.owner_references.get_or_insert_default();
+    let ours = |o: &OwnerReference| o.kind == reference.kind && o.api_version == reference.api_version;
+    references.retain(|o| !ours(o) || *o == reference);
+    if !references.contains(&reference) {
+        references.push(reference);
+    }
+}
+
+/// The status whole, where it differs (P3).
+fn status(seen: &Observed, instance: &Object, projection: &Object) -> Option<StatusWrite> {
+    let (wanted, current) = (instance.status(), projection.status());
+    if wanted.is_null() || settled(wanted, current, seen.status_echo) {
+        return None;
+    }
+    let told = !only_defaults(current);
+    // The mark names the very Instance, or the projection would have been written first.
+    if told && only_defaults(wanted) {
+        return None;
+    }
+    Some(StatusWrite { status: wanted.clone(), probe: probe(true, told, seen.status_echo) })
+}
+
+/// Whether a status is nothing but what the schema puts there: conditions that never changed.
+pub fn only_defaults(status: &Value) -> bool {
+    let Some(fields) = status.as_object() else { return true };
+    fields.iter().all(|(key, value)| {
+        key == "conditions"
+            && value.as_array().is_some_and(|conditions| {
+                conditions.iter().all(|c| {
+                    c["lastTransitionTime"].as_str().is_some_and(|t| t.starts_with("1970-01-01T00:00:00"))
+                })
+            })
+    })
+}
