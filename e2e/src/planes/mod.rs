@@ -187,6 +187,8 @@ impl Planes {
 
     /// Ends one process, such as a cell's API server, until it is started again.
     pub async fn stop_process(&self, name: &str) -> Result<(), Error> {
+        let _lock = self.layout.lock().await?;
+        self.supervisor.reload()?;
         self.known(name)?;
         let (supervisor, name) = (self.supervisor.clone(), name.to_owned());
         tokio::task::spawn_blocking(move || supervisor.stop(&name)).await?
@@ -194,10 +196,13 @@ impl Planes {
 
     /// Starts a process that was stopped, as it was started before, and waits until it serves.
     pub async fn start_process(&self, name: &str) -> Result<(), Error> {
+        let lock = self.layout.lock().await?;
+        self.supervisor.reload()?;
         let process = self.known(name)?;
         if !process.runs() {
             self.supervisor.start(process.command)?;
         }
+        drop(lock);
         ready::serves(&self.supervisor, &self.layout, name).await
     }
 

@@ -51,6 +51,13 @@ impl Supervisor {
         inner.state.save(&self.layout)
     }
 
+    /// Takes over what another command has written down since. The caller holds the instance's lock.
+    pub fn reload(&self) -> Result<(), Error> {
+        let state = State::load(&self.layout)?.filter(|state| state.ready);
+        self.inner().state = state.ok_or_else(|| Error::NotUp(self.layout.name().to_owned()))?;
+        Ok(())
+    }
+
     /// What is written down.
     pub fn state(&self) -> State {
         self.inner().state.clone()
