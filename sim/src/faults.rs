@@ -30,7 +30,7 @@ impl Fault {
     }
 }
 
-/// A fault, and when it strikes.
+/// A fault, and when it strikes. Of several that match, the one switched on last does.
 #[derive(Clone, Debug)]
 pub struct FaultRule {
     fault: Fault,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-/// Changes an object as it comes in, as a schema's defaulting and pruning do.
+/// Changes an object as it comes in, as a schema's defaulting and pruning do. It runs inside the write, under the
+/// server's lock: it must not use the server itself.
 pub type Hook = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
 /// One resource: its names, and the rules that differ between resources.

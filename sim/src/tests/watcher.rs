@@ -212,6 +212,11 @@ async fn a_rewound_backup_leaves_a_silent_gap_and_a_bumped_one_a_410() {
     server.restore(&backup);
     server.put(map("c", "1")).unwrap();
     assert!(timeout(Duration::from_secs(5), stream.next()).await.is_err(), "nothing tells of the gap");
+    server.put(map("d", "1")).unwrap();
+    assert!(
+        timeout(Duration::from_secs(5), stream.next()).await.is_err(),
+        "and it stays until the counter has caught up"
+    );
 
     server.restore_bumped(&backup);
     assert_eq!(take(&mut stream, 4).await, ["error 410", "init", "initapply a", "initdone"]);
