@@ -194,13 +194,13 @@ fn policy(seen: &Observed) -> PolicyStep {
         let taken = |name: &str| seen.policies.iter().any(|p| p.object.called() == name);
         let mut policy = bare(Kind::PropagationPolicy, &seen.hub_namespace_name, &policy_name(city, taken));
         policy.metadata.labels.get_or_insert_default().insert(CITY_CODE.to_owned(), city.to_owned());
-        set_field(&mut policy, "spec", policy_spec(city));
+        set_field(&mut policy, "spec", policy_spec(&seen.hub_namespace_name, city));
         return PolicyStep::Write(Write::Create(Box::new(policy)));
     };
     if current.deleting() {
         return PolicyStep::Terminating;
     }
-    let wanted = policy_spec(city);
+    let wanted = policy_spec(&seen.hub_namespace_name, city);
     let differs = !settled(&wanted, current.spec(), *echo);
     if current.label(CITY_CODE) == Some(city) && !differs {
         return PolicyStep::InOrder;
@@ -211,13 +211,21 @@ fn policy(seen: &Observed) -> PolicyStep {
     PolicyStep::Write(Write::Replace { object: Box::new(policy), probe: probe(differs, true, *echo) })
 }
 
-fn policy_spec(city: &str) -> Value {
+/// The whole spec, with what Karmada's webhook would put where nothing is said: so that what stands is what is meant.
+fn policy_spec(namespace: &str, city: &str) -> Value {
     let resource = Kind::WorkloadDeployment.resource();
     let labels = json!({"matchLabels": {CITY_CODE: city}});
     json!({
+        "conflictResolution": "Abort",
+        "preemption": "Never",
+        "priority": 0,
+        "schedulerName": "default-scheduler",
         "propagateDeps": true,
         "resourceSelectors": [{
-            "apiVersion": resource.api_version, "kind": resource.kind, "labelSelector": labels,
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "namespace": namespace,
+            "labelSelector": labels,
         }],
         "placement": {
             "clusterAffinity": {"labelSelector": labels},

@@ -109,7 +109,7 @@ impl Writer<'_> {
         let key = self.plane.key(kind, object.space(), object.called());
         let echo = Echo::of(sent, got);
         let news = self.echoes.learn(&key, part, echo);
-        let fields = if news { lost(sent, got, 10) } else { Vec::new() };
+        let fields = if news && !sent.is_null() { lost(sent, got, 10) } else { Vec::new() };
         if !fields.is_empty() {
             self.metrics.fields_pruned.inc();
             tracing::warn!(%key, ?part, ?fields,
