@@ -1,8 +1,10 @@
 //! Real planes as processes, chainsaw suites and the demonstration.
 //!
-//! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them.
+//! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
+//! them.
 
 pub mod error;
+pub mod fedhub;
 pub mod planes;
 pub mod progress;
 pub mod tools;

@@ -156,7 +156,7 @@ impl Layout {
 }
 
 /// Writes a file whole or not at all.
-pub(super) fn write_atomically(path: &Path, content: &[u8]) -> Result<(), Error> {
+pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> Result<(), Error> {
     let scratch = path.with_extension("new");
     fs::write(&scratch, content).map_err(Error::file("write", &scratch))?;
     fs::rename(&scratch, path).map_err(Error::file("replace", path))

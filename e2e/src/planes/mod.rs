@@ -22,15 +22,15 @@ mod kubeconfig;
 mod layout;
 mod manifests;
 mod pki;
-mod ports;
+pub(crate) mod ports;
 mod probe;
-mod process;
+pub(crate) mod process;
 mod ready;
 mod start;
 mod state;
 mod supervisor;
 pub mod topology;
-mod wait;
+pub(crate) mod wait;
 
 use std::{
     path::{Path, PathBuf},
@@ -41,6 +41,7 @@ use kube::Client;
 
 pub use identities::NAMESPACE as FEDHUB_NAMESPACE;
 pub use layout::Layout;
+pub(crate) use layout::write_atomically;
 
 use self::{
     commands::Programs,
@@ -272,7 +273,7 @@ fn release_ports(layout: &Layout) -> Result<(), Error> {
 }
 
 /// Shared by all instances of a user.
-fn ports_directory() -> PathBuf {
+pub(crate) fn ports_directory() -> PathBuf {
     cache_root().join("ports")
 }
 
