@@ -29,9 +29,6 @@ impl Tool {
     /// Every tool, in the order in which they are built: quickest first.
     pub const ALL: [Self; 4] = [Self::Etcd, Self::Kubernetes, Self::Karmada, Self::Chainsaw];
 
-    /// What `planes up` runs.
-    pub const PLANES: [Self; 3] = [Self::Etcd, Self::Kubernetes, Self::Karmada];
-
     /// The name of its directory under `e2e/tools`.
     pub fn name(self) -> &'static str {
         self.recipe().name

@@ -70,6 +70,11 @@ enum Command {
         /// The process, as `status` names it.
         process: String,
     },
+    /// Lose the hub's state and set the hub up again, empty.
+    RebuildHub {
+        #[command(flatten)]
+        instance: Instance,
+    },
     /// Only build the programs; prints their directories.
     Build {
         /// Of these tools only.
@@ -127,6 +132,11 @@ async fn run(command: &Command) -> anyhow::Result<ExitCode> {
         }
         Command::Stop { instance, process } => Planes::load(&instance.name)?.stop_process(process).await?,
         Command::Start { instance, process } => Planes::load(&instance.name)?.start_process(process).await?,
+        Command::RebuildHub { instance } => {
+            let options = Options::new(&instance.name);
+            Planes::load(&instance.name)?.rebuild_hub(&options).await?;
+            options.progress.step("the hub is up again");
+        }
         Command::Build { tools } => build(tools).await?,
     }
     Ok(ExitCode::SUCCESS)

@@ -171,15 +171,14 @@ impl<'a> Commands<'a> {
     }
 
     /// The server of `cluster.karmada.io`, behind the hub's API server.
-    pub fn aggregated_api_server(&self) -> Command {
+    pub fn aggregated_api_server(&self, hub: &Plane) -> Command {
         let kubeconfig = self.karmada_kubeconfig();
         let pki = |file: &str| self.layout.pki().join(file).display().to_string();
-        let hub_etcd = Plane::named(HUB).map_or(HUB, |plane| plane.etcd);
         let arguments = vec![
             flag("kubeconfig", &kubeconfig),
             flag("authentication-kubeconfig", &kubeconfig),
             flag("authorization-kubeconfig", &kubeconfig),
-            flag("etcd-servers", self.etcd_url(hub_etcd)),
+            flag("etcd-servers", self.etcd_url(hub.etcd)),
             flag("etcd-prefix", "/hub-karmada"),
             flag("bind-address", "127.0.0.1"),
             flag("secure-port", self.port(AGGREGATED)),

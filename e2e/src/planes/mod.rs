@@ -28,6 +28,7 @@ pub(crate) mod process;
 mod ready;
 mod start;
 mod state;
+mod steps;
 mod supervisor;
 pub mod topology;
 pub(crate) mod wait;
@@ -47,7 +48,7 @@ use self::{
     commands::Programs,
     state::State,
     supervisor::{Manner, Supervisor},
-    topology::PLANES,
+    topology::{PLANES, Plane},
 };
 use crate::{
     Error,
@@ -105,12 +106,7 @@ impl Planes {
     /// it is usable, end to end. When this fails or is dropped, nothing that it started is left running.
     pub async fn up(options: &Options) -> Result<Self, Error> {
         let layout = Layout::of(&options.name)?;
-        let [etcd, kubernetes, karmada] = Tool::PLANES;
-        let programs = Programs {
-            etcd: tools::ensure(etcd, &options.progress).await?,
-            kubernetes: tools::ensure(kubernetes, &options.progress).await?,
-            karmada: tools::ensure(karmada, &options.progress).await?,
-        };
+        let programs = programs(&options.progress).await?;
         let _lock = layout.lock().await?;
         let mut attempts = 1..=PORT_ATTEMPTS;
         loop {
@@ -191,8 +187,7 @@ impl Planes {
         let _lock = self.layout.lock().await?;
         self.supervisor.reload()?;
         self.known(name)?;
-        let (supervisor, name) = (self.supervisor.clone(), name.to_owned());
-        tokio::task::spawn_blocking(move || supervisor.stop(&name)).await?
+        self.supervisor.stop(vec![name.to_owned()]).await
     }
 
     /// Starts a process that was stopped, as it was started before, and waits until it serves.
@@ -205,6 +200,16 @@ impl Planes {
         }
         drop(lock);
         ready::serves(&self.supervisor, &self.layout, name).await
+    }
+
+    /// Loses the hub's state and sets the hub up again, empty: no namespaces, no objects, new UIDs. fedhub gets a new
+    /// token for it, for the old one was of a service account that is no more. After a failure take the instance
+    /// down.
+    pub async fn rebuild_hub(&self, options: &Options) -> Result<(), Error> {
+        let programs = programs(&options.progress).await?;
+        let _lock = self.layout.lock().await?;
+        self.supervisor.reload()?;
+        start::rebuild_hub(options, &self.layout, &programs, &self.supervisor).await
     }
 
     fn known(&self, name: &str) -> Result<state::Process, Error> {
@@ -223,6 +228,14 @@ impl Planes {
     }
 }
 
+async fn programs(progress: &Progress) -> Result<Programs, Error> {
+    Ok(Programs {
+        etcd: tools::ensure(Tool::Etcd, progress).await?,
+        kubernetes: tools::ensure(Tool::Kubernetes, progress).await?,
+        karmada: tools::ensure(Tool::Karmada, progress).await?,
+    })
+}
+
 /// Ends whatever is left of the instance of this name, in whatever state it is. Returns how many processes it ended.
 pub async fn down(name: &str) -> Result<usize, Error> {
     let layout = Layout::of(name)?;
@@ -237,14 +250,7 @@ pub async fn down(name: &str) -> Result<usize, Error> {
 
 /// The kubeconfig of a plane's administrator in an instance, whether or not that runs.
 pub fn kubeconfig_of(layout: &Layout, plane: &str) -> Result<PathBuf, Error> {
-    if PLANES.iter().any(|known| known.name == plane) {
-        return Ok(layout.kubeconfig(plane));
-    }
-    Err(Error::Unknown {
-        kind: "plane",
-        name: plane.to_owned(),
-        known: PLANES.map(|plane| plane.name).join(", "),
-    })
+    Ok(layout.kubeconfig(Plane::named(plane)?.name))
 }
 
 /// Ends the processes that are written down and gives up the ports. The caller holds the instance's lock.

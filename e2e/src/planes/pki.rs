@@ -97,6 +97,16 @@ impl Pki {
     }
 }
 
+/// The CA in PEM and Karmada's token in the cells, of an instance that was started earlier.
+pub fn read(directory: &Path) -> Result<(String, String), Error> {
+    let read = |name: &str| {
+        let path = directory.join(name);
+        fs::read_to_string(&path).map_err(Error::file("read", path))
+    };
+    let tokens = read("tokens.csv")?;
+    Ok((read("ca.crt")?, tokens.split(',').next().unwrap_or_default().to_owned()))
+}
+
 fn authority(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>, Error> {
     let mut params = CertificateParams::default();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -149,6 +159,7 @@ mod tests {
         assert!(!scratch.path().join("ca.key").exists());
         let tokens = fs::read_to_string(scratch.path().join("tokens.csv")).unwrap();
         assert!(tokens.starts_with(&pki.cell_token));
+        assert_eq!(read(scratch.path()).unwrap(), (pki.ca(), pki.cell_token.clone()));
         assert!(pki.master("somebody").unwrap().key.contains("PRIVATE KEY"));
     }
 

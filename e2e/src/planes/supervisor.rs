@@ -6,7 +6,7 @@ use std::{
     fs,
     os::unix::process::CommandExt,
     process::{Child, Command as Spawn, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -119,14 +119,23 @@ impl Supervisor {
         }))
     }
 
-    /// Ends one process and writes down that this was meant.
-    pub fn stop(&self, name: &str) -> Result<(), Error> {
-        let mut inner = self.inner();
-        let Some(process) = inner.state.process_mut(name) else { return Ok(()) };
-        process.stopped = true;
-        end_all(std::slice::from_ref(process), Manner::InOrder);
-        inner.reap();
-        inner.state.save(&self.layout)
+    /// Ends some processes, in order, and writes down that this was meant.
+    pub async fn stop(self: &Arc<Self>, names: Vec<String>) -> Result<(), Error> {
+        let this = self.clone();
+        let stop = move || {
+            let mut inner = this.inner();
+            let mut meant = Vec::new();
+            for name in names {
+                if let Some(process) = inner.state.process_mut(&name) {
+                    process.stopped = true;
+                    meant.push(process.clone());
+                }
+            }
+            end_all(&meant, Manner::InOrder);
+            inner.reap();
+            inner.state.save(&this.layout)
+        };
+        tokio::task::spawn_blocking(stop).await?
     }
 
     /// Ends every process, in order. Blocks for up to some seconds.
@@ -237,8 +246,8 @@ mod tests {
         assert!(!process.runs());
     }
 
-    #[test]
-    fn a_disarmed_one_leaves_them_to_the_next_command() {
+    #[tokio::test]
+    async fn a_disarmed_one_leaves_them_to_the_next_command() {
         let planes = tempfile::tempdir().unwrap();
         let first = supervisor(planes.path(), true);
         first.start(sleeper("one")).unwrap();
@@ -247,8 +256,8 @@ mod tests {
         drop(first);
         let state = State::load(&layout).unwrap().unwrap();
         assert!(state.ready && state.processes[0].runs());
-        let second = Supervisor::new(layout, state, false);
-        second.stop("one").unwrap();
+        let second = Arc::new(Supervisor::new(layout, state, false));
+        second.stop(vec!["one".to_owned()]).await.unwrap();
         let stopped = &second.state().processes[0];
         assert!(stopped.stopped && !stopped.runs());
     }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
+
 /// What a plane is in the federation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -50,8 +52,12 @@ pub const ETCDS: [&str; 3] = ["hub", "project-a", "shared"];
 
 impl Plane {
     /// The plane of that name.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        PLANES.iter().find(|plane| plane.name == name)
+    pub fn named(name: &str) -> Result<&'static Self, Error> {
+        PLANES.iter().find(|plane| plane.name == name).ok_or_else(|| Error::Unknown {
+            kind: "plane",
+            name: name.to_owned(),
+            known: PLANES.map(|plane| plane.name).join(", "),
+        })
     }
 
     /// Whether the compute CRDs belong here. They are installed before any controller starts: Karmada's detector

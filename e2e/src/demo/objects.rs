@@ -1,0 +1,76 @@
+//! The objects of the demonstration.
+
+use std::fmt;
+
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+/// The namespace, in both projects: the same name in two projects is two deployments.
+pub const NAMESPACE: &str = "default";
+/// The name of the `WorkloadDeployment`, in both projects.
+pub const NAME: &str = "web";
+
+/// The kinds that the demonstration looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `Namespace`.
+    Namespace,
+    /// `PropagationPolicy`.
+    Policy,
+    /// `WorkloadDeployment`.
+    Deployment,
+    /// `Instance`.
+    Instance,
+}
+
+impl Kind {
+    /// How an API server names it.
+    pub fn resource(self) -> ApiResource {
+        let (group, version, kind) = match self {
+            Self::Namespace => ("", "v1", "Namespace"),
+            Self::Policy => ("policy.karmada.io", "v1alpha1", "PropagationPolicy"),
+            Self::Deployment => ("compute.datumapis.com", "v1alpha", "WorkloadDeployment"),
+            Self::Instance => ("compute.datumapis.com", "v1alpha", "Instance"),
+        };
+        ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespace => "Namespaces",
+            Self::Policy => "PropagationPolicies",
+            Self::Deployment => "WorkloadDeployments",
+            Self::Instance => "Instances",
+        })
+    }
+}
+
+/// One container in one city, as a user would ask for it.
+pub fn deployment(city: &str) -> Value {
+    json!({
+        "apiVersion": "compute.datumapis.com/v1alpha",
+        "kind": "WorkloadDeployment",
+        "metadata": { "namespace": NAMESPACE, "name": NAME },
+        "spec": {
+            "cityCode": city,
+            "placementName": "demo",
+            "workloadRef": { "name": NAME, "uid": "00000000-0000-4000-8000-000000000000" },
+            "scaleSettings": { "minReplicas": 1 },
+            "template": { "spec": {
+                "runtime": {
+                    "resources": { "instanceType": "datumcloud/d1-standard-2" },
+                    "sandbox": { "containers": [{ "name": "app", "image": "docker.io/library/nginx:1.29" }] },
+                },
+                "networkInterfaces": [{ "network": { "name": "default" } }],
+            } },
+        },
+    })
+}
+
+/// The condition of that type, if it stands at `True`.
+pub fn is_true(status: &Value, kind: &str) -> bool {
+    let conditions = status["conditions"].as_array();
+    conditions.is_some_and(|all| all.iter().any(|c| c["type"] == kind && c["status"] == "True"))
+}

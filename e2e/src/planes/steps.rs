@@ -1,0 +1,173 @@
+//! The steps that bring a plane, and the hub in particular, from a started API server to where it is of use.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use futures::future::try_join;
+use kube::{Client, api::DynamicObject};
+
+use super::{
+    commands::{AGGREGATED, CONTROLLERS, Commands, Programs, SCHEDULER, WEBHOOK, api_server_process},
+    crds,
+    hub::Hub,
+    identities, kubeconfig,
+    layout::Layout,
+    manifests, ready,
+    supervisor::Supervisor,
+    topology::{HUB, Kind, Plane},
+    wait::until,
+};
+use crate::{Error, progress::Progress};
+
+/// What every step needs.
+pub struct Steps<'a> {
+    /// The instance's files.
+    pub layout: &'a Layout,
+    /// The programs.
+    pub programs: &'a Programs,
+    /// Where everything listens.
+    pub ports: &'a BTreeMap<String, u16>,
+    /// What starts, watches and writes down processes.
+    pub supervisor: &'a Supervisor,
+    /// The CA of all servers, in PEM.
+    pub ca: &'a str,
+    /// Karmada's token in the cells.
+    pub cell_token: &'a str,
+    /// The kustomization with the compute CRDs.
+    pub crds: &'a Path,
+    /// Where it says what it does.
+    pub progress: &'a Progress,
+}
+
+/// The kustomizations of `deploy/`, built.
+pub struct Manifests {
+    crds: Vec<DynamicObject>,
+    base: Vec<DynamicObject>,
+    project_plane: Vec<DynamicObject>,
+    hub: Vec<DynamicObject>,
+}
+
+impl Steps<'_> {
+    /// Makes command lines.
+    pub fn commands(&self) -> Commands<'_> {
+        Commands::new(self.layout, self.programs, self.ports)
+    }
+
+    /// Brings one plane to where controllers may work on it.
+    pub async fn prepare(
+        &self,
+        plane: &'static Plane,
+        manifests: &Manifests,
+    ) -> Result<(&'static str, Client), Error> {
+        let client = kubeconfig::client(&self.layout.kubeconfig(plane.name)).await?;
+        self.serves(&api_server_process(plane.name)).await?;
+        self.progress.step(format!("{}: API server serves", plane.name));
+
+        if plane.kind == Kind::Hub {
+            self.supervisor.start(self.commands().aggregated_api_server(plane))?;
+            self.supervisor.start(self.commands().webhook())?;
+            self.hub(&client).install().await?;
+            self.progress.step("hub: Karmada's CRDs are established");
+        }
+        if plane.serves_compute() {
+            crds::install(&client, plane.name, &manifests.crds).await?;
+        }
+        if plane.has_controller_manager() {
+            self.supervisor.start(self.commands().controller_manager(plane))?;
+        }
+        match plane.kind {
+            Kind::Management => manifests::apply_all(&client, plane.name, &manifests.base).await?,
+            Kind::Project => manifests::apply_all(&client, plane.name, &manifests.project_plane).await?,
+            // The hub's include what only Karmada's webhook lets in.
+            Kind::Hub | Kind::Cell { .. } => {}
+        }
+        if plane.kind != Kind::Hub && plane.knows_fedhub() {
+            self.issue(&client, plane.name).await?;
+        }
+        Ok((plane.name, client))
+    }
+
+    /// Lets Karmada work: webhooks, the interpreter, controllers, cells.
+    pub async fn federate(&self, client: &Client, manifests: &Manifests) -> Result<(), Error> {
+        let hub = self.hub(client);
+        try_join(self.serves(AGGREGATED), self.serves(WEBHOOK)).await?;
+        hub.cluster_api_served().await?;
+        hub.register_webhooks().await?;
+        self.progress.step("hub: Karmada's API and webhook serve");
+
+        self.supervisor.start(self.commands().scheduler())?;
+        self.supervisor.start(self.commands().controllers())?;
+        let roles = async {
+            self.apply_hub_manifests(client, &manifests.hub).await?;
+            self.issue(client, HUB).await
+        };
+        let cells = async {
+            hub.register_cells().await?;
+            try_join(self.serves(SCHEDULER), self.serves(CONTROLLERS)).await?;
+            hub.cells_ready(!manifests.crds.is_empty()).await
+        };
+        try_join(roles, cells).await?;
+        self.progress.step("hub: every cell is Ready");
+        Ok(())
+    }
+
+    /// Applies the hub's manifests again while the API server has not connected to the new webhook yet.
+    async fn apply_hub_manifests(&self, client: &Client, objects: &[DynamicObject]) -> Result<(), Error> {
+        until("the hub to take its manifests", Duration::from_secs(30), || async {
+            Ok(manifests::apply_all(client, HUB, objects).await?)
+        })
+        .await
+    }
+
+    /// Builds what `deploy/` has for the planes.
+    pub async fn build_manifests(&self) -> Result<Manifests, Error> {
+        let kubectl = self.programs.kubernetes.program("kubectl");
+        let deploy = crate::repository().join("deploy");
+        let build = |directory: PathBuf| {
+            let kubectl = &kubectl;
+            async move { manifests::kustomize(kubectl, &directory).await }
+        };
+        let crds = async {
+            if self.crds.join("kustomization.yaml").is_file() {
+                return build(self.crds.to_path_buf()).await;
+            }
+            let missing = self.crds.display();
+            self.progress.warn(format!("{missing} is missing: no plane will serve compute.datumapis.com"));
+            Ok(Vec::new())
+        };
+        let (crds, base, project_plane, hub) = tokio::try_join!(
+            crds,
+            build(deploy.join("base")),
+            build(deploy.join("components/project-plane")),
+            build(deploy.join("components/hub")),
+        )?;
+        Ok(Manifests { crds, base, project_plane, hub })
+    }
+
+    async fn issue(&self, client: &Client, plane: &str) -> Result<(), Error> {
+        identities::issue(client, self.layout, plane, &self.server(plane)?, self.ca).await
+    }
+
+    /// Waits until a process serves.
+    pub async fn serves(&self, process: &str) -> Result<(), Error> {
+        ready::serves(self.supervisor, self.layout, process).await
+    }
+
+    /// The URL of a plane's API server.
+    pub fn server(&self, plane: &str) -> Result<String, Error> {
+        Ok(format!("https://127.0.0.1:{}", self.supervisor.state().port(&api_server_process(plane))?))
+    }
+
+    fn hub<'b>(&'b self, client: &'b Client) -> Hub<'b> {
+        Hub {
+            client,
+            karmada: &self.programs.karmada,
+            ports: self.ports,
+            ca: self.ca,
+            cell_token: self.cell_token,
+        }
+    }
+}
