@@ -85,17 +85,10 @@ enum Command {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // Whatever an `up` had started ends with its future.
     let done = tokio::select! {
         done = run(&arguments.command) => done,
         interrupted = interruption() => interrupted,
-    };
-    // Whatever `up` had started has ended with its future; this clears what it had written down.
-    let done = match (&arguments.command, done) {
-        (Command::Up { instance, .. }, Err(error)) => match planes::down(&instance.name).await {
-            Ok(_) => Err(error),
-            Err(second) => Err(error.context(second)),
-        },
-        (_, done) => done,
     };
     match done {
         Ok(code) => code,

@@ -113,16 +113,16 @@ impl Planes {
             attempts.next();
             end_recorded(&layout).await?;
             layout.wipe()?;
-            match start::start(options, &layout, &programs).await {
+            let mut unfinished = Unfinished { layout: &layout, finished: false };
+            let started = start::start(options, &layout, &programs).await;
+            unfinished.finished = started.is_ok();
+            drop(unfinished);
+            match started {
                 Ok(supervisor) => return Ok(Self { layout, supervisor: Arc::new(supervisor) }),
                 Err(error @ Error::PortTaken { .. }) if !attempts.is_empty() => {
                     options.progress.warn(format!("{error}: starting over with other ports"));
                 }
-                Err(error) => {
-                    end_recorded(&layout).await?;
-                    layout.wipe_but_evidence()?;
-                    return Err(error);
-                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -142,6 +142,8 @@ impl Planes {
     pub async fn down(self) -> Result<(), Error> {
         let Self { layout, supervisor } = self;
         let _lock = layout.lock().await?;
+        // Another command may have started a process again. If one has taken all down, there is nothing to read.
+        let _ = supervisor.reload();
         tokio::task::spawn_blocking(move || supervisor.end()).await?;
         clear(&layout)
     }
@@ -244,7 +246,7 @@ pub async fn down(name: &str) -> Result<usize, Error> {
     }
     let _lock = layout.lock().await?;
     let ended = end_recorded(&layout).await?;
-    layout.wipe_but_evidence()?;
+    clear(&layout)?;
     Ok(ended)
 }
 
@@ -269,6 +271,23 @@ async fn end_recorded(layout: &Layout) -> Result<usize, Error> {
     Ok(ended)
 }
 
+/// A start that clears up after itself unless it is finished, also when it is given up half-way. The supervisor has
+/// ended its processes by then.
+struct Unfinished<'a> {
+    layout: &'a Layout,
+    finished: bool,
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What cannot be removed now is removed by the next command.
+            let _ = clear(self.layout);
+        }
+    }
+}
+
+/// Gives up the ports and removes everything but the logs.
 fn clear(layout: &Layout) -> Result<(), Error> {
     release_ports(layout)?;
     layout.wipe_but_evidence()

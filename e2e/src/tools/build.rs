@@ -51,20 +51,30 @@ pub async fn ensure(tool: Tool, progress: &Progress) -> Result<Built, Error> {
     remove_leftovers(&bin, &scratch_prefix)?;
     let scratch = bin.join(format!("{scratch_prefix}{}", std::process::id()));
     fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
+    let scratch = Scratch(scratch);
 
     progress.step(format!("{} {version}: building (the first time {})", recipe.name, recipe.usual_time));
     for (program, package) in recipe.programs {
-        let output = scratch.join(program).display().to_string();
+        let output = scratch.0.join(program).display().to_string();
         go(recipe, &module_dir, &["build", "-trimpath", "-ldflags", &ldflags, "-o", &output, package])
             .await?;
         progress.step(format!("{} {version}: {program}", recipe.name));
     }
     if !recipe.manifests.is_empty() {
-        keep_manifests(recipe, &module_dir, &version, &scratch.join("manifests")).await?;
+        keep_manifests(recipe, &module_dir, &version, &scratch.0.join("manifests")).await?;
     }
-    fs::rename(&scratch, &dir).map_err(Error::file("rename into place", &dir))?;
+    fs::rename(&scratch.0, &dir).map_err(Error::file("rename into place", &dir))?;
     progress.step(format!("{} {version}: built into {}", recipe.name, dir.display()));
     Ok(Built { dir })
+}
+
+/// Where a build puts its results until it is complete. Goes with this value, unless it was renamed.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// What is left of a build that was killed. Only the holder of the lock may call this.
