@@ -1,8 +1,9 @@
 //! Real planes as processes, chainsaw suites and the demonstration.
 //!
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
-//! them.
+//! them, [`demo`] shows both at work.
 
+pub mod demo;
 pub mod error;
 pub mod fedhub;
 pub mod planes;

@@ -8,7 +8,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use super::objects::{Kind, NAME};
+use super::objects::{Kind, NAME, object};
 use crate::Error;
 
 /// Who writes in the place of a cell's controllers.
@@ -66,7 +66,8 @@ impl SimulatedCell {
         });
         let in_cell = create(&self.cell, self.name, &space, &instance).await?;
 
-        for upstream in ["meta.datumapis.com/upstream-cluster-name", "meta.datumapis.com/upstream-namespace"] {
+        for upstream in ["meta.datumapis.com/upstream-cluster-name", "meta.datumapis.com/upstream-namespace"]
+        {
             labels[upstream] = json!(hub_namespace.labels().get(upstream));
         }
         instance["metadata"]["labels"] = labels;
@@ -112,9 +113,8 @@ async fn create(
     namespace: &str,
     instance: &Value,
 ) -> Result<DynamicObject, Error> {
-    let api: Api<DynamicObject> =
-        Api::namespaced_with(client.clone(), namespace, &Kind::Instance.resource());
-    let object = super::object(instance.clone())?;
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &Kind::Instance.resource());
+    let object = object(instance.clone())?;
     let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
     let action = format!("create Instance {namespace}/{} on {plane}", object.name_any());
     api.create(&params, &object).await.map_err(Error::api(action))

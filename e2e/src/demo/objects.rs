@@ -2,8 +2,13 @@
 
 use std::fmt;
 
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::{
+    api::DynamicObject,
+    core::{ApiResource, GroupVersionKind},
+};
 use serde_json::{Value, json};
+
+use crate::Error;
 
 /// The namespace, in both projects: the same name in two projects is two deployments.
 pub const NAMESPACE: &str = "default";
@@ -69,7 +74,13 @@ pub fn deployment(city: &str) -> Value {
     })
 }
 
-/// The condition of that type, if it stands at `True`.
+/// An object from literal JSON of ours.
+pub fn object(manifest: Value) -> Result<DynamicObject, Error> {
+    serde_json::from_value(manifest)
+        .map_err(|error| Error::Manifest { path: "(built in)".into(), problem: error.to_string() })
+}
+
+/// Whether a condition of that type stands at `True`.
 pub fn is_true(status: &Value, kind: &str) -> bool {
     let conditions = status["conditions"].as_array();
     conditions.is_some_and(|all| all.iter().any(|c| c["type"] == kind && c["status"] == "True"))

@@ -1,0 +1,73 @@
+//! What the demonstration prints.
+
+use std::{
+    io::{IsTerminal, Write},
+    time::Duration,
+};
+
+/// Speaks on standard output; in colour only where that is a terminal that has not asked for none.
+#[derive(Debug, Clone, Copy)]
+pub struct Voice {
+    coloured: bool,
+}
+
+impl Voice {
+    /// On standard output.
+    pub fn stdout() -> Self {
+        let coloured = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Self { coloured }
+    }
+
+    /// The head of a part, after an empty line.
+    pub fn head(self, text: &str) {
+        say(&format!("\n{}", self.paint("1", text)));
+    }
+
+    /// Something that is about to be done, and by whom.
+    pub fn act(self, who: &str, what: &str) {
+        say(&format!("{:>22}{} {}", "", self.paint("36", &format!("{who:<11}")), self.paint("36", what)));
+    }
+
+    /// Something that was seen: how long the hop took, how long it is since the cause, where, what.
+    pub fn saw(self, hop: Duration, since: Duration, plane: &str, what: &str) {
+        let hop = self.paint("32", &format!("{:>9}", millis(hop)));
+        let since = self.paint("2", &format!("{:>10}", millis(since)));
+        say(&format!("{hop} {since}  {plane:<11} {what}"));
+    }
+
+    /// A step that was not seen.
+    pub fn missed(self, text: &str) {
+        say(&self.paint("31", text));
+    }
+
+    /// The end of a part that went well.
+    pub fn well(self, text: &str) {
+        say(&self.paint("32", text));
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A line as it is.
+pub fn say(text: &str) {
+    // A closed pipe must not end the demonstration before it has taken everything down.
+    let _ = std::io::stdout().write_all(format!("{text}\n").as_bytes());
+}
+
+/// A span in whole milliseconds.
+pub fn millis(span: Duration) -> String {
+    format!("{} ms", span.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_only_where_asked_for() {
+        assert_eq!(Voice { coloured: false }.paint("1", "x"), "x");
+        assert_eq!(Voice { coloured: true }.paint("1", "x"), "\x1b[1mx\x1b[0m");
+    }
+}
