@@ -46,6 +46,13 @@ const NAME: &str = "fedhub";
 const MARK: &str = "FEDHUB_E2E_INSTANCE";
 /// How long fedhub may take to become ready, and to have engaged every project plane.
 const START: Duration = Duration::from_mins(1);
+/// Samples that are zero while there is nothing to do. What the federator has pending includes policies in their
+/// quiet time; what the projector has pending includes Instances whose grace runs, so its failures are asked for.
+const AT_WORK: [&str; 3] = [
+    "fedhub_queue_depth{",
+    "fedhub_objects{controller=\"federator\",state=\"pending\"}",
+    "fedhub_oldest_unsynced_seconds{controller=\"projector\"}",
+];
 /// How long it may take to end by itself: its own limit is ten seconds.
 const STOP: Duration = Duration::from_secs(20);
 
@@ -176,6 +183,21 @@ impl Fedhub {
         Ok(answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
     }
 
+    /// Waits until it has nothing left to do: nothing is queued or waits for another try, and no pass began between
+    /// two looks. What it cannot do (a quarantined Instance, a WD without a cell) does not count.
+    pub async fn settled(&self) -> Result<(), Error> {
+        let before = std::cell::Cell::new(None);
+        until("fedhub to come to rest", START, || async {
+            self.check()?;
+            let metrics = self.metrics().await.map_err(NotYet::again)?;
+            let passes = total(&metrics, "fedhub_reconciles_total{");
+            let waiting = AT_WORK.iter().map(|name| total(&metrics, name)).sum::<f64>();
+            let quiet = waiting == 0.0 && before.replace(Some(passes)) == Some(passes);
+            if quiet { Ok(()) } else { Err(NotYet::again(format!("{passes} passes, {waiting}"))) }
+        })
+        .await
+    }
+
     /// Stops it, kindly if it lets us, and forgets it.
     pub async fn end(self) -> Result<(), Error> {
         end(&self.layout).await
@@ -232,6 +254,12 @@ pub async fn end(layout: &Layout) -> Result<(), Error> {
 /// The value of a sample of a scrape, by its name with all its labels.
 pub fn sample(metrics: &str, name: &str) -> Option<f64> {
     metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// The sum of the samples whose names begin so.
+fn total(metrics: &str, prefix: &str) -> f64 {
+    let values = metrics.lines().filter(|line| line.starts_with(prefix));
+    values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
 }
 
 fn not_started(layout: &Layout) -> Error {

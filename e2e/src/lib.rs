@@ -1,13 +1,14 @@
 //! Real planes as processes, chainsaw suites and the demonstration.
 //!
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
-//! them, [`demo`] shows both at work.
+//! them, [`suites`] runs the chainsaw suites against both.
 
 pub mod demo;
 pub mod error;
 pub mod fedhub;
 pub mod planes;
 pub mod progress;
+pub mod suites;
 pub mod tools;
 
 use std::path::{Path, PathBuf};

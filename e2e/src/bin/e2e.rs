@@ -1,0 +1,215 @@
+//! `e2e`: the chainsaw suites against real planes, and what their scripts need.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::Context;
+use clap::{Parser, Subcommand, ValueEnum};
+use fedhub_e2e::{
+    fedhub::{self, Fedhub},
+    planes::Layout,
+    progress::Progress,
+    suites::{self, writes},
+};
+use jiff::Timestamp;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Brings real planes and fedhub up, runs the suites, and takes everything down again.
+#[derive(Parser)]
+#[command(name = "e2e", args_conflicts_with_subcommands = true, max_term_width = 110)]
+struct Arguments {
+    #[command(flatten)]
+    run: Run,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(clap::Args)]
+struct Run {
+    /// Run this suite only; may be given more than once.
+    #[arg(long = "suite", value_name = "NAME")]
+    suites: Vec<String>,
+    /// The instance of the planes [default: a name of this run's own].
+    #[arg(long, value_name = "INSTANCE")]
+    name: Option<String>,
+    /// The fedhub to test [default: the one beside this program].
+    #[arg(long, value_name = "PATH")]
+    fedhub: Option<PathBuf>,
+    /// One more flag of `fedhub run`; may be given more than once.
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    fedhub_arg: Vec<String>,
+    /// How many suites run at once.
+    #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    parallel: u16,
+    /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
+    #[arg(long)]
+    keep: bool,
+    /// Use the instance and the fedhub that run already, and leave them running.
+    #[arg(long, requires = "name", conflicts_with_all = ["fedhub", "fedhub_arg"])]
+    reuse: bool,
+    /// List the suites.
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(clap::Args)]
+struct Instance {
+    /// The instance.
+    #[arg(long = "name", env = "E2E_INSTANCE")]
+    instance: String,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Do something to the fedhub of an instance, such as from a suite's script.
+    Fedhub {
+        /// What.
+        action: Action,
+        #[command(flatten)]
+        instance: Instance,
+    },
+    /// Print fedhub's writes to the planes that it federates, from their audit logs. Dry runs are none.
+    Writes {
+        /// Since this instant, such as `2026-01-02T03:04:05.678Z`.
+        #[arg(long)]
+        since: Timestamp,
+        /// On this plane only; may be given more than once.
+        #[arg(long = "plane", default_values = ["hub", "project-a", "project-b"])]
+        planes: Vec<String>,
+        /// In this namespace only; may be given more than once.
+        #[arg(long = "namespace")]
+        namespaces: Vec<String>,
+        #[command(flatten)]
+        instance: Instance,
+    },
+    /// Print the time, as `writes --since` takes it.
+    Now,
+    /// End what `--keep` left. Logs and audit logs stay.
+    Down {
+        #[command(flatten)]
+        instance: Instance,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Action {
+    /// Start it again and wait until it has engaged every plane.
+    Start,
+    /// Ask it to end (SIGTERM) and wait until it has.
+    Stop,
+    /// Kill it (SIGKILL).
+    Kill,
+    /// Stop and start.
+    Restart,
+    /// Wait until it has nothing left to do.
+    Settle,
+    /// Print its metrics.
+    Metrics,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match arguments.command {
+        Some(command) => help(command).await.map(|()| ExitCode::SUCCESS),
+        None => run(arguments.run).await,
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("e2e: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
+    let suites = match suites::choose(&arguments.suites) {
+        Ok(suites) => suites,
+        Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
+            eprintln!("e2e: {error}");
+            return Ok(ExitCode::from(2));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if arguments.list {
+        for suite in suites {
+            println!("{}{}", suite.name, if suite.alone { " (alone)" } else { "" });
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let named = arguments.name.is_some();
+    let name = arguments.name.unwrap_or_else(|| format!("e2e-{}", std::process::id()));
+    let options = suites::Options {
+        suites,
+        name,
+        fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
+        fedhub_arguments: arguments.fedhub_arg,
+        parallel: usize::from(arguments.parallel),
+        reuse: arguments.reuse,
+        progress: Progress::stderr(),
+    };
+    let done = tokio::select! {
+        done = suites::run(&options) => done.map_err(anyhow::Error::from),
+        interrupted = interruption() => interrupted,
+    };
+    let passed = done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
+    if arguments.keep || arguments.reuse {
+        options
+            .progress
+            .step(format!("instance `{0}` keeps running; `e2e down --name {0}` ends it", options.name));
+    } else {
+        // Of an instance that nobody named and that has nothing to tell, nothing stays.
+        suites::down(&options.name, named || !passed).await?;
+        options.progress.step(format!("instance `{}` is down", options.name));
+    }
+    let results = done?;
+    let failed: Vec<_> = results.iter().filter(|result| !result.passed).map(|result| &*result.name).collect();
+    if !failed.is_empty() {
+        println!("failed: {}", failed.join(", "));
+    }
+    println!("{} passed, {} failed", results.len() - failed.len(), failed.len());
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn help(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Fedhub { action, instance } => {
+            let fedhub = Fedhub::load(&Layout::of(&instance.instance)?)?;
+            match action {
+                Action::Start => fedhub.start_again().await?,
+                Action::Stop => fedhub.stop().await?,
+                Action::Kill => fedhub.kill().await?,
+                Action::Restart => fedhub.restart().await?,
+                Action::Settle => fedhub.settled().await?,
+                Action::Metrics => print!("{}", fedhub.metrics().await?),
+            }
+        }
+        Command::Writes { since, planes, namespaces, instance } => {
+            let layout = Layout::of(&instance.instance)?;
+            for plane in planes {
+                for event in writes::since(&layout, &plane, since, &namespaces)? {
+                    println!("{}", event.line(&plane));
+                }
+            }
+        }
+        Command::Now => println!("{}", Timestamp::now()),
+        Command::Down { instance } => {
+            suites::down(&instance.instance, true).await?;
+            Progress::stderr().step(format!("instance `{}` is down", instance.instance));
+        }
+    }
+    Ok(())
+}
+
+/// Ends when the user or the system asks for it.
+async fn interruption<T>() -> anyhow::Result<T> {
+    let asked = |kind| signal(kind).context("cannot listen for signals");
+    let (mut interrupt, mut terminate, mut hangup) =
+        (asked(SignalKind::interrupt())?, asked(SignalKind::terminate())?, asked(SignalKind::hangup())?);
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    anyhow::bail!("interrupted")
+}

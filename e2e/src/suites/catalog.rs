@@ -1,0 +1,98 @@
+//! Which suites there are: each directory of `e2e/suites` with a `chainsaw-test.yaml`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use crate::Error;
+
+/// A suite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suite {
+    /// Its name: that of the test and of its directory.
+    pub name: String,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// Whether it breaks what others need: `concurrent: false` in its test.
+    pub alone: bool,
+}
+
+#[derive(Deserialize)]
+struct Test {
+    metadata: Metadata,
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    concurrent: Option<bool>,
+}
+
+/// Every suite, by name.
+pub fn all() -> Result<Vec<Suite>, Error> {
+    below(&crate::repository().join("e2e/suites"))
+}
+
+/// The suites of these names; all of them where no name is given.
+pub fn choose(names: &[String]) -> Result<Vec<Suite>, Error> {
+    pick(all()?, names)
+}
+
+fn pick(all: Vec<Suite>, names: &[String]) -> Result<Vec<Suite>, Error> {
+    if let Some(unknown) = names.iter().find(|name| !all.iter().any(|suite| suite.name == **name)) {
+        let known = all.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(Error::Unknown { kind: "suite", name: unknown.clone(), known });
+    }
+    Ok(all.into_iter().filter(|suite| names.is_empty() || names.contains(&suite.name)).collect())
+}
+
+fn below(directory: &Path) -> Result<Vec<Suite>, Error> {
+    let mut suites = Vec::new();
+    for entry in fs::read_dir(directory).map_err(Error::file("list", directory))?.flatten() {
+        let path = entry.path().join("chainsaw-test.yaml");
+        if path.is_file() {
+            suites.push(read(&path, entry.path())?);
+        }
+    }
+    suites.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(suites)
+}
+
+fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
+    let manifest = |problem: String| Error::Manifest { path: path.to_owned(), problem };
+    let content = fs::read_to_string(path).map_err(Error::file("read", path))?;
+    let test: Test = serde_saphyr::from_str(&content).map_err(|error| manifest(error.to_string()))?;
+    if directory.file_name().is_none_or(|name| name != test.metadata.name.as_str()) {
+        return Err(manifest(format!("the test is called `{}`, its directory is not", test.metadata.name)));
+    }
+    Ok(Suite { name: test.metadata.name, directory, alone: test.spec.concurrent == Some(false) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_suite_of_the_repository_is_sound() {
+        let suites = all().unwrap();
+        assert!(suites.iter().any(|suite| suite.name == "api-admission" && !suite.alone));
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let suite = |name: &str| Suite { name: name.to_owned(), directory: PathBuf::new(), alone: false };
+        let all = vec![suite("one"), suite("two")];
+        assert_eq!(pick(all.clone(), &[]).unwrap().len(), 2);
+        assert_eq!(pick(all.clone(), &["two".to_owned()]).unwrap(), [suite("two")]);
+        let error = pick(all, &["three".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("three") && error.contains("one, two"), "{error}");
+    }
+}

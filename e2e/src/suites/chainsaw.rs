@@ -1,0 +1,183 @@
+//! One run of chainsaw over some suites.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+use super::{
+    OPERATION,
+    catalog::Suite,
+    output::{News, Reader, Result as SuiteResult},
+};
+use crate::{
+    Error,
+    planes::{Planes, topology::PLANES},
+    progress::Progress,
+};
+
+/// How many lines of a suite that failed are shown; its log has them all.
+const SHOWN: usize = 60;
+
+/// What chainsaw is run with.
+pub struct Context<'a> {
+    /// The program.
+    pub chainsaw: PathBuf,
+    /// Where scripts find kubectl.
+    pub programs: PathBuf,
+    /// The planes.
+    pub planes: &'a Planes,
+    /// Where fedhub answers.
+    pub fedhub_url: String,
+    /// How many suites run at once.
+    pub parallel: usize,
+    /// Where it says what it does.
+    pub progress: &'a Progress,
+}
+
+/// Ends chainsaw and its scripts with this value, also on an interruption.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+    }
+}
+
+/// Runs suites together. Says of each how it ended, and shows what was said about those that failed.
+pub async fn run(context: &Context<'_>, suites: &[Suite]) -> Result<Vec<SuiteResult>, Error> {
+    let mut command = tokio::process::Command::new(&context.chainsaw);
+    command.arg("test").arg("--no-color").arg("--config").arg(configuration(context)?);
+    for suite in suites {
+        command.arg("--test-dir").arg(&suite.directory);
+    }
+    environment(context, &mut command)?;
+    // A group of its own, for its scripts are to end with it.
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().map_err(Error::file("start", &context.chainsaw))?;
+    let mut group = Group(child.id().and_then(|pid| i32::try_from(pid).ok()).map(Pid::from_raw));
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let mut reader = Reader::default();
+    let errors = async {
+        let mut lines = Vec::new();
+        follow(stderr, &context.chainsaw, |line| lines.push(line.to_owned())).await.map(|()| lines)
+    };
+    let said = follow(stdout, &context.chainsaw, |line| {
+        if let Some(News::Through(name)) = reader.line(line) {
+            context.progress.step(format!("{name}: through"));
+        }
+    });
+    let ((), errors) = tokio::try_join!(said, errors)?;
+    let status = child.wait().await.map_err(Error::file("wait for", &context.chainsaw))?;
+    group.0 = None;
+    for suite in suites {
+        let log = context.planes.layout().log(&format!("suite-{}", suite.name));
+        fs::write(&log, reader.lines(&suite.name).join("\n")).map_err(Error::file("write", log))?;
+    }
+    for result in reader.results() {
+        report(context, &reader, result);
+    }
+    if let Some(missing) =
+        suites.iter().find(|suite| !reader.results().iter().any(|result| result.name == suite.name))
+    {
+        let output = reader.others().iter().chain(&errors).cloned().collect::<Vec<_>>().join("\n");
+        let command = format!("chainsaw test {}", missing.name);
+        return Err(Error::Command { command, status: status.to_string(), output });
+    }
+    Ok(reader.results().to_vec())
+}
+
+async fn follow(
+    stream: Option<impl AsyncRead + Unpin>,
+    program: &Path,
+    mut line: impl FnMut(&str),
+) -> Result<(), Error> {
+    let Some(stream) = stream else { return Ok(()) };
+    let mut stream = BufReader::new(stream);
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let read = stream.read_until(b'\n', &mut bytes).await;
+        if read.map_err(Error::file("read from", program))? == 0 {
+            return Ok(());
+        }
+        line(String::from_utf8_lossy(&bytes).trim_end());
+    }
+}
+
+fn report(context: &Context<'_>, reader: &Reader, result: &SuiteResult) {
+    let SuiteResult { name, passed, time } = result;
+    let seconds = time.as_secs_f64();
+    if *passed {
+        context.progress.step(format!("PASS {name} ({seconds:.1} s)"));
+        return;
+    }
+    let layout = context.planes.layout();
+    let lines = reader.lines(name);
+    let shown = &lines[lines.len().saturating_sub(SHOWN)..];
+    context.progress.warn(format!(
+        "FAIL {name} ({seconds:.1} s); the end of {}:\n{}\nfedhub's log: {}",
+        layout.log(&format!("suite-{name}")).display(),
+        shown.join("\n"),
+        layout.log("fedhub").display(),
+    ));
+}
+
+fn environment(context: &Context<'_>, command: &mut tokio::process::Command) -> Result<(), Error> {
+    let layout = context.planes.layout();
+    let this = std::env::current_exe().map_err(Error::file("find", "this program"))?;
+    let mut path = context.programs.clone().into_os_string();
+    if let Some(rest) = std::env::var_os("PATH") {
+        path.push(":");
+        path.push(rest);
+    }
+    let default = context.planes.kubeconfig("project-a");
+    command
+        .env("PATH", path)
+        .env("E2E", this)
+        .env("E2E_INSTANCE", layout.name())
+        .env("FEDHUB_URL", &context.fedhub_url)
+        .env("KUBECONFIGS", default.parent().unwrap_or(layout.root()))
+        // Chainsaw insists on a default cluster, although every suite names its own.
+        .env("KUBECONFIG", default);
+    Ok(())
+}
+
+/// Nothing is cleaned up: the planes are thrown away, and `restart-writes-nothing` sees what all others left.
+fn configuration(context: &Context<'_>) -> Result<PathBuf, Error> {
+    let clusters: serde_json::Map<_, _> = PLANES
+        .iter()
+        .map(|plane| (plane.name.to_owned(), json!({ "kubeconfig": context.planes.kubeconfig(plane.name) })))
+        .collect();
+    let time = format!("{}s", OPERATION.as_secs());
+    let configuration = json!({
+        "apiVersion": "chainsaw.kyverno.io/v1alpha2",
+        "kind": "Configuration",
+        "metadata": { "name": "fedhub" },
+        "spec": {
+            "clusters": clusters,
+            "cleanup": { "skipDelete": true },
+            "execution": { "parallel": context.parallel },
+            "timeouts": {
+                "apply": time, "assert": time, "cleanup": time, "delete": time, "error": time, "exec": time,
+            },
+        },
+    });
+    let directory = context.planes.layout().scratch("chainsaw");
+    fs::create_dir_all(&directory).map_err(Error::file("create", &directory))?;
+    let path = directory.join("configuration.yaml");
+    let json = serde_json::to_vec_pretty(&configuration)
+        .map_err(|error| Error::Manifest { path: path.clone(), problem: error.to_string() })?;
+    fs::write(&path, json).map_err(Error::file("write", &path))?;
+    Ok(path)
+}

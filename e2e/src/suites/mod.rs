@@ -1,0 +1,126 @@
+//! The chainsaw suites of `e2e/suites`, run against real planes with fedhub beside them.
+//!
+//! What a script of a suite finds in its environment:
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `E2E`, `E2E_INSTANCE` | this program and the instance: `"$E2E" fedhub restart`, `"$E2E" writes --since ...` |
+//! | `KUBECONFIGS` | directory with `<plane>.yaml` for every plane; `KUBECONFIG` is that of the operation's cluster |
+//! | `FEDHUB_URL` | where fedhub answers `/metrics` |
+//! | `PATH` | begins with the directory of the planes' own `kubectl` |
+
+mod catalog;
+mod chainsaw;
+mod output;
+pub mod writes;
+
+use std::{path::PathBuf, time::Duration};
+
+pub use catalog::{Suite, all, choose};
+pub use output::Result as SuiteResult;
+
+use crate::{
+    Error,
+    fedhub::{self, Fedhub},
+    planes::{self, Layout, Planes},
+    progress::Progress,
+    tools::{self, Tool},
+};
+
+/// What to run and against what.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The suites.
+    pub suites: Vec<Suite>,
+    /// The instance of the planes.
+    pub name: String,
+    /// fedhub's program.
+    pub fedhub: PathBuf,
+    /// Flags of `fedhub run` besides the usual ones.
+    pub fedhub_arguments: Vec<String>,
+    /// How many suites run at once.
+    pub parallel: usize,
+    /// Whether an instance that is up, and the fedhub beside it, are used as they are.
+    pub reuse: bool,
+    /// Where it says what it does.
+    pub progress: Progress,
+}
+
+/// Brings the planes up, starts fedhub and runs the suites: first together those that can be, then the others one
+/// by one. Everything is left running; [`down`] ends it, whatever became of this.
+pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
+    let progress = &options.progress;
+    let chainsaw = tools::ensure(Tool::Chainsaw, progress).await?;
+    let kubernetes = tools::ensure(Tool::Kubernetes, progress).await?;
+    let (planes, fedhub) = servers(options).await?;
+    let context = chainsaw::Context {
+        chainsaw: chainsaw.program("chainsaw"),
+        programs: kubernetes.dir().to_owned(),
+        planes: &planes,
+        fedhub_url: fedhub.url(),
+        parallel: options.parallel,
+        progress,
+    };
+    let (alone, together): (Vec<_>, Vec<_>) = options.suites.iter().cloned().partition(|suite| suite.alone);
+    let mut results = Vec::new();
+    for batch in std::iter::once(together).chain(alone.into_iter().map(|suite| vec![suite])) {
+        if batch.is_empty() {
+            continue;
+        }
+        // A suite that failed between a stop and a start must not take the next ones with it.
+        fedhub.start_again().await?;
+        results.extend(chainsaw::run(&context, &batch).await?);
+    }
+    Ok(results)
+}
+
+async fn servers(options: &Options) -> Result<(Planes, Fedhub), Error> {
+    let progress = &options.progress;
+    if options.reuse {
+        let planes = Planes::load(&options.name)?;
+        if let Ok(fedhub) = Fedhub::load(planes.layout()) {
+            fedhub.start_again().await?;
+            progress.step("fedhub runs");
+            return Ok((planes, fedhub));
+        }
+        let fedhub = start(options, &planes).await?;
+        return Ok((planes, fedhub));
+    }
+    // Of an earlier run that was killed.
+    fedhub::end(&Layout::of(&options.name)?).await?;
+    let up = planes::Options { progress: progress.clone(), ..planes::Options::new(&options.name) };
+    let planes = Planes::up(&up).await?;
+    let fedhub = start(options, &planes).await?;
+    Ok((planes, fedhub))
+}
+
+/// A copy is run: a build must not change what a restart starts.
+async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
+    let scratch = planes.layout().scratch("fedhub");
+    std::fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
+    let program = scratch.join("fedhub");
+    let _ = std::fs::remove_file(&program);
+    std::fs::copy(&options.fedhub, &program).map_err(Error::file("copy", &options.fedhub))?;
+    let how = fedhub::Options { program, arguments: options.fedhub_arguments.clone() };
+    let fedhub = Fedhub::start(planes.layout(), &how).await?;
+    options.progress.step("fedhub is ready");
+    Ok(fedhub)
+}
+
+/// Ends fedhub and the planes of an instance. With `evidence`, logs and audit logs stay.
+pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
+    let layout = Layout::of(name)?;
+    let ended = fedhub::end(&layout).await;
+    planes::down(name).await?;
+    ended?;
+    if !evidence && layout.root().is_dir() {
+        layout.wipe()?;
+        // Nothing but the lock is in it now, unless somebody put it there.
+        let _ = std::fs::remove_file(layout.root().join("lock"));
+        let _ = std::fs::remove_dir(layout.root());
+    }
+    Ok(())
+}
+
+/// How long an operation of a suite may take. Generous: every suite awaits conditions and is as quick as they are.
+const OPERATION: Duration = Duration::from_secs(45);

@@ -1,0 +1,129 @@
+//! What fedhub wrote, as the planes' audit logs tell it.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use crate::{Error, planes::Layout};
+
+/// fedhub's own identity on every plane.
+const USER: &str = "system:serviceaccount:fedhub-system:fedhub";
+
+/// A request of fedhub's that a plane answered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// `create`, `update`, `patch` or `delete`, among others.
+    pub verb: String,
+    /// Path and query.
+    #[serde(rename = "requestURI")]
+    pub uri: String,
+    #[serde(rename = "requestReceivedTimestamp")]
+    received: Timestamp,
+    user: User,
+    object_ref: Option<ObjectRef>,
+    response_status: Option<ResponseStatus>,
+}
+
+#[derive(Debug, Deserialize)]
+struct User {
+    username: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct ObjectRef {
+    resource: Option<String>,
+    namespace: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ResponseStatus {
+    code: Option<u16>,
+}
+
+impl Event {
+    /// Whether it could have changed something that is federated. Dry runs change nothing; Kubernetes Events are
+    /// what is said about the others.
+    fn is_write(&self) -> bool {
+        let resource = self.object_ref.as_ref().and_then(|object| object.resource.as_deref());
+        matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
+            && !self.uri.contains("dryRun=All")
+            && resource != Some("events")
+    }
+
+    /// A line that names it.
+    pub fn line(&self, plane: &str) -> String {
+        let code = self.response_status.as_ref().and_then(|status| status.code);
+        let code = code.map_or_else(|| "?".to_owned(), |code| code.to_string());
+        format!("{} {plane} {} {} {code}", self.received, self.verb, self.uri)
+    }
+}
+
+/// fedhub's writes on a plane since `since`, those that were refused included; in these namespaces only, if any is
+/// given.
+pub fn since(
+    layout: &Layout,
+    plane: &str,
+    since: Timestamp,
+    namespaces: &[String],
+) -> Result<Vec<Event>, Error> {
+    let path = layout.audit_log(plane);
+    let file = File::open(&path).map_err(Error::file("open", &path))?;
+    let mut writes = Vec::new();
+    for line in BufReader::new(file).lines() {
+        let line = line.map_err(Error::file("read", &path))?;
+        // The last line may not be whole yet: then its request has not been answered.
+        writes.extend(parse(&line).filter(|event| event.received >= since && event.is_in(namespaces)));
+    }
+    Ok(writes)
+}
+
+impl Event {
+    fn is_in(&self, namespaces: &[String]) -> bool {
+        let own = self.object_ref.as_ref().and_then(|object| object.namespace.as_ref());
+        namespaces.is_empty() || own.is_some_and(|own| namespaces.contains(own))
+    }
+}
+
+fn parse(line: &str) -> Option<Event> {
+    // Most lines are of others, and parsing them all takes its time.
+    if !line.contains(USER) {
+        return None;
+    }
+    let event: Event = serde_json::from_str(line).ok()?;
+    (event.user.username == USER && event.is_write()).then_some(event)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(user: &str, verb: &str, query: &str, resource: &str) -> String {
+        format!(
+            r#"{{"kind":"Event","stage":"ResponseComplete","requestURI":"/apis/x{query}","verb":"{verb}","user":{{"username":"{user}"}},"objectRef":{{"resource":"{resource}","namespace":"n"}},"responseStatus":{{"code":200}},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}}"#
+        )
+    }
+
+    #[test]
+    fn only_real_writes_of_fedhub_count() {
+        for (user, verb, query, resource, counts) in [
+            (USER, "update", "", "workloaddeployments", true),
+            (USER, "delete", "?propagationPolicy=Background", "instances", true),
+            (USER, "update", "?fieldManager=x&dryRun=All", "workloaddeployments", false),
+            (USER, "get", "", "namespaces", false),
+            (USER, "watch", "", "instances", false),
+            (USER, "create", "", "events", false),
+            ("admin", "update", "", "workloaddeployments", false),
+        ] {
+            let event = parse(&line(user, verb, query, resource));
+            assert_eq!(event.is_some(), counts, "{user} {verb} {query} {resource}");
+        }
+        let event = parse(&line(USER, "patch", "", "namespaces")).unwrap();
+        assert_eq!(event.line("hub"), "2026-01-02T03:04:05.678901Z hub patch /apis/x 200");
+        assert!(event.is_in(&[]) && event.is_in(&["n".to_owned()]) && !event.is_in(&["m".to_owned()]));
+    }
+}
