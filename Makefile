@@ -1,0 +1,81 @@
+# fedhub. `make` lists what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Programs built by this file are kept where the harness keeps the Go programs: outside of every checkout.
+CACHE := $(or $(FEDHUB_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME)/fedhub),$(HOME)/.cache/fedhub)
+CARGO_DENY_VERSION := 0.20.2
+CARGO_DENY := $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
+
+# Where cargo puts programs: a target directory of the user's own is respected.
+TARGET := $(or $(CARGO_TARGET_DIR),target)/debug
+# Cargo.lock is part of the repository, and what is tested is what it says.
+CARGO := cargo
+LOCKED := --locked
+
+# The instance of the planes that `planes` and `down` are about.
+NAME ?= default
+
+.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e crds build need-rust need-go
+
+help: ## List the targets
+	@printf 'fedhub: what `make` can do\n\n'
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\nThe first run builds etcd, Kubernetes and Karmada from source into %s: see README.md.\n' '$(CACHE)'
+
+demo: build ## Show fedhub at work on real planes, until Ctrl-C; ONCE=1 takes all down after the last step
+	@$(TARGET)/demo $(if $(filter-out 0,$(ONCE)),--once)
+
+planes: build ## Start real planes without fedhub, and leave them running (NAME=default)
+	@$(TARGET)/planes up --name $(NAME)
+
+down: build ## End the demonstration, the planes of NAME, and whatever a killed test run left
+	@$(TARGET)/demo --down
+	@$(TARGET)/demo --down --name $(NAME)
+	@for state in tmp/planes/e2e-*/state.json; do \
+		instance=$$(basename "$$(dirname "$$state")"); \
+		if [ -e "$$state" ] && ! kill -0 "$${instance#e2e-}" 2>/dev/null; then \
+			$(TARGET)/demo --down --name "$$instance"; \
+		fi; \
+	done
+
+test: lint unit e2e ## All tests: lint, unit and property tests, then every suite on real planes
+
+lint: fmt-check clippy deny ## Formatting, clippy for all targets, licences and duplicates of dependencies
+
+unit: need-rust ## Unit and property tests
+	$(CARGO) test $(LOCKED) --workspace
+
+e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
+	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
+
+crds: need-rust ## Write deploy/crds anew from the types in shared/src/api
+	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-shared --lib api::crds
+	@git --no-pager diff --stat -- deploy/crds
+
+fmt-check: need-rust
+	$(CARGO) fmt --all --check
+
+clippy: need-rust
+	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+
+# The advisory database is a git repository, which CI cannot reach: see deny.toml.
+deny: need-rust $(CARGO_DENY)
+	$(CARGO_DENY) $(LOCKED) check bans licenses sources
+
+$(CARGO_DENY): | need-rust
+	@echo 'cargo-deny $(CARGO_DENY_VERSION): installing into $(CACHE) (some minutes, once)'
+	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)
+
+build: need-rust need-go
+	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-e2e
+
+need-rust:
+	@command -v cargo >/dev/null || { echo 'make: `cargo` was not found: install Rust 1.95 or newer (https://rustup.rs)' >&2; exit 1; }
+	@command -v cc >/dev/null || { echo 'make: `cc` was not found: one dependency (ring) has parts in C; install gcc or clang' >&2; exit 1; }
+
+need-go:
+	@command -v go >/dev/null || { echo 'make: `go` was not found: install Go 1.26 or newer (https://go.dev/dl); etcd, Kubernetes and Karmada are built with it' >&2; exit 1; }
