@@ -21,6 +21,8 @@ pub async fn write(
     write: Write,
     projection: Option<&Shared>,
 ) -> Result<Written, RequestError> {
+    let (Write::Create(object) | Write::Replace { object, .. }) = &write;
+    let place = (object.space().to_owned(), object.called().to_owned());
     match (writer.write(Kind::Instance, write).await, projection) {
         (Ok(Some(_)), _) => Ok(Written::Stored),
         (Ok(None), _) => Ok(Written::Unchanged),
@@ -29,6 +31,12 @@ pub async fn write(
                 "a field of the projection is immutable: it is made anew");
             writer.plane.delete(Kind::Instance, projection, false).await?;
             Ok(Written::Replaced)
+        }
+        // It is there although the watch does not show it: what is known is put right, and planned by.
+        (Err(error), None) if error.code() == Some(409) => {
+            let (space, name) = (place.0.as_str(), place.1.as_str());
+            let found = writer.plane.refresh(Kind::Instance, space, name).await?;
+            found.map(|_| Written::Unchanged).ok_or(error)
         }
         (Err(error), _) => Err(error),
     }

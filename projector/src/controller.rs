@@ -22,7 +22,7 @@ use crate::quarantine::{Reason, Verdict, Wards};
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
 const ROUNDS: usize = 6;
 /// When a deletion that could not be proven right is looked at again.
-const WITHHELD: Duration = Duration::from_secs(60);
+const WITHHELD: Duration = Duration::from_mins(1);
 
 /// Times and limits of the projector.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub struct ProjectorConfig {
 
 impl Default for ProjectorConfig {
     fn default() -> Self {
-        Self { grace: Duration::from_secs(15 * 60), deletes_per_minute: 20 }
+        Self { grace: Duration::from_mins(15), deletes_per_minute: 20 }
     }
 }
 
@@ -152,24 +152,24 @@ impl Projector {
         };
         let id = PlaneId::Project(home.plane.clone());
         let project = self.planes.engaged(&home.plane).ok_or(Error::NotEngaged(id))?;
-        let (mut wrote, mut live) = (false, None);
+        let (mut changed, mut live) = (false, None);
         for _ in 0..ROUNDS {
             let seen = self.observe(&project, key, &home, &hub_namespace, live.take()).await?;
             let decision = plan(&seen);
             self.judge(key, verdict(&decision));
             match decision {
-                Decision::InOrder => return Ok(self.settled(job, &seen, wrote)),
+                Decision::InOrder => return Ok(self.settled(job, &seen, changed)),
                 Decision::Park(None) | Decision::Quarantine(_) => return Ok(Outcome::Waits),
                 Decision::Park(Some(wait)) => return Ok(Outcome::After(wait)),
                 Decision::Write(write) => {
                     match apply::write(&self.writer(&project), write, seen.projection.as_ref()).await? {
-                        Written::Stored => wrote = true,
+                        Written::Stored => changed = true,
                         Written::Unchanged => {}
                         Written::Replaced => return Ok(Outcome::Waits),
                     }
                 }
                 Decision::Status(projection, write) => {
-                    wrote |= self
+                    changed |= self
                         .writer(&project)
                         .write_status(Kind::Instance, &projection, write)
                         .await?
@@ -182,7 +182,7 @@ impl Projector {
                     return Ok(Outcome::After(WITHHELD));
                 }
                 Decision::Delete { projection, gap } => {
-                    if let Some(wait) = gap.then(|| self.token(&home.plane).err()).flatten() {
+                    if let Some(wait) = gap.then(|| self.token(&home.plane, key).err()).flatten() {
                         self.planes.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
                         tracing::warn!(%key, plane = %home.plane, ?wait, "a deletion after a gap waits for its turn");
                         return Ok(Outcome::After(wait));
@@ -197,11 +197,11 @@ impl Projector {
         Err(Error::Bug(format!("{key} does not come to rest")))
     }
 
-    fn settled(&self, job: &Job, seen: &Observed, wrote: bool) -> Outcome {
+    fn settled(&self, job: &Job, seen: &Observed, changed: bool) -> Outcome {
         if seen.instance.is_some() || seen.projection.is_none() {
             self.seen_deleted.remove(&job.key);
         }
-        if !wrote {
+        if !changed {
             return Outcome::InOrder;
         }
         self.propagated(job);
@@ -216,11 +216,11 @@ impl Projector {
         Writer { plane, echoes: &self.echoes, manager: PROJECTOR_MANAGER, metrics: self.planes.metrics() }
     }
 
-    fn token(&self, plane: &PlaneName) -> Result<(), Duration> {
+    fn token(&self, plane: &PlaneName, key: &Key) -> Result<(), Duration> {
         let now = Instant::now();
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Bucket::new(self.config.deletes_per_minute, now);
-        buckets.entry(plane.clone()).or_insert_with(fresh).take(now)
+        buckets.entry(plane.clone()).or_insert_with(fresh).take(key, now)
     }
 
     async fn observe(
@@ -277,10 +277,9 @@ impl Projector {
     }
 
     fn judge(&self, key: &Key, verdict: Option<Verdict>) {
-        if self.wards.set(key, verdict, self.planes.metrics()) {
-            if let Some(Verdict::Quarantined(reason)) = verdict {
-                tracing::warn!(%key, reason = reason.label(), "quarantined: not projected before something about it changes");
-            }
+        let news = self.wards.set(key, verdict, self.planes.metrics());
+        if let (true, Some(Verdict::Quarantined(reason))) = (news, verdict) {
+            tracing::warn!(%key, reason = reason.label(), "quarantined: not projected before something about it changes");
         }
     }
 }

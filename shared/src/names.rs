@@ -9,7 +9,7 @@ use crate::hash;
 pub const UPSTREAM_CLUSTER: &str = "meta.datumapis.com/upstream-cluster-name";
 /// Label of hub objects: the namespace in the project plane.
 pub const UPSTREAM_NAMESPACE: &str = "meta.datumapis.com/upstream-namespace";
-/// Label of hub WDs, PropagationPolicies and Karmada Clusters: the city code as written.
+/// Label of hub WDs, `PropagationPolicies` and Karmada Clusters: the city code as written.
 pub const CITY_CODE: &str = "topology.datum.net/city-code";
 /// Label by which Karmada refuses a careless delete of a hub object, and its value.
 pub const DELETION_PROTECTED: (&str, &str) = ("resourcetemplate.karmada.io/deletion-protected", "Always");

@@ -20,6 +20,9 @@ const PAGE: u32 = 500;
 /// unnoticed, and a few seconds more.
 const WATCH_SECONDS: u32 = 240;
 
+/// Silence after which a watch that failed before is held to work again. Longer than any time-out of one request.
+const SETTLED: Duration = Duration::from_secs(30);
+
 /// Watches `kind` on `plane` until the plane is disengaged. Never fails: trouble is counted, logged once a turn and
 /// shown as the plane's health, and the watch begins anew after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
@@ -31,25 +34,59 @@ pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
 }
 
 async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
-    let api: Api<DeserializeGuard<Object>> = Api::all_with(plane.client.clone(), kind.resource());
-    let config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
-    let stream = watcher(api, config);
-    pin_mut!(stream);
     let mut waits = backoff(planes.seed());
-    while let Some(event) = stream.next().await {
-        match event {
-            Ok(event) => {
-                if matches!(event, Event::InitDone | Event::Apply(_) | Event::Delete(_)) {
+    loop {
+        let api: Api<DeserializeGuard<Object>> = Api::all_with(plane.client.clone(), kind.resource());
+        let config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
+        let stream = watcher(api, config);
+        pin_mut!(stream);
+        let mut listing = true;
+        loop {
+            let event = match tokio::time::timeout(SETTLED, stream.next()).await {
+                Ok(Some(event)) => event,
+                Ok(None) => break,
+                Err(_) if listing => continue,
+                // A watch that does not begin is an error in less time than this: it stands, and has no news.
+                Err(_) => {
+                    plane.healthy(kind);
                     waits = backoff(planes.seed());
+                    continue;
                 }
-                take(planes, plane, kind, event);
-            }
-            Err(error) => {
-                let wait = waits.next().unwrap_or(Duration::from_secs(30));
-                trouble(planes, plane, kind, &error, wait);
-                tokio::time::sleep(wait).await;
+            };
+            match event {
+                Ok(event) => {
+                    listing = match event {
+                        Event::Init | Event::InitApply(_) => true,
+                        Event::InitDone => false,
+                        Event::Apply(_) | Event::Delete(_) => {
+                            plane.healthy(kind);
+                            waits = backoff(planes.seed());
+                            false
+                        }
+                    };
+                    take(planes, plane, kind, event);
+                }
+                Err(error) => {
+                    let wait = waits.next().unwrap_or(Duration::from_secs(30));
+                    trouble(planes, plane, kind, &error, wait);
+                    tokio::time::sleep(wait).await;
+                    if lost_its_place(&error) {
+                        break;
+                    }
+                }
             }
         }
+    }
+}
+
+/// Whether only a new list helps, and the watcher would not make one: the place to resume from is refused outright,
+/// or something came that cannot be read at all, so that nobody knows what was missed.
+fn lost_its_place(error: &watcher::Error) -> bool {
+    use watcher::Error as E;
+    match error {
+        E::WatchStartFailed(kube::Error::Api(status)) => status.code == 410,
+        E::WatchFailed(error) | E::WatchStartFailed(error) => matches!(error, kube::Error::SerdeError(_)),
+        _ => false,
     }
 }
 

@@ -33,7 +33,7 @@ impl Default for QueueConfig {
         Self {
             per_plane: 16,
             backoff_first: Duration::from_millis(500),
-            backoff_max: Duration::from_secs(300),
+            backoff_max: Duration::from_mins(5),
             seed: 0,
         }
     }
@@ -291,7 +291,7 @@ impl Queue {
             }
         }
         let mut ages: Vec<_> = ages.into_iter().collect();
-        ages.sort_by(|a, b| b.1.cmp(&a.1));
+        ages.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
         ages
     }
 }

@@ -85,8 +85,11 @@ impl Plane {
         }
     }
 
+    /// Nothing is wrong with this watch any more.
     pub(crate) fn healthy(&self, kind: Kind) {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).remove(&kind);
+        if self.trouble.lock().unwrap_or_else(PoisonError::into_inner).remove(&kind).is_some() {
+            tracing::info!(plane = %self.id, kind = %kind.resource().kind, "the watch works again");
+        }
     }
 
     /// Remembers what is wrong; says whether that is news.

@@ -51,6 +51,25 @@ impl Plane {
         self.api(kind, namespace).get_opt(name).await.map_err(self.failed("get", kind))
     }
 
+    /// Reads one object from the server into the store: for one that the server says is there and the watch does
+    /// not show, as after a list that was not whole.
+    pub async fn refresh(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Shared>, RequestError> {
+        Ok(self.live(kind, namespace, name).await?.map(|object| self.learn(kind, object)))
+    }
+
+    /// Reads one object into its store, where a list left it out.
+    pub async fn recall(&self, kind: Kind, namespace: &str, name: &str) -> Result<(), RequestError> {
+        if let Some(object) = self.live(kind, namespace, name).await? {
+            self.learn(kind, object);
+        }
+        Ok(())
+    }
+
     /// Creates an object.
     pub async fn create(&self, kind: Kind, object: &Object, manager: &str) -> Result<Shared, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };

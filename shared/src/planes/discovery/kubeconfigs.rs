@@ -113,20 +113,17 @@ impl Kubeconfigs {
             .ok_or_else(|| format!("the Secret has no key {KEY:?}"))?;
         let content = std::str::from_utf8(&content.0).map_err(|_| format!("key {KEY:?} is not text"))?;
         let print = hash::text(content);
-        if let Some(known) = self.sources.get(&name) {
-            if known.plane == plane && known.content == print {
-                return Ok(());
-            }
+        if self.sources.get(&name).is_some_and(|known| known.plane == plane && known.content == print) {
+            self.planes.accept(&name);
+            return Ok(());
         }
         let config = credentials::from_secret(content).await.map_err(|e| errors::chain(&e))?;
         let id = PlaneId::Project(plane.clone());
         let client = transport::client(config, &id, self.limits, self.planes.metrics())
             .map_err(|e| errors::chain(&e))?;
-        if let Some(old) = self.sources.insert(name.clone(), Source { plane: plane.clone(), content: print })
-        {
-            if old.plane != plane {
-                self.planes.disengage(&old.plane);
-            }
+        let source = Source { plane: plane.clone(), content: print };
+        if let Some(old) = self.sources.insert(name.clone(), source).filter(|old| old.plane != plane) {
+            self.planes.disengage(&old.plane);
         }
         self.planes.accept(&name);
         self.planes.engage(&plane, client);

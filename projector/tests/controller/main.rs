@@ -1,0 +1,14 @@
+//! The projector over simulated planes, on paused time.
+
+#[cfg(test)]
+mod deployments;
+#[cfg(test)]
+mod gaps;
+#[cfg(test)]
+mod repair;
+#[cfg(test)]
+mod steady;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod tenants;

@@ -1,0 +1,223 @@
+//! A hub and two project planes that have the same namespace and the same WD name, and a projector over them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_projector::Projector;
+use fedhub_projector::controller::ProjectorConfig;
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::names::{
+    FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
+};
+use fedhub_shared::planes::Planes;
+use fedhub_sim::{ApiServer, AuditEntry};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+pub const API: &str = "compute.datumapis.com/v1alpha";
+/// The namespace in both project planes.
+pub const SPACE: &str = "shop";
+/// The hub namespace of `alpha`'s.
+pub const NS_A: &str = "ns-a";
+/// The hub namespace of `beta`'s.
+pub const NS_B: &str = "ns-b";
+
+pub struct World {
+    pub hub: ApiServer,
+    pub alpha: ApiServer,
+    pub beta: ApiServer,
+}
+
+impl World {
+    /// Both planes with their WD `wd`, federated and reported on.
+    pub fn new() -> Self {
+        Self::over(ApiServer::project_plane("alpha"))
+    }
+
+    /// The same, `alpha` being this server.
+    pub fn over(alpha: ApiServer) -> Self {
+        let world = Self { hub: ApiServer::hub("hub"), alpha, beta: ApiServer::project_plane("beta") };
+        for (plane, name, space) in [(&world.alpha, "alpha", NS_A), (&world.beta, "beta", NS_B)] {
+            let labels = json!({ UPSTREAM_CLUSTER: format!("cluster-{name}"), UPSTREAM_NAMESPACE: SPACE });
+            world
+                .hub
+                .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels}}))
+                .unwrap();
+            put_project_wd(plane, "wd", space);
+            world.put_hub_wd(space, "wd");
+        }
+        world
+    }
+
+    pub fn put_hub_wd(&self, space: &str, name: &str) {
+        self.hub
+            .put(json!({
+                "apiVersion": API, "kind": "WorkloadDeployment",
+                "metadata": {"namespace": space, "name": name},
+                "spec": {"cityCode": "DFW"}, "status": {"replicas": 1},
+            }))
+            .unwrap();
+    }
+
+    /// An Instance as a cell writes it back: owned by the hub WD that lives now, with a status.
+    pub fn put_instance(&self, space: &str, name: &str) -> Value {
+        let (wd, _) = name.rsplit_once('-').unwrap();
+        let owner = uid(&self.hub.get("WorkloadDeployment", space, wd).unwrap());
+        let plane = if space == NS_B { "cluster-beta" } else { "cluster-alpha" };
+        self.hub
+            .put(json!({
+                "apiVersion": API, "kind": "Instance",
+                "metadata": {
+                    "namespace": space, "name": name,
+                    "labels": {
+                        UPSTREAM_CLUSTER: plane, UPSTREAM_NAMESPACE: SPACE,
+                        WORKLOAD_DEPLOYMENT_NAME: wd, WORKLOAD_DEPLOYMENT_UID: owner,
+                        "compute.datumapis.com/city-code": "DFW", "cells.example/private": "yes",
+                    },
+                    "ownerReferences": [{
+                        "apiVersion": API, "kind": "WorkloadDeployment", "name": wd, "uid": owner,
+                        "controller": true, "blockOwnerDeletion": true,
+                    }],
+                },
+                "spec": {"size": "small", "unknown": {"kept": [1, 2]}},
+                "status": status("True"),
+            }))
+            .unwrap()
+    }
+
+    pub fn run(&self) -> Run {
+        self.run_with(ProjectorConfig::default())
+    }
+
+    /// A process: registry, queue, projector, workers; both planes engaged.
+    pub fn run_with(&self, config: ProjectorConfig) -> Run {
+        let metrics = Metrics::new().unwrap();
+        let clock = Clock::from_tokio(self.hub.clock().now());
+        let planes = Planes::new(self.hub.client(), metrics.clone(), clock, 7);
+        let queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
+        let projector = Projector::new(planes.clone(), queue.clone(), config);
+        planes.listen(projector.clone());
+        planes.start();
+        let tasks = TaskTracker::new();
+        run_workers(&projector, &queue, &metrics, 4, &tasks);
+        planes.engage(&plane_name("alpha"), self.alpha.client());
+        planes.engage(&plane_name("beta"), self.beta.client());
+        Run { planes, queue, metrics, tasks }
+    }
+
+    /// The hub forgets what watches may resume from, and ends them: a gap.
+    pub fn gap(&self) {
+        self.hub.compact();
+        self.hub.break_watches();
+    }
+
+    /// The projection of `name` in plane `alpha`.
+    pub fn projection(&self, name: &str) -> Option<Value> {
+        self.alpha.get("Instance", SPACE, name)
+    }
+}
+
+pub struct Run {
+    pub planes: Arc<Planes>,
+    pub queue: Arc<Queue>,
+    pub metrics: Metrics,
+    tasks: TaskTracker,
+}
+
+impl Run {
+    /// The process ends; what it knew is forgotten.
+    pub async fn stop(self) {
+        self.queue.close();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.planes.stop().await;
+    }
+
+    /// Runs for that long, then stops.
+    pub async fn stop_after(self, seconds: u64) {
+        quiet(seconds).await;
+        self.stop().await;
+    }
+
+    pub fn quarantined(&self, reason: &str) -> i64 {
+        self.metrics.quarantined.with_label_values(&[reason]).get()
+    }
+
+    pub fn parked(&self) -> i64 {
+        self.metrics.objects.with_label_values(&["projector", "parked"]).get()
+    }
+
+    pub fn withheld(&self, reason: &str) -> u64 {
+        self.metrics.deletes_withheld.with_label_values(&[reason]).get()
+    }
+}
+
+pub fn plane_name(name: &str) -> PlaneName {
+    PlaneName::new(name).unwrap()
+}
+
+/// A WD of a project plane that was federated into the hub namespace `federated`.
+pub fn put_project_wd(plane: &ApiServer, name: &str, federated: &str) -> Value {
+    plane
+        .put(json!({
+            "apiVersion": API, "kind": "WorkloadDeployment",
+            "metadata": {"namespace": SPACE, "name": name, "annotations": {FEDERATION_NAMESPACE: federated}},
+            "spec": {"cityCode": "DFW"},
+        }))
+        .unwrap()
+}
+
+pub fn status(ready: &str) -> Value {
+    json!({"suspended": false, "conditions": [
+        {"type": "Ready", "status": ready, "reason": "R", "message": "", "lastTransitionTime": "2026-01-02T00:00:00Z"},
+    ]})
+}
+
+pub fn uid(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+pub fn mark_of(projection: &Value) -> &str {
+    projection["metadata"]["annotations"][PROJECTED_FROM].as_str().unwrap_or_default()
+}
+
+/// Waits until the condition holds, for ten minutes of paused time at most.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    let before = Instant::now();
+    while !holds() {
+        assert!(before.elapsed() < Duration::from_mins(10), "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Lets everything run that wants to in so much of the paused time.
+pub async fn quiet(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+/// Where the record of a server ends now.
+pub fn position(server: &ApiServer) -> usize {
+    server.audit().len()
+}
+
+/// Requests for single objects since `from`, in short: `create instances/wd-0`.
+pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
+    server.audit()[from..].iter().filter(|e| !matches!(e.verb, "watch" | "list")).map(short).collect()
+}
+
+pub fn short(entry: &AuditEntry) -> String {
+    let dry = if entry.dry_run { " (dry)" } else { "" };
+    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
+    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
+    let name = entry.name.as_deref().or(sent).unwrap_or_default();
+    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
+}
+
+/// The writes since `from`, in short.
+pub fn writes(server: &ApiServer, from: usize) -> Vec<String> {
+    server.audit()[from..].iter().filter(|e| e.is_write()).map(short).collect()
+}
