@@ -1,6 +1,6 @@
 //! `e2e`: the chainsaw suites against real planes, and what their scripts need.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -40,6 +40,9 @@ struct Run {
     /// How many suites run at once.
     #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     parallel: u16,
+    /// How many seconds an operation of a suite may take before it counts as failed.
+    #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
+    timeout: u64,
     /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
     #[arg(long)]
     keep: bool,
@@ -145,6 +148,7 @@ async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
         fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
         fedhub_arguments: arguments.fedhub_arg,
         parallel: usize::from(arguments.parallel),
+        timeout: Duration::from_secs(arguments.timeout),
         reuse: arguments.reuse,
         progress: Progress::stderr(),
     };

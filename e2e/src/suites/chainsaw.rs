@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
+    time::Duration,
 };
 
 use nix::{
@@ -14,7 +15,6 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use super::{
-    OPERATION,
     catalog::Suite,
     output::{News, Reader, Result as SuiteResult},
 };
@@ -39,6 +39,8 @@ pub struct Context<'a> {
     pub fedhub_url: String,
     /// How many suites run at once.
     pub parallel: usize,
+    /// How long an operation may take.
+    pub timeout: Duration,
     /// Where it says what it does.
     pub progress: &'a Progress,
 }
@@ -159,7 +161,7 @@ fn configuration(context: &Context<'_>) -> Result<PathBuf, Error> {
         .iter()
         .map(|plane| (plane.name.to_owned(), json!({ "kubeconfig": context.planes.kubeconfig(plane.name) })))
         .collect();
-    let time = format!("{}s", OPERATION.as_secs());
+    let time = format!("{}s", context.timeout.as_secs());
     let configuration = json!({
         "apiVersion": "chainsaw.kyverno.io/v1alpha2",
         "kind": "Configuration",

@@ -27,6 +27,9 @@ use crate::{
     tools::{self, Tool},
 };
 
+/// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
+const POLICY_QUIET_TIME: &str = "3s";
+
 /// What to run and against what.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -40,6 +43,8 @@ pub struct Options {
     pub fedhub_arguments: Vec<String>,
     /// How many suites run at once.
     pub parallel: usize,
+    /// How long an operation of a suite may take. Every suite awaits conditions and is as quick as they are.
+    pub timeout: Duration,
     /// Whether an instance that is up, and the fedhub beside it, are used as they are.
     pub reuse: bool,
     /// Where it says what it does.
@@ -59,6 +64,7 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
         planes: &planes,
         fedhub_url: fedhub.url(),
         parallel: options.parallel,
+        timeout: options.timeout,
         progress,
     };
     let (alone, together): (Vec<_>, Vec<_>) = options.suites.iter().cloned().partition(|suite| suite.alone);
@@ -101,7 +107,9 @@ async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
     let program = scratch.join("fedhub");
     let _ = std::fs::remove_file(&program);
     std::fs::copy(&options.fedhub, &program).map_err(Error::file("copy", &options.fedhub))?;
-    let how = fedhub::Options { program, arguments: options.fedhub_arguments.clone() };
+    let mut arguments = vec![format!("--policy-quiet-time={POLICY_QUIET_TIME}")];
+    arguments.extend(options.fedhub_arguments.iter().cloned());
+    let how = fedhub::Options { program, arguments };
     let fedhub = Fedhub::start(planes.layout(), &how).await?;
     options.progress.step("fedhub is ready");
     Ok(fedhub)
@@ -121,6 +129,3 @@ pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
     }
     Ok(())
 }
-
-/// How long an operation of a suite may take. Generous: every suite awaits conditions and is as quick as they are.
-const OPERATION: Duration = Duration::from_secs(45);

@@ -1,0 +1,55 @@
+#!/bin/sh
+# The cell's controller, played: writes the copy of an Instance to the hub, with the labels, the owner and the mark of
+# the wire contract, and its status after it.
+#
+#   write-instance.sh HUB_NAMESPACE PLANE PROJECT_NAMESPACE WD ORDINAL [ADDRESS]
+#
+# $LABELS: more labels, or others, as lines of YAML. $OWNED=no: without an owner, as older cells write.
+set -eu
+hub=$1 plane=$2 namespace=$3 wd=$4 ordinal=$5 address=${6:-10.0.0.$ordinal}
+kubectl() { command kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" --namespace "$hub" "$@"; }
+owner=
+if [ "${OWNED:-yes}" = yes ]; then
+  uid=$(kubectl get workloaddeployment "$wd" -o 'jsonpath={.metadata.uid}')
+  owner="
+  ownerReferences:
+  - apiVersion: compute.datumapis.com/v1alpha
+    kind: WorkloadDeployment
+    name: $wd
+    uid: $uid
+    controller: true
+    blockOwnerDeletion: true"
+fi
+labels="meta.datumapis.com/upstream-cluster-name: cluster-$plane
+meta.datumapis.com/upstream-namespace: $namespace
+compute.datumapis.com/workload-uid: 00000000-0000-4000-8000-000000000000
+compute.datumapis.com/workload-deployment-uid: 11111111-0000-4000-8000-000000000000
+compute.datumapis.com/workload-deployment-name: $wd
+compute.datumapis.com/workload-name: web
+compute.datumapis.com/placement-name: here
+compute.datumapis.com/city-code: DFW
+compute.datumapis.com/instance-index: \"$ordinal\""
+labels=$(printf '%s\n%s\n' "${LABELS:-}" "$labels" | awk -F: 'NF && !seen[$1]++ { print "    " $0 }')
+kubectl create -f - <<END
+apiVersion: compute.datumapis.com/v1alpha
+kind: Instance
+metadata:
+  name: ${NAME:-$wd-$ordinal}
+  labels:
+$labels
+  annotations:
+    federation.datumapis.com/cell-source: cell-dfw/22222222-0000-4000-8000-00000000000$ordinal
+    example.com/of-the-cell: "stays there"$owner
+spec:
+  runtime:
+    resources:
+      instanceType: datumcloud/d1-standard-2
+    sandbox:
+      containers:
+      - name: app
+        image: docker.io/library/nginx:1.29
+  networkInterfaces:
+  - network:
+      name: default
+END
+"$(dirname "$0")/instance-status.sh" "$hub" "${NAME:-$wd-$ordinal}" "$address"
