@@ -1,9 +1,9 @@
 //! Performs a plan: every write in its order, each answer remembered.
 
-use fedhub_shared::engine::Writer;
+use fedhub_shared::engine::{Write, Writer};
 use fedhub_shared::errors::RequestError;
 use fedhub_shared::metrics::{Hop, Metrics};
-use fedhub_shared::object::{Kind, Shared};
+use fedhub_shared::object::{Kind, ObjectView, Shared};
 use tokio::time::Instant;
 
 use crate::plan::{Plan, Then};
@@ -43,37 +43,52 @@ impl Applier<'_> {
             applied.wrote = true;
         }
         if let Some(write) = namespace {
-            applied.wrote |= self.hub.write(Kind::Namespace, write).await?.is_some();
+            applied.wrote |= self.to_hub(Kind::Namespace, write).await?.is_some();
         }
         if let Some(write) = policy {
-            applied.wrote |= self.hub.write(Kind::PropagationPolicy, write).await?.is_some();
+            applied.wrote |= self.to_hub(Kind::PropagationPolicy, write).await?.is_some();
         }
-        if let Some(write) = deployment {
-            if let Some(stored) = self.hub.write(wd, write).await? {
-                applied.wrote = true;
-                match &mut doomed {
-                    Some(hub) => *hub = stored,
-                    None => {
-                        applied.federated = true;
-                        self.metrics.propagated(Hop::ProjectToHub, self.since.elapsed());
-                    }
-                }
+        if let Some(write) = deployment
+            && let Some(stored) = self.to_hub(wd, write).await?
+        {
+            applied.wrote = true;
+            if let Some(hub) = &mut doomed {
+                *hub = stored;
+            } else {
+                applied.federated = true;
+                self.metrics.propagated(Hop::ProjectToHub, self.since.elapsed());
             }
         }
         if let Some(hub) = doomed {
             self.hub.plane.delete(wd, &hub, false).await?;
             applied.wrote = true;
         }
-        if let Some(write) = status {
-            if self.project.write_status(wd, &project, write).await?.is_some() {
-                applied.wrote = true;
-                self.metrics.propagated(Hop::HubToProjectStatus, self.since.elapsed());
-            }
+        if let Some(write) = status
+            && self.project.write_status(wd, &project, write).await?.is_some()
+        {
+            applied.wrote = true;
+            self.metrics.propagated(Hop::HubToProjectStatus, self.since.elapsed());
         }
         if let Some(metadata) = release {
             self.project.patch_metadata(wd, &project, metadata).await?;
             applied.wrote = true;
         }
         Ok(applied)
+    }
+
+    /// Writes to the hub. Where a create finds the object there already, a list left it out: it is read, so that the
+    /// next pass knows of it.
+    async fn to_hub(&self, kind: Kind, write: Write) -> Result<Option<Shared>, RequestError> {
+        let made = match &write {
+            Write::Create(object) => Some((object.space().to_owned(), object.called().to_owned())),
+            Write::Replace { .. } => None,
+        };
+        let answer = self.hub.write(kind, write).await;
+        if let (Err(error), Some((namespace, name))) = (&answer, made)
+            && error.code() == Some(409)
+        {
+            self.hub.plane.refresh(kind, &namespace, &name).await?;
+        }
+        answer
     }
 }

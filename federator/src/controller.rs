@@ -23,7 +23,7 @@ use crate::policy::{Quiet, Verdict, used};
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
 const ROUNDS: usize = 8;
 
-/// Carries WorkloadDeployments to the hub and their status back.
+/// Carries `WorkloadDeployments` to the hub and their status back.
 pub struct Federator {
     planes: Arc<Planes>,
     queue: Arc<Queue>,
@@ -112,12 +112,12 @@ impl Federator {
                 old.uid() != new.uid()
             }
             Change::Applied { old: None, .. } => false,
-            Change::Deleted { last, .. } => {
+            Change::Deleted { last, gap } => {
                 self.policies_of_project(plane, last);
                 self.echoes.forget(&project_key(plane, last));
                 let project = self.planes.project(plane);
-                project
-                    .is_none_or(|p| p.store(Kind::WorkloadDeployment).in_namespace(last.space()).is_empty())
+                // After a gap nobody knows what became of the namespace meanwhile.
+                *gap || project.is_none_or(|p| !held(&p, last.space()))
             }
         };
         if replaced {
@@ -197,8 +197,7 @@ impl Federator {
                 self.hold(key, None);
                 return Ok(Outcome::InOrder);
             };
-            let applier = self.applier(&project, job);
-            let applied = applier.apply(plan(&seen), &seen.project).await?;
+            let applied = self.applier(&project, job).apply(plan(&seen), &seen.project).await?;
             wrote |= applied.wrote;
             if applied.federated {
                 tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");
@@ -270,7 +269,10 @@ impl Federator {
     /// The UID of the project namespace: read once for as long as WDs stand in it (F2).
     async fn namespace_uid(&self, plane: &PlaneName, project: &Plane, wd: &Object) -> Result<String, Error> {
         let at = (plane.clone(), wd.space().to_owned());
-        if let Some(uid) = self.namespaces.get(&at).map(|uid| uid.value().clone()) {
+        let known = self.namespaces.get(&at).map(|uid| uid.value().clone());
+        if let Some(uid) =
+            known.filter(|_| wd.has_finalizer(FEDERATOR_FINALIZER) || held(project, wd.space()))
+        {
             return Ok(uid);
         }
         let namespace = project.live(Kind::Namespace, "", wd.space()).await?;
@@ -350,6 +352,12 @@ impl Federator {
 fn named(namespace: &Object) -> Option<(PlaneName, String)> {
     let plane = decode_plane(namespace.label(UPSTREAM_CLUSTER)?)?;
     Some((plane, namespace.label(UPSTREAM_NAMESPACE)?.to_owned()))
+}
+
+/// Whether a WD with our finalizer stands in that namespace, so that it cannot have vanished (F2).
+fn held(project: &Plane, namespace: &str) -> bool {
+    let wds = project.store(Kind::WorkloadDeployment).in_namespace(namespace);
+    wds.iter().any(|wd| wd.has_finalizer(FEDERATOR_FINALIZER))
 }
 
 fn project_key(plane: &PlaneName, wd: &Object) -> Key {

@@ -6,7 +6,7 @@ use fedhub_shared::object::{ObjectView, Shared};
 use serde_json::{Value, json};
 
 use crate::observe::{Live, Observed};
-use crate::plan::{Held, Plan, Then, is_ours};
+use crate::plan::{Held, Plan, Then, is_anothers, is_ours};
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.
 pub fn plan(seen: &Observed) -> Plan {
@@ -14,10 +14,18 @@ pub fn plan(seen: &Observed) -> Plan {
         return Plan::default();
     }
     match (&seen.hub, &seen.live) {
-        (Some(hub), None) if is_ours(seen, hub) => remove(hub),
+        (Some(hub), None) if is_ours(seen, hub) && stands_where_recorded(seen) => remove(hub),
         (_, None) => Plan { then: Then::ReadLive, ..Plan::default() },
         (_, Some(live)) => judge(seen, live),
     }
+}
+
+/// Whether the hub namespace is, as far as is known, this WD's and the one recorded: else only live reads tell.
+fn stands_where_recorded(seen: &Observed) -> bool {
+    let recorded = seen.project.annotation(HUB_NAMESPACE_UID);
+    seen.hub_namespace
+        .as_ref()
+        .is_some_and(|n| seen.namespace_is_ours(n) && recorded.is_none_or(|uid| uid == n.uid()))
 }
 
 /// What live reads prove.
@@ -28,16 +36,17 @@ fn judge(seen: &Observed, live: &Live) -> Plan {
         (None, None) => release(seen),
         (None, Some(_)) => hold(Held::HubStateLost),
         (Some(namespace), Some(uid)) if namespace.uid() != uid => hold(Held::HubStateLost),
-        (Some(namespace), recorded) if !seen.namespace_is_ours(namespace) => {
-            if recorded.is_some() {
-                hold(Held::TenantConflict)
-            } else {
-                release(seen)
+        (Some(namespace), _) => match &live.deployment {
+            Some(hub) if !is_anothers(seen, hub) => {
+                if is_ours(seen, hub) && seen.namespace_is_ours(namespace) {
+                    remove(hub)
+                } else {
+                    // Its mark or its namespace was tampered with: it may be ours, which proves nothing done.
+                    hold(Held::TenantConflict)
+                }
             }
-        }
-        (Some(_), _) => match &live.deployment {
-            Some(hub) if is_ours(seen, hub) => remove(hub),
-            // None, or one of another origin, which is not ours to touch: nothing of ours is left.
+            // Nothing, or something that is not ours to touch. But was it this namespace that was written to?
+            _ if recorded.is_some() && !seen.namespace_is_ours(namespace) => hold(Held::TenantConflict),
             _ => release(seen),
         },
     }

@@ -1,4 +1,4 @@
-//! Federator: WorkloadDeployments down to the hub, their status back up (specification, section 4).
+//! Federator: `WorkloadDeployments` down to the hub, their status back up (specification, section 4).
 //!
 //! A pass over one WD: [`observe`] gathers what is known, [`plan`] decides (pure), [`apply`] writes. The city's
 //! policies are looked after by passes of their own, see [`policy`].

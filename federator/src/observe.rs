@@ -18,7 +18,7 @@ pub struct Observed {
     pub hub_namespace: Option<Shared>,
     /// The WD of that name in it.
     pub hub: Option<Shared>,
-    /// The PropagationPolicies of that namespace.
+    /// The `PropagationPolicies` of that namespace.
     pub policies: Vec<Known>,
     /// How many Clusters carry the WD's city code.
     pub cells: usize,

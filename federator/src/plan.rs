@@ -116,13 +116,13 @@ pub fn plan(seen: &Observed) -> Plan {
 }
 
 /// Where the hub holds something of another tenant in our place (F3, F4, I6).
-fn conflict(seen: &Observed) -> Option<Refusal> {
-    if let Some(namespace) = &seen.hub_namespace {
-        if !seen.namespace_is_ours(namespace) {
-            return Some(Refusal::FederationConflict(
-                "the hub namespace of this WorkloadDeployment carries another tenant's labels".to_owned(),
-            ));
-        }
+pub(crate) fn conflict(seen: &Observed) -> Option<Refusal> {
+    if let Some(namespace) = &seen.hub_namespace
+        && !seen.namespace_is_ours(namespace)
+    {
+        return Some(Refusal::FederationConflict(
+            "the hub namespace of this WorkloadDeployment carries another tenant's labels".to_owned(),
+        ));
     }
     let hub = seen.hub.as_ref()?;
     (!is_ours(seen, hub)).then(|| {
@@ -138,6 +138,13 @@ pub fn is_ours(seen: &Observed, hub: &Object) -> bool {
     let source = hub.annotation(SOURCE).map(|s| s == source(seen));
     let uid = hub.annotation(SOURCE_UID).map(|u| u == seen.project.uid());
     source.unwrap_or(true) && uid.unwrap_or(true) && (source.is_some() || uid.is_some())
+}
+
+/// Whether a hub WD's origin mark names another WD, in nothing this one (I6). A mark that is missing or half right
+/// names nobody: neither this nor [`is_ours`] holds.
+pub fn is_anothers(seen: &Observed, hub: &Object) -> bool {
+    hub.annotation(SOURCE).is_some_and(|s| s != source(seen))
+        && hub.annotation(SOURCE_UID) != Some(seen.project.uid())
 }
 
 fn source(seen: &Observed) -> String {
@@ -156,10 +163,10 @@ fn mark(seen: &Observed) -> Option<Value> {
     if project.annotation(FEDERATION_NAMESPACE) != Some(&seen.hub_namespace_name) {
         metadata["annotations"][FEDERATION_NAMESPACE] = json!(seen.hub_namespace_name);
     }
-    if let Some(namespace) = seen.hub_namespace.as_ref().filter(|n| !n.deleting()) {
-        if project.annotation(HUB_NAMESPACE_UID) != Some(namespace.uid()) {
-            metadata["annotations"][HUB_NAMESPACE_UID] = json!(namespace.uid());
-        }
+    if let Some(namespace) = seen.hub_namespace.as_ref().filter(|n| !n.deleting())
+        && project.annotation(HUB_NAMESPACE_UID) != Some(namespace.uid())
+    {
+        metadata["annotations"][HUB_NAMESPACE_UID] = json!(namespace.uid());
     }
     (metadata != json!({})).then_some(metadata)
 }
@@ -187,8 +194,9 @@ fn policy(seen: &Observed) -> PolicyStep {
     let Some(Known { object: current, echo }) =
         seen.policies.iter().filter(carries).min_by_key(|p| p.object.deleting()).or_else(|| {
             // Its label was taken off by hand: the name tells that it is ours.
-            let name = policy_name(city, |_| false);
-            seen.policies.iter().find(|p| p.object.called() == name && p.object.label(CITY_CODE).is_none())
+            let names = [policy_name(city, |_| false), policy_name(city, |_| true)];
+            let bald = |p: &&Known| p.object.label(CITY_CODE).is_none();
+            seen.policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.called()))
         })
     else {
         let taken = |name: &str| seen.policies.iter().any(|p| p.object.called() == name);

@@ -44,11 +44,11 @@ impl Quiet {
             return Verdict::Keep;
         }
         let unused = now.saturating_duration_since(*since.entry(policy.uid().to_owned()).or_insert(now));
-        if unused >= quiet {
-            since.remove(policy.uid());
-            return Verdict::Delete;
+        if let Some(left) = quiet.checked_sub(unused).filter(|left| !left.is_zero()) {
+            return Verdict::LookAgain(left);
         }
-        Verdict::LookAgain(quiet - unused)
+        since.remove(policy.uid());
+        Verdict::Delete
     }
 
     /// Forgets a policy that is gone.
@@ -77,7 +77,7 @@ mod tests {
         let mut wd = bare(Kind::WorkloadDeployment, "default", "wd");
         wd.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
         wd.metadata.deletion_timestamp = deleting
-            .then(|| k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
+            .then_some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
         set_field(&mut wd, "spec", json!({"cityCode": city}));
         Arc::new(wd)
     }

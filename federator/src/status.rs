@@ -5,6 +5,7 @@ use fedhub_shared::object::ObjectView;
 use serde_json::{Value, json};
 
 use crate::observe::Observed;
+use crate::plan::conflict;
 use crate::refusal::Refusal;
 
 const AVAILABLE: &str = "Available";
@@ -17,7 +18,9 @@ const COUNTERS: [&str; 5] =
 /// The status as it should stand; `None` where there is nothing to say, so that what stands may stay.
 pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
     let current = seen.project.status();
-    let reported = seen.hub.as_ref().map(|h| h.status()).filter(|s| reported(s));
+    // I6: a stranger in the hub WD's place does not speak for this WD.
+    let ours = seen.hub.as_ref().filter(|_| conflict(seen).is_none());
+    let reported = ours.map(|hub| hub.status()).filter(|s| reported(s));
     let mut status = match (reported, current) {
         (Some(hub), _) => mirrored(hub, current),
         (None, Value::Object(_)) => current.clone(),
@@ -32,7 +35,6 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
             let stand = conditions::stand(old, AVAILABLE, "False", refusal.reason(), &words, seen.now);
             conditions::put(&mut status, stand);
         }
-        Some(_) => {}
         None if reported.is_none() => {
             // Nobody has reported yet; a refusal of ours that no longer holds must not go on standing.
             let ours = conditions::find(&status, AVAILABLE)
@@ -42,7 +44,7 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
             }
             conditions::remove(&mut status, AVAILABLE);
         }
-        None => {}
+        Some(_) | None => {}
     }
     for counter in COUNTERS {
         if status.get(counter).is_none() {

@@ -62,14 +62,6 @@ impl Plane {
         Ok(self.live(kind, namespace, name).await?.map(|object| self.learn(kind, object)))
     }
 
-    /// Reads one object into its store, where a list left it out.
-    pub async fn recall(&self, kind: Kind, namespace: &str, name: &str) -> Result<(), RequestError> {
-        if let Some(object) = self.live(kind, namespace, name).await? {
-            self.learn(kind, object);
-        }
-        Ok(())
-    }
-
     /// Creates an object.
     pub async fn create(&self, kind: Kind, object: &Object, manager: &str) -> Result<Shared, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };

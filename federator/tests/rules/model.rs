@@ -1,0 +1,241 @@
+//! A model of the servers, pure: it performs plans and says what the next pass would see.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fedhub_federator::observe::{Known, Live, Observed};
+use fedhub_federator::plan::{Plan, Then, plan};
+use fedhub_shared::engine::{Echo, Write};
+use fedhub_shared::names::PlaneName;
+use fedhub_shared::object::{Object, ObjectView, set_field};
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::Value;
+
+use crate::make::{HUB_SPACE, PLANE, now, writes};
+
+/// What a server makes of a value that it is sent.
+pub type Makes = fn(&mut Value);
+
+/// The servers, as far as one WD is concerned.
+pub struct Model {
+    pub project: Option<Object>,
+    pub namespace: Option<Object>,
+    pub hub: Option<Object>,
+    pub policies: BTreeMap<String, Object>,
+    pub cells: usize,
+    /// Pruning and defaulting: of the hub WD's spec, the policy's spec, the project WD's status.
+    pub makes: [Makes; 3],
+    /// Writes asked for, in their order.
+    pub log: Vec<&'static str>,
+    pub dry_runs: usize,
+    spec_echo: Option<Echo>,
+    status_echo: Option<Echo>,
+    policy_echoes: BTreeMap<String, Echo>,
+    live: Option<Live>,
+    minted: u64,
+    time: Timestamp,
+}
+
+impl Model {
+    /// Servers that hold this project WD and nothing else.
+    pub fn new(project: Object) -> Self {
+        Self {
+            project: Some(project),
+            namespace: None,
+            hub: None,
+            policies: BTreeMap::new(),
+            cells: 1,
+            makes: [|_| (), |_| (), |_| ()],
+            log: Vec::new(),
+            dry_runs: 0,
+            spec_echo: None,
+            status_echo: None,
+            policy_echoes: BTreeMap::new(),
+            live: None,
+            minted: 1000,
+            time: now(),
+        }
+    }
+
+    pub fn seen(&self) -> Option<Observed> {
+        let known = |(name, object): (&String, &Object)| Known {
+            object: Arc::new(object.clone()),
+            echo: self.policy_echoes.get(name).copied(),
+        };
+        Some(Observed {
+            plane: PlaneName::new(PLANE).unwrap(),
+            project: Arc::new(self.project.clone()?),
+            hub_namespace_name: HUB_SPACE.to_owned(),
+            hub_namespace: self.namespace.clone().map(Arc::new),
+            hub: self.hub.clone().map(Arc::new),
+            policies: self.policies.iter().map(known).collect(),
+            cells: self.cells,
+            spec_echo: self.spec_echo,
+            status_echo: self.status_echo,
+            live: self.live.clone(),
+            now: self.time,
+        })
+    }
+
+    /// Observes, plans and performs until nothing is left to do. Panics where that takes more than ten rounds.
+    pub fn settle(&mut self) -> &mut Self {
+        for _ in 0..10 {
+            self.time += SignedDuration::from_secs(5);
+            let Some(seen) = self.seen() else { return self };
+            self.live = None;
+            let plan = plan(&seen);
+            let (idle, then) = (!writes(&plan), plan.then.clone());
+            self.perform(plan);
+            match then {
+                Then::ReadLive => {
+                    let live = Live {
+                        namespace: self.namespace.clone().map(Arc::new),
+                        deployment: self.hub.clone().map(Arc::new),
+                    };
+                    self.live = Some(live);
+                }
+                _ if idle => return self,
+                _ => {}
+            }
+        }
+        panic!("it does not come to rest: {:?}", self.log);
+    }
+
+    /// The process starts anew: nothing is remembered of what was sent.
+    pub fn restart(&mut self) -> &mut Self {
+        (self.spec_echo, self.status_echo) = (None, None);
+        self.policy_echoes.clear();
+        self.forget_log()
+    }
+
+    pub fn forget_log(&mut self) -> &mut Self {
+        self.log.clear();
+        self.dry_runs = 0;
+        self
+    }
+
+    /// The cell reports.
+    pub fn report(&mut self, status: Value) -> &mut Self {
+        set_field(self.hub.as_mut().unwrap(), "status", status);
+        self
+    }
+
+    fn mint(&mut self) -> String {
+        self.minted += 1;
+        self.minted.to_string()
+    }
+
+    /// Performs a plan in the order that [`Plan`] says.
+    pub fn perform(&mut self, plan: Plan) {
+        let Plan { mark, namespace, policy, deployment, delete, status, release, then: _ } = plan;
+        if let Some(metadata) = mark {
+            self.merge("mark", &metadata);
+        }
+        if let Some(write) = namespace {
+            let old = self.namespace.take();
+            self.namespace = Some(self.store("namespace", write, old.as_ref(), |_| ()).unwrap());
+        }
+        if let Some(write) = policy {
+            let (name, sent) = sent(&write);
+            let old = self.policies.remove(&name);
+            let made = self.store("policy", write, old.as_ref(), self.makes[1]);
+            let stored = made.or(old).unwrap();
+            self.policy_echoes.insert(name.clone(), Echo::of(&sent, stored.spec()));
+            self.policies.insert(name, stored);
+        }
+        if let Some(write) = deployment {
+            let (_, sent) = sent(&write);
+            let old = self.hub.take();
+            let made = self.store("deployment", write, old.as_ref(), self.makes[0]);
+            let stored = made.or(old).unwrap();
+            self.spec_echo = Some(Echo::of(&sent, stored.spec()));
+            self.hub = Some(stored);
+        }
+        if let Some(doomed) = delete {
+            self.log.push("delete");
+            let hub = self.hub.take().unwrap();
+            assert_eq!(hub.uid(), doomed.uid());
+            self.hub = hub.metadata.finalizers.is_some().then(|| {
+                let mut hub = hub;
+                hub.metadata.deletion_timestamp = Some(Time(self.time));
+                hub
+            });
+            if self.hub.is_none() {
+                self.spec_echo = None;
+            }
+        }
+        if let Some(write) = status {
+            let mut got = write.status.clone();
+            (self.makes[2])(&mut got);
+            let same = self.project.as_ref().is_some_and(|p| *p.status() == got);
+            self.dry_runs += usize::from(write.probe);
+            self.status_echo = Some(Echo::of(&write.status, &got));
+            if !(write.probe && same) {
+                self.log.push("status");
+                set_field(self.project.as_mut().unwrap(), "status", got);
+            }
+        }
+        if let Some(metadata) = release {
+            self.merge("release", &metadata);
+            let project = self.project.take().unwrap();
+            let held = project.metadata.finalizers.as_ref().is_some_and(|f| !f.is_empty());
+            self.project = (held || !project.deleting()).then_some(project);
+        }
+    }
+
+    fn merge(&mut self, what: &'static str, metadata: &Value) {
+        self.log.push(what);
+        let project = self.project.as_mut().unwrap();
+        for (field, value) in metadata.as_object().unwrap() {
+            match field.as_str() {
+                "finalizers" => project.metadata.finalizers = serde_json::from_value(value.clone()).unwrap(),
+                "annotations" => {
+                    let all = project.metadata.annotations.get_or_insert_default();
+                    for (key, value) in value.as_object().unwrap() {
+                        all.insert(key.clone(), value.as_str().unwrap().to_owned());
+                    }
+                }
+                other => panic!("the federator has no business with metadata.{other}"),
+            }
+        }
+    }
+
+    /// `None` where a dry run showed that nothing would change.
+    fn store(
+        &mut self,
+        what: &'static str,
+        write: Write,
+        old: Option<&Object>,
+        makes: Makes,
+    ) -> Option<Object> {
+        let (mut object, probe) = match write {
+            Write::Create(mut object) => {
+                assert!(old.is_none(), "{what} is there already");
+                object.metadata.uid = Some(self.mint());
+                (*object, false)
+            }
+            Write::Replace { object, probe } => {
+                let old = old.unwrap_or_else(|| panic!("{what} is not there"));
+                assert_eq!(object.version(), old.version(), "the precondition of {what}");
+                assert_eq!(object.uid(), old.uid(), "{what}");
+                (*object, probe)
+            }
+        };
+        let mut spec = object.spec().clone();
+        makes(&mut spec);
+        set_field(&mut object, "spec", spec);
+        self.dry_runs += usize::from(probe);
+        if probe && old.is_some_and(|o| o.data == object.data && o.metadata == object.metadata) {
+            return None;
+        }
+        self.log.push(what);
+        object.metadata.resource_version = Some(self.mint());
+        Some(object)
+    }
+}
+
+fn sent(write: &Write) -> (String, Value) {
+    let object = crate::make::body(write);
+    (object.called().to_owned(), object.spec().clone())
+}
