@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
-const POLICY_QUIET_TIME: &str = "3s";
+const POLICY_QUIET_TIME: &str = "2s";
 
 /// What to run and against what.
 #[derive(Debug, Clone)]

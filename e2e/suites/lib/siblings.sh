@@ -1,0 +1,11 @@
+#!/bin/sh
+# Makes WorkloadDeployments in one request each, right after one another. $KUBECONFIG is the project plane's.
+#
+#   siblings.sh CITY NAME...
+set -eu
+city=$1
+shift
+for name in "$@"; do
+  echo ---
+  sed -e '/^#/d' -e "s/(\$wd)/$name/" -e "s/(\$city)/$city/" "$(dirname "$0")/deployment.yaml"
+done | kubectl create --namespace "${SPACE:-$NAMESPACE}" -f -
