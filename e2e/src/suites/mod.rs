@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `E2E`, `E2E_INSTANCE` | this program and the instance: `"$E2E" fedhub restart`, `"$E2E" writes --since ...` |
 //! | `KUBECONFIGS` | directory with `<plane>.yaml` for every plane; `KUBECONFIG` is that of the operation's cluster |
-//! | `FEDHUB_URL` | where fedhub answers `/metrics` |
+//! | `FEDHUB_URL`, `FEDHUB_LOG` | where fedhub answers `/metrics`; what it writes |
 //! | `PATH` | begins with the directory of the planes' own `kubectl` |
 
 mod catalog;
