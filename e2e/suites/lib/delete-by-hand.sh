@@ -1,0 +1,22 @@
+#!/bin/sh
+# Deletes a WorkloadDeployment on the hub by hand. The label that protects it has to come off first, and fedhub puts it
+# on again within milliseconds: both requests go over one open connection, as often as it takes. $KUBECONFIG is the
+# hub's.
+#
+#   delete-by-hand.sh NAMESPACE NAME
+set -eu
+directory=$(mktemp -d)
+kubectl proxy --unix-socket="$directory/socket" >"$directory/log" 2>&1 &
+proxy=$!
+trap 'kill $proxy; rm -r "$directory"' EXIT
+while [ ! -S "$directory/socket" ]; do sleep 0.05; done
+at=http://localhost/apis/compute.datumapis.com/v1alpha/namespaces/$1/workloaddeployments/$2
+for _ in $(seq 500); do
+  code=$(curl --silent --unix-socket "$directory/socket" --output /dev/null --request PATCH \
+    --header 'Content-Type: application/merge-patch+json' \
+    --data '{"metadata":{"labels":{"resourcetemplate.karmada.io/deletion-protected":null}}}' "$at" \
+    --next --silent --unix-socket "$directory/socket" --output /dev/null --request DELETE --write-out '%{http_code}' "$at")
+  if [ "$code" = 200 ]; then exit 0; fi
+done
+echo "could not delete it: $code" >&2
+exit 1

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Edits an object by merge patches, one after the other, each time it has been put right again: once the object was
+# written after the edit. $KUBECONFIG says where.
+#
+#   edit.sh NAMESPACE KIND/NAME PATCH...
+set -eu
+namespace=$1 object=$2
+shift 2
+version() { kubectl get ${namespace:+--namespace "$namespace"} "$object" -o 'jsonpath={.metadata.resourceVersion}'; }
+for patch in "$@"; do
+  edited=$(kubectl patch ${namespace:+--namespace "$namespace"} "$object" --type=merge --patch "$patch" \
+    -o 'jsonpath={.metadata.resourceVersion}')
+  tries=0
+  while [ "$(version)" = "$edited" ]; do
+    tries=$((tries + 1))
+    if [ $tries -gt 100 ]; then
+      echo "$object was not written again after the edit $patch" >&2
+      exit 1
+    fi
+    sleep 0.1
+  done
+done
