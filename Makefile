@@ -33,12 +33,12 @@ planes: build ## Start real planes without fedhub, and leave them running (NAME=
 	@$(TARGET)/planes up --name $(NAME)
 
 down: build ## End the demonstration, the planes of NAME, and whatever a killed test run left
-	@$(TARGET)/demo --down
-	@$(TARGET)/demo --down --name $(NAME)
+	@$(TARGET)/planes down --name demo
+	@$(TARGET)/planes down --name $(NAME)
 	@for state in tmp/planes/e2e-*/state.json; do \
 		instance=$$(basename "$$(dirname "$$state")"); \
 		if [ -e "$$state" ] && ! kill -0 "$${instance#e2e-}" 2>/dev/null; then \
-			$(TARGET)/demo --down --name "$$instance"; \
+			$(TARGET)/planes down --name "$$instance"; \
 		fi; \
 	done
 

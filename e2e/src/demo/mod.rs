@@ -95,14 +95,10 @@ pub async fn run(options: &Options) -> Result<(), Error> {
     };
     let voice = Voice::stdout();
     let result = match shown {
-        Ok(planes) if !options.once => {
-            let end = tokio::select! {
-                end = stay(&planes, &layout) => end,
-                () = interruption.came() => Ok(()),
-            };
-            drop(planes);
-            end
-        }
+        Ok(planes) if !options.once => tokio::select! {
+            end = stay(&planes, &layout) => end,
+            () = interruption.came() => Ok(()),
+        },
         Ok(_) => Ok(()),
         Err(error) => {
             voice.missed(&format!("\n{error}"));
@@ -110,23 +106,15 @@ pub async fn run(options: &Options) -> Result<(), Error> {
         }
     };
     voice.head("Taking everything down.");
-    down(&options.name).await?;
+    planes::down(&options.name).await?;
     result
 }
 
-/// Ends whatever is left of a demonstration, or of any instance of that name: fedhub, then the planes. Returns how
-/// many processes of the planes it ended.
-pub async fn down(name: &str) -> Result<usize, crate::Error> {
-    fedhub::end(&Layout::of(name)?).await?;
-    planes::down(name).await
-}
-
-/// Brings everything up and plays the stories. When this is dropped half way, [`down`] ends what it started.
+/// Brings everything up and plays the stories. When this is dropped half way, [`planes::down`] ends what
+/// it started.
 async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     let voice = Voice::stdout();
     voice.head("fedhub: two projects, a Karmada hub and two cells, all on this machine");
-    // A fedhub that outlived a demonstration which was killed.
-    fedhub::end(layout).await?;
     let up = planes::Options::new(&options.name);
     let planes = Planes::up(&up).await?;
     let fedhub = Fedhub::start(layout, &fedhub::Options::new()).await?;

@@ -142,9 +142,12 @@ impl Planes {
     pub async fn down(self) -> Result<(), Error> {
         let Self { layout, supervisor } = self;
         let _lock = layout.lock().await?;
+        // One that runs beside the planes is written down among what goes with them.
+        let fedhub = crate::fedhub::end(&layout).await;
         // Another command may have started a process again. If one has taken all down, there is nothing to read.
         let _ = supervisor.reload();
         tokio::task::spawn_blocking(move || supervisor.end()).await?;
+        fedhub?;
         clear(&layout)
     }
 
@@ -257,6 +260,8 @@ pub fn kubeconfig_of(layout: &Layout, plane: &str) -> Result<PathBuf, Error> {
 
 /// Ends the processes that are written down and gives up the ports. The caller holds the instance's lock.
 async fn end_recorded(layout: &Layout) -> Result<usize, Error> {
+    // One that runs beside the planes is written down among what goes with them.
+    let fedhub = crate::fedhub::end(layout).await;
     let ended = match State::load(layout)? {
         None => 0,
         Some(mut state) => {
@@ -267,6 +272,7 @@ async fn end_recorded(layout: &Layout) -> Result<usize, Error> {
             running
         }
     };
+    fedhub?;
     release_ports(layout)?;
     Ok(ended)
 }
