@@ -60,8 +60,12 @@ impl Applier<'_> {
             }
         }
         if let Some(hub) = doomed {
-            self.hub.plane.delete(wd, &hub, false).await?;
+            let gone = self.hub.plane.delete(wd, &hub, false).await?;
             applied.wrote = true;
+            if gone {
+                // To be seen by a live read; its event need not be waited for.
+                applied.then = Then::ReadLive;
+            }
         }
         if let Some(write) = status
             && self.project.write_status(wd, &project, write).await?.is_some()

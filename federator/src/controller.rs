@@ -80,15 +80,23 @@ impl Federator {
         }
     }
 
-    /// The project plane and namespace that a hub namespace is for. Events of namespaces that name none are
-    /// dropped: engaging a plane reads everything anyway (F1).
+    /// The project plane and namespace that a hub namespace is for: by its labels or, where it has none yet, by the
+    /// WDs that wait for it. Events of namespaces that are nobody's are dropped: engaging a plane reads everything
+    /// anyway (F1).
     fn owner(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
         let namespace = self.planes.hub().store(Kind::Namespace).get("", hub_namespace);
-        let owner = namespace.as_deref().and_then(named);
+        let owner = namespace.as_deref().and_then(named).or_else(|| self.waiting_for(hub_namespace));
         if owner.is_none() {
             self.planes.metrics().events_dropped.with_label_values(&["unlabelled_namespace"]).inc();
         }
         owner
+    }
+
+    fn waiting_for(&self, name: &str) -> Option<(PlaneName, String)> {
+        self.namespaces
+            .iter()
+            .find(|known| hub_namespace(known.value()) == name)
+            .map(|known| known.key().clone())
     }
 
     fn policies_of(&self, hub_namespace: &str, code: &str) {

@@ -196,11 +196,10 @@ impl Store {
             return;
         }
         let key = key(&object);
-        if inner
-            .objects
-            .get(&key)
-            .is_some_and(|k| k.object.uid() == object.uid() && !older(&k.object, &object))
-        {
+        // The answer to the write that took the last finalizer off: the server names the version that it replaced.
+        let last = object.deleting() && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty);
+        let news = |known: &Object| older(known, &object) || (last && known.version() == object.version());
+        if inner.objects.get(&key).is_some_and(|k| k.object.uid() == object.uid() && !news(&k.object)) {
             return;
         }
         let epoch = inner.epoch;
@@ -276,6 +275,25 @@ mod tests {
         assert!(store.applied(object("a", "1", 6)).is_none(), "older than our own write");
         assert!(store.applied(object("a", "1", 7)).is_some(), "the event of our own write");
         assert!(store.applied(object("a", "1", 7)).is_none(), "told already");
+    }
+
+    #[test]
+    fn the_answer_to_the_last_finalizers_removal_is_known_although_its_version_is_not_new() {
+        let store = filled(&[]);
+        let held = |finalizers: &[&str]| {
+            let mut held = Object::clone(&object("a", "1", 7));
+            held.metadata.deletion_timestamp =
+                Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
+            held.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
+            Arc::new(held)
+        };
+        store.applied(held(&["ours"]));
+        store.own(held(&["theirs"]));
+        assert!(store.get("ns", "a").unwrap().has_finalizer("ours"), "told already");
+        store.own(held(&[]));
+        assert!(!store.get("ns", "a").unwrap().has_finalizer("ours"));
+        assert!(store.deleted(object("a", "1", 8)).is_some());
+        assert!(store.is_empty());
     }
 
     #[test]

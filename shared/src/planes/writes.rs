@@ -127,8 +127,8 @@ impl Plane {
     }
 
     /// Deletes `object` if it is still the one with this UID and, where `exact`, still at this resourceVersion. One
-    /// that is gone already is no error.
-    pub async fn delete(&self, kind: Kind, object: &Object, exact: bool) -> Result<(), RequestError> {
+    /// that is gone already is no error. Says whether it is gone by now: finalizers may hold it.
+    pub async fn delete(&self, kind: Kind, object: &Object, exact: bool) -> Result<bool, RequestError> {
         let params = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: Some(object.uid().to_owned()),
@@ -138,8 +138,11 @@ impl Plane {
             ..DeleteParams::default()
         };
         match self.api(kind, object.space()).delete(object.called(), &params).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Ok(answer) => {
+                let held = answer.left().filter(|o| o.deleting() && o.metadata.finalizers.is_some());
+                Ok(held.map(|object| self.learn(kind, object)).is_none())
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
             Err(error) => Err(self.failed("delete", kind)(error)),
         }
     }

@@ -1,20 +1,25 @@
 //! The rules of the specification as tables and properties over the pure functions `plan`, `finalize::plan` and
 //! `status::desired`. Each test's name begins with the rule that it is about.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "the lints' own exemption for tests knows test functions only, not their helpers"
-)]
 
+#[cfg(test)]
 mod carried;
+#[cfg(test)]
 mod deletion;
+#[cfg(test)]
 mod foreign;
+#[cfg(test)]
 mod make;
+#[cfg(test)]
 mod marked;
+#[cfg(test)]
 mod model;
+#[cfg(test)]
 mod policies;
+#[cfg(test)]
 mod rest;
+#[cfg(test)]
 mod states;
+#[cfg(test)]
 mod status;
+#[cfg(test)]
 mod tenants;

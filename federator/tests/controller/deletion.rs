@@ -1,0 +1,178 @@
+//! I3, F9: the finalizer goes last, whatever happens on the way.
+
+use fedhub_sim::Fault;
+use serde_json::json;
+
+use crate::support::*;
+
+const HELD_BY_A_CELL: &str = "karmada.io/execution-controller";
+
+/// Has something on the hub hold `alpha`'s hub WD, or no longer.
+fn hold(world: &World, on: bool) {
+    let finalizers = if on { json!([HELD_BY_A_CELL]) } else { json!(null) };
+    let patch = json!({"metadata": {"finalizers": finalizers}});
+    world.hub.patch("WorkloadDeployment", &hub_space(&world.alpha), WD, &patch).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn i3_the_finalizer_goes_after_the_hub_wd() {
+    let world = World::new();
+    let run = world.federated().await;
+    hold(&world, true);
+    quiet(1).await;
+    let from = world.positions();
+    world.delete(WD);
+    quiet(3600).await;
+    assert!(has_our_finalizer(&world.wd(WD).unwrap()), "while the hub WD stands");
+    let [hub, alpha, beta] = world.writes(from);
+    assert_eq!(hub, ["update workloaddeployments/web", "delete workloaddeployments/web"], "asked once");
+    assert!(alpha.is_empty() && beta.is_empty());
+    hold(&world, false);
+    until("the WD to go", || world.wd(WD).is_none()).await;
+    assert!(
+        world.hub_wd_of(&world.beta, WD).is_some()
+            && world.beta.get("WorkloadDeployment", SPACE, WD).is_some()
+    );
+    until("its policy to go", || world.policy("city-dfw").is_none()).await;
+    assert!(world.hub.get("Namespace", "", &hub_space(&world.alpha)).is_some(), "the namespace stays (F11)");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_a_deletion_request_by_request() {
+    let world = World::new();
+    let run = world.federated().await;
+    let from = world.positions();
+    world.delete(WD);
+    until("the WD to go", || world.wd(WD).is_none()).await;
+    quiet(1).await;
+    let [hub, alpha, _] = world.asked(from);
+    let space = hub_space(&world.alpha);
+    assert_eq!(
+        hub,
+        [
+            "update workloaddeployments/web",
+            "delete workloaddeployments/web",
+            &format!("get namespaces/{space}"),
+            "get workloaddeployments/web"
+        ]
+    );
+    assert_eq!(alpha, ["patch workloaddeployments/web"]);
+    let delete = world.hub.audit().into_iter().find(|e| e.verb == "delete").unwrap();
+    assert!(delete.body.unwrap()["preconditions"]["uid"].is_string());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_a_hub_that_is_down_holds_and_its_return_ends_it() {
+    for fault in
+        [Fault::Status(503), Fault::Disconnect, Fault::Garbage, Fault::Status(429), Fault::Status(403)]
+    {
+        let world = World::new();
+        let run = world.federated().await;
+        let id = world.hub.fault(fault);
+        world.delete(WD);
+        quiet(600).await;
+        assert!(has_our_finalizer(&world.wd(WD).unwrap()), "{fault:?}");
+        world.hub.clear_fault(id);
+        until("the WD to go", || world.wd(WD).is_none()).await;
+        assert!(world.hub_wd(WD).is_none(), "{fault:?}");
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_a_live_read_that_fails_holds() {
+    let world = World::new();
+    let run = world.federated().await;
+    let id = world.hub.fault(Fault::Status(500).on("get", "*"));
+    world.delete(WD);
+    quiet(600).await;
+    assert!(world.hub_wd(WD).is_none());
+    assert!(has_our_finalizer(&world.wd(WD).unwrap()), "gone, but not seen gone");
+    world.hub.clear_fault(id);
+    until("the WD to go", || world.wd(WD).is_none()).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_lost_answers_and_a_process_killed_at_any_point_come_to_the_same_end() {
+    let verbs = ["update", "delete", "get", "patch"];
+    for verb in verbs {
+        for fault in [Fault::LostAnswer, Fault::Status(409), Fault::Disconnect] {
+            let world = World::new();
+            let run = world.federated().await;
+            for server in [&world.hub, &world.alpha] {
+                server.fault(fault.on(verb, "workloaddeployments").times(1));
+            }
+            world.delete(WD);
+            // Short of the first back-off: what failed is not tried again by this process.
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            run.stop().await;
+            let run = world.run();
+            until("the WD to go", || world.wd(WD).is_none()).await;
+            assert!(world.hub_wd(WD).is_none(), "{verb} {fault:?}");
+            assert!(world.hub_wd_of(&world.beta, WD).is_some());
+            run.stop().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i3_f9_a_hub_that_lost_its_state_proves_nothing() {
+    for anew in [false, true] {
+        let world = World::new();
+        let run = world.federated().await;
+        let space = hub_space(&world.alpha);
+        run.stop().await;
+        // While nobody looks: the namespace and all in it are gone, perhaps made anew; and the WD is deleted.
+        world.hub.delete("Namespace", "", &space).unwrap();
+        assert!(world.hub_wd(WD).is_none());
+        if anew {
+            world
+                .hub
+                .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}))
+                .unwrap();
+        }
+        world.delete(WD);
+        let run = world.run();
+        quiet(3600).await;
+        assert!(has_our_finalizer(&world.wd(WD).unwrap()), "anew: {anew}");
+        assert_eq!(run.held("hub_state_lost"), 1, "visibly");
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i3_a_plane_that_is_lost_and_back_comes_to_the_same_end() {
+    let world = World::new();
+    let run = world.federated().await;
+    let name = plane_name("alpha");
+    run.planes.disengage(&name);
+    world.delete(WD);
+    quiet(600).await;
+    assert!(
+        has_our_finalizer(&world.wd(WD).unwrap()) && world.hub_wd(WD).is_some(),
+        "nothing is done for it"
+    );
+    run.planes.engage(&name, world.alpha.client());
+    until("the WD to go", || world.wd(WD).is_none()).await;
+    assert!(world.hub_wd(WD).is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i6_i3_a_mark_taken_off_on_the_hub_holds_the_finalizer() {
+    let world = World::new();
+    let run = world.federated().await;
+    run.stop().await;
+    let bare = json!({"metadata": {"annotations": null}});
+    world.hub.patch("WorkloadDeployment", &hub_space(&world.alpha), WD, &bare).unwrap();
+    world.delete(WD);
+    let run = world.run();
+    quiet(600).await;
+    assert!(world.hub_wd(WD).is_some(), "not ours to delete without its mark");
+    assert!(has_our_finalizer(&world.wd(WD).unwrap()), "and not proven gone");
+    assert_eq!(run.held("tenant_conflict"), 1);
+    run.stop().await;
+}

@@ -1,0 +1,136 @@
+//! I1, I2, I7, F8: the way down and back, counted request by request; then rest.
+
+use fedhub_shared::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+const PATCH: &str = "patch workloaddeployments/web";
+
+#[tokio::test(start_paused = true)]
+async fn i2_the_first_wd_of_a_namespace_request_by_request() {
+    let world = World::new();
+    let from = world.positions();
+    let run = world.federated().await;
+    let [hub, alpha, beta] = world.asked(from);
+    assert_eq!(alpha, ["get namespaces/shop", PATCH, PATCH]);
+    assert_eq!(beta, alpha);
+    let of_alpha: Vec<_> =
+        hub.iter().filter(|r| r.contains("namespaces") && r.contains(&hub_space(&world.alpha))).collect();
+    assert_eq!(of_alpha.len(), 1, "{hub:?}");
+    assert_eq!(hub.len(), 6, "namespace, policy and WD of each plane: {hub:?}");
+
+    let (wd, made) = (world.wd(WD).unwrap(), world.hub_wd(WD).unwrap());
+    let namespace = world.hub.get("Namespace", "", &hub_space(&world.alpha)).unwrap();
+    assert!(has_our_finalizer(&wd));
+    assert_eq!(wd["metadata"]["annotations"][FEDERATION_NAMESPACE], hub_space(&world.alpha));
+    assert_eq!(wd["metadata"]["annotations"][HUB_NAMESPACE_UID], uid(&namespace));
+    assert_eq!(made["spec"], wd["spec"]);
+    assert!(world.policy("city-dfw").is_some());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i2_every_further_wd_is_one_patch_and_one_create() {
+    let world = World::new();
+    let run = world.federated().await;
+    let from = world.positions();
+    put_wd(&world.alpha, "web-2", "DFW");
+    until("the second WD", || world.hub_wd("web-2").is_some()).await;
+    quiet(60).await;
+    let [hub, alpha, beta] = world.asked(from);
+    assert_eq!(alpha, ["patch workloaddeployments/web-2"]);
+    assert_eq!(hub, ["create workloaddeployments/web-2"]);
+    assert!(beta.is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_f8_a_status_comes_back_whole_in_one_write() {
+    let world = World::new();
+    let run = world.federated().await;
+    for replicas in [1, 2, 3] {
+        let from = world.positions();
+        world.report(WD, &reported(replicas));
+        until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == replicas).await;
+        quiet(60).await;
+        assert_eq!(world.wd(WD).unwrap()["status"], reported(replicas));
+        assert_eq!(
+            world.asked(from),
+            [vec![], vec!["update workloaddeployments/status/web".to_owned()], vec![]]
+        );
+    }
+    assert_eq!(world.beta.get("WorkloadDeployment", SPACE, WD).unwrap()["status"], Value::Null);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_nothing_is_written_at_rest_nor_after_a_restart() {
+    let world = World::new();
+    let run = world.federated().await;
+    world.report(WD, &reported(1));
+    quiet(5).await;
+    let from = world.positions();
+    quiet(3600).await;
+    assert_eq!(world.asked(from), nothing(), "an hour of peace");
+    run.stop().await;
+    let from = world.positions();
+    let run = world.run();
+    quiet(600).await;
+    assert_eq!(world.writes(from), nothing());
+    let [hub, alpha, beta] = world.asked(from);
+    assert!(hub.is_empty(), "no dry run, as nothing differs: {hub:?}");
+    assert!(alpha.len() <= 1 && beta.len() <= 1, "the namespace's UID and no more: {alpha:?}");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_a_change_of_spec_is_one_write() {
+    let world = World::new();
+    let run = world.federated().await;
+    let from = world.positions();
+    world.alpha.patch("WorkloadDeployment", SPACE, WD, &json!({"spec": {"placementName": "q"}})).unwrap();
+    until("the change", || world.hub_wd(WD).unwrap()["spec"]["placementName"] == "q").await;
+    quiet(60).await;
+    assert_eq!(world.asked(from), [vec!["update workloaddeployments/web".to_owned()], vec![], vec![]]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_refusals_are_said_once() {
+    let world = World::new();
+    let run = world.federated().await;
+    let from = world.positions();
+    put_wd(&world.alpha, "bad", "New York");
+    until("the answer", || reason(&world.wd("bad").unwrap()).as_deref() == Some("InvalidCityCode")).await;
+    quiet(600).await;
+    assert_eq!(world.asked(from), [vec![], vec!["update workloaddeployments/status/bad".to_owned()], vec![]]);
+    run.stop().await;
+    let from = world.positions();
+    let run = world.run();
+    quiet(600).await;
+    assert_eq!(world.writes(from), nothing());
+    world.delete("bad");
+    assert!(world.wd("bad").is_none(), "nothing of ours holds what was never taken");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i10_cells_come_and_go() {
+    let world = World::new();
+    world.hub.delete("Cluster", "", "cell-1").unwrap();
+    let run = world.federated().await;
+    until("the refusal", || reason(&world.wd(WD).unwrap()).as_deref() == Some("NoCellForCity")).await;
+    world.put_cell("cell-1", "DFW");
+    until("no refusal", || reason(&world.wd(WD).unwrap()).is_none()).await;
+    world.put_cell("cell-3", "DFW");
+    put_wd(&world.alpha, "late", "DFW");
+    for name in [WD, "late"] {
+        until("ambiguity", || reason(&world.wd(name).unwrap()).as_deref() == Some("AmbiguousCity")).await;
+    }
+    quiet(60).await;
+    assert!(world.hub_wd("late").is_none() && world.hub_wd(WD).is_some());
+    world.hub.delete("Cluster", "", "cell-3").unwrap();
+    until("the late one", || world.hub_wd("late").is_some()).await;
+    run.stop().await;
+}

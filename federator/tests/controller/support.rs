@@ -1,0 +1,227 @@
+//! A hub and two project planes that have the same namespace and the same WD name, and a federator over them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_federator::Federator;
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
+use fedhub_shared::planes::Planes;
+use fedhub_sim::{ApiServer, AuditEntry};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+/// The namespace in both project planes.
+pub const SPACE: &str = "shop";
+/// The WD in both project planes.
+pub const WD: &str = "web";
+/// How long a policy is unused before it goes.
+pub const QUIET: Duration = Duration::from_secs(10);
+
+pub struct World {
+    pub hub: ApiServer,
+    pub alpha: ApiServer,
+    pub beta: ApiServer,
+}
+
+impl World {
+    /// A hub with cells for DFW and ORD, and both planes with their WD in DFW.
+    pub fn new() -> Self {
+        Self::over(ApiServer::hub("hub"), ApiServer::project_plane("alpha"))
+    }
+
+    /// The same, over these servers.
+    pub fn over(hub: ApiServer, alpha: ApiServer) -> Self {
+        let world = Self { hub, alpha, beta: ApiServer::project_plane("beta") };
+        world.put_cell("cell-1", "DFW");
+        world.put_cell("cell-2", "ORD");
+        put_wd(&world.alpha, WD, "DFW");
+        put_wd(&world.beta, WD, "DFW");
+        world
+    }
+
+    pub fn put_cell(&self, name: &str, city: &str) {
+        let cluster = json!({
+            "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+            "metadata": {"name": name, "labels": {CITY_CODE: city}},
+        });
+        self.hub.put(cluster).unwrap();
+    }
+
+    /// A process: registry, queue, federator, workers; both planes engaged.
+    pub fn run(&self) -> Run {
+        let metrics = Metrics::new().unwrap();
+        let clock = Clock::from_tokio(self.hub.clock().now());
+        let planes = Planes::new(self.hub.client(), metrics.clone(), clock, 7);
+        let config = QueueConfig { seed: planes.seed(), per_plane: 2, ..QueueConfig::default() };
+        let queue = Arc::new(Queue::new(config));
+        let federator = Federator::new(planes.clone(), queue.clone(), QUIET);
+        planes.listen(federator.clone());
+        planes.start();
+        let tasks = TaskTracker::new();
+        run_workers(&federator, &queue, &metrics, 4, &tasks);
+        planes.engage(&plane_name("alpha"), self.alpha.client());
+        planes.engage(&plane_name("beta"), self.beta.client());
+        Run { planes, queue, metrics, tasks }
+    }
+
+    /// A process over a world in which the WDs of both planes are federated, in order and at rest.
+    pub async fn federated(&self) -> Run {
+        let run = self.run();
+        until("both WDs to be federated", || {
+            self.hub_wd(WD).is_some() && self.hub_wd_of(&self.beta, WD).is_some()
+        })
+        .await;
+        quiet(1).await;
+        run
+    }
+
+    /// The hub WD of `alpha`'s WD of that name.
+    pub fn hub_wd(&self, name: &str) -> Option<Value> {
+        self.hub_wd_of(&self.alpha, name)
+    }
+
+    pub fn hub_wd_of(&self, plane: &ApiServer, name: &str) -> Option<Value> {
+        self.hub.get("WorkloadDeployment", &hub_space(plane), name)
+    }
+
+    /// `alpha`'s WD of that name.
+    pub fn wd(&self, name: &str) -> Option<Value> {
+        self.alpha.get("WorkloadDeployment", SPACE, name)
+    }
+
+    /// The policy of that name in `alpha`'s hub namespace.
+    pub fn policy(&self, name: &str) -> Option<Value> {
+        self.hub.get("PropagationPolicy", &hub_space(&self.alpha), name)
+    }
+
+    pub fn delete(&self, name: &str) {
+        self.alpha.delete("WorkloadDeployment", SPACE, name).unwrap();
+    }
+
+    /// The cell reports on `alpha`'s WD.
+    pub fn report(&self, name: &str, status: &Value) {
+        self.hub.patch_status("WorkloadDeployment", &hub_space(&self.alpha), name, status).unwrap();
+    }
+
+    /// The hub forgets what watches may resume from, and ends them: a gap.
+    pub fn gap(&self) {
+        self.hub.compact();
+        self.hub.break_watches();
+    }
+
+    /// Where the records of hub, `alpha` and `beta` end now.
+    pub fn positions(&self) -> [usize; 3] {
+        [&self.hub, &self.alpha, &self.beta].map(|s| s.audit().len())
+    }
+
+    /// The writes to all three since then, in short.
+    pub fn writes(&self, from: [usize; 3]) -> [Vec<String>; 3] {
+        let of = |i: usize, s: &ApiServer| {
+            s.audit()[from[i]..].iter().filter(|e| e.is_write()).map(short).collect()
+        };
+        [of(0, &self.hub), of(1, &self.alpha), of(2, &self.beta)]
+    }
+
+    /// All requests but those of watches since then, in short.
+    pub fn asked(&self, from: [usize; 3]) -> [Vec<String>; 3] {
+        let single = |e: &&AuditEntry| !matches!(e.verb, "watch" | "list");
+        let of = |i: usize, s: &ApiServer| s.audit()[from[i]..].iter().filter(single).map(short).collect();
+        [of(0, &self.hub), of(1, &self.alpha), of(2, &self.beta)]
+    }
+}
+
+pub struct Run {
+    pub planes: Arc<Planes>,
+    pub queue: Arc<Queue>,
+    pub metrics: Metrics,
+    tasks: TaskTracker,
+}
+
+impl Run {
+    /// The process ends; what it knew is forgotten.
+    pub async fn stop(self) {
+        self.queue.close();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.planes.stop().await;
+    }
+
+    pub fn held(&self, reason: &str) -> i64 {
+        self.metrics.finalizers_held.with_label_values(&[reason]).get()
+    }
+}
+
+pub fn plane_name(name: &str) -> PlaneName {
+    PlaneName::new(name).unwrap()
+}
+
+pub fn put_wd(plane: &ApiServer, name: &str, city: &str) -> Value {
+    let wd = json!({
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
+        "metadata": {"namespace": SPACE, "name": name},
+        "spec": {"cityCode": city, "placementName": "p", "unknown": {"kept": [1, null]}},
+    });
+    plane.put(wd).unwrap()
+}
+
+/// The hub namespace of a plane's namespace.
+pub fn hub_space(plane: &ApiServer) -> String {
+    format!("ns-{}", uid(&plane.get("Namespace", "", SPACE).unwrap()))
+}
+
+pub fn uid(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+pub fn has_our_finalizer(wd: &Value) -> bool {
+    wd["metadata"]["finalizers"].as_array().is_some_and(|f| f.contains(&json!(FEDERATOR_FINALIZER)))
+}
+
+/// The reason of the condition `Available`.
+pub fn reason(wd: &Value) -> Option<String> {
+    let conditions = wd["status"]["conditions"].as_array()?;
+    Some(conditions.iter().find(|c| c["type"] == "Available")?["reason"].as_str()?.to_owned())
+}
+
+/// A status as a cell reports it.
+pub fn reported(replicas: u64) -> Value {
+    json!({
+        "replicas": replicas, "currentReplicas": replicas, "updatedReplicas": replicas,
+        "desiredReplicas": replicas, "readyReplicas": 0, "observedGeneration": 1,
+        "unknown": {"kept": [null, 0, ""]},
+        "conditions": [{"type": "Available", "status": "True", "reason": "Stable", "message": "",
+                        "lastTransitionTime": "2026-01-02T00:00:00Z"}],
+    })
+}
+
+/// Waits until the condition holds, for thirty minutes of paused time at most.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    let before = Instant::now();
+    while !holds() {
+        assert!(before.elapsed() < Duration::from_mins(30), "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Lets everything run that wants to in so much of the paused time.
+pub async fn quiet(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+/// In short: `create workloaddeployments/web`.
+pub fn short(entry: &AuditEntry) -> String {
+    let dry = if entry.dry_run { " (dry)" } else { "" };
+    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
+    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
+    let name = entry.name.as_deref().or(sent).unwrap_or_default();
+    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
+}
+
+/// No writes anywhere.
+pub fn nothing() -> [Vec<String>; 3] {
+    [vec![], vec![], vec![]]
+}
