@@ -5,6 +5,7 @@
 //! merged into another's, so one plane's trouble stays its own (I8).
 
 pub mod echo;
+mod guard;
 pub mod pump;
 pub mod queue;
 pub mod store;

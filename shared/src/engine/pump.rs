@@ -6,10 +6,10 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::{StreamExt, pin_mut};
 use kube::Api;
-use kube::core::DeserializeGuard;
 use kube::runtime::watcher::{self, Event, watcher};
 
 use super::Change;
+use super::guard::Guarded;
 use crate::errors;
 use crate::object::{Kind, Object};
 use crate::planes::{Plane, Planes};
@@ -27,7 +27,9 @@ const SETTLED: Duration = Duration::from_secs(30);
 /// shown as the plane's health, and the watch begins anew after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let stop = plane.stop.clone();
+    // In this order: nothing is told of a plane that has left, and a test's seed decides everything.
     tokio::select! {
+        biased;
         () = stop.cancelled() => (),
         () = watch(&planes, &plane, kind) => (),
     }
@@ -36,7 +38,7 @@ pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
 async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
     let mut waits = backoff(planes.seed());
     loop {
-        let api: Api<DeserializeGuard<Object>> = Api::all_with(plane.client.clone(), kind.resource());
+        let api: Api<Guarded> = Api::all_with(plane.client.clone(), kind.resource());
         let config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
         let stream = watcher(api, config);
         pin_mut!(stream);
@@ -80,7 +82,7 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
 }
 
 /// Whether only a new list helps, and the watcher would not make one: the place to resume from is refused outright,
-/// or something came that cannot be read at all, so that nobody knows what was missed.
+/// or what came is no watch at all, so that nobody knows what was missed.
 fn lost_its_place(error: &watcher::Error) -> bool {
     use watcher::Error as E;
     match error {
@@ -101,7 +103,7 @@ fn backoff(seed: u64) -> impl Iterator<Item = Duration> {
         .build()
 }
 
-fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<DeserializeGuard<Object>>) {
+fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
     let store = plane.store(kind);
     match event {
         Event::Init => store.list_begins(),
@@ -140,7 +142,7 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<DeserializeGuar
 
 /// The object, less its managedFields; `None`, said and counted, for one that cannot be read (section 6). One that
 /// was known before keeps standing as it was known.
-fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: DeserializeGuard<Object>) -> Option<Object> {
+fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Option<Object> {
     match object.0 {
         Ok(object) => Some(stripped(object)),
         Err(invalid) => {
@@ -170,12 +172,30 @@ fn trouble(planes: &Planes, plane: &Plane, kind: Kind, error: &watcher::Error, w
             resource.plural, resource.group
         )
     } else {
-        errors::chain(error)
+        format!("cannot {} {}: {}", verb(error), resource.plural, cause(error))
     };
     if plane.unhealthy(kind, words.clone()) {
         tracing::warn!(plane = %plane.id, kind = %resource.kind, reason, cause = words, retry_in = ?wait, "watch failed");
     } else {
         tracing::debug!(plane = %plane.id, kind = %resource.kind, reason, cause = words, retry_in = ?wait, "watch failed again");
+    }
+}
+
+/// What was asked when it failed.
+fn verb(error: &watcher::Error) -> &'static str {
+    if matches!(error, watcher::Error::InitialListFailed(_)) { "list" } else { "watch" }
+}
+
+/// What the server said, or why it said nothing.
+fn cause(error: &watcher::Error) -> String {
+    use watcher::Error as E;
+    match error {
+        E::InitialListFailed(kube::Error::Api(status)) | E::WatchStartFailed(kube::Error::Api(status)) => {
+            format!("{} ({})", status.message, status.code)
+        }
+        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => errors::chain(e),
+        E::WatchError(status) => format!("{} ({})", status.message, status.code),
+        E::NoResourceVersion => errors::chain(error),
     }
 }
 

@@ -179,7 +179,8 @@ impl Queue {
                 let now = Instant::now();
                 inner.ripen(now);
                 if let Some(job) = inner.take(now, self.config.per_plane) {
-                    if !inner.turns.is_empty() {
+                    if !inner.turns.is_empty() || !inner.timers.is_empty() {
+                        // Who is awake goes to work: another one sees to the next key, or waits for the next timer.
                         self.wake.notify_one();
                     }
                     return Some(job);
@@ -187,7 +188,9 @@ impl Queue {
                 inner.timers.first().map(|(at, _)| *at)
             };
             match timer {
-                Some(at) => tokio::select! { () = notified => (), () = tokio::time::sleep_until(at) => () },
+                Some(at) => {
+                    tokio::select! { biased; () = notified => (), () = tokio::time::sleep_until(at) => () }
+                }
                 None => notified.await,
             }
         }
@@ -258,6 +261,9 @@ impl Queue {
                 }
                 if let Some(lane) = inner.lanes.get_mut(&entry.lane) {
                     lane.ready.retain(|k| *k != key);
+                    if lane.ready.is_empty() && lane.in_flight == 0 {
+                        inner.lanes.remove(&entry.lane);
+                    }
                 }
             }
         }

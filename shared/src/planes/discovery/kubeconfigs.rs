@@ -1,6 +1,6 @@
 //! Discovery `kubeconfigs`: one plane for each labelled Secret in the process's own namespace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,13 +38,26 @@ pub struct Kubeconfigs {
     limits: TransportConfig,
     events: Events,
     sources: BTreeMap<String, Source>,
+    /// Secrets whose plane's name is another Secret's for now.
+    heirs: BTreeMap<String, Secret>,
+    /// All Secrets, those that make no plane too.
+    seen: BTreeSet<String>,
 }
 
 impl Kubeconfigs {
     /// Discovery over the Secrets of `namespace` on the management plane.
     pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, limits: TransportConfig) -> Self {
         let events = Events::new(management.clone(), "fedhub");
-        Self { planes, management, namespace: namespace.to_owned(), limits, events, sources: BTreeMap::new() }
+        Self {
+            planes,
+            management,
+            namespace: namespace.to_owned(),
+            limits,
+            events,
+            sources: BTreeMap::new(),
+            heirs: BTreeMap::new(),
+            seen: BTreeSet::new(),
+        }
     }
 
     /// Runs until `stop`.
@@ -56,6 +69,7 @@ impl Kubeconfigs {
         let mut listed: Vec<String> = Vec::new();
         loop {
             let event = tokio::select! {
+                biased;
                 () = stop.cancelled() => return,
                 event = stream.next() => event,
             };
@@ -66,13 +80,13 @@ impl Kubeconfigs {
                     self.applied(&secret).await;
                 }
                 Some(Ok(Event::InitDone)) => {
-                    let gone: Vec<_> = self.sources.keys().filter(|s| !listed.contains(s)).cloned().collect();
+                    let gone: Vec<_> = self.seen.iter().filter(|s| !listed.contains(s)).cloned().collect();
                     for name in gone {
-                        self.removed(&name);
+                        self.removed(&name).await;
                     }
                 }
                 Some(Ok(Event::Apply(secret))) => self.applied(&secret).await,
-                Some(Ok(Event::Delete(secret))) => self.removed(&secret.name_any()),
+                Some(Ok(Event::Delete(secret))) => self.removed(&secret.name_any()).await,
                 Some(Err(error)) => {
                     tracing::warn!(
                         namespace = self.namespace,
@@ -89,6 +103,20 @@ impl Kubeconfigs {
     }
 
     async fn applied(&mut self, secret: &Secret) {
+        self.heirs.remove(&secret.name_any());
+        self.seen.insert(secret.name_any());
+        self.consider(secret).await;
+        self.inherit().await;
+    }
+
+    /// Those who wait for a plane's name get it if it is free now.
+    async fn inherit(&mut self) {
+        for secret in std::mem::take(&mut self.heirs).into_values() {
+            self.consider(&secret).await;
+        }
+    }
+
+    async fn consider(&mut self, secret: &Secret) {
         let name = secret.name_any();
         if let Err(reason) = self.engage(secret).await {
             // A plane that works on older credentials goes on with them: safety over liveness.
@@ -104,7 +132,9 @@ impl Kubeconfigs {
         let plane = secret.annotations().get(PLANE_NAME).unwrap_or(&name);
         let plane = PlaneName::new(plane).map_err(|e| e.to_string())?;
         if let Some((other, _)) = self.sources.iter().find(|(s, known)| **s != name && known.plane == plane) {
-            return Err(format!("plane {plane} is named by Secret {other} already"));
+            let reason = format!("plane {plane} is named by Secret {other} already");
+            self.heirs.insert(name, secret.clone());
+            return Err(reason);
         }
         let content = secret
             .data
@@ -130,10 +160,13 @@ impl Kubeconfigs {
         Ok(())
     }
 
-    fn removed(&mut self, secret: &str) {
+    async fn removed(&mut self, secret: &str) {
+        self.heirs.remove(secret);
+        self.seen.remove(secret);
         if let Some(source) = self.sources.remove(secret) {
             self.planes.disengage(&source.plane);
         }
         self.planes.accept(secret);
+        self.inherit().await;
     }
 }

@@ -1,0 +1,107 @@
+//! Objects of a watch that can be read, and the others (section 6): one that cannot is no reason to lose a list.
+
+use std::borrow::Cow;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use kube::core::ApiResource;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::object::Object;
+
+/// An object, or what can be told of one that cannot be read. Unlike kube's `DeserializeGuard` it is also one where
+/// the metadata is what cannot be read.
+#[derive(Clone, Debug)]
+pub struct Guarded(pub Result<Object, Unreadable>);
+
+/// What can be told of an object that cannot be read.
+#[derive(Clone, Debug)]
+pub struct Unreadable {
+    /// Its namespace, name, UID and resourceVersion, where those can be read.
+    pub metadata: ObjectMeta,
+    /// What is wrong with it.
+    pub error: String,
+}
+
+impl<'de> Deserialize<'de> for Guarded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Ok(Self(Object::deserialize(&value).map_err(|error| {
+            let text = |field: &str| value["metadata"][field].as_str().map(str::to_owned);
+            let metadata = ObjectMeta {
+                namespace: text("namespace"),
+                name: text("name"),
+                uid: text("uid"),
+                resource_version: text("resourceVersion"),
+                ..ObjectMeta::default()
+            };
+            Unreadable { metadata, error: error.to_string() }
+        })))
+    }
+}
+
+impl Resource for Guarded {
+    type DynamicType = ApiResource;
+    type Scope = kube::core::DynamicResourceScope;
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        resource.kind.as_str().into()
+    }
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        resource.group.as_str().into()
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.version.as_str().into()
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        resource.plural.as_str().into()
+    }
+
+    fn api_version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.api_version.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        match &self.0 {
+            Ok(object) => &object.metadata,
+            Err(unreadable) => &unreadable.metadata,
+        }
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        match &mut self.0 {
+            Ok(object) => &mut object.metadata,
+            Err(unreadable) => &mut unreadable.metadata,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn i1_what_can_be_read_is_whole_and_what_cannot_still_has_its_name() {
+        let fine =
+            json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, "spec": {"x": [1]}, "odd": 1});
+        let Guarded(read) = serde_json::from_value(fine.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read.unwrap()).unwrap(), fine);
+        for broken in [
+            json!({"metadata": {"name": "a", "namespace": "n", "creationTimestamp": "yesterday"}}),
+            json!({"metadata": {"name": "a", "namespace": "n", "labels": [1]}}),
+        ] {
+            let Guarded(read) = serde_json::from_value(broken).unwrap();
+            let unreadable = read.unwrap_err();
+            assert_eq!(unreadable.metadata.name.as_deref(), Some("a"));
+            assert!(!unreadable.error.is_empty());
+        }
+        let Guarded(read) = serde_json::from_value(json!({"metadata": "none"})).unwrap();
+        assert!(read.unwrap_err().metadata.name.is_none());
+    }
+}

@@ -1,0 +1,20 @@
+//! The engine and the registry over simulated planes, on paused time.
+
+#[cfg(test)]
+mod discovery;
+#[cfg(test)]
+mod health;
+#[cfg(test)]
+mod planes;
+#[cfg(test)]
+mod pump;
+#[cfg(test)]
+mod queue;
+#[cfg(test)]
+mod queue_model;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod workers;
+#[cfg(test)]
+mod writes;

@@ -1,0 +1,204 @@
+//! Single rules of the queue.
+
+use std::time::Duration;
+
+use fedhub_shared::engine::{Job, Outcome, Queue, QueueConfig};
+use fedhub_shared::object::PlaneId;
+use futures::FutureExt;
+use tokio::time::{Instant, advance};
+
+use crate::support::*;
+
+fn queue() -> Queue {
+    Queue::new(QueueConfig { seed: 3, ..QueueConfig::default() })
+}
+
+/// The next key, if one may be taken now.
+fn now(queue: &Queue) -> Option<Job> {
+    queue.next().now_or_never().flatten()
+}
+
+fn alpha() -> PlaneId {
+    project("alpha")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_waits_once_and_runs_once() {
+    let (queue, lane) = (queue(), alpha());
+    for _ in 0..5 {
+        queue.add(key(&lane, "a"), &lane);
+    }
+    assert_eq!((queue.depth(), queue.pending()), (1, 1));
+    let job = now(&queue).unwrap();
+    queue.add(key(&lane, "a"), &lane);
+    assert!(now(&queue).is_none(), "it runs");
+    queue.done(&job, Outcome::InOrder);
+    let again = now(&queue).expect("an event came while it ran");
+    queue.done(&again, Outcome::InOrder);
+    assert!(now(&queue).is_none());
+    assert_eq!((queue.depth(), queue.pending()), (0, 0), "nothing is remembered of what is in order");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_during_a_pass_dates_the_next_pass() {
+    let (queue, lane) = (queue(), alpha());
+    let start = Instant::now();
+    queue.add(key(&lane, "a"), &lane);
+    let first = now(&queue).unwrap();
+    assert_eq!(first.since, start);
+    advance(Duration::from_secs(3)).await;
+    queue.add(key(&lane, "a"), &lane);
+    advance(Duration::from_secs(3)).await;
+    queue.add(key(&lane, "a"), &lane);
+    queue.done(&first, Outcome::Wrote);
+    let second = now(&queue).unwrap();
+    assert_eq!(second.since - start, Duration::from_secs(3), "from its first event on");
+    queue.done(&second, Outcome::Failed);
+    advance(Duration::from_secs(2)).await;
+    let third = now(&queue).unwrap();
+    assert_eq!(third.since - start, Duration::from_secs(3), "a failed pass answered nothing");
+}
+
+/// The back-offs of a key that fails so many times, in milliseconds.
+async fn backoffs(queue: &Queue, lane: &PlaneId, times: usize) -> Vec<u128> {
+    let mut waits = Vec::new();
+    for _ in 0..times {
+        let job = queue.next().await.unwrap();
+        let failed = Instant::now();
+        queue.done(&job, Outcome::Failed);
+        let next = queue.next().await.unwrap();
+        waits.push(failed.elapsed().as_millis());
+        queue.done(&next, Outcome::Waits);
+        // As it was, less the success: fail it as often again.
+        queue.add(key(lane, "a"), lane);
+    }
+    waits
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_success_forgets_the_back_off() {
+    let (queue, lane) = (queue(), alpha());
+    queue.add(key(&lane, "a"), &lane);
+    for wait in backoffs(&queue, &lane, 5).await {
+        assert!((450..=551).contains(&wait), "{wait}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_back_off_doubles_to_its_maximum_and_an_event_ends_it() {
+    let (queue, lane) = (queue(), alpha());
+    queue.add(key(&lane, "a"), &lane);
+    let mut wanted = 500_u128;
+    let mut job = now(&queue).unwrap();
+    for _ in 0..15 {
+        let failed = Instant::now();
+        queue.done(&job, Outcome::Failed);
+        job = queue.next().await.unwrap();
+        let wait = failed.elapsed().as_millis();
+        assert!(wait * 10 >= wanted * 9 && wait * 10 <= wanted * 11 + 20, "{wait} for {wanted}");
+        wanted = (wanted * 2).min(300_000);
+    }
+    queue.done(&job, Outcome::Failed);
+    assert!(now(&queue).is_none());
+    queue.add(key(&lane, "a"), &lane);
+    job = now(&queue).expect("an event ends the back-off at once");
+    let failed = Instant::now();
+    queue.done(&job, Outcome::Failed);
+    job = queue.next().await.unwrap();
+    assert!(failed.elapsed() <= Duration::from_millis(551), "and begins it anew");
+    queue.done(&job, Outcome::InOrder);
+    assert_eq!(queue.pending(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_is_when_it_says_and_no_failure() {
+    let (queue, lane) = (queue(), alpha());
+    queue.add(key(&lane, "a"), &lane);
+    let job = now(&queue).unwrap();
+    let said = Instant::now();
+    queue.done(&job, Outcome::After(Duration::from_mins(1)));
+    assert!(queue.oldest_by_lane().is_empty(), "what waits by plan does not age");
+    let job = queue.next().await.unwrap();
+    assert_eq!(said.elapsed(), Duration::from_mins(1));
+    assert_eq!(job.since, Instant::now());
+    queue.done(&job, Outcome::After(Duration::from_mins(1)));
+    queue.add(key(&lane, "a"), &lane);
+    let job = now(&queue).expect("an event is earlier");
+    queue.done(&job, Outcome::InOrder);
+    advance(Duration::from_mins(5)).await;
+    assert!(now(&queue).is_none(), "the event took the timer away");
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_turns_go_round_and_a_plane_has_its_limit() {
+    let queue = Queue::new(QueueConfig { per_plane: 2, ..QueueConfig::default() });
+    let (flood, quiet) = (project("flood"), project("quiet"));
+    for n in 0..1000 {
+        queue.add(key(&flood, &format!("{n}")), &flood);
+    }
+    queue.add(key(&quiet, "one"), &quiet);
+    let turns: Vec<_> = std::iter::from_fn(|| now(&queue)).collect();
+    let planes: Vec<_> = turns.iter().map(|j| &j.key.plane).collect();
+    assert_eq!(planes, [&flood, &quiet, &flood], "the second turn is the other plane's; two in flight each");
+    queue.done(&turns[0], Outcome::InOrder);
+    assert_eq!(now(&queue).unwrap().key.plane, flood);
+    assert!(now(&queue).is_none());
+    assert_eq!(queue.depth(), 997);
+}
+
+#[tokio::test(start_paused = true)]
+async fn ages_are_told_by_plane_the_oldest_first() {
+    let queue = queue();
+    let (a, b) = (project("a"), project("b"));
+    queue.add(key(&a, "x"), &a);
+    advance(Duration::from_secs(5)).await;
+    queue.add(key(&b, "x"), &b);
+    queue.add(key(&a, "y"), &a);
+    let ages = queue.oldest_by_lane();
+    assert_eq!(ages, [(a.clone(), Duration::from_secs(5)), (b, Duration::ZERO)]);
+    let job = now(&queue).unwrap();
+    queue.done(&job, Outcome::Failed);
+    advance(Duration::from_millis(10)).await;
+    assert_eq!(queue.oldest_by_lane()[0], (a, Duration::from_millis(5010)), "a failure goes on ageing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn forgetting_takes_what_waits_and_leaves_what_runs() {
+    let queue = queue();
+    let (a, b) = (project("a"), project("b"));
+    for name in ["run", "fail", "wait"] {
+        queue.add(key(&a, name), &a);
+    }
+    queue.add(key(&b, "other"), &b);
+    let run = now(&queue).unwrap();
+    let other = now(&queue).unwrap();
+    let fail = now(&queue).unwrap();
+    assert_eq!((run.key.name.as_str(), fail.key.name.as_str()), ("run", "fail"));
+    queue.done(&fail, Outcome::Failed);
+    queue.done(&other, Outcome::Failed);
+    queue.forget(|k| k.plane == a);
+    assert_eq!((queue.depth(), queue.pending()), (0, 2), "what runs, and the other plane's");
+    queue.done(&run, Outcome::Failed);
+    advance(Duration::from_secs(1)).await;
+    let mut names: Vec<_> = std::iter::from_fn(|| now(&queue)).map(|j| j.key.name).collect();
+    names.sort();
+    assert_eq!(names, ["other", "run"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_wakes_all_workers_and_gives_out_nothing() {
+    let queue = std::sync::Arc::new(queue());
+    let workers: Vec<_> = (0..8)
+        .map(|_| {
+            let queue = queue.clone();
+            tokio::spawn(async move { queue.next().await.is_none() })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    let lane = alpha();
+    queue.close();
+    queue.add(key(&lane, "late"), &lane);
+    for worker in workers {
+        assert!(tokio::time::timeout(Duration::from_secs(1), worker).await.unwrap().unwrap());
+    }
+}

@@ -1,0 +1,119 @@
+//! Planes over simulated servers, and a listener that notes what it hears.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Change, Listener};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::names::PlaneName;
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_shared::planes::transport::HeaderTimeoutLayer;
+use fedhub_shared::planes::{Plane, Planes};
+use fedhub_sim::ApiServer;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tower::Layer;
+
+pub const API: &str = "compute.datumapis.com/v1alpha";
+/// The time-out to headers of the clients here.
+pub const HEADERS: Duration = Duration::from_secs(9);
+
+pub fn metrics() -> Metrics {
+    Metrics::new().unwrap()
+}
+
+/// A client as the transport makes them: with a limit on the time to headers.
+pub fn client(server: &ApiServer) -> kube::Client {
+    kube::Client::new(HeaderTimeoutLayer::new(HEADERS).layer(server.service()), "default")
+}
+
+pub fn registry(hub: &ApiServer) -> Arc<Planes> {
+    Planes::new(client(hub), metrics(), Clock::from_tokio(hub.clock().now()), 7)
+}
+
+pub fn plane_name(name: &str) -> PlaneName {
+    PlaneName::new(name).unwrap()
+}
+
+pub fn project(name: &str) -> PlaneId {
+    PlaneId::Project(plane_name(name))
+}
+
+pub fn key(plane: &PlaneId, name: &str) -> Key {
+    Key { plane: plane.clone(), kind: Kind::Instance, namespace: "n".to_owned(), name: name.to_owned() }
+}
+
+pub fn instance(name: &str) -> Value {
+    json!({"apiVersion": API, "kind": "Instance", "metadata": {"namespace": "n", "name": name}, "spec": {"a": 1}})
+}
+
+/// What was told, in short: `alpha +a`, `alpha -a`, `alpha -a?` (after a gap), `alpha sync Instance`, `alpha left`.
+#[derive(Default)]
+pub struct Notes(Mutex<Vec<String>>);
+
+impl Notes {
+    pub fn on(planes: &Planes) -> Arc<Self> {
+        let notes = Arc::new(Self::default());
+        planes.listen(notes.clone());
+        notes
+    }
+
+    /// What was told since this was asked last.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+
+    fn note(&self, plane: &Plane, words: String) {
+        let name = match &plane.id {
+            PlaneId::Project(name) => name.to_string(),
+            other => other.to_string(),
+        };
+        self.0.lock().unwrap().push(format!("{name} {words}"));
+    }
+}
+
+impl Listener for Notes {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        if kind == Kind::Namespace {
+            return;
+        }
+        self.note(
+            plane,
+            match change {
+                Change::Applied { new, .. } => format!("+{}", new.called()),
+                Change::Deleted { last, gap: false } => format!("-{}", last.called()),
+                Change::Deleted { last, gap: true } => format!("-{}?", last.called()),
+            },
+        );
+    }
+
+    fn synced(&self, plane: &Plane, kind: Kind) {
+        if kind == Kind::Instance {
+            self.note(plane, format!("sync {kind:?}"));
+        }
+    }
+
+    fn left(&self, plane: &Plane) {
+        self.note(plane, "left".to_owned());
+    }
+}
+
+/// Waits until the condition holds, for ten minutes of paused time at most.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    let before = Instant::now();
+    while !holds() {
+        assert!(before.elapsed() < Duration::from_mins(10), "in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Lets everything run that wants to in so much of the paused time.
+pub async fn quiet(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+/// How many requests of that verb for that resource a server has seen.
+pub fn count(server: &ApiServer, verb: &str, resource: &str) -> usize {
+    server.audit().iter().filter(|e| e.verb == verb && e.resource == resource).count()
+}
