@@ -60,8 +60,8 @@ fn wanted(seen: &Observed, instance: &Shared, owner: &Shared) -> Object {
     wanted
 }
 
-/// One owner reference to the project WD, by the UID that it has now (I5); one to a WD of that name with another UID
-/// is dead and goes; foreign ones stay (I9).
+/// One owner reference to the project WD, by the UID that it has now (I5). Every other reference to a WD goes: it is
+/// to a dead UID, or makes the projection another WD's. References to other kinds are foreign and stay (I9).
 fn own(projection: &mut Object, owner: &Shared) {
     let resource = Kind::WorkloadDeployment.resource();
     let reference = OwnerReference {
@@ -74,8 +74,9 @@ fn own(projection: &mut Object, owner: &Shared) {
     };
     let references = projection.metadata.owner_references.get_or_insert_default();
     let ours = |o: &OwnerReference| o.kind == reference.kind && o.api_version == reference.api_version;
-    references.retain(|o| !ours(o) || *o == reference);
-    if !references.contains(&reference) {
+    let mut there = false;
+    references.retain(|o| !ours(o) || (*o == reference && !std::mem::replace(&mut there, true)));
+    if !there {
         references.push(reference);
     }
 }
@@ -91,7 +92,9 @@ fn status(seen: &Observed, instance: &Object, projection: &Object) -> Option<Sta
     if told && only_defaults(wanted) {
         return None;
     }
-    Some(StatusWrite { status: wanted.clone(), probe: probe(true, told, seen.status_echo) })
+    // Where neither side was told anything by a cell, the difference may be the plane's own defaults.
+    let written_before = told || (only_defaults(wanted) && !current.is_null());
+    Some(StatusWrite { status: wanted.clone(), probe: probe(true, written_before, seen.status_echo) })
 }
 
 /// Whether a status is nothing but what the schema puts there: conditions that never changed.

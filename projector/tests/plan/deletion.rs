@@ -1,0 +1,121 @@
+//! I4, P5: a projection goes only where it is seen or proven that its Instance is gone.
+
+use std::sync::Arc;
+
+use fedhub_projector::gone::Unproven;
+use fedhub_projector::observe::{Live, Observed};
+use fedhub_projector::plan::{Decision, plan};
+use fedhub_shared::names::PROJECTED_FROM;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+fn deletes(decision: &Decision) -> Option<bool> {
+    match decision {
+        Decision::Delete { gap, .. } => Some(*gap),
+        _ => None,
+    }
+}
+
+#[test]
+fn i4_seen_deleted_by_its_uid_deletes_without_reads() {
+    let seen = Observed { seen_deleted: Some(INSTANCE_UID.to_owned()), ..gone() };
+    let projection = seen.projection.clone().unwrap();
+    assert_eq!(plan(&seen), Decision::Delete { projection, gap: false });
+}
+
+#[test]
+fn i4_anothers_uid_seen_deleted_proves_nothing() {
+    for uid in ["another", "", PROJECTION_UID, HUB_SPACE_UID] {
+        let seen = Observed { seen_deleted: Some(uid.to_owned()), ..gone() };
+        assert_eq!(plan(&seen), Decision::ReadLive, "{uid}");
+    }
+}
+
+#[test]
+fn i4_absence_alone_asks() {
+    assert_eq!(plan(&gone()), Decision::ReadLive);
+}
+
+#[test]
+fn i4_a_404_while_all_else_stands_is_proof() {
+    let seen = Observed { live: Some(proof()), ..gone() };
+    assert_eq!(deletes(&plan(&seen)), Some(true));
+}
+
+#[test]
+fn i4_another_uid_under_the_name_is_proof_too() {
+    let mut other = instance();
+    other.metadata.uid = Some("another".to_owned());
+    let seen = Observed { live: Some(Live { instance: Some(Arc::new(other)), ..proof() }), ..gone() };
+    assert_eq!(deletes(&plan(&seen)), Some(true));
+}
+
+#[test]
+fn i4_an_instance_that_is_there_after_all_is_waited_for() {
+    let seen = Observed { live: Some(Live { instance: Some(Arc::new(instance())), ..proof() }), ..gone() };
+    assert_eq!(plan(&seen), Decision::Park(None));
+}
+
+#[test]
+fn i4_every_lack_of_proof_withholds() {
+    let namespace = |bend: &dyn Fn(&mut fedhub_shared::object::Object)| {
+        let mut space = hub_namespace();
+        bend(&mut space);
+        Live { namespace: Some(Arc::new(space)), ..proof() }
+    };
+    let deployment = |bend: &dyn Fn(&mut fedhub_shared::object::Object)| {
+        let mut wd = hub_wd();
+        bend(&mut wd);
+        Live { deployment: Some(Arc::new(wd)), ..proof() }
+    };
+    let lost = Unproven::NamespaceLost;
+    let silent = Unproven::DeploymentSilent;
+    let cases: [(&str, Live, Unproven); 9] = [
+        ("an emptied hub", Live::default(), lost),
+        ("no namespace", Live { namespace: None, ..proof() }, lost),
+        ("another namespace of that name", namespace(&|n| n.metadata.uid = Some("new".into())), lost),
+        ("a namespace on its way out", namespace(&dying), lost),
+        ("no WD", Live { deployment: None, ..proof() }, silent),
+        ("a WD on its way out", deployment(&dying), silent),
+        ("a WD without a status", deployment(&|d| d.data["status"] = Value::Null), silent),
+        ("a WD with an empty status", deployment(&|d| d.data["status"] = json!({})), silent),
+        ("a WD with nonsense for a status", deployment(&|d| d.data["status"] = json!("yes")), silent),
+    ];
+    for (what, live, why) in cases {
+        let seen = Observed { live: Some(live), ..gone() };
+        assert_eq!(plan(&seen), Decision::Withhold(why), "{what}");
+    }
+}
+
+#[test]
+fn i4_what_is_not_known_to_be_its_projection_is_left_alone() {
+    for mark in [None, Some("garbage"), Some("ns-b/x/uid-of-hub-instance"), Some("ns-a/x"), Some("ns-a//x")] {
+        for seen_deleted in [None, Some(INSTANCE_UID.to_owned()), Some("x".to_owned())] {
+            let mut seen = Observed { live: Some(proof()), seen_deleted, ..gone() };
+            bent(&mut seen.projection, |p| {
+                p.metadata.annotations = mark.map(|m| [(PROJECTED_FROM.to_owned(), m.to_owned())].into());
+            });
+            assert_eq!(plan(&seen), Decision::InOrder, "{mark:?}");
+        }
+    }
+}
+
+#[test]
+fn p5_what_is_gone_or_going_already_is_in_order() {
+    for seen_deleted in [None, Some(INSTANCE_UID.to_owned())] {
+        let seen = Observed { projection: None, live: Some(proof()), seen_deleted, ..gone() };
+        assert_eq!(plan(&seen), Decision::InOrder);
+        let mut seen = Observed { projection: super::support::seen().projection, ..seen };
+        bent(&mut seen.projection, dying);
+        assert_eq!(plan(&seen), Decision::InOrder);
+    }
+}
+
+#[test]
+fn i4_an_instance_that_is_there_is_never_a_reason_to_delete() {
+    let mut all = Observed { live: Some(proof()), seen_deleted: Some(INSTANCE_UID.to_owned()), ..seen() };
+    assert_eq!(plan(&all), Decision::InOrder);
+    bent(&mut all.instance, dying);
+    assert_eq!(deletes(&plan(&all)), None, "it is going, and not gone");
+}

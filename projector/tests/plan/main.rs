@@ -1,0 +1,14 @@
+//! The plan of the projector: a pure function, by tables and by random worlds.
+
+#[cfg(test)]
+mod deletion;
+#[cfg(test)]
+mod fixpoint;
+#[cfg(test)]
+mod identity;
+#[cfg(test)]
+mod projecting;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod worlds;
