@@ -4,7 +4,8 @@
 #
 #   write-instance.sh HUB_NAMESPACE PLANE PROJECT_NAMESPACE WD ORDINAL [ADDRESS]
 #
-# $LABELS: more labels, or others, as lines of YAML. $OWNED=no: without an owner, as older cells write.
+# $LABELS: more labels, or others, as lines of YAML. $NAME: another name. $OWNED=no: without an owner, as older cells
+# write. $STATUS=no: without a status.
 set -eu
 hub=$1 plane=$2 namespace=$3 wd=$4 ordinal=$5 address=${6:-10.0.0.$ordinal}
 kubectl() { command kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" --namespace "$hub" "$@"; }
@@ -52,4 +53,4 @@ spec:
   - network:
       name: default
 END
-"$(dirname "$0")/instance-status.sh" "$hub" "${NAME:-$wd-$ordinal}" "$address"
+[ "${STATUS:-yes}" = no ] || "$(dirname "$0")/instance-status.sh" "$hub" "${NAME:-$wd-$ordinal}" "$address"

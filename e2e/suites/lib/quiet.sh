@@ -1,0 +1,26 @@
+#!/bin/sh
+# Touches objects, each with a label that nobody knows, waits until fedhub has looked at them and come to rest, and
+# prints what it wrote about that on any plane: nothing, if it keeps to I7.
+#
+#   quiet.sh PLANE NAMESPACE KIND/NAME...
+set -eu
+plane=$1 namespace=$2
+shift 2
+passes() { "$E2E" fedhub metrics | awk '/^fedhub_reconciles_total/ { sum += $2 } END { print sum + 0 }'; }
+now=$("$E2E" now)
+for object in "$@"; do
+  before=$(passes)
+  kubectl --kubeconfig "$KUBECONFIGS/$plane.yaml" label --overwrite --namespace "$namespace" "$object" \
+    "example.com/touched=$(date +%s%N)" >&2
+  tries=0
+  while [ "$(passes)" = "$before" ]; do
+    tries=$((tries + 1))
+    if [ $tries -gt 100 ]; then
+      echo "fedhub never looked at $object" >&2
+      exit 1
+    fi
+    sleep 0.1
+  done
+done
+"$E2E" fedhub settle
+"$E2E" writes --since "$now"
