@@ -6,6 +6,7 @@
 pub mod apply;
 pub mod controller;
 pub mod finalize;
+mod keys;
 pub mod observe;
 pub mod plan;
 pub mod policy;

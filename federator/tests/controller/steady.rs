@@ -1,6 +1,7 @@
 //! I1, I2, I7, F8: the way down and back, counted request by request; then rest.
 
 use fedhub_shared::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
+use fedhub_sim::Fault;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -42,6 +43,31 @@ async fn i2_every_further_wd_is_one_patch_and_one_create() {
     assert_eq!(alpha, ["patch workloaddeployments/web-2"]);
     assert_eq!(hub, ["create workloaddeployments/web-2"]);
     assert!(beta.is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i2_nothing_is_written_to_the_hub_while_the_mark_cannot_be_stored() {
+    let world = World::new();
+    let id = world.alpha.fault(Fault::Status(500).on("patch", "workloaddeployments"));
+    let run = world.run();
+    quiet(3600).await;
+    let space = hub_space(&world.alpha);
+    assert!(world.hub_wd(WD).is_none() && world.hub.get("Namespace", "", &space).is_none());
+    world.alpha.clear_fault(id);
+    until("the hub WD", || world.hub_wd(WD).is_some()).await;
+    // The same for the UID of the namespace, which goes into a patch of its own.
+    world.delete(WD);
+    until("the WD to go", || world.wd(WD).is_none()).await;
+    world.hub.delete("Namespace", "", &space).unwrap();
+    quiet(60).await;
+    let from = world.positions();
+    let refused = world.alpha.fault(Fault::Status(500).on("patch", "workloaddeployments"));
+    put_wd(&world.alpha, WD, "DFW");
+    quiet(3600).await;
+    assert!(world.writes(from)[0].is_empty(), "{:?}", world.writes(from)[0]);
+    world.alpha.clear_fault(refused);
+    until("the hub WD", || world.hub_wd(WD).is_some()).await;
     run.stop().await;
 }
 
