@@ -22,7 +22,7 @@ pub struct Args {
 pub enum Command {
     /// Run the controllers until SIGTERM or SIGINT.
     Run(Box<RunArgs>),
-    /// Print the CustomResourceDefinitions of compute.datumapis.com, for `kubectl apply -f -`.
+    /// Print the `CustomResourceDefinition`s of `compute.datumapis.com`, for `kubectl apply -f -`.
     Crds,
 }
 
@@ -116,10 +116,10 @@ impl RunArgs {
             ("--management-kubeconfig", &self.management_kubeconfig),
         ];
         for (flag, file) in files {
-            if let Some(file) = file {
-                if let Err(error) = std::fs::File::open(file) {
-                    faults.push(format!("{flag} {}: {error}", file.display()));
-                }
+            if let Some(file) = file
+                && let Err(error) = std::fs::File::open(file)
+            {
+                faults.push(format!("{flag} {}: {error}", file.display()));
             }
         }
         if self.backoff_first > self.backoff_max {

@@ -9,7 +9,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use tokio_util::sync::CancellationToken;
 
 /// How often a hub without the interpreter is looked at again.
-const AGAIN: Duration = Duration::from_secs(60);
+const AGAIN: Duration = Duration::from_mins(1);
 
 /// Looks for the interpreter until it is there, and says so while it is not.
 pub async fn interpreter(hub: kube::Client, stop: CancellationToken) {
