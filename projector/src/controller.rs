@@ -151,7 +151,10 @@ impl Projector {
             return Ok(Outcome::Waits);
         };
         let id = PlaneId::Project(home.plane.clone());
-        let project = self.planes.engaged(&home.plane).ok_or(Error::NotEngaged(id))?;
+        let Some(project) = self.planes.engaged(&home.plane) else {
+            self.judge(key, None);
+            return Err(Error::NotEngaged(id));
+        };
         let (mut changed, mut live) = (false, None);
         for _ in 0..ROUNDS {
             let seen = self.observe(&project, key, &home, &hub_namespace, live.take()).await?;
@@ -336,8 +339,13 @@ impl Listener for Projector {
     }
 
     fn left(&self, plane: &Plane) {
+        // What was judged by the plane's objects is not known any more. Its bucket stays: coming back fills none (I4).
         let PlaneId::Project(name) = &plane.id else { return };
-        self.buckets.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        for namespace in self.planes.hub().store(Kind::Namespace).all() {
+            if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
+                self.enqueue_instances(namespace.called(), |_| true);
+            }
+        }
     }
 }
 

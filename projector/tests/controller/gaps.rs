@@ -226,6 +226,72 @@ async fn i4_a_bucket_of_nothing_keeps_everything() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i4_a_plane_that_comes_back_brings_no_full_bucket() {
+    let world = with_instances(4).await;
+    for n in 0..4 {
+        world.hub.delete("Instance", NS_A, &format!("wd-{n}")).unwrap();
+    }
+    let run = world.run_with(ProjectorConfig { deletes_per_minute: 1, ..ProjectorConfig::default() });
+    quiet(5).await;
+    for _ in 0..3 {
+        run.planes.disengage(&plane_name("alpha"));
+        quiet(1).await;
+        run.planes.engage(&plane_name("alpha"), client(&world.alpha));
+        quiet(5).await;
+    }
+    assert_eq!(world.alpha.list("Instance").len(), 3);
+    until("all to be gone", || world.alpha.list("Instance").is_empty()).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i4_a_restored_backup_that_has_the_instances_deletes_nothing_and_is_followed() {
+    for bumped in [true, false] {
+        let world = with_instances(3).await;
+        let backup = world.hub.snapshot();
+        let run = world.run();
+        quiet(5).await;
+        for n in 0..3 {
+            world.hub.patch_status("Instance", NS_A, &format!("wd-{n}"), &status("False")).unwrap();
+        }
+        quiet(5).await;
+        let from = position(&world.alpha);
+        if bumped {
+            world.hub.restore_bumped(&backup);
+        } else {
+            world.hub.restore(&backup);
+        }
+        quiet(300).await;
+        // The cells write anew what the backup did not have.
+        for n in 0..3 {
+            world.hub.patch_status("Instance", NS_A, &format!("wd-{n}"), &status("Unknown")).unwrap();
+            world.hub.patch_status("Instance", NS_A, &format!("wd-{n}"), &status("False")).unwrap();
+        }
+        quiet(300).await;
+        let now = writes(&world.alpha, from);
+        assert!(now.iter().all(|w| w.starts_with("update instances/status/")), "{now:?}");
+        assert_eq!(world.projection("wd-0").unwrap()["status"], status("False"));
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i4_a_hub_emptied_behind_the_watch_deletes_nothing() {
+    let world = with_instances(3).await;
+    let empty = fedhub_sim::ApiServer::hub("hub").snapshot();
+    let run = world.run();
+    quiet(5).await;
+    let from = position(&world.alpha);
+    world.hub.restore(&empty);
+    quiet(600).await;
+    run.stop().await;
+    let run = world.run();
+    quiet(600).await;
+    assert!(writes(&world.alpha, from).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i4_a_deletion_seen_while_the_plane_was_away_is_done_when_it_is_back() {
     let world = with_instances(2).await;
     let run = world.run();
@@ -234,7 +300,7 @@ async fn i4_a_deletion_seen_while_the_plane_was_away_is_done_when_it_is_back() {
     world.hub.delete("Instance", NS_A, "wd-0").unwrap();
     quiet(60).await;
     let hub = position(&world.hub);
-    run.planes.engage(&plane_name("alpha"), world.alpha.client());
+    run.planes.engage(&plane_name("alpha"), client(&world.alpha));
     until("the projection to go", || world.projection("wd-0").is_none()).await;
     assert!(asked(&world.hub, hub).is_empty(), "it was seen");
     run.stop().await;

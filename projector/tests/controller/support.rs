@@ -13,10 +13,12 @@ use fedhub_shared::names::{
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
 use fedhub_shared::planes::Planes;
+use fedhub_shared::planes::transport::HeaderTimeoutLayer;
 use fedhub_sim::{ApiServer, AuditEntry};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use tower::Layer;
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
 /// The namespace in both project planes.
@@ -97,15 +99,15 @@ impl World {
     pub fn run_with(&self, config: ProjectorConfig) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.hub.clock().now());
-        let planes = Planes::new(self.hub.client(), metrics.clone(), clock, 7);
+        let planes = Planes::new(client(&self.hub), metrics.clone(), clock, 7);
         let queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
         let projector = Projector::new(planes.clone(), queue.clone(), config);
         planes.listen(projector.clone());
         planes.start();
         let tasks = TaskTracker::new();
         run_workers(&projector, &queue, &metrics, 4, &tasks);
-        planes.engage(&plane_name("alpha"), self.alpha.client());
-        planes.engage(&plane_name("beta"), self.beta.client());
+        planes.engage(&plane_name("alpha"), client(&self.alpha));
+        planes.engage(&plane_name("beta"), client(&self.beta));
         Run { planes, queue, metrics, tasks }
     }
 
@@ -154,6 +156,11 @@ impl Run {
     pub fn withheld(&self, reason: &str) -> u64 {
         self.metrics.deletes_withheld.with_label_values(&[reason]).get()
     }
+}
+
+/// A client as the transport makes them: with a limit on the time to headers.
+pub fn client(server: &ApiServer) -> kube::Client {
+    kube::Client::new(HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(server.service()), "default")
 }
 
 pub fn plane_name(name: &str) -> PlaneName {

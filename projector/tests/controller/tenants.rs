@@ -183,3 +183,38 @@ async fn i8_a_plane_that_refuses_everything_does_not_slow_the_other() {
     }
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn p7_with_its_plane_gone_an_instance_is_neither_parked_nor_quarantined() {
+    let world = World::new();
+    world.put_instance(NS_A, "wd-0");
+    let label = json!({"metadata": {"labels": {UPSTREAM_NAMESPACE: "other"}}});
+    world.hub.patch("Instance", NS_A, "wd-0", &label).unwrap();
+    let run = world.run();
+    quiet(5).await;
+    assert_eq!(run.quarantined("contradictory"), 1);
+    run.planes.disengage(&plane_name("alpha"));
+    quiet(5).await;
+    assert_eq!(run.quarantined("contradictory"), 0);
+    run.planes.engage(&plane_name("alpha"), client(&world.alpha));
+    quiet(5).await;
+    assert_eq!(run.quarantined("contradictory"), 1, "judged anew");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_plane_that_never_answers_does_not_slow_the_other() {
+    let world = World::new();
+    world.alpha.fault(Fault::Hang);
+    let run = world.run();
+    for n in 0..50 {
+        world.put_instance(NS_A, &format!("wd-{n}"));
+    }
+    quiet(1).await;
+    world.put_instance(NS_B, "wd-0");
+    quiet(1).await;
+    assert!(world.beta.get("Instance", SPACE, "wd-0").is_some());
+    world.alpha.clear_faults();
+    until("alpha to catch up", || world.alpha.list("Instance").len() == 50).await;
+    run.stop().await;
+}
