@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::{
     fedhub::{self, Fedhub},
-    planes::Layout,
+    planes::{Layout, Planes},
     progress::Progress,
     suites::{self, writes},
 };
@@ -46,8 +46,8 @@ struct Run {
     /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
     #[arg(long)]
     keep: bool,
-    /// Use the instance and the fedhub that run already, and leave them running.
-    #[arg(long, requires = "name", conflicts_with_all = ["fedhub", "fedhub_arg"])]
+    /// Use the instance that runs already, and the fedhub that runs there unless one is given; leave them running.
+    #[arg(long, requires = "name")]
     reuse: bool,
     /// List the suites.
     #[arg(long)]
@@ -84,6 +84,15 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
+    /// End or start one process of the planes, such as `kube-controller-manager-hub`.
+    Process {
+        /// What.
+        action: ProcessAction,
+        /// The process, as `planes status` names it.
+        process: String,
+        #[command(flatten)]
+        instance: Instance,
+    },
     /// Print the time, as `writes --since` takes it.
     Now,
     /// End what `--keep` left. Logs and audit logs stay.
@@ -91,6 +100,14 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ProcessAction {
+    /// Start it as it was started before, and wait until it serves.
+    Start,
+    /// End it until it is started again.
+    Stop,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -145,6 +162,7 @@ async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
     let options = suites::Options {
         suites,
         name,
+        replace: arguments.fedhub.is_some() || !arguments.fedhub_arg.is_empty(),
         fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
         fedhub_arguments: arguments.fedhub_arg,
         parallel: usize::from(arguments.parallel),
@@ -194,6 +212,13 @@ async fn help(command: Command) -> anyhow::Result<()> {
                 for event in writes::since(&layout, &plane, since, &namespaces)? {
                     println!("{}", event.line(&plane));
                 }
+            }
+        }
+        Command::Process { action, process, instance } => {
+            let planes = Planes::load(&instance.instance)?;
+            match action {
+                ProcessAction::Start => planes.start_process(&process).await?,
+                ProcessAction::Stop => planes.stop_process(&process).await?,
             }
         }
         Command::Now => println!("{}", Timestamp::now()),

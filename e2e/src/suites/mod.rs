@@ -47,6 +47,8 @@ pub struct Options {
     pub timeout: Duration,
     /// Whether an instance that is up, and the fedhub beside it, are used as they are.
     pub reuse: bool,
+    /// Whether a fedhub that runs beside such an instance is replaced nevertheless.
+    pub replace: bool,
     /// Where it says what it does.
     pub progress: Progress,
 }
@@ -84,7 +86,7 @@ async fn servers(options: &Options) -> Result<(Planes, Fedhub), Error> {
     let progress = &options.progress;
     if options.reuse {
         let planes = Planes::load(&options.name)?;
-        if let Ok(fedhub) = Fedhub::load(planes.layout()) {
+        if let (false, Ok(fedhub)) = (options.replace, Fedhub::load(planes.layout())) {
             fedhub.start_again().await?;
             progress.step("fedhub runs");
             return Ok((planes, fedhub));

@@ -38,6 +38,7 @@ struct User {
 struct ObjectRef {
     resource: Option<String>,
     namespace: Option<String>,
+    name: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,8 +84,12 @@ pub fn since(
 }
 
 impl Event {
+    /// A namespace is in itself.
     fn is_in(&self, namespaces: &[String]) -> bool {
-        let own = self.object_ref.as_ref().and_then(|object| object.namespace.as_ref());
+        let own = self.object_ref.as_ref().and_then(|object| match object.resource.as_deref() {
+            Some("namespaces") => object.name.as_ref(),
+            _ => object.namespace.as_ref(),
+        });
         namespaces.is_empty() || own.is_some_and(|own| namespaces.contains(own))
     }
 }
@@ -104,7 +109,7 @@ mod tests {
 
     fn line(user: &str, verb: &str, query: &str, resource: &str) -> String {
         format!(
-            r#"{{"kind":"Event","stage":"ResponseComplete","requestURI":"/apis/x{query}","verb":"{verb}","user":{{"username":"{user}"}},"objectRef":{{"resource":"{resource}","namespace":"n"}},"responseStatus":{{"code":200}},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}}"#
+            r#"{{"kind":"Event","stage":"ResponseComplete","requestURI":"/apis/x{query}","verb":"{verb}","user":{{"username":"{user}"}},"objectRef":{{"resource":"{resource}","namespace":"n","name":"itself"}},"responseStatus":{{"code":200}},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}}"#
         )
     }
 
@@ -124,6 +129,8 @@ mod tests {
         }
         let event = parse(&line(USER, "patch", "", "namespaces")).unwrap();
         assert_eq!(event.line("hub"), "2026-01-02T03:04:05.678901Z hub patch /apis/x 200");
-        assert!(event.is_in(&[]) && event.is_in(&["n".to_owned()]) && !event.is_in(&["m".to_owned()]));
+        assert!(event.is_in(&[]) && event.is_in(&["itself".to_owned()]) && !event.is_in(&["n".to_owned()]));
+        let event = parse(&line(USER, "patch", "", "instances")).unwrap();
+        assert!(event.is_in(&[]) && event.is_in(&["n".to_owned()]) && !event.is_in(&["itself".to_owned()]));
     }
 }
