@@ -265,18 +265,18 @@ impl Projector {
 
     async fn read_live(&self, seen: &Observed, key: &Key) -> Result<Live, Error> {
         let hub = self.planes.hub();
-        let namespace = hub.live(Kind::Namespace, "", &key.namespace).await?;
-        let instance = hub.live(Kind::Instance, &key.namespace, &key.name).await?;
-        let name = seen.projection.as_deref().and_then(deployment_name);
-        let deployment = match name {
-            Some(name) => hub.live(Kind::WorkloadDeployment, &key.namespace, name).await?,
+        let namespace = hub.live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
+        let mark = seen.projection.as_deref().and_then(Mark::of);
+        if namespace.as_ref().map(|n| n.uid()) != mark.as_ref().map(|m| m.namespace_uid.as_str()) {
+            // Nothing else can prove anything then.
+            return Ok(Live { namespace, ..Live::default() });
+        }
+        let instance = hub.live(Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
+        let deployment = match seen.projection.as_deref().and_then(deployment_name) {
+            Some(name) => hub.live(Kind::WorkloadDeployment, &key.namespace, name).await?.map(Arc::new),
             None => None,
         };
-        Ok(Live {
-            namespace: namespace.map(Arc::new),
-            instance: instance.map(Arc::new),
-            deployment: deployment.map(Arc::new),
-        })
+        Ok(Live { namespace, instance, deployment })
     }
 
     fn judge(&self, key: &Key, verdict: Option<Verdict>) {

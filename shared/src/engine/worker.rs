@@ -1,8 +1,10 @@
 //! Workers: take a key, hand it to the controller, count how it went.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::FutureExt;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -44,7 +46,11 @@ async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Ou
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
-    let (outcome, label) = match controller.reconcile(job).instrument(span).await {
+    let reconciled = AssertUnwindSafe(controller.reconcile(job).instrument(span)).catch_unwind().await;
+    // A panic is a bug of one object's pass: it must not take the worker, nor the key, with it.
+    let reconciled =
+        reconciled.unwrap_or_else(|_| Err(Error::Bug(format!("the pass over {} panicked", job.key))));
+    let (outcome, label) = match reconciled {
         Ok(outcome) => (outcome, outcome_label(outcome)),
         Err(error) => {
             let category = error.category();

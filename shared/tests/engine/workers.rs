@@ -202,3 +202,34 @@ async fn out_of_sync_waits_for_an_event_and_other_errors_are_tried_again() {
     tasks.close();
     tasks.wait().await;
 }
+
+struct Panics;
+
+impl Controller for Panics {
+    fn name(&self) -> &'static str {
+        "panics"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        assert_ne!(job.key.name, "bad", "on purpose");
+        Ok(Outcome::Wrote)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_takes_neither_the_worker_nor_the_key_with_it() {
+    let (queue, tasks, metrics) =
+        (Arc::new(Queue::new(QueueConfig::default())), TaskTracker::new(), metrics());
+    run_workers(&Arc::new(Panics), &queue, &metrics, 1, &tasks);
+    let lane = project("a");
+    for name in ["bad", "good"] {
+        queue.add(key(&lane, name), &lane);
+    }
+    quiet(3).await;
+    let passes = |outcome| metrics.reconciles.with_label_values(&["panics", outcome]).get();
+    assert_eq!(passes("wrote"), 1);
+    assert!(passes("bug") >= 2, "tried again: {}", passes("bug"));
+    queue.close();
+    tasks.close();
+    tasks.wait().await;
+}
