@@ -70,6 +70,9 @@ pub enum Error {
     /// The user or the system asked for the end before the demonstration had come to its own.
     #[error("interrupted")]
     Interrupted,
+    /// Somebody took the planes down in the middle of the demonstration.
+    #[error("the planes were taken down from elsewhere")]
+    Gone,
     /// fedhub ended although nobody asked it to.
     #[error("fedhub ended; its log: {0}")]
     FedhubEnded(PathBuf),
@@ -96,7 +99,7 @@ pub async fn run(options: &Options) -> Result<(), Error> {
     let voice = Voice::stdout();
     let result = match shown {
         Ok(planes) if !options.once => tokio::select! {
-            end = stay(&planes, &layout) => end,
+            end = stay(&planes, &layout) => end.inspect(|()| voice.head("The planes were taken down from elsewhere.")),
             () = interruption.came() => Ok(()),
         },
         Ok(_) => Ok(()),
@@ -120,7 +123,20 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     let fedhub = Fedhub::start(layout, &fedhub::Options::new()).await?;
     up.progress.step("fedhub is ready and has engaged both projects");
 
-    let sight = watch(&planes).await?;
+    tokio::select! {
+        told = tell(&planes, layout) => told?,
+        end = stay(&planes, layout) => return end.and(Err(Error::Gone)),
+    }
+    if !options.once {
+        say(&hints(&planes, &fedhub).await?);
+    }
+    Ok(planes)
+}
+
+/// Plays a story for each project, and sums up.
+async fn tell(planes: &Planes, layout: &Layout) -> Result<(), Error> {
+    let voice = Voice::stdout();
+    let sight = watch(planes).await?;
     if !sight.synced(LIMIT).await {
         return Err(not_watched(&sight, layout));
     }
@@ -157,10 +173,7 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
             millis(took.instance)
         ));
     }
-    if !options.once {
-        say(&hints(&planes, &fedhub).await?);
-    }
-    Ok(planes)
+    Ok(())
 }
 
 /// All watches, each on a connection of its own.
@@ -195,7 +208,6 @@ async fn stay(planes: &Planes, layout: &Layout) -> Result<(), Error> {
     loop {
         tokio::time::sleep(LOOK).await;
         if planes.processes().iter().all(|process| process.pid.is_none()) {
-            Voice::stdout().head("The planes were taken down from elsewhere.");
             return Ok(());
         }
         // One that was ended together with the planes is gone from the notes, too: that is for the next look.
