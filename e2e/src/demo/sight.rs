@@ -54,7 +54,9 @@ impl Sight {
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.resource());
         let log = self.log.clone();
         self.tasks.spawn(async move {
-            let stream = watcher::watcher(api, watcher::Config::default()).default_backoff();
+            // Ended by the server before the client takes the silence for a fault, and begun where it ended.
+            let config = watcher::Config::default().timeout(20);
+            let stream = watcher::watcher(api, config).default_backoff();
             pin_mut!(stream);
             while let Some(event) = stream.next().await {
                 let at = Instant::now();
