@@ -31,6 +31,8 @@ const SHOWN: usize = 60;
 pub struct Context<'a> {
     /// The program.
     pub chainsaw: PathBuf,
+    /// This program, as scripts are to call it.
+    pub this: PathBuf,
     /// Where scripts find kubectl.
     pub programs: PathBuf,
     /// The planes.
@@ -63,7 +65,7 @@ pub async fn run(context: &Context<'_>, suites: &[Suite]) -> Result<Vec<SuiteRes
     for suite in suites {
         command.arg("--test-dir").arg(&suite.directory);
     }
-    environment(context, &mut command)?;
+    environment(context, &mut command);
     // A group of its own, for its scripts are to end with it.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().map_err(Error::file("start", &context.chainsaw))?;
@@ -135,9 +137,8 @@ fn report(context: &Context<'_>, reader: &Reader, result: &SuiteResult) {
     ));
 }
 
-fn environment(context: &Context<'_>, command: &mut tokio::process::Command) -> Result<(), Error> {
+fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
     let layout = context.planes.layout();
-    let this = std::env::current_exe().map_err(Error::file("find", "this program"))?;
     let mut path = context.programs.clone().into_os_string();
     if let Some(rest) = std::env::var_os("PATH") {
         path.push(":");
@@ -146,14 +147,13 @@ fn environment(context: &Context<'_>, command: &mut tokio::process::Command) -> 
     let default = context.planes.kubeconfig("project-a");
     command
         .env("PATH", path)
-        .env("E2E", this)
+        .env("E2E", &context.this)
         .env("E2E_INSTANCE", layout.name())
         .env("FEDHUB_URL", &context.fedhub_url)
         .env("FEDHUB_LOG", layout.log("fedhub"))
         .env("KUBECONFIGS", default.parent().unwrap_or(layout.root()))
         // Chainsaw insists on a default cluster, although every suite names its own.
         .env("KUBECONFIG", default);
-    Ok(())
 }
 
 /// Nothing is cleaned up: the planes are thrown away, and `restart-writes-nothing` sees what all others left.

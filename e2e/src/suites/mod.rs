@@ -14,7 +14,11 @@ mod chainsaw;
 mod output;
 pub mod writes;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 pub use catalog::{Suite, all, choose};
 pub use output::Result as SuiteResult;
@@ -62,6 +66,7 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
     let (planes, fedhub) = servers(options).await?;
     let context = chainsaw::Context {
         chainsaw: chainsaw.program("chainsaw"),
+        this: copied(&planes, Path::new("/proc/self/exe"), "e2e")?,
         programs: kubernetes.dir().to_owned(),
         planes: &planes,
         fedhub_url: fedhub.url(),
@@ -102,19 +107,25 @@ async fn servers(options: &Options) -> Result<(Planes, Fedhub), Error> {
     Ok((planes, fedhub))
 }
 
-/// A copy is run: a build must not change what a restart starts.
 async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
-    let scratch = planes.layout().scratch("fedhub");
-    std::fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
-    let program = scratch.join("fedhub");
-    let _ = std::fs::remove_file(&program);
-    std::fs::copy(&options.fedhub, &program).map_err(Error::file("copy", &options.fedhub))?;
+    let program = copied(planes, &options.fedhub, "fedhub")?;
     let mut arguments = vec![format!("--policy-quiet-time={POLICY_QUIET_TIME}")];
     arguments.extend(options.fedhub_arguments.iter().cloned());
     let how = fedhub::Options { program, arguments };
     let fedhub = Fedhub::start(planes.layout(), &how).await?;
     options.progress.step("fedhub is ready");
     Ok(fedhub)
+}
+
+/// A copy of a program is run: a build meanwhile must not change what a restart or a script starts.
+fn copied(planes: &Planes, program: &Path, name: &str) -> Result<PathBuf, Error> {
+    let scratch = planes.layout().scratch("programs");
+    fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
+    let copy = scratch.join(name);
+    // One that runs cannot be written to, but its name can be given to another.
+    let _ = fs::remove_file(&copy);
+    fs::copy(program, &copy).map_err(Error::file("copy", program))?;
+    Ok(copy)
 }
 
 /// Ends fedhub and the planes of an instance. With `evidence`, logs and audit logs stay.
@@ -126,8 +137,8 @@ pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
     if !evidence && layout.root().is_dir() {
         layout.wipe()?;
         // Nothing but the lock is in it now, unless somebody put it there.
-        let _ = std::fs::remove_file(layout.root().join("lock"));
-        let _ = std::fs::remove_dir(layout.root());
+        let _ = fs::remove_file(layout.root().join("lock"));
+        let _ = fs::remove_dir(layout.root());
     }
     Ok(())
 }
