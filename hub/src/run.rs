@@ -14,7 +14,7 @@ use fedhub_shared::object::PlaneId;
 use fedhub_shared::planes::Planes;
 use fedhub_shared::planes::discovery::kubeconfigs::Kubeconfigs;
 use fedhub_shared::planes::discovery::{Discovery, credentials, single};
-use fedhub_shared::planes::transport::{self, TransportConfig};
+use fedhub_shared::planes::transport::{Transport, TransportConfig};
 use fedhub_shared::{admin, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -87,9 +87,10 @@ impl Management {
             connect_timeout: args.connect_timeout,
             in_flight: usize::from(args.requests_in_flight),
         };
+        let transport = Transport::new(limits, metrics.clone());
         let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
         let hub = credentials::from_file(hub_file, args.hub_context.as_deref()).await?;
-        let hub = transport::client(hub, &PlaneId::Hub, limits, &metrics)?;
+        let hub = transport.client(&hub, &PlaneId::Hub)?;
         let management = match args.management_kubeconfig.as_deref() {
             Some(file) => credentials::from_file(file, args.management_context.as_deref()).await?,
             None => credentials::in_cluster()?,
@@ -104,7 +105,8 @@ impl Management {
             }))
         };
         let queues = vec![("federator", queue()), ("projector", queue())];
-        let status = Arc::new(Status { planes: planes.clone(), queues: queues.clone() });
+        let status =
+            Arc::new(Status { planes: planes.clone(), queues: queues.clone(), transport: transport.clone() });
         let bound = admin::serve(args.admin_address, status, stop.clone())
             .await
             .with_context(|| format!("--admin-address {}", args.admin_address))?;
@@ -124,11 +126,11 @@ impl Management {
         match args.discovery {
             Discovery::Single => {
                 let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
-                single::engage(&planes, transport::client(management, &plane, limits, &metrics)?)?;
+                single::engage(&planes, transport.client(&management, &plane)?)?;
             }
             Discovery::Kubeconfigs => {
-                let client = transport::client(management, &PlaneId::Management, limits, &metrics)?;
-                let discovery = Kubeconfigs::new(planes.clone(), client, &args.namespace, limits);
+                let client = transport.client(&management, &PlaneId::Management)?;
+                let discovery = Kubeconfigs::new(planes.clone(), client, &args.namespace, transport.clone());
                 tokio::spawn(discovery.run(stop.clone()));
             }
         }

@@ -6,6 +6,7 @@ use fedhub_shared::admin;
 use fedhub_shared::engine::Queue;
 use fedhub_shared::names::CITY_CODE;
 use fedhub_shared::object::{Kind, ObjectView};
+use fedhub_shared::planes::transport::Transport;
 use fedhub_shared::planes::{Health, Planes};
 
 /// How many of the planes that lag most are named.
@@ -17,6 +18,8 @@ pub struct Status {
     pub planes: Arc<Planes>,
     /// The queues, by controller.
     pub queues: Vec<(&'static str, Arc<Queue>)>,
+    /// The connections.
+    pub transport: Transport,
 }
 
 impl admin::Status for Status {
@@ -38,6 +41,7 @@ impl admin::Status for Status {
         for (state, count) in self.planes.states() {
             metrics.planes.with_label_values(&[state]).set(count);
         }
+        metrics.plane_connections.set(number(self.transport.connections()));
         let projects = self.planes.projects();
         let cached = self.planes.hub().objects() + projects.iter().map(|p| p.objects()).sum::<usize>();
         metrics.cache_objects.set(number(cached));

@@ -57,6 +57,8 @@ pub struct Metrics {
     pub api_request_seconds: HistogramVec,
     /// Project planes by state.
     pub planes: IntGaugeVec,
+    /// HTTP/2 connections that are open, to all planes.
+    pub plane_connections: IntGauge,
     /// Watches that were started anew, by plane kind and reason.
     pub watch_restarts: IntCounterVec,
     /// Watch events that led nowhere, by reason.
@@ -133,6 +135,11 @@ impl Metrics {
                 &["plane_kind", "verb"],
             )?,
             planes: gauges(r, "planes", "Project planes by state.", &["state"])?,
+            plane_connections: {
+                let g = IntGauge::new("plane_connections", "HTTP/2 connections that are open.")?;
+                r.register(Box::new(g.clone()))?;
+                g
+            },
             watch_restarts: counters(
                 r,
                 "watch_restarts_total",

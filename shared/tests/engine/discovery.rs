@@ -7,7 +7,7 @@ use std::sync::Arc;
 use fedhub_shared::names::{PLANE_NAME, PLANE_SECRET};
 use fedhub_shared::planes::Planes;
 use fedhub_shared::planes::discovery::kubeconfigs::Kubeconfigs;
-use fedhub_shared::planes::transport::TransportConfig;
+use fedhub_shared::planes::transport::{Transport, TransportConfig};
 use fedhub_sim::{ApiServer, Fault};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -25,8 +25,8 @@ struct Discovering {
 impl Discovering {
     fn start(management: ApiServer) -> Self {
         let planes = registry(&ApiServer::hub("hub"));
-        let limits = TransportConfig::default();
-        let discovery = Kubeconfigs::new(planes.clone(), client(&management), HOME, limits);
+        let transport = Transport::new(TransportConfig::default(), planes.metrics().clone());
+        let discovery = Kubeconfigs::new(planes.clone(), client(&management), HOME, transport);
         let stop = CancellationToken::new();
         tokio::spawn(discovery.run(stop.clone()));
         Self { management, planes, stop }

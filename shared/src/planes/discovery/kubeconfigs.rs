@@ -19,7 +19,7 @@ use crate::hash;
 use crate::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use crate::object::PlaneId;
 use crate::planes::Planes;
-use crate::planes::transport::{self, TransportConfig};
+use crate::planes::transport::Transport;
 
 /// The key of the Secret that holds the kubeconfig.
 const KEY: &str = "kubeconfig";
@@ -35,7 +35,7 @@ pub struct Kubeconfigs {
     planes: Arc<Planes>,
     management: Client,
     namespace: String,
-    limits: TransportConfig,
+    transport: Transport,
     events: Events,
     sources: BTreeMap<String, Source>,
     /// Secrets whose plane's name is another Secret's for now.
@@ -46,13 +46,13 @@ pub struct Kubeconfigs {
 
 impl Kubeconfigs {
     /// Discovery over the Secrets of `namespace` on the management plane.
-    pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, limits: TransportConfig) -> Self {
+    pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, transport: Transport) -> Self {
         let events = Events::new(management.clone(), "fedhub");
         Self {
             planes,
             management,
             namespace: namespace.to_owned(),
-            limits,
+            transport,
             events,
             sources: BTreeMap::new(),
             heirs: BTreeMap::new(),
@@ -149,8 +149,7 @@ impl Kubeconfigs {
         }
         let config = credentials::from_secret(content).await.map_err(|e| errors::chain(&e))?;
         let id = PlaneId::Project(plane.clone());
-        let client = transport::client(config, &id, self.limits, self.planes.metrics())
-            .map_err(|e| errors::chain(&e))?;
+        let client = self.transport.client(&config, &id).map_err(|e| errors::chain(&e))?;
         let source = Source { plane: plane.clone(), content: print };
         if let Some(old) = self.sources.insert(name.clone(), source).filter(|old| old.plane != plane) {
             self.planes.disengage(&old.plane);

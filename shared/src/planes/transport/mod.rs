@@ -4,19 +4,23 @@
 //! kube's own client waits for ever on a server that accepts and never answers, and retries 5xx silently up to
 //! fifteen times; here the first is an error after a few seconds and the second is the queue's business.
 
+mod body;
+mod connect;
 mod measure;
+mod patience;
+mod pool;
 mod timeout;
 
 use std::time::Duration;
 
-use hyper_util::client::legacy::Client as HyperClient;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use kube::client::{Body, ConfigExt};
+use kube::client::ConfigExt;
 use kube::{Client, Config};
-use tower::ServiceBuilder;
 use tower::limit::GlobalConcurrencyLimitLayer;
+use tower::{BoxError, ServiceBuilder};
 
 pub use measure::MeasureLayer;
+pub use patience::PatienceLayer;
+pub use pool::Pools;
 pub use timeout::{HeaderTimeoutLayer, TimedOut};
 
 use crate::metrics::Metrics;
@@ -43,27 +47,47 @@ impl Default for TransportConfig {
     }
 }
 
-/// A client for the plane that `config` describes.
-pub fn client(
-    mut config: Config,
-    plane: &PlaneId,
+/// Makes the clients of planes. Planes behind one server with one trust share its connections.
+#[derive(Clone)]
+pub struct Transport {
     limits: TransportConfig,
-    metrics: &Metrics,
-) -> Result<Client, kube::Error> {
-    config.connect_timeout = Some(limits.connect_timeout);
-    let namespace = config.default_namespace.clone();
-    let connector = config.rustls_https_connector()?;
-    let pool = HyperClient::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(Duration::from_mins(1))
-        .build::<_, Body>(connector);
-    let service = ServiceBuilder::new()
-        .layer(config.base_uri_layer())
-        .option_layer(config.auth_layer()?)
-        .layer(config.extra_headers_layer()?)
-        .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
-        .layer(MeasureLayer::new(plane, metrics))
-        .layer(HeaderTimeoutLayer::new(limits.header_timeout))
-        .service(pool);
-    Ok(Client::new(service, namespace))
+    metrics: Metrics,
+    pools: Pools,
+}
+
+/// A configuration that makes no client.
+#[derive(Debug, thiserror::Error)]
+#[error("this configuration makes no client")]
+pub struct UnusableConfig(#[source] BoxError);
+
+impl Transport {
+    /// A transport with these limits for each plane.
+    pub fn new(limits: TransportConfig, metrics: Metrics) -> Self {
+        Self { limits, metrics, pools: Pools::default() }
+    }
+
+    /// A client for the plane that `config` describes.
+    pub fn client(&self, config: &Config, plane: &PlaneId) -> Result<Client, UnusableConfig> {
+        self.build(config, plane).map_err(UnusableConfig)
+    }
+
+    fn build(&self, config: &Config, plane: &PlaneId) -> Result<Client, BoxError> {
+        let connector = connect::Connector::of(config, self.limits.connect_timeout)?;
+        let pool = self.pools.get(connect::Endpoint::of(config), || connector);
+        let service = ServiceBuilder::new()
+            .layer(config.base_uri_layer())
+            .option_layer(config.auth_layer()?)
+            .layer(config.extra_headers_layer()?)
+            .layer(PatienceLayer::default())
+            .layer(GlobalConcurrencyLimitLayer::new(self.limits.in_flight))
+            .layer(MeasureLayer::new(plane, &self.metrics))
+            .layer(HeaderTimeoutLayer::new(self.limits.header_timeout))
+            .service(pool);
+        Ok(Client::new(service, config.default_namespace.clone()))
+    }
+
+    /// HTTP/2 connections that are open now, to all planes.
+    pub fn connections(&self) -> usize {
+        self.pools.connections()
+    }
 }

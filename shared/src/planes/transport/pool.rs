@@ -1,0 +1,219 @@
+//! Connections to one server under one trust, shared by all planes behind it.
+//!
+//! HTTP/2 where the server speaks it: a connection carries as many streams as the server announced in its SETTINGS
+//! and no more, so that no watch ever waits for another to end; the next connection is opened before that limit is
+//! met. HTTP/1.1 otherwise, a connection for each request under way. Dead connections are found by pings.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::Bytes;
+use hyper::client::conn::http2::SendRequest;
+use hyper_util::client::legacy::Client as Http1Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use kube::client::Body;
+use tower::{BoxError, Service};
+
+use super::body::{Counted, Stream};
+use super::connect::{Connector, Dialled, Endpoint, Http2};
+
+/// The body of an answer.
+pub type AnswerBody = UnsyncBoxBody<Bytes, BoxError>;
+
+/// Streams on one connection where the server announces no limit.
+const UNLIMITED: usize = 1_000;
+/// How often a request that never left is given to another connection.
+const ATTEMPTS: usize = 3;
+
+/// The pools of the process, by server and trust.
+#[derive(Clone, Default)]
+pub struct Pools(Arc<Mutex<BTreeMap<Endpoint, Weak<Inner>>>>);
+
+impl Pools {
+    /// The pool for a server and the trust in it: the one that another plane uses already, or a new one.
+    pub fn get(&self, endpoint: Endpoint, connector: impl FnOnce() -> Connector) -> Pool {
+        let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inner) = pools.get(&endpoint).and_then(Weak::upgrade) {
+            return Pool(inner);
+        }
+        pools.retain(|_, inner| inner.strong_count() > 0);
+        let inner = Arc::new(Inner {
+            connector: connector(),
+            lanes: Mutex::default(),
+            dialling: tokio::sync::Mutex::default(),
+            failures: Mutex::default(),
+            http1: OnceLock::new(),
+        });
+        pools.insert(endpoint, Arc::downgrade(&inner));
+        Pool(inner)
+    }
+
+    /// HTTP/2 connections that are open now.
+    pub fn connections(&self) -> usize {
+        let pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pools.values().filter_map(Weak::upgrade).map(|pool| Pool(pool).connections()).sum()
+    }
+}
+
+/// The connections to one server.
+#[derive(Clone)]
+pub struct Pool(Arc<Inner>);
+
+struct Inner {
+    connector: Connector,
+    lanes: Mutex<Vec<Lane>>,
+    /// One dials at a time; the others may find room on what it brings.
+    dialling: tokio::sync::Mutex<()>,
+    /// How many dials failed, and the last one's words: who waited for it fails with it.
+    failures: Mutex<(u64, String)>,
+    /// The server speaks HTTP/1.1 only.
+    http1: OnceLock<Http1Client<Connector, Body>>,
+}
+
+/// One HTTP/2 connection and the number of its streams under way.
+struct Lane {
+    http2: Http2,
+    streams: Arc<AtomicUsize>,
+}
+
+impl Lane {
+    fn closed(&self) -> bool {
+        self.http2.send.is_closed()
+    }
+
+    fn under_way(&self) -> usize {
+        self.streams.load(Ordering::Relaxed)
+    }
+
+    fn limit(&self) -> usize {
+        (*self.http2.limit.borrow()).min(UNLIMITED)
+    }
+
+    fn has_room(&self) -> bool {
+        !self.closed() && self.under_way() < self.limit()
+    }
+}
+
+/// A server that could not be reached.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to connect: {0}")]
+pub struct Unreachable(String);
+
+impl Pool {
+    /// HTTP/2 connections that are open now.
+    pub fn connections(&self) -> usize {
+        self.lanes().iter().filter(|l| !l.closed()).count()
+    }
+
+    fn lanes(&self) -> std::sync::MutexGuard<'_, Vec<Lane>> {
+        self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failures(&self) -> (u64, String) {
+        self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A stream on the first connection that has room: so those behind it run empty, and one that is empty goes when
+    /// the first could take as much again.
+    fn stream(&self) -> Option<(SendRequest<Body>, Stream)> {
+        let mut lanes = self.lanes();
+        lanes.retain(|lane| !lane.closed());
+        let idle = lanes.last().is_some_and(|l| l.under_way() == 0);
+        if idle && lanes.len() > 1 && lanes.first().is_some_and(|l| l.under_way() < l.limit() / 2) {
+            lanes.pop();
+        }
+        lanes.iter().find_map(|lane| {
+            let stream = Stream::open(&lane.streams, lane.limit())?;
+            Some((lane.http2.send.clone(), stream))
+        })
+    }
+
+    async fn room(&self) -> Result<Room, BoxError> {
+        let (failed, _) = self.failures();
+        loop {
+            if let Some(client) = self.0.http1.get() {
+                return Ok(Room::Http1(client.clone()));
+            }
+            if let Some((send, stream)) = self.stream() {
+                return Ok(Room::Http2(send, stream));
+            }
+            let dialling = self.0.dialling.lock().await;
+            if self.0.http1.get().is_some() || self.lanes().iter().any(Lane::has_room) {
+                continue;
+            }
+            let (failures, words) = self.failures();
+            if failures != failed {
+                return Err(Unreachable(words).into());
+            }
+            self.dial().await?;
+            drop(dialling);
+        }
+    }
+
+    async fn dial(&self) -> Result<(), BoxError> {
+        match self.0.connector.dial().await {
+            Ok(Dialled::Http2(http2)) => self.lanes().push(Lane { http2, streams: Arc::default() }),
+            Ok(Dialled::Http1) => {
+                let client = Http1Client::builder(TokioExecutor::new())
+                    .pool_timer(TokioTimer::new())
+                    .pool_idle_timeout(std::time::Duration::from_mins(1))
+                    .build(self.0.connector.http1_only());
+                let _ = self.0.http1.set(client);
+            }
+            Err(error) => {
+                let words = crate::errors::chain(error.as_ref());
+                let mut failures = self.0.failures.lock().unwrap_or_else(PoisonError::into_inner);
+                *failures = (failures.0 + 1, words.clone());
+                return Err(Unreachable(words).into());
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(&self, mut request: Request<Body>) -> Result<Response<AnswerBody>, BoxError> {
+        for attempt in 1.. {
+            match self.room().await? {
+                Room::Http1(client) => {
+                    let answer = client.request(request).await?;
+                    return Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()));
+                }
+                Room::Http2(mut send, stream) => match send.try_send_request(request).await {
+                    Ok(answer) => return Ok(answer.map(|body| Counted::new(body, stream).boxed_unsync())),
+                    Err(mut failed) => match failed.take_message() {
+                        // The connection ended before the request left: another one takes it.
+                        Some(unsent) if attempt < ATTEMPTS => request = unsent,
+                        _ => return Err(failed.into_error().into()),
+                    },
+                },
+            }
+        }
+        Err(Unreachable("no connection stayed open".to_owned()).into())
+    }
+}
+
+enum Room {
+    Http1(Http1Client<Connector, Body>),
+    Http2(SendRequest<Body>, Stream),
+}
+
+impl Service<Request<Body>> for Pool {
+    type Response = Response<AnswerBody>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let pool = self.clone();
+        Box::pin(async move { pool.send(request).await })
+    }
+}

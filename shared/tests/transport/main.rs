@@ -1,0 +1,6 @@
+//! The transport against real servers on the loopback.
+
+#[cfg(test)]
+mod pools;
+#[cfg(test)]
+mod server;

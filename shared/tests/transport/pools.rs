@@ -1,0 +1,107 @@
+//! Pools: HTTP/2 with a limit on streams, HTTP/1.1, dead and silent servers.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::object::PlaneId;
+use fedhub_shared::planes::transport::{Transport, TransportConfig};
+use futures::future::join_all;
+use futures::{AsyncBufRead, AsyncBufReadExt, StreamExt};
+use http::Request;
+use kube::{Client, Config};
+
+use crate::server::{Server, Speaks};
+
+fn transport() -> Transport {
+    let limits = TransportConfig {
+        header_timeout: Duration::from_secs(2),
+        connect_timeout: Duration::from_secs(2),
+        in_flight: 1_000,
+    };
+    Transport::new(limits, Metrics::new().unwrap())
+}
+
+fn client(transport: &Transport, server: &Server, path: &str) -> Client {
+    let mut config = Config::new(format!("https://localhost:{}{path}", server.port).parse().unwrap());
+    config.root_cert = Some(vec![server.ca.clone()]);
+    transport.client(&config, &PlaneId::Hub).unwrap()
+}
+
+async fn watch(client: &Client) -> impl AsyncBufRead + Unpin + use<> {
+    let request = Request::get("/api/v1/namespaces?watch=true").body(Vec::new()).unwrap();
+    let mut body = Box::pin(client.request_stream(request).await.unwrap());
+    let mut first = String::new();
+    body.read_line(&mut first).await.unwrap();
+    assert_eq!(first, "begun\n");
+    body
+}
+
+async fn get(client: &Client) -> Result<String, kube::Error> {
+    client.request_text(Request::get("/version").body(Vec::new()).unwrap()).await
+}
+
+#[tokio::test]
+async fn no_watch_waits_behind_the_servers_limit_on_streams() {
+    let server = Server::start(Speaks::Http2 { streams: 5 }).await;
+    let transport = transport();
+    // Forty planes behind one server, told apart by their path.
+    let clients: Vec<_> = (0..40).map(|n| client(&transport, &server, &format!("/projects/{n}"))).collect();
+    let watches = join_all(clients.iter().map(watch)).await;
+    assert_eq!(server.open.load(Ordering::SeqCst), 40);
+    let connections = transport.connections();
+    assert!((8..=9).contains(&connections), "40 streams, 5 on a connection: {connections} connections");
+    assert_eq!(get(&clients[0]).await.unwrap(), "/projects/0/version", "a short request finds room too");
+
+    drop(watches);
+    for _ in 0..200 {
+        get(&clients[1]).await.unwrap();
+        if transport.connections() == 1 {
+            break;
+        }
+    }
+    assert_eq!(transport.connections(), 1, "what is not needed is closed");
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_http1_alone_is_served_too() {
+    let server = Server::start(Speaks::Http1).await;
+    let transport = transport();
+    let client = client(&transport, &server, "");
+    let watches = futures::stream::iter(0..5).then(|_| watch(&client)).collect::<Vec<_>>().await;
+    assert_eq!(get(&client).await.unwrap(), "/version");
+    assert_eq!((transport.connections(), watches.len()), (0, 5), "none of them HTTP/2");
+}
+
+#[tokio::test]
+async fn a_connection_that_ended_is_replaced() {
+    let server = Server::start(Speaks::Http2 { streams: 100 }).await;
+    let transport = transport();
+    let client = client(&transport, &server, "");
+    get(&client).await.unwrap();
+    server.hang_up();
+    // The client may learn of the end by the failure of the request that it is sending; the next must succeed.
+    let answers = [get(&client).await, get(&client).await];
+    assert!(answers[1].is_ok(), "{answers:?}");
+}
+
+#[tokio::test]
+async fn those_who_wait_for_a_dial_fail_with_it() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Accepts and never says a word, so that TLS never begins.
+    let silent = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            held.push(stream);
+        }
+    });
+    let transport = transport();
+    let config = Config::new(format!("https://localhost:{port}").parse().unwrap());
+    let client = transport.client(&config, &PlaneId::Hub).unwrap();
+    let start = std::time::Instant::now();
+    let answers = join_all((0..20).map(|_| get(&client))).await;
+    assert!(answers.iter().all(Result::is_err));
+    assert!(start.elapsed() < Duration::from_secs(30), "one time-out for all, not one after another");
+    silent.abort();
+}
