@@ -48,7 +48,8 @@ impl admin::Status for Status {
         metrics.oldest_unsynced_plane.reset();
         for (name, queue) in &self.queues {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
-            metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.pending()));
+            let kind = if *name == "federator" { Kind::WorkloadDeployment } else { Kind::Instance };
+            metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(kind)));
             let ages = queue.oldest_by_lane();
             let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
             metrics.oldest_unsynced.with_label_values(&[name]).set(oldest);

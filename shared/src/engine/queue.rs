@@ -13,7 +13,7 @@ use rand::{Rng, SeedableRng};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::object::{Key, PlaneId};
+use crate::object::{Key, Kind, PlaneId};
 
 /// Limits of a queue.
 #[derive(Clone, Debug)]
@@ -86,6 +86,12 @@ struct Entry {
     ready_at: Instant,
     failures: u32,
     timer: Option<Instant>,
+}
+
+impl Entry {
+    fn unsynced(&self) -> bool {
+        self.state != State::Idle || self.failures > 0
+    }
 }
 
 #[derive(Default)]
@@ -285,12 +291,17 @@ impl Queue {
         self.lock().entries.len()
     }
 
+    /// Keys of a kind that are ready, running or failed: what waits for a time of its own is not counted.
+    pub fn unsynced(&self, kind: Kind) -> usize {
+        self.lock().entries.iter().filter(|(key, e)| key.kind == kind && e.unsynced()).count()
+    }
+
     /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
     pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
         let now = Instant::now();
         let mut ages: BTreeMap<PlaneId, Duration> = BTreeMap::new();
         for entry in self.lock().entries.values() {
-            if entry.state != State::Idle || entry.failures > 0 {
+            if entry.unsynced() {
                 let age = now.saturating_duration_since(entry.since);
                 let oldest = ages.entry(entry.lane.clone()).or_default();
                 *oldest = age.max(*oldest);

@@ -47,18 +47,11 @@ async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Ou
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
     let reconciled = AssertUnwindSafe(controller.reconcile(job).instrument(span)).catch_unwind().await;
-    // A panic is a bug of one object's pass: it must not take the worker, nor the key, with it.
-    let reconciled =
-        reconciled.unwrap_or_else(|_| Err(Error::Bug(format!("the pass over {} panicked", job.key))));
     let (outcome, label) = match reconciled {
-        Ok(outcome) => (outcome, outcome_label(outcome)),
-        Err(error) => {
-            let category = error.category();
-            log_failure(name, job, &error, category);
-            // Out of sync is no fault of the object: the plane's own event brings it back.
-            let outcome = if category == Category::NotEngaged { Outcome::Waits } else { Outcome::Failed };
-            (outcome, category.label())
-        }
+        Ok(Ok(outcome)) => (outcome, outcome_label(outcome)),
+        Ok(Err(error)) => failure(name, job, &error),
+        // A panic is a bug of one object's pass: it must take neither the worker nor the key with it.
+        Err(_) => failure(name, job, &Error::Bug(format!("the pass over {} panicked", job.key))),
     };
     if outcome == Outcome::InOrder {
         metrics.noop_reconciles.inc();
@@ -66,6 +59,15 @@ async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Ou
     metrics.reconciles.with_label_values(&[name, label]).inc();
     metrics.reconcile_seconds.with_label_values(&[name]).observe(started.elapsed().as_secs_f64());
     outcome
+}
+
+/// What becomes of a key whose pass failed, and the metric label of it.
+fn failure(controller: &str, job: &Job, error: &Error) -> (Outcome, &'static str) {
+    let category = error.category();
+    log_failure(controller, job, error, category);
+    // Out of sync is no fault of the object: the plane's own event brings it back.
+    let outcome = if category == Category::NotEngaged { Outcome::Waits } else { Outcome::Failed };
+    (outcome, category.label())
 }
 
 fn outcome_label(outcome: Outcome) -> &'static str {
