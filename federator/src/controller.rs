@@ -1,20 +1,21 @@
 //! The controller: what a pass over a WD or a policy is. [`crate::keys`] says when there is one.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use dashmap::DashMap;
 use fedhub_shared::engine::{Controller, Echoes, Job, Outcome, Part, Queue, Writer};
 use fedhub_shared::errors::Error;
+use fedhub_shared::events::{EventType, reference};
 use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, FEDERATOR_MANAGER, PlaneName, hub_namespace};
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
+use crate::held::{Held, Holds};
 use crate::observe::{Known, Live, Observed, city};
-use crate::plan::{Held, Then, plan};
+use crate::plan::{Then, plan};
 use crate::policy::{Quiet, Verdict, used};
 
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
@@ -29,7 +30,7 @@ pub struct Federator {
     quiet_time: Duration,
     /// UIDs of project namespaces, for as long as a WD stands in them (F2).
     pub(crate) namespaces: DashMap<(PlaneName, String), String>,
-    held: Mutex<BTreeMap<Key, Held>>,
+    holds: Holds,
 }
 
 impl Federator {
@@ -42,7 +43,7 @@ impl Federator {
             quiet: Quiet::default(),
             quiet_time,
             namespaces: DashMap::new(),
-            held: Mutex::default(),
+            holds: Holds::default(),
         })
     }
 
@@ -51,33 +52,51 @@ impl Federator {
     async fn deployment(&self, plane: &PlaneName, job: &Job) -> Result<Outcome, Error> {
         let key = &job.key;
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
-        let hub = self.planes.hub();
-        if !hub.synced() {
+        let (outcome, held) = match self.rounds(plane, &project, job).await {
+            // Looked at again in time, should the hub come back from a backup.
+            Ok(Then::Hold(why)) => (Ok(Outcome::Failed), Some(why)),
+            Ok(Then::Wait) => (Ok(Outcome::Waits), None),
+            Ok(Then::Again) => (Ok(Outcome::Wrote), None),
+            Ok(Then::Done | Then::ReadLive) => (Ok(Outcome::InOrder), None),
+            Err(error) => {
+                let why = error.is_of(&PlaneId::Hub) && self.is_leaving(&project, key);
+                (Err(error), why.then_some(Held::HubUnreachable))
+            }
+        };
+        self.hold(&project, key, held).await;
+        outcome
+    }
+
+    /// Observes, plans and applies until nothing is left to do now. [`Then::Again`]: something was written, and all
+    /// is as it should be.
+    async fn rounds(&self, plane: &PlaneName, project: &Plane, job: &Job) -> Result<Then, Error> {
+        let key = &job.key;
+        if !self.planes.hub().synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
         let (mut wrote, mut live) = (false, None);
         for _ in 0..ROUNDS {
-            let Some(seen) = self.observe(plane, &project, key, live.take()).await? else {
-                self.hold(key, None);
-                return Ok(Outcome::InOrder);
+            let Some(seen) = self.observe(plane, project, key, live.take()).await? else {
+                return Ok(Then::Done);
             };
-            let applied = self.applier(&project, job).apply(plan(&seen), &seen.project).await?;
+            let applied = self.applier(project, job).apply(plan(&seen), &seen.project).await?;
             wrote |= applied.wrote;
             if applied.federated {
                 tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");
             }
-            self.hold(key, if let Then::Hold(why) = applied.then { Some(why) } else { None });
             match applied.then {
-                Then::Done if wrote => return Ok(Outcome::Wrote),
-                Then::Done => return Ok(Outcome::InOrder),
-                Then::Wait => return Ok(Outcome::Waits),
-                // Looked at again in time, should the hub come back from a backup.
-                Then::Hold(_) => return Ok(Outcome::Failed),
+                Then::Done if wrote => return Ok(Then::Again),
                 Then::Again => {}
                 Then::ReadLive => live = Some(self.read_live(&seen).await?),
+                then => return Ok(then),
             }
         }
         Err(Error::Bug(format!("{key} does not come to rest")))
+    }
+
+    fn is_leaving(&self, project: &Plane, key: &Key) -> bool {
+        let wd = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name);
+        wd.is_some_and(|wd| wd.deleting() && wd.has_finalizer(FEDERATOR_FINALIZER))
     }
 
     fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
@@ -161,22 +180,12 @@ impl Federator {
     }
 
     /// Shows a finalizer that is held, or no longer (I3).
-    fn hold(&self, key: &Key, why: Option<Held>) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = match why {
-            Some(why) => held.insert(key.clone(), why),
-            None => held.remove(key),
-        };
-        if before == why {
-            return;
-        }
-        if let Some(why) = why {
-            tracing::warn!(%key, reason = why.label(), "the finalizer is held: its work is not proven done");
-        }
-        for reason in [Held::HubStateLost, Held::TenantConflict] {
-            let count = held.values().filter(|h| **h == reason).count();
-            let gauge = self.planes.metrics().finalizers_held.with_label_values(&[reason.label()]);
-            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+    async fn hold(&self, project: &Plane, key: &Key, why: Option<Held>) {
+        let news = self.holds.set(key, why, self.planes.metrics());
+        let (true, Some(why)) = (news, why) else { return };
+        tracing::warn!(%key, reason = why.label(), "the finalizer is held: its work is not proven done");
+        if let Some(wd) = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name) {
+            project.events.say(&reference(&wd), EventType::Warning, "CleanupHeld", why.to_string()).await;
         }
     }
 

@@ -5,8 +5,10 @@ use fedhub_shared::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPAC
 use fedhub_shared::object::{ObjectView, Shared};
 use serde_json::{Value, json};
 
+use crate::held::Held;
 use crate::observe::{Live, Observed};
-use crate::plan::{Held, Plan, Then, is_anothers, is_ours};
+use crate::plan::{Plan, Then, is_anothers, is_ours, status_write};
+use crate::refusal::Refusal;
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.
 pub fn plan(seen: &Observed) -> Plan {
@@ -34,19 +36,19 @@ fn judge(seen: &Observed, live: &Live) -> Plan {
     match (&live.namespace, recorded) {
         // The UID is recorded before the hub WD is written (F2): without it, nothing was ever written.
         (None, None) => release(seen),
-        (None, Some(_)) => hold(Held::HubStateLost),
-        (Some(namespace), Some(uid)) if namespace.uid() != uid => hold(Held::HubStateLost),
+        (None, Some(_)) => hold(seen, Held::HubStateLost),
+        (Some(namespace), Some(uid)) if namespace.uid() != uid => hold(seen, Held::HubStateLost),
         (Some(namespace), _) => match &live.deployment {
             Some(hub) if !is_anothers(seen, hub) => {
                 if is_ours(seen, hub) && seen.namespace_is_ours(namespace) {
                     remove(hub)
                 } else {
                     // Its mark or its namespace was tampered with: it may be ours, which proves nothing done.
-                    hold(Held::TenantConflict)
+                    hold(seen, Held::TenantConflict)
                 }
             }
             // Nothing, or something that is not ours to touch. But was it this namespace that was written to?
-            _ if recorded.is_some() && !seen.namespace_is_ours(namespace) => hold(Held::TenantConflict),
+            _ if recorded.is_some() && !seen.namespace_is_ours(namespace) => hold(seen, Held::TenantConflict),
             _ => release(seen),
         },
     }
@@ -65,8 +67,10 @@ fn remove(hub: &Shared) -> Plan {
     Plan { deployment, delete: Some(hub.clone()), then: Then::Wait, ..Plan::default() }
 }
 
-fn hold(why: Held) -> Plan {
-    Plan { then: Then::Hold(why), ..Plan::default() }
+/// The finalizer stays, and the WD says why (I3).
+fn hold(seen: &Observed, why: Held) -> Plan {
+    let status = status_write(seen, Some(&Refusal::CleanupHeld(why)));
+    Plan { status, then: Then::Hold(why), ..Plan::default() }
 }
 
 fn release(seen: &Observed) -> Plan {

@@ -11,6 +11,7 @@ use fedhub_shared::names::{
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use serde_json::{Value, json};
 
+use crate::held::Held;
 use crate::observe::{Known, Observed};
 use crate::refusal::Refusal;
 use crate::{finalize, status};
@@ -50,25 +51,6 @@ pub enum Then {
     Wait,
     /// The finalizer is held, visibly (I3).
     Hold(Held),
-}
-
-/// Why a finalizer is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Held {
-    /// The hub namespace is missing, or not the one recorded: the hub has lost state, which proves nothing.
-    HubStateLost,
-    /// The hub namespace belongs to another tenant.
-    TenantConflict,
-}
-
-impl Held {
-    /// The metric label.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::HubStateLost => "hub_state_lost",
-            Self::TenantConflict => "tenant_conflict",
-        }
-    }
 }
 
 /// Decides. See the specification, section 4, for the rules by their numbers.
@@ -274,7 +256,7 @@ fn deployment(seen: &Observed) -> Option<Write> {
     })
 }
 
-fn status_write(seen: &Observed, refusal: Option<&Refusal>) -> Option<StatusWrite> {
+pub(crate) fn status_write(seen: &Observed, refusal: Option<&Refusal>) -> Option<StatusWrite> {
     let status = status::desired(seen, refusal)?;
     let current = seen.project.status();
     let differs = !settled(&status, current, seen.status_echo);

@@ -4,6 +4,8 @@ use std::fmt;
 
 use fedhub_shared::names::is_label_value;
 
+use crate::held::Held;
+
 /// A reason on the condition `Available` that the hub writes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -17,12 +19,20 @@ pub enum Refusal {
     AmbiguousCity(String),
     /// What stands on the hub belongs to somebody else (I6).
     FederationConflict(String),
+    /// It is being deleted, and that is not proven done (I3).
+    CleanupHeld(Held),
 }
 
 impl Refusal {
     /// Every reason, for telling ours from a cell's.
-    pub const REASONS: [&'static str; 5] =
-        ["InvalidCityCode", "InvalidName", "NoCellForCity", "AmbiguousCity", "FederationConflict"];
+    pub const REASONS: [&'static str; 6] = [
+        "InvalidCityCode",
+        "InvalidName",
+        "NoCellForCity",
+        "AmbiguousCity",
+        "FederationConflict",
+        "CleanupHeld",
+    ];
 
     /// The condition's reason.
     pub fn reason(&self) -> &'static str {
@@ -32,12 +42,13 @@ impl Refusal {
             Self::NoCellForCity(_) => "NoCellForCity",
             Self::AmbiguousCity(_) => "AmbiguousCity",
             Self::FederationConflict(_) => "FederationConflict",
+            Self::CleanupHeld(_) => "CleanupHeld",
         }
     }
 
     /// Whether it stands even where a cell reports `Available=True` (F8).
     pub fn always_stands(&self) -> bool {
-        matches!(self, Self::AmbiguousCity(_))
+        matches!(self, Self::AmbiguousCity(_) | Self::CleanupHeld(_))
     }
 
     /// The refusal that the WD's own words call for, before anything is looked up.
@@ -73,6 +84,7 @@ impl fmt::Display for Refusal {
                 write!(f, "more than one cell serves city {city:?}; the platform's operator has to say which")
             }
             Self::FederationConflict(what) => f.write_str(what),
+            Self::CleanupHeld(why) => why.fmt(f),
         }
     }
 }

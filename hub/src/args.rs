@@ -64,7 +64,7 @@ pub struct RunArgs {
     pub log_format: LogFormat,
 
     /// Objects that each controller works on at once.
-    #[arg(long, env = "FEDHUB_WORKERS", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    #[arg(long, env = "FEDHUB_WORKERS", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub workers: u16,
     /// Objects of one project plane that each controller works on at once.
     #[arg(long, env = "FEDHUB_WORKERS_PER_PLANE", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]

@@ -92,6 +92,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it is that plane's trouble.
+    pub fn is_of(&self, plane: &PlaneId) -> bool {
+        match self {
+            Self::Request(e) => e.plane == *plane && e.category() != Category::Conflict,
+            Self::NotEngaged(away) => away == plane,
+            Self::Bug(_) => false,
+        }
+    }
+
     /// The category of this error.
     pub fn category(&self) -> Category {
         match self {

@@ -74,9 +74,12 @@ async fn f9_a_hub_that_is_down_holds_and_its_return_ends_it() {
         world.delete(WD);
         quiet(600).await;
         assert!(has_our_finalizer(&world.wd(WD).unwrap()), "{fault:?}");
+        assert_eq!(run.held("hub_unreachable"), 1, "{fault:?}");
+        assert_eq!(events(&world, "CleanupHeld"), 1, "{fault:?}: said once, not for each retry");
         world.hub.clear_fault(id);
         until("the WD to go", || world.wd(WD).is_none()).await;
         assert!(world.hub_wd(WD).is_none(), "{fault:?}");
+        assert_eq!(run.held("hub_unreachable"), 0, "{fault:?}");
         run.stop().await;
     }
 }
@@ -139,6 +142,9 @@ async fn i3_f9_a_hub_that_lost_its_state_proves_nothing() {
         quiet(3600).await;
         assert!(has_our_finalizer(&world.wd(WD).unwrap()), "anew: {anew}");
         assert_eq!(run.held("hub_state_lost"), 1, "visibly");
+        assert_eq!(events(&world, "CleanupHeld"), 1, "visibly");
+        let status = world.wd(WD).unwrap()["status"].clone();
+        assert_eq!(status["conditions"][0]["reason"], "CleanupHeld", "visibly: {status}");
         run.stop().await;
     }
 }
@@ -175,4 +181,9 @@ async fn i6_i3_a_mark_taken_off_on_the_hub_holds_the_finalizer() {
     assert!(has_our_finalizer(&world.wd(WD).unwrap()), "and not proven gone");
     assert_eq!(run.held("tenant_conflict"), 1);
     run.stop().await;
+}
+
+/// Events on the project plane with this reason.
+fn events(world: &World, reason: &str) -> usize {
+    world.alpha.list("events.events.k8s.io").iter().filter(|e| e["reason"] == reason).count()
 }

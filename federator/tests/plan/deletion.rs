@@ -1,8 +1,9 @@
 //! I3, F9: a finalizer is released only after its work is proven done.
 
 use fedhub_federator::finalize;
+use fedhub_federator::held::Held;
 use fedhub_federator::observe::Live;
-use fedhub_federator::plan::{Held, Plan, Then, plan};
+use fedhub_federator::plan::{Plan, Then, plan};
 use fedhub_shared::engine::Write;
 use fedhub_shared::names::{
     DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,
@@ -107,7 +108,9 @@ fn i3_the_table_of_what_live_reads_prove() {
         match held {
             Some(why) => {
                 assert_eq!(plan.then, Then::Hold(why), "{what}");
-                assert!(!writes(&plan), "{what}");
+                let told = plan.status.clone().map(|write| write.status).unwrap_or_default();
+                assert_eq!(told["conditions"][0]["reason"], "CleanupHeld", "{what}");
+                assert!(!writes(&Plan { status: None, ..plan }), "{what}: nothing but the word of it");
             }
             None => assert_eq!(plan.release, Some(json!({"finalizers": Value::Null})), "{what}"),
         }

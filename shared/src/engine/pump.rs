@@ -50,7 +50,7 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
                 Err(_) if listing => continue,
                 // A watch that does not begin is an error in less time than this: it stands, and has no news.
                 Err(_) => {
-                    plane.healthy(kind);
+                    works(planes, plane, kind);
                     waits = backoff(planes.seed());
                     continue;
                 }
@@ -61,7 +61,7 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
                         Event::Init | Event::InitApply(_) => true,
                         Event::InitDone => false,
                         Event::Apply(_) | Event::Delete(_) => {
-                            plane.healthy(kind);
+                            works(planes, plane, kind);
                             waits = backoff(planes.seed());
                             false
                         }
@@ -78,6 +78,13 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
                 }
             }
         }
+    }
+}
+
+/// A watch that works again is news to everything that failed while it did not: nothing waits out its back-off.
+fn works(planes: &Planes, plane: &Plane, kind: Kind) {
+    if plane.healthy(kind) {
+        planes.synced(plane, kind);
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Store;
+use crate::events::Events;
 use crate::object::{Kind, PlaneId};
 
 /// How a plane is, as far as its watches tell.
@@ -36,6 +37,8 @@ pub struct Plane {
     pub id: PlaneId,
     /// Requests go through this; writes through [`crate::planes::writes`], so that stores learn of them.
     pub client: kube::Client,
+    /// Events on objects of this plane.
+    pub events: Events,
     /// Cancelled when the plane is disengaged; ends its tasks and no other's.
     pub stop: CancellationToken,
     stores: BTreeMap<Kind, Store>,
@@ -47,6 +50,7 @@ impl Plane {
     pub fn new(id: PlaneId, client: kube::Client, kinds: &[Kind]) -> Self {
         Self {
             id,
+            events: Events::new(client.clone(), "fedhub"),
             client,
             stop: CancellationToken::new(),
             stores: kinds.iter().map(|k| (*k, Store::default())).collect(),
@@ -85,11 +89,13 @@ impl Plane {
         }
     }
 
-    /// Nothing is wrong with this watch any more.
-    pub(crate) fn healthy(&self, kind: Kind) {
-        if self.trouble.lock().unwrap_or_else(PoisonError::into_inner).remove(&kind).is_some() {
+    /// Nothing is wrong with this watch any more. Says whether that is news.
+    pub(crate) fn healthy(&self, kind: Kind) -> bool {
+        let news = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).remove(&kind).is_some();
+        if news {
             tracing::info!(plane = %self.id, kind = %kind.resource().kind, "the watch works again");
         }
+        news
     }
 
     /// Remembers what is wrong; says whether that is news.
