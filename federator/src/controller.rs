@@ -59,7 +59,7 @@ impl Federator {
             Ok(Then::Again) => (Ok(Outcome::Wrote), None),
             Ok(Then::Done | Then::ReadLive) => (Ok(Outcome::InOrder), None),
             Err(error) => {
-                let why = error.is_of(&PlaneId::Hub) && self.is_leaving(&project, key);
+                let why = error.is_of(&PlaneId::Hub) && is_leaving(&project, key);
                 (Err(error), why.then_some(Held::HubUnreachable))
             }
         };
@@ -92,11 +92,6 @@ impl Federator {
             }
         }
         Err(Error::Bug(format!("{key} does not come to rest")))
-    }
-
-    fn is_leaving(&self, project: &Plane, key: &Key) -> bool {
-        let wd = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name);
-        wd.is_some_and(|wd| wd.deleting() && wd.has_finalizer(FEDERATOR_FINALIZER))
     }
 
     fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
@@ -225,6 +220,12 @@ impl Federator {
 pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
     let wds = project.store(Kind::WorkloadDeployment).in_namespace(namespace);
     wds.iter().any(|wd| wd.has_finalizer(FEDERATOR_FINALIZER))
+}
+
+/// Whether the WD is being deleted and our finalizer holds it.
+fn is_leaving(project: &Plane, key: &Key) -> bool {
+    let wd = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name);
+    wd.is_some_and(|wd| wd.deleting() && wd.has_finalizer(FEDERATOR_FINALIZER))
 }
 
 impl Controller for Federator {

@@ -129,8 +129,9 @@ impl Store {
             if known.epoch == epoch && older(&object, &known.object) {
                 return None;
             }
-            let same = known.object.version() == object.version() && known.object.uid() == object.uid();
-            if same && !known.own {
+            // The whole object and not its version: when a plane's schema changes, the same version shows fields that
+            // it did not show before (I1).
+            if known.object == object && !known.own {
                 known.epoch = epoch;
                 return None;
             }
@@ -247,6 +248,15 @@ mod tests {
         let seen = store.deleted(object("a", "1", 3));
         assert!(matches!(seen, Some(Change::Deleted { gap: false, .. })));
         assert!(store.is_empty());
+    }
+
+    #[test]
+    fn i1_a_list_that_shows_more_of_the_same_version_is_news() {
+        let store = filled(&[object("a", "1", 1)]);
+        store.list_begins();
+        let mut more = object("a", "1", 1).as_ref().clone();
+        crate::object::set_field(&mut more, "status", serde_json::json!({"future": true}));
+        assert!(store.listed(Arc::new(more)).is_some(), "a field that the schema hid until now");
     }
 
     #[test]
