@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::held::Held;
 use crate::observe::{Live, Observed};
-use crate::plan::{Plan, Then, is_anothers, is_ours, status_write};
+use crate::origin::{is_anothers, is_ours};
+use crate::plan::{Plan, Then, status_write};
 use crate::refusal::Refusal;
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.

@@ -9,6 +9,7 @@ pub mod finalize;
 pub mod held;
 mod keys;
 pub mod observe;
+pub mod origin;
 pub mod plan;
 pub mod policy;
 pub mod refusal;

@@ -5,7 +5,7 @@ use fedhub_shared::object::ObjectView;
 use serde_json::{Value, json};
 
 use crate::observe::Observed;
-use crate::plan::conflict;
+use crate::origin::conflict;
 use crate::refusal::Refusal;
 
 const AVAILABLE: &str = "Available";

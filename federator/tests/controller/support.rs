@@ -10,8 +10,8 @@ use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
 use fedhub_shared::planes::Planes;
 use fedhub_sim::{ApiServer, AuditEntry};
+pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 /// The namespace in both project planes.
@@ -196,20 +196,6 @@ pub fn reported(replicas: u64) -> Value {
         "conditions": [{"type": "Available", "status": "True", "reason": "Stable", "message": "",
                         "lastTransitionTime": "2026-01-02T00:00:00Z"}],
     })
-}
-
-/// Waits until the condition holds, for thirty minutes of paused time at most.
-pub async fn until(what: &str, holds: impl Fn() -> bool) {
-    let before = Instant::now();
-    while !holds() {
-        assert!(before.elapsed() < Duration::from_mins(30), "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-/// Lets everything run that wants to in so much of the paused time.
-pub async fn quiet(seconds: u64) {
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
 /// In short: `create workloaddeployments/web`.

@@ -15,8 +15,8 @@ use fedhub_shared::names::{
 use fedhub_shared::planes::Planes;
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
 use fedhub_sim::{ApiServer, AuditEntry};
+pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tower::Layer;
 
@@ -190,20 +190,6 @@ pub fn uid(object: &Value) -> String {
 
 pub fn mark_of(projection: &Value) -> &str {
     projection["metadata"]["annotations"][PROJECTED_FROM].as_str().unwrap_or_default()
-}
-
-/// Waits until the condition holds, for ten minutes of paused time at most.
-pub async fn until(what: &str, holds: impl Fn() -> bool) {
-    let before = Instant::now();
-    while !holds() {
-        assert!(before.elapsed() < Duration::from_mins(10), "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-/// Lets everything run that wants to in so much of the paused time.
-pub async fn quiet(seconds: u64) {
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
 /// Where the record of a server ends now.

@@ -11,8 +11,8 @@ use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
 use fedhub_shared::planes::{Plane, Planes};
 use fedhub_sim::ApiServer;
+pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 use tower::Layer;
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
@@ -97,20 +97,6 @@ impl Listener for Notes {
     fn left(&self, plane: &Plane) {
         self.note(plane, "left".to_owned());
     }
-}
-
-/// Waits until the condition holds, for ten minutes of paused time at most.
-pub async fn until(what: &str, holds: impl Fn() -> bool) {
-    let before = Instant::now();
-    while !holds() {
-        assert!(before.elapsed() < Duration::from_mins(10), "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-/// Lets everything run that wants to in so much of the paused time.
-pub async fn quiet(seconds: u64) {
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
 /// How many requests of that verb for that resource a server has seen.
