@@ -1,19 +1,20 @@
-//! The controller: which event concerns which hub Instance, and what a pass over it is.
+//! The controller: what a pass over a hub Instance is. [`crate::keys`] says when there is one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_shared::engine::{Change, Controller, Echoes, Job, Listener, Outcome, Part, Queue, Writer};
+use fedhub_shared::engine::{Controller, Echoes, Job, Outcome, Part, Queue, Writer};
 use fedhub_shared::errors::Error;
 use fedhub_shared::metrics::Hop;
 use fedhub_shared::names::{PROJECTOR_MANAGER, PlaneName};
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::{self, Written};
 use crate::bucket::Bucket;
+use crate::homes::Homes;
 use crate::mark::Mark;
 use crate::observe::{Home, Live, Observed, deployment_name};
 use crate::plan::{Decision, plan};
@@ -41,13 +42,14 @@ impl Default for ProjectorConfig {
 
 /// Mirrors hub Instances into the project planes.
 pub struct Projector {
-    planes: Arc<Planes>,
-    queue: Arc<Queue>,
+    pub(crate) planes: Arc<Planes>,
+    pub(crate) queue: Arc<Queue>,
     config: ProjectorConfig,
-    echoes: Echoes,
-    wards: Wards,
+    pub(crate) echoes: Echoes,
+    pub(crate) homes: Homes,
+    pub(crate) wards: Wards,
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
-    seen_deleted: DashMap<Key, String>,
+    pub(crate) seen_deleted: DashMap<Key, String>,
     buckets: Mutex<std::collections::BTreeMap<PlaneName, Bucket>>,
 }
 
@@ -59,80 +61,11 @@ impl Projector {
             queue,
             config,
             echoes: Echoes::default(),
+            homes: Homes::default(),
             wards: Wards::default(),
             seen_deleted: DashMap::new(),
             buckets: Mutex::default(),
         })
-    }
-
-    // === Events to keys ===
-
-    /// Keys are those of hub Instances; turns are the project planes'.
-    fn enqueue(&self, hub_namespace: &str, name: &str) {
-        let lane = self.home(hub_namespace).map_or(PlaneId::Hub, |home| PlaneId::Project(home.plane));
-        self.queue.add(self.planes.hub().key(Kind::Instance, hub_namespace, name), &lane);
-    }
-
-    fn home(&self, hub_namespace: &str) -> Option<Home> {
-        Home::of(&*self.planes.hub().store(Kind::Namespace).get("", hub_namespace)?)
-    }
-
-    fn enqueue_instances(&self, hub_namespace: &str, of: impl Fn(&Object) -> bool) {
-        for instance in self.planes.hub().store(Kind::Instance).in_namespace(hub_namespace) {
-            if of(&instance) {
-                self.enqueue(hub_namespace, instance.called());
-            }
-        }
-    }
-
-    /// The hub namespaces whose labels name that project namespace: one, but for a namespace that was made anew.
-    fn hub_namespaces(&self, plane: &PlaneName, namespace: &str) -> Vec<Shared> {
-        let home = Home { plane: plane.clone(), namespace: namespace.to_owned() };
-        let mut all = self.planes.hub().store(Kind::Namespace).all();
-        all.retain(|n| Home::of(n).as_ref() == Some(&home));
-        all
-    }
-
-    fn hub_changed(&self, kind: Kind, change: &Change) {
-        let object = change.object();
-        match kind {
-            Kind::Instance => {
-                if let Change::Deleted { last, gap: false } = change {
-                    let key = self.planes.hub().key(kind, last.space(), last.called());
-                    self.seen_deleted.insert(key, last.uid().to_owned());
-                }
-                self.enqueue(object.space(), object.called());
-            }
-            Kind::WorkloadDeployment => {
-                let name = object.called();
-                self.enqueue_instances(object.space(), |i| deployment_name(i) == Some(name));
-            }
-            Kind::Namespace => self.enqueue_instances(object.called(), |_| true),
-            Kind::PropagationPolicy | Kind::Cluster => {}
-        }
-    }
-
-    fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) {
-        let object = change.object();
-        match kind {
-            Kind::WorkloadDeployment => {
-                for namespace in self.hub_namespaces(plane, object.space()) {
-                    self.enqueue_instances(namespace.called(), |i| {
-                        deployment_name(i) == Some(object.called())
-                    });
-                }
-            }
-            Kind::Instance => {
-                // By its place and not by its mark, which a tenant may have edited (P4).
-                for namespace in self.hub_namespaces(plane, object.space()) {
-                    self.enqueue(namespace.called(), object.called());
-                }
-                if let Change::Deleted { last, .. } = change {
-                    self.echoes.forget(&projection_key(plane, last.space(), last.called()));
-                }
-            }
-            _ => {}
-        }
     }
 
     // === One pass ===
@@ -292,60 +225,6 @@ fn verdict(decision: &Decision) -> Option<Verdict> {
         Decision::Park(_) => Some(Verdict::Parked),
         Decision::Quarantine(reason) => Some(Verdict::Quarantined(*reason)),
         _ => None,
-    }
-}
-
-fn projection_key(plane: &PlaneName, namespace: &str, name: &str) -> Key {
-    Key {
-        plane: PlaneId::Project(plane.clone()),
-        kind: Kind::Instance,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    }
-}
-
-impl Listener for Projector {
-    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
-        match &plane.id {
-            PlaneId::Hub => self.hub_changed(kind, change),
-            PlaneId::Project(name) => self.project_changed(name, kind, change),
-            PlaneId::Management => {}
-        }
-    }
-
-    fn synced(&self, plane: &Plane, _kind: Kind) {
-        if !plane.synced() {
-            return;
-        }
-        // Passes that came too early ended without a trace, and projections may have lost their Instance meanwhile.
-        let concerned = |home: &Home| match &plane.id {
-            PlaneId::Project(name) => home.plane == *name,
-            _ => true,
-        };
-        for namespace in self.planes.hub().store(Kind::Namespace).all() {
-            if Home::of(&namespace).is_none_or(|home| concerned(&home)) {
-                self.enqueue_instances(namespace.called(), |_| true);
-            }
-        }
-        for project in self.planes.projects() {
-            if plane.id == PlaneId::Hub || plane.id == project.id {
-                for projection in project.store(Kind::Instance).all() {
-                    if let Some(mark) = Mark::of(&projection) {
-                        self.enqueue(&mark.namespace, projection.called());
-                    }
-                }
-            }
-        }
-    }
-
-    fn left(&self, plane: &Plane) {
-        // What was judged by the plane's objects is not known any more. Its bucket stays: coming back fills none (I4).
-        let PlaneId::Project(name) = &plane.id else { return };
-        for namespace in self.planes.hub().store(Kind::Namespace).all() {
-            if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
-                self.enqueue_instances(namespace.called(), |_| true);
-            }
-        }
     }
 }
 

@@ -7,6 +7,8 @@ pub mod apply;
 pub mod bucket;
 pub mod controller;
 pub mod gone;
+pub mod homes;
+pub mod keys;
 pub mod mark;
 pub mod observe;
 pub mod plan;

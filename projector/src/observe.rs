@@ -10,7 +10,7 @@ use fedhub_shared::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 
 /// Where the Instances of a hub namespace belong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Home {
     /// The project plane.
     pub plane: PlaneName,

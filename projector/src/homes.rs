@@ -1,0 +1,99 @@
+//! Which hub namespaces stand for which project namespace: an index, so that an event of one project does not look
+//! through all of the hub.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use fedhub_shared::engine::Change;
+use fedhub_shared::object::ObjectView;
+
+use crate::observe::Home;
+
+#[derive(Default)]
+struct Inner {
+    by_name: BTreeMap<String, Home>,
+    by_home: BTreeMap<Home, BTreeSet<String>>,
+}
+
+/// The index. One hub namespace for each project namespace, but for one that was made anew under its name.
+#[derive(Default)]
+pub struct Homes(Mutex<Inner>);
+
+impl Homes {
+    /// A hub namespace was seen to change.
+    pub fn changed(&self, change: &Change) {
+        let home = match change {
+            Change::Applied { new, .. } => Home::of(new),
+            Change::Deleted { .. } => None,
+        };
+        let name = change.object().called();
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = match home.clone() {
+            Some(home) => inner.by_name.insert(name.to_owned(), home),
+            None => inner.by_name.remove(name),
+        };
+        if before == home {
+            return;
+        }
+        if let Some(before) = before
+            && let Some(names) = inner.by_home.get_mut(&before)
+        {
+            names.remove(name);
+            if names.is_empty() {
+                inner.by_home.remove(&before);
+            }
+        }
+        if let Some(home) = home {
+            inner.by_home.entry(home).or_default().insert(name.to_owned());
+        }
+    }
+
+    /// The hub namespaces of a project namespace, by name.
+    pub fn of(&self, home: &Home) -> Vec<String> {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.by_home.get(home).into_iter().flatten().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
+    use fedhub_shared::object::{Kind, Shared, bare};
+
+    use super::*;
+
+    fn home(plane: &str, namespace: &str) -> Home {
+        Home { plane: PlaneName::new(plane).unwrap(), namespace: namespace.to_owned() }
+    }
+
+    fn namespace(name: &str, of: Option<&Home>) -> Shared {
+        let mut namespace = bare(Kind::Namespace, "", name);
+        namespace.metadata.labels = of.map(|h| {
+            let plane = (UPSTREAM_CLUSTER.to_owned(), encode_plane(&h.plane));
+            [plane, (UPSTREAM_NAMESPACE.to_owned(), h.namespace.clone())].into()
+        });
+        Arc::new(namespace)
+    }
+
+    #[test]
+    fn i6_a_namespace_is_found_by_what_its_labels_say_now() {
+        let (a, b) = (home("a", "default"), home("b", "default"));
+        let homes = Homes::default();
+        let applied = |name, of| homes.changed(&Change::Applied { old: None, new: namespace(name, of) });
+        applied("ns-1", Some(&a));
+        applied("ns-2", Some(&a));
+        applied("ns-3", Some(&b));
+        applied("kube-system", None);
+        assert_eq!(
+            (homes.of(&a), homes.of(&b)),
+            (vec!["ns-1".to_owned(), "ns-2".to_owned()], vec!["ns-3".to_owned()])
+        );
+        applied("ns-1", Some(&b));
+        applied("ns-2", None);
+        assert_eq!((homes.of(&a), homes.of(&b)), (vec![], vec!["ns-1".to_owned(), "ns-3".to_owned()]));
+        homes.changed(&Change::Deleted { last: namespace("ns-1", Some(&b)), gap: false });
+        assert_eq!(homes.of(&b), ["ns-3"]);
+    }
+}
