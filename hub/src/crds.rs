@@ -1,13 +1,17 @@
 //! `fedhub crds`.
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
+
+use fedhub_shared::api::crds::{CrdError, print};
 
 /// Prints the CRDs. A reader that stops reading early is no error.
 pub fn main() -> ExitCode {
-    match fedhub_shared::api::crds::print(&mut std::io::stdout().lock()) {
+    match print(&mut std::io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(CrdError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fedhub: {}", fedhub_shared::errors::chain(&error));
+            eprintln!("fedhub: {error}");
             ExitCode::FAILURE
         }
     }
