@@ -53,6 +53,22 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_NAMESPACE", default_value = "fedhub-system")]
     pub namespace: String,
 
+    /// Take part in the leader election: of several replicas one writes. `false` is for a single process.
+    #[arg(long, env = "FEDHUB_LEADER_ELECT", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub leader_elect: bool,
+    /// Name of the Lease, in --namespace on the management plane.
+    #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
+    pub lease_name: String,
+    /// How long a lease lasts that is not renewed: the longest time without a leader after a crash.
+    #[arg(long, env = "FEDHUB_LEASE_DURATION", default_value = "15s", value_parser = span, value_name = "SPAN")]
+    pub lease_duration: Duration,
+    /// How often the leader renews its lease.
+    #[arg(long, env = "FEDHUB_LEASE_RENEW", default_value = "5s", value_parser = span, value_name = "SPAN")]
+    pub lease_renew: Duration,
+    /// What this process is called in the Lease, before a suffix of its own; without it, the host's name.
+    #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
+    pub identity: Option<String>,
+
     /// Address of /livez, /readyz and /metrics.
     #[arg(long, env = "FEDHUB_ADMIN_ADDRESS", default_value = "0.0.0.0:8081", value_name = "IP:PORT")]
     pub admin_address: SocketAddr,
@@ -121,6 +137,19 @@ impl RunArgs {
             {
                 faults.push(format!("{flag} {}: {error}", file.display()));
             }
+        }
+        if self.lease_duration <= self.lease_renew * 2 {
+            faults.push(
+                "--lease-duration is not longer than twice --lease-renew: one lost renewal would end it"
+                    .to_owned(),
+            );
+        }
+        if self.lease_renew < Duration::from_millis(100) {
+            faults.push("--lease-renew is shorter than 100ms".to_owned());
+        }
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
+        if self.lease_name.is_empty() || self.lease_name.len() > 253 || !self.lease_name.chars().all(plain) {
+            faults.push(format!("--lease-name {:?} is no name of an object", self.lease_name));
         }
         if self.backoff_first > self.backoff_max {
             faults.push("--backoff-first is longer than --backoff-max".to_owned());
@@ -196,5 +225,26 @@ mod tests {
             run(&["--enable-management-controllers", "--hub-kubeconfig=/nowhere", "--backoff-first=1h"])
                 .faults();
         assert_eq!(faults.len(), 2, "{faults:?}");
+        let lease = ["--hub-kubeconfig=/dev/null", "--enable-management-controllers"];
+        for (flag, fine) in [
+            ("--lease-duration=10s", false),
+            ("--lease-duration=10001ms", true),
+            ("--lease-renew=50ms", false),
+            ("--lease-name=", false),
+            ("--lease-name=Fed", false),
+            ("--lease-name=fedhub-2", true),
+        ] {
+            let faults = run(&[lease[0], lease[1], flag]).faults();
+            assert_eq!(faults.is_empty(), fine, "{flag}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn the_election_can_be_left_out() {
+        for (flags, elects) in
+            [(vec![], true), (vec!["--leader-elect"], true), (vec!["--leader-elect=false"], false)]
+        {
+            assert_eq!(run(&flags).leader_elect, elects, "{flags:?}");
+        }
     }
 }

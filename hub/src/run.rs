@@ -9,6 +9,7 @@ use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::lease::{self, Fence, Leadership, LeaseConfig};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::PlaneId;
 use fedhub_shared::planes::Planes;
@@ -77,6 +78,7 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
 struct Management {
     planes: Arc<Planes>,
     queues: Vec<(&'static str, Arc<Queue>)>,
+    leadership: Option<Leadership>,
 }
 
 impl Management {
@@ -95,7 +97,15 @@ impl Management {
             Some(file) => credentials::from_file(file, args.management_context.as_deref()).await?,
             None => credentials::in_cluster()?,
         };
-        let planes = Planes::new(hub.clone(), metrics.clone(), Clock::system(), seed());
+        let seed = seed();
+        let leadership = if args.leader_elect {
+            let client = transport.client(&management, &PlaneId::Management)?;
+            Some(Leadership::start(client, lease_config(args, seed), Clock::system()))
+        } else {
+            None
+        };
+        let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
+        let planes = Planes::fenced(hub.clone(), metrics.clone(), Clock::system(), seed, fence);
         let queue = || {
             Arc::new(Queue::new(QueueConfig {
                 per_plane: usize::from(args.workers_per_plane),
@@ -118,6 +128,10 @@ impl Management {
         let projector = Projector::new(planes.clone(), queues[1].1.clone(), config);
         planes.listen(federator.clone());
         planes.listen(projector.clone());
+        if let Some(leadership) = &leadership {
+            let queues = queues.iter().map(|(_, queue)| queue.clone()).collect();
+            tokio::spawn(lease::follow(leadership.terms(), planes.clone(), queues));
+        }
         planes.start();
         let workers = usize::from(args.workers);
         run_workers(&federator, &queues[0].1, &metrics, workers, tasks);
@@ -134,11 +148,14 @@ impl Management {
                 tokio::spawn(discovery.run(stop.clone()));
             }
         }
-        Ok(Self { planes, queues })
+        Ok(Self { planes, queues, leadership })
     }
 
-    /// No pass begins any more; those under way get their time; then the watches end.
+    /// No pass begins any more; those under way get their time; then another process may lead, and the watches end.
     async fn shut_down(self, args: &RunArgs, stop: &CancellationToken, tasks: &TaskTracker) {
+        if let Some(leadership) = &self.leadership {
+            leadership.retire();
+        }
         for (_, queue) in &self.queues {
             queue.close();
         }
@@ -146,9 +163,29 @@ impl Management {
         if tokio::time::timeout(args.shutdown_time, tasks.wait()).await.is_err() {
             tracing::warn!(after = ?args.shutdown_time, unfinished = tasks.len(), "shutting down with passes under way; they are taken up again at the next start");
         }
+        if let Some(leadership) = self.leadership {
+            leadership.release().await;
+        }
         stop.cancel();
         self.planes.stop().await;
         tracing::info!("stopped");
+    }
+}
+
+/// The suffix makes it another holder than any other process, a restarted container of the same name included: none
+/// may take the lease of another for its own.
+fn lease_config(args: &RunArgs, seed: u64) -> LeaseConfig {
+    let host = || {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "fedhub".to_owned())
+    };
+    let name = args.identity.clone().unwrap_or_else(host);
+    LeaseConfig {
+        namespace: args.namespace.clone(),
+        name: args.lease_name.clone(),
+        identity: format!("{name}_{}_{seed:016x}", std::process::id()),
+        duration: args.lease_duration,
+        renew: args.lease_renew,
     }
 }
 

@@ -37,6 +37,8 @@ impl admin::Status for Status {
 
     fn metrics(&self) -> Result<String, String> {
         let metrics = self.planes.metrics();
+        let leads = self.planes.leads();
+        metrics.leader.set(i64::from(leads));
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         for (state, count) in self.planes.states() {
             metrics.planes.with_label_values(&[state]).set(count);
@@ -50,7 +52,8 @@ impl admin::Status for Status {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
             let kind = if *name == "federator" { Kind::WorkloadDeployment } else { Kind::Instance };
             metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(kind)));
-            let ages = queue.oldest_by_lane();
+            // What gathers on a standby is the leader's business, and in sync as far as the standby can know.
+            let ages = if leads { queue.oldest_by_lane() } else { Vec::new() };
             let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
             metrics.oldest_unsynced.with_label_values(&[name]).set(oldest);
             for (plane, age) in ages.iter().take(WORST) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::lease::Fenced;
 use crate::object::PlaneId;
 
 /// What kind of trouble an error is. Bounded, so that it may be a metric label.
@@ -17,7 +18,7 @@ pub enum Category {
     Forbidden,
     /// The server refused the content of the write.
     Invalid,
-    /// The plane is not engaged, or not in sync yet.
+    /// The plane is not engaged, or not in sync yet; or the process does not lead.
     NotEngaged,
     /// The hub object belongs to another tenant (I6).
     TenantConflict,
@@ -121,6 +122,7 @@ pub fn category(error: &kube::Error) -> Category {
             400 | 404 | 405 | 406 | 413 | 415 | 422 => Category::Invalid,
             _ => Category::Transient,
         },
+        kube::Error::Service(cause) if cause.is::<Fenced>() => Category::NotEngaged,
         _ => Category::Transient,
     }
 }

@@ -11,6 +11,7 @@ pub mod engine;
 pub mod errors;
 pub mod events;
 pub mod hash;
+pub mod lease;
 pub mod metrics;
 pub mod names;
 pub mod object;

@@ -71,6 +71,8 @@ pub struct Metrics {
     pub fields_pruned: IntCounter,
     /// Cities by how many Clusters carry their code: `none`, `one`, `many`.
     pub cells_for_city: IntGaugeVec,
+    /// Whether this process leads: 1 or 0.
+    pub leader: IntGauge,
     /// Objects in the stores.
     pub cache_objects: IntGauge,
 }
@@ -170,6 +172,11 @@ impl Metrics {
                 "Cities in use by how many Clusters carry their code.",
                 &["state"],
             )?,
+            leader: {
+                let g = IntGauge::new("leader", "Whether this process leads.")?;
+                r.register(Box::new(g.clone()))?;
+                g
+            },
             cache_objects: {
                 let g = IntGauge::new("cache_objects", "Objects in the stores.")?;
                 r.register(Box::new(g.clone()))?;

@@ -48,6 +48,8 @@ pub struct Job {
     pub since: Instant,
     /// How long the key was ready before it was taken.
     pub waited: Duration,
+    /// The term of leadership that the pass belongs to.
+    pub epoch: i32,
 }
 
 /// How a pass over a key ended.
@@ -108,6 +110,9 @@ struct Inner {
     timers: BTreeSet<(Instant, Key)>,
     rng: SmallRng,
     closed: bool,
+    /// Whether keys only gather.
+    held: bool,
+    epoch: i32,
 }
 
 /// The queue of one controller.
@@ -128,6 +133,8 @@ impl Queue {
             timers: BTreeSet::new(),
             rng,
             closed: false,
+            held: false,
+            epoch: 0,
         };
         Self { config, inner: Mutex::new(inner), wake: Notify::new() }
     }
@@ -171,6 +178,26 @@ impl Queue {
         self.wake.notify_one();
     }
 
+    /// No key is given out before [`Self::lead`]; keys gather meanwhile.
+    pub fn hold(&self) {
+        self.lock().held = true;
+    }
+
+    /// Keys are given out from now on, to passes of this term. `since`: when the leader before was last known to
+    /// lead; what gathered earlier was its business, and counts from then.
+    pub fn lead(&self, epoch: i32, since: Instant) {
+        {
+            let mut inner = self.lock();
+            (inner.held, inner.epoch) = (false, epoch);
+            let now = Instant::now();
+            for entry in inner.entries.values_mut() {
+                entry.since = entry.since.max(since);
+                entry.ready_at = now;
+            }
+        }
+        self.wake.notify_one();
+    }
+
     /// The next key whose turn it is; waits for one. `None` once the queue is closed.
     pub async fn next(&self) -> Option<Job> {
         loop {
@@ -183,7 +210,9 @@ impl Queue {
                     return None;
                 }
                 let now = Instant::now();
-                inner.ripen(now);
+                if !inner.held {
+                    inner.ripen(now);
+                }
                 if let Some(job) = inner.take(now, self.config.per_plane) {
                     if !inner.turns.is_empty() || !inner.timers.is_empty() {
                         // Who is awake goes to work: another one sees to the next key, or waits for the next timer.
@@ -191,7 +220,7 @@ impl Queue {
                     }
                     return Some(job);
                 }
-                inner.timers.first().map(|(at, _)| *at)
+                inner.timers.first().map(|(at, _)| *at).filter(|_| !inner.held)
             };
             match timer {
                 Some(at) => {
@@ -346,6 +375,9 @@ impl Inner {
 
     /// The key whose turn it is, if any plane may have one more in flight.
     fn take(&mut self, now: Instant, per_plane: usize) -> Option<Job> {
+        if self.held {
+            return None;
+        }
         for _ in 0..self.turns.len() {
             let id = self.turns.pop_front()?;
             let Some(lane) = self.lanes.get_mut(&id) else { continue };
@@ -361,7 +393,7 @@ impl Inner {
             let entry = self.entries.get_mut(&key)?;
             entry.state = State::Running { again: false };
             let waited = now.saturating_duration_since(entry.ready_at);
-            return Some(Job { key, since: entry.since, waited });
+            return Some(Job { key, since: entry.since, waited, epoch: self.epoch });
         }
         None
     }

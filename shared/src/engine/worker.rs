@@ -11,6 +11,7 @@ use tracing::Instrument;
 
 use super::{Job, Outcome, Queue};
 use crate::errors::{self, Category, Error};
+use crate::lease::in_epoch;
 use crate::metrics::Metrics;
 
 /// What is done for a key.
@@ -46,7 +47,8 @@ async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Ou
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
-    let reconciled = AssertUnwindSafe(controller.reconcile(job).instrument(span)).catch_unwind().await;
+    let reconcile = in_epoch(job.epoch, controller.reconcile(job).instrument(span));
+    let reconciled = AssertUnwindSafe(reconcile).catch_unwind().await;
     let (outcome, label) = match reconciled {
         Ok(Ok(outcome)) => (outcome, outcome_label(outcome)),
         Ok(Err(error)) => failure(name, job, &error),
@@ -65,7 +67,7 @@ async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Ou
 fn failure(controller: &str, job: &Job, error: &Error) -> (Outcome, &'static str) {
     let category = error.category();
     log_failure(controller, job, error, category);
-    // Out of sync is no fault of the object: the plane's own event brings it back.
+    // Out of sync is no fault of the object: the plane's own event brings it back, or the next term.
     let outcome = if category == Category::NotEngaged { Outcome::Waits } else { Outcome::Failed };
     (outcome, category.label())
 }

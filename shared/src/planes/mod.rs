@@ -18,6 +18,7 @@ pub use plane::{Health, Plane};
 
 use crate::clock::Clock;
 use crate::engine::{Change, Listener, pump};
+use crate::lease::Fence;
 use crate::metrics::Metrics;
 use crate::names::PlaneName;
 use crate::object::{Kind, PlaneId};
@@ -36,6 +37,7 @@ pub struct Planes {
     listeners: RwLock<Vec<Arc<dyn Listener>>>,
     metrics: Metrics,
     clock: Clock,
+    fence: Fence,
     seed: AtomicU64,
     tasks: TaskTracker,
 }
@@ -43,13 +45,19 @@ pub struct Planes {
 impl Planes {
     /// A registry around the hub, with no project plane yet. `seed` makes every jitter reproducible.
     pub fn new(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
+        Self::fenced(hub, metrics, clock, seed, Fence::open())
+    }
+
+    /// The same; every write to any of its planes has to pass `fence`.
+    pub fn fenced(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64, fence: Fence) -> Arc<Self> {
         Arc::new(Self {
-            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS)),
+            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone())),
             projects: DashMap::new(),
             refused: Mutex::default(),
             listeners: RwLock::default(),
             metrics,
             clock,
+            fence,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
         })
@@ -91,7 +99,8 @@ impl Planes {
     /// that name that is there already is replaced (its credentials or its address changed).
     pub fn engage(self: &Arc<Self>, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
         self.accept(name.as_str());
-        let plane = Arc::new(Plane::new(PlaneId::Project(name.clone()), client, &PROJECT_KINDS));
+        let plane =
+            Arc::new(Plane::new(PlaneId::Project(name.clone()), client, &PROJECT_KINDS, self.fence.clone()));
         tracing::info!(plane = %name, "engaging");
         if let Some(old) = self.projects.insert(name.clone(), plane.clone()) {
             old.stop.cancel();
@@ -142,6 +151,21 @@ impl Planes {
     /// The clock of the process.
     pub fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// Whether this process leads, so that its writes pass.
+    pub fn leads(&self) -> bool {
+        self.fence.holds()
+    }
+
+    /// Has everything looked at once more that is in sync: the beginning of a term.
+    pub fn look_again(&self) {
+        if self.hub.synced() {
+            // The hub's word is about all objects of all planes.
+            for listener in self.listeners().iter() {
+                listener.synced(&self.hub, Kind::Namespace);
+            }
+        }
     }
 
     /// A seed that no other caller got.

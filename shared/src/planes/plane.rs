@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Store;
 use crate::events::Events;
+use crate::lease::Fence;
 use crate::object::{Kind, PlaneId};
 
 /// How a plane is, as far as its watches tell.
@@ -41,17 +42,19 @@ pub struct Plane {
     pub events: Events,
     /// Cancelled when the plane is disengaged; ends its tasks and no other's.
     pub stop: CancellationToken,
+    pub(super) fence: Fence,
     stores: BTreeMap<Kind, Store>,
     trouble: Mutex<BTreeMap<Kind, String>>,
 }
 
 impl Plane {
-    /// A plane that is not watched yet.
-    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Kind]) -> Self {
+    /// A plane that is not watched yet. Writes to it have to pass `fence`.
+    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Kind], fence: Fence) -> Self {
         Self {
             id,
             events: Events::new(client.clone(), "fedhub"),
             client,
+            fence,
             stop: CancellationToken::new(),
             stores: kinds.iter().map(|k| (*k, Store::default())).collect(),
             trouble: Mutex::default(),

@@ -1,5 +1,5 @@
 //! Requests to a plane. Every answer to a write enters the store at once (read your own writes); every update and
-//! delete carries a precondition.
+//! delete carries a precondition; every write passes the fence of leadership, dry runs need not.
 
 use std::sync::Arc;
 
@@ -27,6 +27,18 @@ impl Plane {
             plane: self.id.clone(),
             source,
         }
+    }
+
+    /// Sends a write, if this process leads for as long as that takes.
+    async fn fenced<T>(
+        &self,
+        dry_run: bool,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> kube::Result<T> {
+        if dry_run {
+            return request.await;
+        }
+        self.fence.guard(request).await.unwrap_or_else(|fenced| Err(kube::Error::Service(Box::new(fenced))))
     }
 
     /// The key of an object of this plane.
@@ -65,11 +77,9 @@ impl Plane {
     /// Creates an object.
     pub async fn create(&self, kind: Kind, object: &Object, manager: &str) -> Result<Shared, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
-        let made = self
-            .api(kind, object.space())
-            .create(&params, object)
-            .await
-            .map_err(self.failed("create", kind))?;
+        let api = self.api(kind, object.space());
+        let made =
+            self.fenced(false, api.create(&params, object)).await.map_err(self.failed("create", kind))?;
         Ok(self.learn(kind, made))
     }
 
@@ -84,8 +94,10 @@ impl Plane {
     ) -> Result<Shared, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
         let api = self.api(kind, object.space());
-        let made =
-            api.replace(object.called(), &params, object).await.map_err(self.failed("update", kind))?;
+        let made = self
+            .fenced(dry_run, api.replace(object.called(), &params, object))
+            .await
+            .map_err(self.failed("update", kind))?;
         Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
     }
 
@@ -104,8 +116,10 @@ impl Plane {
         crate::object::set_field(&mut body, "status", status.clone());
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
         let api = self.api(kind, of.space());
-        let made =
-            api.replace_status(of.called(), &params, &body).await.map_err(self.failed("update", kind))?;
+        let made = self
+            .fenced(dry_run, api.replace_status(of.called(), &params, &body))
+            .await
+            .map_err(self.failed("update", kind))?;
         Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
     }
 
@@ -122,7 +136,10 @@ impl Plane {
         let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let api = self.api(kind, of.space());
-        let made = api.patch(of.called(), &params, &patch).await.map_err(self.failed("patch", kind))?;
+        let made = self
+            .fenced(false, api.patch(of.called(), &params, &patch))
+            .await
+            .map_err(self.failed("patch", kind))?;
         Ok(self.learn(kind, made))
     }
 
@@ -137,7 +154,8 @@ impl Plane {
             propagation_policy: Some(PropagationPolicy::Background),
             ..DeleteParams::default()
         };
-        match self.api(kind, object.space()).delete(object.called(), &params).await {
+        let api = self.api(kind, object.space());
+        match self.fenced(false, api.delete(object.called(), &params)).await {
             Ok(answer) => {
                 let held = answer.left().filter(|o| o.deleting() && o.metadata.finalizers.is_some());
                 Ok(held.map(|object| self.learn(kind, object)).is_none())
