@@ -113,6 +113,9 @@ impl Fedhub {
             format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
             format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
             format!("--admin-address=127.0.0.1:{port}"),
+            // Short, so that one that is started after a kill need not wait long for its predecessor's lease.
+            "--lease-duration=6s".to_owned(),
+            "--lease-renew=2s".to_owned(),
         ];
         arguments.extend(options.arguments.iter().cloned());
         State { program, arguments, port, identity: None }.save(layout)?;

@@ -123,6 +123,8 @@ pub struct Election {
     presence: Presence,
     /// The epoch that was claimed last, by a claim that may have been carried out.
     claimed: Option<i32>,
+    /// Whether that claim renews a term.
+    renews: bool,
     reign: Option<Reign>,
     /// When the server was heard last.
     heard: Instant,
@@ -138,6 +140,7 @@ impl Election {
             seen: None,
             presence: Presence::Unknown,
             claimed: None,
+            renews: false,
             reign: None,
             heard: now,
             not_before: now,
@@ -186,29 +189,34 @@ impl Election {
         self.presence = Presence::There;
         if !self.mine() {
             self.reign = None;
+            // Somebody wrote after that claim: should it still be carried out, whoever leads then may not know.
+            self.claimed = None;
         }
     }
 
-    /// The server could not be asked.
-    pub fn failed(&mut self, now: Instant) {
-        self.presence = Presence::Unknown;
-        self.not_before = now + self.config.retry();
+    /// A request failed that was sent at `sent`. It is tried again at once where the failure took its time.
+    pub fn failed(&mut self, sent: Instant, now: Instant) {
+        self.not_before = now.max(sent + self.config.retry());
     }
 
     /// A claim is about to be sent.
     pub fn claims(&mut self, epoch: i32) {
         self.claimed = Some(epoch);
+        self.renews = self.reign.as_ref().is_some_and(|reign| reign.epoch == epoch);
     }
 
     /// How a claim went that was sent at `sent`.
     pub fn answered(&mut self, answer: Claimed, epoch: i32, sent: Instant, now: Instant) {
+        self.expire(now);
         match answer {
             Claimed::Done(record) => {
                 let since = self.reign.as_ref().map(|reign| reign.since);
                 let since = since.or(self.seen.as_ref().map(|seen| seen.changed)).unwrap_or(sent);
                 self.not_before = now;
                 self.observe(Some(record), Source::Answer, now);
-                if self.mine() {
+                // A renewal that comes too late does not mend its term: passes were refused meanwhile, and only a
+                // new term looks at everything again.
+                if self.mine() && (self.reign.is_some() || !self.renews) {
                     self.reign = Some(Reign { epoch, renewed: sent, since });
                 }
             }
@@ -216,7 +224,7 @@ impl Election {
                 self.presence = Presence::Unknown;
                 self.not_before = now + CONFLICT;
             }
-            Claimed::Failed => self.failed(now),
+            Claimed::Failed => self.failed(sent, now),
         }
     }
 
@@ -242,7 +250,7 @@ impl Election {
 
     /// What to do next.
     pub fn plan(&self, now: Instant) -> Step {
-        let (due, step) = self.next();
+        let (due, step) = self.next(now);
         let due = due.max(self.not_before);
         if due <= now {
             return step;
@@ -251,7 +259,7 @@ impl Election {
     }
 
     /// What comes next, and when.
-    fn next(&self) -> (Instant, Step) {
+    fn next(&self, now: Instant) -> (Instant, Step) {
         let at_once = self.not_before;
         let look_again = (self.heard + self.config.renew * 3 / 2, Step::Read);
         let claim = |epoch: i32| {
@@ -273,7 +281,7 @@ impl Election {
                 }
                 // Also where it is gone: whoever held it may not know yet.
                 let free = seen.changed + seen.record.duration.max(self.config.duration);
-                if look_again.0 < free { look_again } else { (free, next) }
+                if now < free && look_again.0 < free { look_again } else { (free, next) }
             }
         }
     }

@@ -213,6 +213,7 @@ impl Elector {
     }
 
     async fn read(&mut self) {
+        let sent = Instant::now();
         match in_time(self.config.patience(), self.api.get_opt(&self.config.name)).await {
             Ok(lease) => {
                 self.well();
@@ -220,7 +221,7 @@ impl Elector {
             }
             Err(error) => {
                 self.trouble(&error);
-                self.election.failed(Instant::now());
+                self.election.failed(sent, Instant::now());
             }
         }
     }

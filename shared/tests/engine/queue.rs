@@ -202,3 +202,23 @@ async fn closing_wakes_all_workers_and_gives_out_nothing() {
         assert!(tokio::time::timeout(Duration::from_secs(1), worker).await.unwrap().unwrap());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_held_queue_gathers_keys_and_timers_and_gives_them_out_in_the_next_term() {
+    let (queue, lane) = (queue(), alpha());
+    queue.add(key(&lane, "late"), &lane);
+    let job = now(&queue).unwrap();
+    queue.hold();
+    queue.done(&job, Outcome::After(Duration::from_secs(1)));
+    queue.add(key(&lane, "a"), &lane);
+    advance(Duration::from_mins(10)).await;
+    assert!(now(&queue).is_none());
+    assert_eq!((queue.depth(), queue.pending()), (1, 2));
+    let vacant = Instant::now();
+    advance(Duration::from_secs(3)).await;
+    queue.lead(4, vacant);
+    let jobs: Vec<_> = std::iter::from_fn(|| now(&queue)).collect();
+    assert_eq!(jobs.iter().map(|job| job.key.name.as_str()).collect::<Vec<_>>(), ["a", "late"]);
+    assert!(jobs.iter().all(|job| job.epoch == 4 && job.waited.is_zero()));
+    assert_eq!(jobs[0].since, vacant, "before that it was the business of another");
+}
