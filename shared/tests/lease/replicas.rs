@@ -128,7 +128,7 @@ fn a_leader_that_was_stopped_notices_before_it_writes() {
     // SIGCONT: the pass goes on, and the next key waits.
     stopped.block_on(async {
         one.add("b");
-        tokio::time::advance(Duration::from_secs(60)).await;
+        tokio::time::advance(Duration::from_mins(1)).await;
         let refused = one.planes.hub().create(Kind::Namespace, &namespace("c"), "m").await.unwrap_err();
         assert_eq!(refused.category(), Category::NotEngaged);
         quiet(2).await;
