@@ -54,7 +54,7 @@ pub struct RunArgs {
     pub namespace: String,
 
     /// Take part in the leader election: of several replicas one writes. `false` is for a single process.
-    #[arg(long, env = "FEDHUB_LEADER_ELECT", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, env = "FEDHUB_LEADER_ELECT", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub leader_elect: bool,
     /// Name of the Lease, in --namespace on the management plane.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn the_election_can_be_left_out() {
         for (flags, elects) in
-            [(vec![], true), (vec!["--leader-elect"], true), (vec!["--leader-elect=false"], false)]
+            [(vec![], true), (vec!["--leader-elect=true"], true), (vec!["--leader-elect=false"], false)]
         {
             assert_eq!(run(&flags).leader_elect, elects, "{flags:?}");
         }
