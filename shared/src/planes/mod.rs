@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dashmap::DashMap;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::task::TaskTracker;
 
 pub use plane::{Health, Plane};
@@ -27,6 +28,9 @@ pub const HUB_KINDS: [Kind; 5] = Kind::ALL;
 /// The kinds that are watched on a project plane.
 pub const PROJECT_KINDS: [Kind; 2] = [Kind::WorkloadDeployment, Kind::Instance];
 
+/// How many lists of project planes are under way at once, unless told otherwise.
+pub const LISTS_AT_ONCE: usize = 32;
+
 /// The registry: the hub and all project planes.
 pub struct Planes {
     hub: Arc<Plane>,
@@ -38,11 +42,24 @@ pub struct Planes {
     clock: Clock,
     seed: AtomicU64,
     tasks: TaskTracker,
+    lists: Semaphore,
 }
 
 impl Planes {
     /// A registry around the hub, with no project plane yet. `seed` makes every jitter reproducible.
     pub fn new(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
+        Self::with_lists(hub, metrics, clock, seed, LISTS_AT_ONCE)
+    }
+
+    /// The same, with a limit of one's own on the lists of project planes that are under way at once: thousands of
+    /// planes that are found in one instant, or lost and found with their server, must not all be listed in it.
+    pub fn with_lists(
+        hub: kube::Client,
+        metrics: Metrics,
+        clock: Clock,
+        seed: u64,
+        lists_at_once: usize,
+    ) -> Arc<Self> {
         Arc::new(Self {
             hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS)),
             projects: DashMap::new(),
@@ -52,6 +69,7 @@ impl Planes {
             clock,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
+            lists: Semaphore::new(lists_at_once),
         })
     }
 
@@ -158,6 +176,16 @@ impl Planes {
         self.tasks.close();
         self.tasks.wait().await;
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// A place among the lists that are under way, in the order of asking. The hub has no need of one: nothing works
+    /// before its lists are complete, and there is one of it.
+    pub(crate) async fn turn_to_list(&self, plane: &PlaneId) -> Option<SemaphorePermit<'_>> {
+        match plane {
+            // The semaphore is never closed.
+            PlaneId::Project(_) => self.lists.acquire().await.ok(),
+            PlaneId::Hub | PlaneId::Management => None,
+        }
     }
 
     fn watch(self: &Arc<Self>, plane: Arc<Plane>) {
