@@ -52,7 +52,7 @@ pub fn address(server: &Uri, project: &PlaneName) -> Result<Uri, http::Error> {
 }
 
 /// Makes the client of a project's plane, or says why there is none.
-pub type Connect = Box<dyn Fn(&PlaneName) -> Result<Client, String> + Send>;
+pub type Connect = Box<dyn Fn(&PlaneName) -> Result<Client, String> + Send + Sync>;
 
 /// Planes behind `server`, with the credentials that it is known with.
 pub fn behind(server: Server) -> Connect {
