@@ -197,6 +197,9 @@ impl Milo {
             Verdict::Engage | Verdict::Look => match (self.connect)(&plane) {
                 Ok(client) => {
                     self.planes.engage(&plane, client);
+                    if verdict == Verdict::Look {
+                        tracing::info!(plane = %plane, ?standing, "engaged to see whether any of its WorkloadDeployments holds our finalizer");
+                    }
                 }
                 Err(reason) => return Some(reason),
             },
