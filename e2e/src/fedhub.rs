@@ -92,6 +92,9 @@ struct State {
     program: PathBuf,
     arguments: Vec<String>,
     port: u16,
+    /// The one that runs was started with other flags, for a while.
+    #[serde(default)]
+    otherwise: bool,
     /// Nobody, if the harness was killed in the instant between starting it and writing this.
     identity: Option<Identity>,
 }
@@ -113,12 +116,10 @@ impl Fedhub {
             format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
             format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
             format!("--admin-address=127.0.0.1:{port}"),
-            // Short, so that one that is started after a kill need not wait long for its predecessor's lease.
-            "--lease-duration=6s".to_owned(),
-            "--lease-renew=2s".to_owned(),
+            "--leader-elect=false".to_owned(),
         ];
         arguments.extend(options.arguments.iter().cloned());
-        State { program, arguments, port, identity: None }.save(layout)?;
+        State { program, arguments, port, otherwise: false, identity: None }.save(layout)?;
         let fedhub = Self { layout: layout.clone(), port };
         fedhub.start_again().await?;
         Ok(fedhub)
@@ -130,12 +131,25 @@ impl Fedhub {
         Ok(Self { layout: layout.clone(), port: state.port })
     }
 
-    /// Starts it as it was started before, and waits as [`Self::start`] does. Does nothing to one that runs.
+    /// Starts it as it was started before, and waits as [`Self::start`] does. Does nothing to one that runs, unless
+    /// it was started otherwise.
     pub async fn start_again(&self) -> Result<(), Error> {
+        let state = self.state()?;
+        if state.runs() && !state.otherwise {
+            return self.ready().await;
+        }
+        self.start_with(&[]).await
+    }
+
+    /// Starts it with these flags for once, each in place of the one of its name if there is one; the next start is
+    /// as before. One that runs is stopped.
+    pub async fn start_with(&self, flags: &[String]) -> Result<(), Error> {
+        self.stop().await?;
         let lock = self.layout.lock().await?;
         let mut state = self.state()?;
         if !state.runs() {
-            state.spawn(&self.layout)?;
+            state.otherwise = !flags.is_empty();
+            state.spawn(&self.layout, flags)?;
         }
         drop(lock);
         self.ready().await
@@ -308,7 +322,7 @@ impl State {
         crate::planes::write_atomically(&path, &content)
     }
 
-    fn spawn(&mut self, layout: &Layout) -> Result<(), Error> {
+    fn spawn(&mut self, layout: &Layout, flags: &[String]) -> Result<(), Error> {
         let path = layout.log(NAME);
         let log =
             fs::File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
@@ -316,7 +330,7 @@ impl State {
         self.identity = None;
         self.save(layout)?;
         let mut command = tokio::process::Command::new(&self.program);
-        command.args(&self.arguments).current_dir(layout.root());
+        command.args(replaced(&self.arguments, flags)).current_dir(layout.root());
         // Nothing but this: fedhub takes its flags from the environment too.
         command.env_clear().env(MARK, mark(layout));
         for kept in ["PATH", "HOME", "TMPDIR"] {
@@ -348,6 +362,13 @@ impl State {
     }
 }
 
+/// The arguments, with each flag in place of the one of its name.
+fn replaced<'a>(arguments: &'a [String], flags: &'a [String]) -> Vec<&'a String> {
+    let name = |argument: &'a String| argument.split('=').next();
+    let stays = |argument: &&'a String| !flags.iter().any(|flag| name(flag) == name(argument));
+    arguments.iter().filter(stays).chain(flags).collect()
+}
+
 fn mark(layout: &Layout) -> &str {
     Path::to_str(layout.root()).unwrap_or_else(|| layout.name())
 }
@@ -363,6 +384,16 @@ mod tests {
         assert_eq!(sample(metrics, "fedhub_planes"), None);
     }
 
+    #[test]
+    fn a_flag_takes_the_place_of_the_one_of_its_name() {
+        let of = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let arguments = of(&["run", "--discovery=kubeconfigs", "--workers=2"]);
+        assert_eq!(replaced(&arguments, &[]), arguments.iter().collect::<Vec<_>>());
+        let flags = of(&["--discovery=milo", "--discovery-kubeconfig=x"]);
+        let expected = of(&["run", "--workers=2", "--discovery=milo", "--discovery-kubeconfig=x"]);
+        assert_eq!(replaced(&arguments, &flags), expected.iter().collect::<Vec<_>>());
+    }
+
     #[tokio::test]
     async fn what_was_started_is_found_and_ended_by_a_later_command() {
         let planes = tempfile::tempdir().unwrap();
@@ -371,8 +402,9 @@ mod tests {
         layout.create().unwrap();
         assert!(Fedhub::load(&layout).is_err());
         let program = fs::canonicalize("/bin/sleep").unwrap();
-        let mut state = State { program, arguments: vec!["60".to_owned()], port: 1, identity: None };
-        state.spawn(&layout).unwrap();
+        let arguments = vec!["60".to_owned()];
+        let mut state = State { program, arguments, port: 1, otherwise: false, identity: None };
+        state.spawn(&layout, &[]).unwrap();
         state.identity = None;
         state.save(&layout).unwrap();
         let fedhub = Fedhub::load(&layout).unwrap();

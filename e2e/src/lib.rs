@@ -1,11 +1,12 @@
 //! Real planes as processes, chainsaw suites and the demonstration.
 //!
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
-//! them, [`suites`] runs the chainsaw suites against both.
+//! them, [`front`] puts the planes of projects below paths of one server, [`suites`] runs the chainsaw suites.
 
 pub mod demo;
 pub mod error;
 pub mod fedhub;
+pub mod front;
 pub mod planes;
 pub mod progress;
 pub mod suites;

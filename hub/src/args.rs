@@ -46,9 +46,16 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_MANAGEMENT_CONTEXT", value_name = "NAME")]
     pub management_context: Option<String>,
 
-    /// How project planes are found: `single` (the management plane itself) or `kubeconfigs` (labelled Secrets).
+    /// How project planes are found: `single` (the management plane itself), `kubeconfigs` (labelled Secrets) or
+    /// `milo` (Projects of a Milo API server).
     #[arg(long, env = "FEDHUB_DISCOVERY", default_value = "single")]
     pub discovery: Discovery,
+    /// Kubeconfig of the server with the Projects, for discovery `milo`; without it, the management plane's.
+    #[arg(long, env = "FEDHUB_DISCOVERY_KUBECONFIG", value_name = "FILE")]
+    pub discovery_kubeconfig: Option<PathBuf>,
+    /// Context in that kubeconfig, in place of its current one.
+    #[arg(long, env = "FEDHUB_DISCOVERY_CONTEXT", value_name = "NAME")]
+    pub discovery_context: Option<String>,
     /// The process's own namespace on the management plane: where discovery `kubeconfigs` looks for Secrets.
     #[arg(long, env = "FEDHUB_NAMESPACE", default_value = "fedhub-system")]
     pub namespace: String,
@@ -88,6 +95,9 @@ pub struct RunArgs {
     /// Requests to one plane that may wait for an answer at once.
     #[arg(long, env = "FEDHUB_REQUESTS_IN_FLIGHT", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096), value_name = "N")]
     pub requests_in_flight: u16,
+    /// Lists of project planes that may be under way at once.
+    #[arg(long, env = "FEDHUB_LISTS_AT_ONCE", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub lists_at_once: u16,
     /// How long a plane may take to begin its answer.
     #[arg(long, env = "FEDHUB_HEADER_TIMEOUT", default_value = "9s", value_parser = span, value_name = "SPAN")]
     pub header_timeout: Duration,
@@ -130,6 +140,7 @@ impl RunArgs {
         let files = [
             ("--hub-kubeconfig", &self.hub_kubeconfig),
             ("--management-kubeconfig", &self.management_kubeconfig),
+            ("--discovery-kubeconfig", &self.discovery_kubeconfig),
         ];
         for (flag, file) in files {
             if let Some(file) = file
@@ -138,6 +149,7 @@ impl RunArgs {
                 faults.push(format!("{flag} {}: {error}", file.display()));
             }
         }
+        faults.extend(self.discovery_faults());
         if self.lease_duration <= self.lease_renew * 2 {
             faults.push(
                 "--lease-duration is not longer than twice --lease-renew: one lost renewal would end it"
@@ -155,6 +167,28 @@ impl RunArgs {
             faults.push("--backoff-first is longer than --backoff-max".to_owned());
         }
         faults
+    }
+
+    fn discovery_faults(&self) -> Vec<String> {
+        let context = self.discovery_context.is_some();
+        let given = [
+            ("--discovery-kubeconfig", self.discovery_kubeconfig.is_some()),
+            ("--discovery-context", context),
+        ];
+        if self.discovery != Discovery::Milo {
+            let needless = given.into_iter().filter(|(_, given)| *given);
+            return needless
+                .map(|(flag, _)| format!("{flag} is for --discovery milo, not for {}", self.discovery))
+                .collect();
+        }
+        let file = self.discovery_kubeconfig.is_some() || self.management_kubeconfig.is_some();
+        if context && !file {
+            return vec![
+                "--discovery-context needs --discovery-kubeconfig or --management-kubeconfig: it is a context in that file"
+                    .to_owned(),
+            ];
+        }
+        Vec::new()
     }
 }
 
@@ -245,6 +279,33 @@ mod tests {
             [(vec![], true), (vec!["--leader-elect=true"], true), (vec!["--leader-elect=false"], false)]
         {
             assert_eq!(run(&flags).leader_elect, elects, "{flags:?}");
+        }
+    }
+    #[test]
+    fn flags_of_a_discovery_that_is_not_asked_for_are_faults() {
+        let own = std::env::current_exe().unwrap();
+        let own = own.to_str().unwrap();
+        let (kubeconfig, management) =
+            (format!("--discovery-kubeconfig={own}"), format!("--management-kubeconfig={own}"));
+        for (flags, expected) in [
+            (&["--discovery=milo"][..], &[][..]),
+            (&["--discovery=milo", &kubeconfig], &[]),
+            (&["--discovery=milo", &kubeconfig, "--discovery-context=c"], &[]),
+            (&["--discovery=milo", &management, "--discovery-context=c"], &[]),
+            (&["--discovery=milo", "--discovery-context=c"], &["--discovery-context needs"]),
+            (&["--discovery=milo", "--discovery-kubeconfig=/nowhere"], &["--discovery-kubeconfig /nowhere"]),
+            (&[&kubeconfig], &["--discovery-kubeconfig is for --discovery milo, not for single"]),
+            (
+                &["--discovery=kubeconfigs", &kubeconfig, "--discovery-context=c"],
+                &["--discovery-kubeconfig is for --discovery milo", "--discovery-context is for"],
+            ),
+        ] {
+            let hub = format!("--hub-kubeconfig={own}");
+            let all: Vec<_> =
+                ["--enable-management-controllers", &hub].into_iter().chain(flags.iter().copied()).collect();
+            let faults = run(&all).faults();
+            let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
+            assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
         }
     }
 }

@@ -12,11 +12,13 @@ use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::lease::{self, Fence, Leadership, LeaseConfig};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::PlaneId;
-use fedhub_shared::planes::Planes;
 use fedhub_shared::planes::discovery::kubeconfigs::Kubeconfigs;
+use fedhub_shared::planes::discovery::milo::{self, Milo};
 use fedhub_shared::planes::discovery::{Discovery, credentials, single};
 use fedhub_shared::planes::transport::{Transport, TransportConfig};
+use fedhub_shared::planes::{Planes, Settings};
 use fedhub_shared::{admin, telemetry};
+use kube::Config;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -105,7 +107,8 @@ impl Management {
             None
         };
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
-        let planes = Planes::fenced(hub.clone(), metrics.clone(), Clock::system(), seed, fence);
+        let settings = Settings { seed, lists_at_once: usize::from(args.lists_at_once), fence };
+        let planes = Planes::with(hub.clone(), metrics.clone(), Clock::system(), settings);
         let queue = || {
             Arc::new(Queue::new(QueueConfig {
                 per_plane: usize::from(args.workers_per_plane),
@@ -137,17 +140,7 @@ impl Management {
         run_workers(&federator, &queues[0].1, &metrics, workers, tasks);
         run_workers(&projector, &queues[1].1, &metrics, workers, tasks);
         tokio::spawn(preflight::interpreter(hub, stop.clone()));
-        match args.discovery {
-            Discovery::Single => {
-                let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
-                single::engage(&planes, transport.client(&management, &plane)?)?;
-            }
-            Discovery::Kubeconfigs => {
-                let client = transport.client(&management, &PlaneId::Management)?;
-                let discovery = Kubeconfigs::new(planes.clone(), client, &args.namespace, transport.clone());
-                tokio::spawn(discovery.run(stop.clone()));
-            }
-        }
+        discover(args, &planes, &transport, &management, stop).await?;
         Ok(Self { planes, queues, leadership })
     }
 
@@ -187,6 +180,40 @@ fn lease_config(args: &RunArgs, seed: u64) -> LeaseConfig {
         duration: args.lease_duration,
         renew: args.lease_renew,
     }
+}
+
+/// Starts what finds the project planes.
+async fn discover(
+    args: &RunArgs,
+    planes: &Arc<Planes>,
+    transport: &Transport,
+    management: &Config,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    match args.discovery {
+        Discovery::Single => {
+            let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
+            single::engage(planes, transport.client(management, &plane)?)?;
+        }
+        Discovery::Kubeconfigs => {
+            let client = transport.client(management, &PlaneId::Management)?;
+            let discovery = Kubeconfigs::new(planes.clone(), client, &args.namespace, transport.clone());
+            tokio::spawn(discovery.run(stop.clone()));
+        }
+        Discovery::Milo => {
+            let context = args.discovery_context.as_deref();
+            let config = match (&args.discovery_kubeconfig, context, &args.management_kubeconfig) {
+                (Some(file), context, _) | (None, context @ Some(_), Some(file)) => {
+                    credentials::from_file(file, context).await?
+                }
+                _ => management.clone(),
+            };
+            let client = transport.client(&config, &PlaneId::Management)?;
+            let connect = milo::behind(transport.server(&config)?);
+            tokio::spawn(Milo::new(planes.clone(), client, connect).run(stop.clone()));
+        }
+    }
+    Ok(())
 }
 
 /// Jitter that differs between replicas and starts.

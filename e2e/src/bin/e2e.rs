@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::{
     fedhub::{self, Fedhub},
+    front::Front,
     planes::{Layout, Planes},
     progress::Progress,
     suites::{self, writes},
@@ -67,6 +68,24 @@ enum Command {
     Fedhub {
         /// What.
         action: Action,
+        /// With `start`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
+        /// once.
+        #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
+        flags: Vec<String>,
+        #[command(flatten)]
+        instance: Instance,
+    },
+    /// Serve the planes of projects below paths of one server, as Milo does, until SIGTERM.
+    Front {
+        /// The kubeconfig to write for fedhub, once it serves.
+        #[arg(long, value_name = "FILE")]
+        kubeconfig: PathBuf,
+        /// A project and the plane that is its control plane; may be given more than once.
+        #[arg(long = "project", value_name = "NAME=PLANE", value_parser = project)]
+        projects: Vec<(String, String)>,
+        /// After how many seconds it ends by itself, in case nobody ends it.
+        #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
+        seconds: u64,
         #[command(flatten)]
         instance: Instance,
     },
@@ -195,10 +214,20 @@ async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
 
 async fn help(command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Fedhub { action, instance } => {
+        Command::Front { kubeconfig, projects, seconds, instance } => {
+            let projects = projects.into_iter().collect();
+            let front = Front::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;
+            tokio::select! {
+                () = front.serve() => {}
+                () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
+                ended = interruption::<()>() => drop(ended),
+            }
+        }
+        Command::Fedhub { action, flags, instance } => {
             let fedhub = Fedhub::load(&Layout::of(&instance.instance)?)?;
             match action {
-                Action::Start => fedhub.start_again().await?,
+                Action::Start if flags.is_empty() => fedhub.start_again().await?,
+                Action::Start => fedhub.start_with(&flags).await?,
                 Action::Stop => fedhub.stop().await?,
                 Action::Kill => fedhub.kill().await?,
                 Action::Restart => fedhub.restart().await?,
@@ -228,6 +257,11 @@ async fn help(command: Command) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+fn project(text: &str) -> Result<(String, String), String> {
+    let (name, plane) = text.split_once('=').ok_or("expected NAME=PLANE")?;
+    Ok((name.to_owned(), plane.to_owned()))
 }
 
 /// Ends when the user or the system asks for it.

@@ -7,6 +7,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::{StreamExt, pin_mut};
 use kube::Api;
 use kube::runtime::watcher::{self, Event, watcher};
+use tokio::sync::SemaphorePermit;
 
 use super::Change;
 use super::guard::Guarded;
@@ -20,7 +21,8 @@ const PAGE: u32 = 500;
 /// unnoticed, and a few seconds more.
 const WATCH_SECONDS: u32 = 240;
 
-/// Silence after which a watch that failed before is held to work again. Longer than any time-out of one request.
+/// Silence after which a watch that failed before is held to work again, and a list that began is held to be stuck.
+/// Longer than any time-out of one request.
 const SETTLED: Duration = Duration::from_secs(30);
 
 /// Watches `kind` on `plane` until the plane is disengaged. Never fails: trouble is counted, logged once a turn and
@@ -43,11 +45,18 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
         let stream = watcher(api, config);
         pin_mut!(stream);
         let mut listing = true;
+        // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
+        // that begins its answer and does not go on.
+        let mut turn = Turn::default();
         loop {
             let event = match tokio::time::timeout(SETTLED, stream.next()).await {
                 Ok(Some(event)) => event,
                 Ok(None) => break,
-                Err(_) if listing => continue,
+                Err(_) if listing => {
+                    turn.end();
+                    stuck(plane, kind);
+                    continue;
+                }
                 // A watch that does not begin is an error in less time than this: it stands, and has no news.
                 Err(_) => {
                     works(planes, plane, kind);
@@ -58,8 +67,16 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
             match event {
                 Ok(event) => {
                     listing = match event {
-                        Event::Init | Event::InitApply(_) => true,
-                        Event::InitDone => false,
+                        // Said before the list is asked for.
+                        Event::Init => {
+                            turn.take(planes, plane).await;
+                            true
+                        }
+                        Event::InitApply(_) => true,
+                        Event::InitDone => {
+                            turn.end();
+                            false
+                        }
                         Event::Apply(_) | Event::Delete(_) => {
                             works(planes, plane, kind);
                             waits = backoff(planes.seed());
@@ -69,6 +86,7 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
                     take(planes, plane, kind, event);
                 }
                 Err(error) => {
+                    turn.end();
                     let wait = waits.next().unwrap_or(Duration::from_secs(30));
                     trouble(planes, plane, kind, &error, wait);
                     tokio::time::sleep(wait).await;
@@ -85,6 +103,23 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
 fn works(planes: &Planes, plane: &Plane, kind: Kind) {
     if plane.healthy(kind) {
         planes.synced(plane, kind);
+    }
+}
+
+/// A place among the lists of all project planes, for as long as one is under way.
+#[derive(Default)]
+struct Turn<'a>(Option<SemaphorePermit<'a>>);
+
+impl<'a> Turn<'a> {
+    /// Waits for it.
+    async fn take(&mut self, planes: &'a Planes, plane: &Plane) {
+        self.0 = None;
+        self.0 = planes.turn_to_list(&plane.id).await;
+    }
+
+    /// Gives it to the next.
+    fn end(&mut self) {
+        self.0 = None;
     }
 }
 
@@ -167,6 +202,15 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
 fn stripped(mut object: Object) -> Object {
     object.metadata.managed_fields = None;
     object
+}
+
+/// A list does not come. It may yet, so nothing is given up but its turn.
+fn stuck(plane: &Plane, kind: Kind) {
+    let plural = &kind.resource().plural;
+    let words = format!("cannot list {plural}: no news of the list for {SETTLED:?}");
+    if plane.unhealthy(kind, words.clone()) {
+        tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, cause = words, "list stands still");
+    }
 }
 
 fn trouble(planes: &Planes, plane: &Plane, kind: Kind, error: &watcher::Error, wait: Duration) {

@@ -100,6 +100,11 @@ impl Store {
         self.lock().objects.values().map(|s| s.object.clone()).collect()
     }
 
+    /// Whether any object is like that.
+    pub fn any(&self, is_so: impl Fn(&Object) -> bool) -> bool {
+        self.lock().objects.values().any(|s| is_so(&s.object))
+    }
+
     /// How many objects there are.
     pub fn len(&self) -> usize {
         self.lock().objects.len()

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dashmap::DashMap;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::task::TaskTracker;
 
 pub use plane::{Health, Plane};
@@ -28,6 +29,23 @@ pub const HUB_KINDS: [Kind; 5] = Kind::ALL;
 /// The kinds that are watched on a project plane.
 pub const PROJECT_KINDS: [Kind; 2] = [Kind::WorkloadDeployment, Kind::Instance];
 
+/// What a registry is told.
+pub struct Settings {
+    /// Makes every jitter reproducible.
+    pub seed: u64,
+    /// How many lists of project planes are under way at once: thousands of planes that are found in one instant, or
+    /// lost and found with their server, must not all be listed in it.
+    pub lists_at_once: usize,
+    /// Every write to any plane has to pass it.
+    pub fence: Fence,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { seed: 0, lists_at_once: 32, fence: Fence::open() }
+    }
+}
+
 /// The registry: the hub and all project planes.
 pub struct Planes {
     hub: Arc<Plane>,
@@ -40,16 +58,18 @@ pub struct Planes {
     fence: Fence,
     seed: AtomicU64,
     tasks: TaskTracker,
+    lists: Semaphore,
 }
 
 impl Planes {
     /// A registry around the hub, with no project plane yet. `seed` makes every jitter reproducible.
     pub fn new(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
-        Self::fenced(hub, metrics, clock, seed, Fence::open())
+        Self::with(hub, metrics, clock, Settings { seed, ..Settings::default() })
     }
 
-    /// The same; every write to any of its planes has to pass `fence`.
-    pub fn fenced(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64, fence: Fence) -> Arc<Self> {
+    /// The same, with settings of one's own.
+    pub fn with(hub: kube::Client, metrics: Metrics, clock: Clock, settings: Settings) -> Arc<Self> {
+        let Settings { seed, lists_at_once, fence } = settings;
         Arc::new(Self {
             hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone())),
             projects: DashMap::new(),
@@ -60,6 +80,7 @@ impl Planes {
             fence,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
+            lists: Semaphore::new(lists_at_once),
         })
     }
 
@@ -182,6 +203,16 @@ impl Planes {
         self.tasks.close();
         self.tasks.wait().await;
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// A place among the lists that are under way, in the order of asking. The hub has no need of one: nothing works
+    /// before its lists are complete, and there is one of it.
+    pub(crate) async fn turn_to_list(&self, plane: &PlaneId) -> Option<SemaphorePermit<'_>> {
+        match plane {
+            // The semaphore is never closed.
+            PlaneId::Project(_) => self.lists.acquire().await.ok(),
+            PlaneId::Hub | PlaneId::Management => None,
+        }
     }
 
     fn watch(self: &Arc<Self>, plane: Arc<Plane>) {

@@ -5,6 +5,10 @@ mod discovery;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
+mod milo;
+#[cfg(test)]
 mod planes;
 #[cfg(test)]
 mod pump;

@@ -10,7 +10,7 @@ use fedhub_shared::errors::Error;
 use fedhub_shared::lease::{Leadership, LeaseConfig, Term, follow};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::{Key, Kind, Object, PlaneId};
-use fedhub_shared::planes::Planes;
+use fedhub_shared::planes::{Planes, Settings};
 use fedhub_sim::ApiServer;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -91,7 +91,12 @@ impl Replica {
         let clock = Clock::from_tokio(hub.clock().now());
         let leadership = Leadership::start(management, config(identity), clock.clone());
         let metrics = Metrics::new().unwrap();
-        let planes = Planes::fenced(hub.client_as(identity), metrics.clone(), clock, 7, leadership.fence());
+        let planes = Planes::with(
+            hub.client_as(identity),
+            metrics.clone(),
+            clock,
+            Settings { seed: 7, fence: leadership.fence(), ..Settings::default() },
+        );
         let queue = Arc::new(Queue::new(QueueConfig::default()));
         let terms = leadership.terms();
         tokio::spawn(follow(terms.clone(), planes.clone(), vec![queue.clone()]));

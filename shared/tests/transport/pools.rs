@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fedhub_shared::metrics::Metrics;
+use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::PlaneId;
+use fedhub_shared::planes::discovery::milo;
 use fedhub_shared::planes::transport::{Transport, TransportConfig};
 use futures::future::join_all;
 use futures::{AsyncBufRead, AsyncBufReadExt, StreamExt};
@@ -61,6 +63,32 @@ async fn no_watch_waits_behind_the_servers_limit_on_streams() {
         }
     }
     assert_eq!(transport.connections(), 1, "what is not needed is closed");
+}
+
+#[tokio::test]
+async fn planes_of_milo_share_the_connections_of_their_host_and_are_told_apart_by_path() {
+    let server = Server::start(Speaks::Http2 { streams: 100 }).await;
+    let transport = transport();
+    let mut config = Config::new(format!("https://localhost:{}/of/its/own", server.port).parse().unwrap());
+    config.root_cert = Some(vec![server.ca.clone()]);
+    config.auth_info.token = Some("t".to_owned().into());
+    // The Projects are read from there, too.
+    let projects = transport.client(&config, &PlaneId::Management).unwrap();
+    let connect = milo::behind(transport.server(&config).unwrap());
+    let names: Vec<_> = (0..40).map(|n| PlaneName::new(&format!("p{n}")).unwrap()).collect();
+    let clients: Vec<_> = names.iter().map(|name| connect(name).unwrap()).collect();
+    let watches = join_all(clients.iter().map(watch)).await;
+    assert_eq!(get(&projects).await.unwrap(), "/of/its/own/version");
+    for (name, client) in names.iter().zip(&clients) {
+        let path = "/apis/resourcemanager.miloapis.com/v1alpha1/projects";
+        assert_eq!(get(client).await.unwrap(), format!("{path}/{name}/control-plane/version"));
+    }
+    assert_eq!((watches.len(), transport.connections()), (40, 1));
+    assert_eq!(server.accepted.load(Ordering::SeqCst), 1, "as the server counts them");
+    // Configurations that differ in their path alone meet in the same pool, however they came about.
+    config.cluster_url = format!("https://localhost:{}/elsewhere", server.port).parse().unwrap();
+    get(&transport.client(&config, &PlaneId::Hub).unwrap()).await.unwrap();
+    assert_eq!(server.accepted.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

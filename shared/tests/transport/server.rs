@@ -28,6 +28,8 @@ pub struct Server {
     pub ca: Vec<u8>,
     /// Watches that are open now.
     pub open: Arc<AtomicUsize>,
+    /// Connections that were ever made.
+    pub accepted: Arc<AtomicUsize>,
     connections: Arc<std::sync::Mutex<CancellationToken>>,
 }
 
@@ -49,11 +51,14 @@ impl Server {
             port: listener.local_addr().unwrap().port(),
             ca: cert.cert.der().to_vec(),
             open: Arc::default(),
+            accepted: Arc::default(),
             connections: Arc::default(),
         };
         let (open, connections) = (server.open.clone(), server.connections.clone());
+        let accepted = server.accepted.clone();
         tokio::spawn(async move {
             while let Ok((tcp, _)) = listener.accept().await {
+                accepted.fetch_add(1, Ordering::SeqCst);
                 let (acceptor, open) = (acceptor.clone(), open.clone());
                 let end = connections.lock().unwrap().clone();
                 tokio::spawn(async move {

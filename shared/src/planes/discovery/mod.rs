@@ -4,6 +4,7 @@
 
 pub mod credentials;
 pub mod kubeconfigs;
+pub mod milo;
 pub mod single;
 
 use std::fmt;
@@ -16,6 +17,8 @@ pub enum Discovery {
     Single,
     /// One plane for each labelled Secret in the process's own namespace.
     Kubeconfigs,
+    /// One plane for each Project of a Milo API server.
+    Milo,
 }
 
 impl FromStr for Discovery {
@@ -25,7 +28,8 @@ impl FromStr for Discovery {
         match s {
             "single" => Ok(Self::Single),
             "kubeconfigs" => Ok(Self::Kubeconfigs),
-            other => Err(format!("discovery {other:?}: expected single or kubeconfigs")),
+            "milo" => Ok(Self::Milo),
+            other => Err(format!("discovery {other:?}: expected single, kubeconfigs or milo")),
         }
     }
 }
@@ -35,6 +39,7 @@ impl fmt::Display for Discovery {
         f.write_str(match self {
             Self::Single => "single",
             Self::Kubeconfigs => "kubeconfigs",
+            Self::Milo => "milo",
         })
     }
 }

@@ -11,12 +11,16 @@ mod patience;
 mod pool;
 mod timeout;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use http::Uri;
 use kube::client::ConfigExt;
+use kube::client::middleware::{AuthLayer, BaseUriLayer};
 use kube::{Client, Config};
+use tower::layer::layer_fn;
 use tower::limit::GlobalConcurrencyLimitLayer;
-use tower::{BoxError, ServiceBuilder};
+use tower::{BoxError, Layer, ServiceBuilder};
 
 pub use measure::MeasureLayer;
 pub use patience::PatienceLayer;
@@ -68,26 +72,58 @@ impl Transport {
 
     /// A client for the plane that `config` describes.
     pub fn client(&self, config: &Config, plane: &PlaneId) -> Result<Client, UnusableConfig> {
-        self.build(config, plane).map_err(UnusableConfig)
+        self.server(config)?.client(config.cluster_url.clone(), plane)
     }
 
-    fn build(&self, config: &Config, plane: &PlaneId) -> Result<Client, BoxError> {
-        let connector = connect::Connector::of(config, self.limits.connect_timeout)?;
-        let pool = self.pools.get(connect::Endpoint::of(config), || connector);
-        let service = ServiceBuilder::new()
-            .layer(config.base_uri_layer())
-            .option_layer(config.auth_layer()?)
-            .layer(config.extra_headers_layer()?)
-            .layer(PatienceLayer::default())
-            .layer(GlobalConcurrencyLimitLayer::new(self.limits.in_flight))
-            .layer(MeasureLayer::new(plane, &self.metrics))
-            .layer(HeaderTimeoutLayer::new(self.limits.header_timeout))
-            .service(pool);
-        Ok(Client::new(service, config.default_namespace.clone()))
+    /// The server that `config` describes, for clients of several planes behind it.
+    pub fn server(&self, config: &Config) -> Result<Server, UnusableConfig> {
+        let built = || -> Result<Server, BoxError> {
+            let connector = connect::Connector::of(config, self.limits.connect_timeout)?;
+            Ok(Server {
+                pool: self.pools.get(connect::Endpoint::of(config), || connector),
+                auth: config.auth_layer()?.map(Arc::new),
+                config: config.clone(),
+                transport: self.clone(),
+            })
+        };
+        built().map_err(UnusableConfig)
     }
 
     /// HTTP/2 connections that are open now, to all planes.
     pub fn connections(&self) -> usize {
         self.pools.connections()
+    }
+}
+
+/// A server and who we are to it: planes that are told apart by their path share its connections and, where the
+/// credentials are a token that is read or asked for anew, that one token.
+pub struct Server {
+    pool: pool::Pool,
+    auth: Option<Arc<AuthLayer>>,
+    config: Config,
+    transport: Transport,
+}
+
+impl Server {
+    /// A client for the plane at `url`, which has to be of this server: only its path counts.
+    pub fn client(&self, url: Uri, plane: &PlaneId) -> Result<Client, UnusableConfig> {
+        let Transport { limits, metrics, .. } = &self.transport;
+        let headers = self.config.extra_headers_layer().map_err(|e| UnusableConfig(e.into()))?;
+        let auth = self.auth.clone().map(|auth| layer_fn(move |service| auth.layer(service)));
+        let service = ServiceBuilder::new()
+            .layer(BaseUriLayer::new(url))
+            .option_layer(auth)
+            .layer(headers)
+            .layer(PatienceLayer::default())
+            .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
+            .layer(MeasureLayer::new(plane, metrics))
+            .layer(HeaderTimeoutLayer::new(limits.header_timeout))
+            .service(self.pool.clone());
+        Ok(Client::new(service, self.config.default_namespace.clone()))
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 }

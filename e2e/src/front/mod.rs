@@ -1,0 +1,204 @@
+//! A front before the planes of an instance, as Milo is one: the planes of projects are below paths of one server.
+//!
+//! `/apis/resourcemanager.miloapis.com/v1alpha1/projects/<name>/control-plane/...` is answered by the plane of that
+//! project, everything else by the management plane, where the Projects are. It speaks HTTP/2 and allows as many streams
+//! on a connection as API servers do. fedhub has a token of its own on every plane, and Milo takes one for all: callers
+//! show that of the management plane, and the front sends each request on with the one of the plane that it is for.
+
+mod route;
+
+use std::{collections::BTreeMap, convert::Infallible, net::SocketAddr, path::Path, sync::Arc};
+
+use http::{HeaderMap, Request, Response, StatusCode, Uri, header};
+use http_body_util::BodyExt;
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use kube::{
+    Client, Config,
+    client::Body,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+use crate::{
+    Error,
+    planes::{
+        Layout,
+        kubeconfig::{self, Credential},
+        topology::{MANAGEMENT, Plane},
+    },
+};
+
+/// How many streams a connection may carry at once: what API servers allow.
+const STREAMS: u32 = 100;
+
+/// A front that listens.
+pub struct Front {
+    listener: TcpListener,
+    tls: TlsAcceptor,
+    planes: Arc<Behind>,
+}
+
+/// What is behind it.
+struct Behind {
+    management: Client,
+    projects: BTreeMap<String, Client>,
+    /// What callers have to show.
+    authorization: String,
+}
+
+impl Front {
+    /// Listens before an instance. `projects` says which plane is the control plane of which project; `file` becomes
+    /// the kubeconfig of fedhub for this front.
+    pub async fn listen(
+        layout: &Layout,
+        projects: &BTreeMap<String, String>,
+        file: &Path,
+    ) -> Result<Self, Error> {
+        let (management, token) = client(layout, MANAGEMENT).await?;
+        let mut clients = BTreeMap::new();
+        for (project, plane) in projects {
+            clients.insert(project.clone(), client(layout, Plane::named(plane)?.name).await?.0);
+        }
+        let tls = tls(layout)?;
+        let (ca, _) = crate::planes::pki::read(&layout.pki())?;
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let unusable = Error::file("listen on", any.to_string());
+        let listener = TcpListener::bind(any).await.map_err(unusable)?;
+        let bound = listener.local_addr().map_err(Error::file("listen on", any.to_string()))?;
+        let planes = Behind { management, projects: clients, authorization: format!("Bearer {token}") };
+        // Written last: who finds it finds us.
+        kubeconfig::write(file, "front", &format!("https://{bound}"), &ca, Credential::Token(&token))?;
+        Ok(Self { listener, tls, planes: Arc::new(planes) })
+    }
+
+    /// Serves until it is dropped.
+    pub async fn serve(self) {
+        loop {
+            match self.listener.accept().await {
+                Ok((tcp, _)) => {
+                    tokio::spawn(connection(tcp, self.tls.clone(), self.planes.clone()));
+                }
+                Err(error) => eprintln!("front: cannot accept a connection: {error}"),
+            }
+        }
+    }
+}
+
+/// fedhub's client for a plane, patient with watches that have no news, and its token there.
+async fn client(layout: &Layout, plane: &str) -> Result<(Client, String), Error> {
+    let path = layout.fedhub_kubeconfig(plane);
+    let unreadable = |error| Error::Kubeconfig { path: path.clone(), cause: Box::new(error) };
+    let kubeconfig = Kubeconfig::read_from(&path).map_err(unreadable)?;
+    let missing = |what: &str| Error::Manifest { path: path.clone(), problem: format!("it has no {what}") };
+    // A kubeconfig hands its token out to those only who write it down.
+    let written = serde_json::to_value(&kubeconfig).map_err(|_| missing("user"))?;
+    let token = written["users"][0]["user"]["token"].as_str().ok_or_else(|| missing("token"))?.to_owned();
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .map_err(unreadable)?;
+    config.read_timeout = None;
+    let client = Client::try_from(config).map_err(Error::api(format!("client for {plane}")))?;
+    Ok((client, token))
+}
+
+/// With the certificate of the instance's servers.
+fn tls(layout: &Layout) -> Result<TlsAcceptor, Error> {
+    let file = |name: &str| layout.pki().join(name);
+    let bad = |name: &str, problem: String| Error::Manifest { path: file(name), problem };
+    let chain = CertificateDer::pem_file_iter(file("server.crt"))
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| bad("server.crt", error.to_string()))?;
+    let key = PrivateKeyDer::from_pem_file(file("server.key"))
+        .map_err(|error| bad("server.key", error.to_string()))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
+        .map_err(|error| bad("server.crt", error.to_string()))?;
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(tls)))
+}
+
+async fn connection(tcp: TcpStream, tls: TlsAcceptor, planes: Arc<Behind>) {
+    // Small answers must not wait for the next one.
+    let _ = tcp.set_nodelay(true);
+    let Ok(stream) = tls.accept(tcp).await else { return };
+    let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let service = service_fn(move |request: Request<Incoming>| {
+        let planes = planes.clone();
+        async move { Ok::<_, Infallible>(planes.answer(request).await) }
+    });
+    let io = TokioIo::new(stream);
+    // However a connection ends, it is the caller's business.
+    if http2 {
+        let mut builder = http2::Builder::new(TokioExecutor::new());
+        let _ = builder.max_concurrent_streams(STREAMS).serve_connection(io, service).await;
+    } else {
+        let _ = http1::Builder::new().serve_connection(io, service).await;
+    }
+}
+
+impl Behind {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        if shown != Some(&self.authorization) {
+            return refusal(StatusCode::UNAUTHORIZED, "Unauthorized", "the front does not know this token");
+        }
+        let asked = request.uri().path_and_query().map_or("/", |whole| whole.as_str());
+        let (plane, path) = match route::project(asked) {
+            None => (Some(&self.management), asked),
+            Some((project, path)) => (self.projects.get(project), path),
+        };
+        let Some(plane) = plane else {
+            return refusal(StatusCode::NOT_FOUND, "NotFound", "the front knows no plane of this project");
+        };
+        match forward(plane, path.to_owned(), request).await {
+            Ok(answer) => answer,
+            Err(problem) => refusal(StatusCode::BAD_GATEWAY, "ServiceUnavailable", &problem),
+        }
+    }
+}
+
+/// Sends a request on. Its body is taken whole, as API servers do; the answer's is passed on as it comes.
+async fn forward(plane: &Client, path: String, request: Request<Incoming>) -> Result<Response<Body>, String> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+    let mut onward = Request::new(Body::from(body));
+    *onward.method_mut() = parts.method;
+    *onward.uri_mut() = Uri::try_from(path).map_err(|error| error.to_string())?;
+    *onward.headers_mut() = parts.headers;
+    of_one_connection(onward.headers_mut());
+    // The plane's own is added by its client.
+    onward.headers_mut().remove(header::AUTHORIZATION);
+    let mut answer = plane.send(onward).await.map_err(|error| error.to_string())?;
+    *answer.version_mut() = http::Version::HTTP_11;
+    of_one_connection(answer.headers_mut());
+    Ok(answer)
+}
+
+/// Takes away what is between two neighbours only.
+fn of_one_connection(headers: &mut HeaderMap) {
+    for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::UPGRADE, header::TE, header::HOST] {
+        headers.remove(name);
+    }
+}
+
+/// An answer of the front's own, in the form that clients of API servers know.
+fn refusal(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
+    let status = serde_json::json!({
+        "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
+        "code": code.as_u16(), "reason": reason, "message": message,
+    });
+    let mut answer = Response::new(Body::from(status.to_string().into_bytes()));
+    *answer.status_mut() = code;
+    let json = header::HeaderValue::from_static("application/json");
+    answer.headers_mut().insert(header::CONTENT_TYPE, json);
+    answer
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Waits until fedhub has so many project planes engaged, and none on its way; with a second number, watches for so many
+# seconds that it stays so.
+#
+#   engaged.sh COUNT [SECONDS]
+set -eu
+planes() { curl --silent "$FEDHUB_URL/metrics" | awk '/^fedhub_planes\{/ { n[$1] = $2 }
+  END { print n["fedhub_planes{state=\"engaged\"}"] + 0, n["fedhub_planes{state=\"engaging\"}"] + 0 }'; }
+tries=0
+until [ "$(planes)" = "$1 0" ]; do
+  tries=$((tries + 1))
+  if [ $tries -gt 200 ]; then
+    echo "engaged and engaging: $(planes), not $1 0" >&2
+    exit 1
+  fi
+  sleep 0.1
+done
+tries=0
+while [ $tries -lt $((${2:-0} * 10)) ]; do
+  tries=$((tries + 1))
+  sleep 0.1
+  [ "$(planes)" = "$1 0" ] || { echo "it did not stay so: $(planes)" >&2; exit 1; }
+done
