@@ -1,4 +1,4 @@
-//! Why a WD is not federated, as its user reads it (specification, sections 1 and 6).
+//! Why a WD is not federated, said where its user looks (I11; specification, sections 1 and 6).
 
 use std::fmt;
 
