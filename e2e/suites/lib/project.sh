@@ -1,8 +1,14 @@
 #!/bin/sh
-# Milo, played: a Project is made if need be, and its condition Ready is set. $KUBECONFIG is the management plane's.
+# Milo, played: a Project is made if need be, and its condition Ready is set, or it is deleted and gone.
 #
-#   project.sh NAME True|False|Unknown
+#   project.sh NAME True|False|Unknown|gone
 set -eu
+export KUBECONFIG=$KUBECONFIGS/management.yaml
+if [ "$2" = gone ]; then
+  kubectl delete project "$1" --wait=false
+  kubectl patch project "$1" --type=merge --patch '{"metadata":{"finalizers":null}}'
+  exit
+fi
 kubectl apply --server-side -f - <<END
 apiVersion: resourcemanager.miloapis.com/v1alpha1
 kind: Project
