@@ -19,9 +19,9 @@ case $1 in
     management apply --server-side -k "$here/../../../deploy/components/project-plane"
     management wait --for=condition=Established --timeout=30s crd --all
     # None of an earlier suite is left.
-    for project in $(management get projects -o name); do
-      "$here/project.sh" "${project#*/}" gone
-    done
+    left=$(management get projects -o 'jsonpath={.items[*].metadata.name}')
+    # shellcheck disable=SC2086
+    [ -z "$left" ] || "$here/project.sh" gone $left
     for project in "$@"; do set -- "$@" --project "$project"; shift; done
     rm -f "$front"
     "$E2E" front --kubeconfig "$front" "$@" >"$(dirname "$KUBECONFIGS")/logs/front.log" 2>&1 </dev/null &

@@ -8,7 +8,10 @@ for NUMBER in $(seq -w 20 | grep -E "$1"); do
   case $((${NUMBER#0} % 3)) in 0) SERVER=project-a ;; 1) SERVER=project-b ;; 2) SERVER=management ;; esac
   KUBECONFIG=$KUBECONFIGS/$SERVER.yaml SPACE=$NAMESPACE-$NUMBER
   export NUMBER SERVER KUBECONFIG SPACE
-  HUB=ns-$(kubectl get namespace "$SPACE" --ignore-not-found -o 'jsonpath={.metadata.uid}')
-  export HUB
+  case $2 in *HUB*)
+    HUB=ns-$(kubectl get namespace "$SPACE" -o 'jsonpath={.metadata.uid}')
+    export HUB
+    ;;
+  esac
   sh -euc "$2"
 done
