@@ -147,7 +147,7 @@ impl Kubeconfigs {
             self.planes.accept(&name);
             return Ok(());
         }
-        let config = credentials::from_secret(content).await.map_err(|e| errors::chain(&e))?;
+        let config = credentials::from_secret(content).map_err(|e| errors::chain(&e))?;
         let id = PlaneId::Project(plane.clone());
         let client = self.transport.client(&config, &id).map_err(|e| errors::chain(&e))?;
         let source = Source { plane: plane.clone(), content: print };
