@@ -18,7 +18,7 @@ use fedhub_shared::planes::discovery::milo::{self, Milo};
 use fedhub_shared::planes::discovery::reload::Followed;
 use fedhub_shared::planes::discovery::{Discovery, single};
 use fedhub_shared::planes::transport::{Server, Transport, TransportConfig};
-use fedhub_shared::planes::{Planes, Settings};
+use fedhub_shared::planes::{Identities, Planes, Settings};
 use fedhub_shared::{admin, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -110,8 +110,16 @@ impl Management {
             None
         };
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
-        let settings = Settings { seed, lists_at_once: usize::from(args.lists_at_once), fence };
+        let identities = Identities::new(&args.namespace);
+        let settings = Settings {
+            seed,
+            lists_at_once: usize::from(args.lists_at_once),
+            fence: fence.clone(),
+            identities: Some(identities.clone()),
+        };
         let planes = Planes::with(hub.clone(), metrics.clone(), Clock::system(), settings);
+        let memory = management.client(&PlaneId::Management);
+        tokio::spawn(identities.run(memory, planes.clone(), fence, stop.clone()));
         let queue = || {
             Arc::new(Queue::new(QueueConfig {
                 per_plane: usize::from(args.workers_per_plane),

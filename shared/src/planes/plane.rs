@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
+use super::identity::Recognition;
 use crate::engine::Store;
 use crate::events::Events;
 use crate::lease::Fence;
@@ -45,6 +46,7 @@ pub struct Plane {
     pub(super) fence: Fence,
     stores: BTreeMap<Kind, Store>,
     trouble: Mutex<BTreeMap<Kind, String>>,
+    pub(super) recognition: Recognition,
 }
 
 impl Plane {
@@ -58,7 +60,14 @@ impl Plane {
             stop: CancellationToken::new(),
             stores: kinds.iter().map(|k| (*k, Store::default())).collect(),
             trouble: Mutex::default(),
+            recognition: Recognition::certain(),
         }
+    }
+
+    /// The same, of which nobody knows yet whether it is the one that its name stands for.
+    pub(super) fn unrecognised(mut self) -> Self {
+        self.recognition = Recognition::default();
+        self
     }
 
     /// The kinds that are watched here.
@@ -72,9 +81,10 @@ impl Plane {
         self.stores.get(&kind).unwrap_or(&NOTHING)
     }
 
-    /// Whether all lists are complete, so that absence means something.
+    /// Whether the plane is the one that its name stands for, and all lists are complete, so that absence means
+    /// something.
     pub fn synced(&self) -> bool {
-        self.stores.values().all(Store::synced)
+        self.recognition.holds() && self.stores.values().all(Store::synced)
     }
 
     /// How many objects are known.
