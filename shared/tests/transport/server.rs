@@ -69,7 +69,9 @@ fn acceptor(speaks: Speaks, identity: &Identity, clients: &[&Identity]) -> TlsAc
         builder.with_no_client_auth()
     } else {
         let mut roots = RootCertStore::empty();
-        clients.iter().for_each(|client| roots.add(client.certificate()).unwrap());
+        for client in clients {
+            roots.add(client.certificate()).unwrap();
+        }
         let verifier =
             WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build().unwrap();
         builder.with_client_cert_verifier(verifier)

@@ -84,7 +84,7 @@ impl Identities {
             }
             Verdict::Nameless => Err(unknown(
                 "no_identity",
-                "it has neither a namespace kube-system nor one called default to be known by".to_owned(),
+                "it shows neither a namespace kube-system nor one called default, by which a plane is known: it may not be served yet".to_owned(),
             )),
             Verdict::Refuse(refusal) => {
                 Err(Doubt { label: refusal.label(), reason: self.words(name, &refusal), refused: true })
