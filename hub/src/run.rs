@@ -116,6 +116,7 @@ impl Management {
             lists_at_once: usize::from(args.lists_at_once),
             fence: fence.clone(),
             identities: Some(identities.clone()),
+            ..Settings::default()
         };
         let planes = Planes::with(hub.clone(), metrics.clone(), Clock::system(), settings);
         let memory = management.client(&PlaneId::Management);

@@ -20,7 +20,7 @@ pub use identity::Identities;
 pub use plane::{Health, Plane};
 
 use crate::clock::Clock;
-use crate::engine::{Change, Listener, pump};
+use crate::engine::{Change, Listener, Room, pump};
 use crate::lease::Fence;
 use crate::metrics::Metrics;
 use crate::names::PlaneName;
@@ -42,11 +42,14 @@ pub struct Settings {
     pub fence: Fence,
     /// What is remembered of the identities of project planes; without it they are taken for what they say.
     pub identities: Option<Arc<Identities>>,
+    /// How many objects that wait for something to be done are kept whole at once; the others are read again when
+    /// their turn comes.
+    pub objects_kept: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 0, lists_at_once: 32, fence: Fence::open(), identities: None }
+        Self { seed: 0, lists_at_once: 32, fence: Fence::open(), identities: None, objects_kept: 4096 }
     }
 }
 
@@ -60,6 +63,7 @@ pub struct Planes {
     metrics: Metrics,
     clock: Clock,
     fence: Fence,
+    room: Room,
     seed: AtomicU64,
     tasks: TaskTracker,
     lists: Semaphore,
@@ -74,15 +78,17 @@ impl Planes {
 
     /// The same, with settings of one's own.
     pub fn with(hub: kube::Client, metrics: Metrics, clock: Clock, settings: Settings) -> Arc<Self> {
-        let Settings { seed, lists_at_once, fence, identities } = settings;
+        let Settings { seed, lists_at_once, fence, identities, objects_kept } = settings;
+        let room = Room::of(objects_kept);
         Arc::new(Self {
-            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone())),
+            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone(), &room)),
             projects: DashMap::new(),
             refused: Mutex::default(),
             listeners: RwLock::default(),
             metrics,
             clock,
             fence,
+            room,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
             lists: Semaphore::new(lists_at_once),
@@ -137,7 +143,8 @@ impl Planes {
 
     /// A project plane of which nothing is known.
     fn fresh(&self, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
-        let plane = Plane::new(PlaneId::Project(name.clone()), client, &PROJECT_KINDS, self.fence.clone());
+        let id = PlaneId::Project(name.clone());
+        let plane = Plane::new(id, client, &PROJECT_KINDS, self.fence.clone(), &self.room);
         Arc::new(if self.identities.is_some() { plane.unrecognised() } else { plane })
     }
 
