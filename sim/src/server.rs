@@ -226,6 +226,11 @@ impl ApiServer {
         self.shared.lock().audit.mark()
     }
 
+    /// Every request since a mark.
+    pub fn requests_since(&self, mark: Mark) -> Vec<AuditEntry> {
+        self.shared.lock().audit.since(mark).to_vec()
+    }
+
     /// The writes that were asked for since a mark, the refused and the pointless included, dry runs not.
     pub fn writes_since(&self, mark: Mark) -> Vec<AuditEntry> {
         self.shared.lock().audit.since(mark).iter().filter(|entry| entry.is_write()).cloned().collect()

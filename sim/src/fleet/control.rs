@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Fleet, HUB, MANAGEMENT};
+use super::{Fleet, HUB, MANAGEMENT, Population};
 use crate::answer::Refusal;
 use crate::audit::RequestKind;
 use crate::faults::{Fault, FaultRule};
@@ -32,6 +32,13 @@ pub(super) async fn answer(
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     match (method.as_str(), segments.as_slice()) {
         ("GET", []) => Ok(summary(fleet)),
+        ("POST", ["populate"]) => {
+            let (fleet, population) = (fleet.clone(), read::<Population>(body)?);
+            // It takes seconds, in which the others' requests are to be answered.
+            let filled = tokio::task::spawn_blocking(move || fleet.populate(&population)).await;
+            filled.map_err(|error| Refusal::internal(error.to_string()))??;
+            Ok(json!({}))
+        }
         ("GET", ["counters"]) => counters(fleet, query.get("plane").map(String::as_str)),
         ("DELETE", ["counters"]) => {
             fleet.planes().for_each(ApiServer::clear_counts);

@@ -10,6 +10,8 @@
 
 pub mod control;
 pub mod kubeconfig;
+mod objects;
+mod populate;
 mod route;
 
 use std::collections::BTreeMap;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+pub use populate::{Population, State};
 pub use route::FleetService;
 
 use crate::answer::Refusal;
