@@ -34,6 +34,7 @@
 mod answer;
 mod audit;
 mod clock;
+pub mod conformance;
 mod direct;
 mod discovery;
 mod dispatch;
