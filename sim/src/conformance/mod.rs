@@ -4,7 +4,9 @@
 //! The script works in namespaces of its own and on a resource of its own, `widgets.sim.example.com`, which a real
 //! server learns from [`crd`] and a server of this crate from [`widget`].
 
+mod many;
 mod script;
+mod single;
 mod step;
 
 use std::collections::BTreeMap;
@@ -18,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::resource::Resource;
-use step::{Answer, Await, Step};
+use step::{Answer, Await, Step, fill};
 
 /// How long what a server does in the background, and an event of a watch, may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -150,14 +152,11 @@ impl<'a> Run<'a> {
     }
 
     fn request(&self, step: &Step) -> Result<Request<Body>, String> {
-        let body = if step.body.is_null() {
-            String::new()
-        } else {
-            step.filled(&step.body.to_string(), &self.memory)
-        };
+        let body =
+            if step.body.is_null() { String::new() } else { fill(&step.body.to_string(), &self.memory) };
         Request::builder()
             .method(step.method)
-            .uri(step.filled(&step.path, &self.memory))
+            .uri(fill(&step.path, &self.memory))
             .header("content-type", step.content_type)
             .header("accept", step.accept)
             .body(Body::from(body.into_bytes()))

@@ -158,10 +158,6 @@ impl Step {
         self
     }
 
-    pub(super) fn filled(&self, text: &str, memory: &BTreeMap<String, String>) -> String {
-        memory.iter().fold(text.to_owned(), |text, (key, value)| text.replace(&format!("{{{key}}}"), value))
-    }
-
     /// Whether an answer is as expected; else what is not, and the answer.
     pub(super) fn judge(&self, answer: &Answer, memory: &BTreeMap<String, String>) -> Result<(), String> {
         let mut faults = Vec::new();
@@ -172,7 +168,7 @@ impl Step {
             let have = answer.body.pointer(pointer);
             let text = have.and_then(Value::as_str);
             let good = match check {
-                Check::Is(Value::String(wanted)) => text == Some(self.filled(wanted, memory).as_str()),
+                Check::Is(Value::String(wanted)) => text == Some(fill(wanted, memory).as_str()),
                 Check::Is(wanted) => have == Some(wanted),
                 Check::Differs(key) => text.is_some() && text != memory.get(*key).map(String::as_str),
                 Check::There => have.is_some(),
@@ -194,4 +190,9 @@ impl Step {
         }
         Err(format!("{}; answered {said}", faults.join("; ")))
     }
+}
+
+/// The text with what was remembered in the place of each `{key}`.
+pub(super) fn fill(text: &str, memory: &BTreeMap<String, String>) -> String {
+    memory.iter().fold(text.to_owned(), |text, (key, value)| text.replace(&format!("{{{key}}}"), value))
 }
