@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fedhub_sim::conformance;
 use fedhub_sim::fleet::{Fleet, FleetService, Settings, kubeconfig::kubeconfig};
-use fedhub_sim::http::{self, Identity};
+use fedhub_sim::http::{self as speak, Identity};
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::{Bytes, Incoming};
@@ -36,8 +36,8 @@ async fn served() -> Served {
     let (serving, service) = (identity.clone(), fleet.service());
     let census = fleet.census();
     tokio::spawn(async move {
-        let settings = http::Settings { streams: 7 };
-        http::serve::<FleetService>(listener, &serving, settings, service, census).await;
+        let settings = speak::Settings { streams: 7 };
+        speak::serve::<FleetService>(listener, &serving, settings, service, census).await;
     });
     Served { fleet, identity, address }
 }
@@ -228,10 +228,10 @@ async fn streams_and_requests_are_counted() {
     let (_, _, body) = wire.ask("GET", "/sim/counters?plane=p-00001", Value::Null).await.unwrap();
     let counters = json_of(&body);
     assert_eq!(counters["open"], json!({ "connections": 1, "accepted": 1, "streams": 4, "most_streams": 4 }));
-    let watched = json!({
+    let counted = json!({
         "plane": "p-00001", "verb": "watch", "resource": "namespaces", "dry_run": false, "code": 200, "count": 3,
     });
-    assert_eq!(counters["requests"], json!([watched]));
+    assert_eq!(counters["requests"], json!([counted]));
     let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
     wire.ask("POST", &format!("{PROJECT}/api/v1/namespaces/default/configmaps"), map).await.unwrap();
     let (_, _, body) = wire.ask("GET", "/sim/counters", Value::Null).await.unwrap();
