@@ -3,6 +3,7 @@
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
 //! them, [`front`] puts the planes of projects below paths of one server, [`suites`] runs the chainsaw suites.
 
+pub mod conformance;
 pub mod demo;
 pub mod error;
 pub mod fedhub;

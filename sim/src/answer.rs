@@ -125,6 +125,15 @@ impl Refusal {
         )
     }
 
+    /// 422: query parameters of a list or watch that do not go together.
+    pub(crate) fn invalid_options(field: &str, why: &str) -> Self {
+        let fault = FieldFault::forbidden(field, why);
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {field}: {}", fault.message);
+        let cause = json!({ "reason": fault.reason, "message": fault.message, "field": field });
+        let details = json!({ "group": "meta.k8s.io", "kind": "ListOptions", "causes": [cause] });
+        Self::new(422, "Invalid", message, details)
+    }
+
     /// 400: the request makes no sense.
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message, json!({}))
@@ -184,6 +193,16 @@ impl Refusal {
         };
         let details = if code == 429 { json!({ "retryAfterSeconds": 1 }) } else { json!({}) };
         Self::new(code, reason, message, details)
+    }
+
+    /// 429: to be asked again after so many seconds.
+    pub(crate) fn throttled(seconds: u32) -> Self {
+        Self { details: json!({ "retryAfterSeconds": seconds }), ..Self::of_code(429) }
+    }
+
+    /// What the header `Retry-After` says, in seconds; as on the real server it follows from the details.
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        self.details["retryAfterSeconds"].as_u64()
     }
 
     /// The `Status` object.
