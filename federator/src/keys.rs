@@ -180,6 +180,7 @@ impl Listener for Federator {
         if !plane.synced() {
             return;
         }
+        self.queue.works(&plane.id);
         // Passes that came too early ended without a trace: everything is looked at once.
         match &plane.id {
             PlaneId::Project(_) => self.enqueue_all(plane, |_| true),
@@ -194,7 +195,7 @@ impl Listener for Federator {
 
     fn left(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
-        self.queue.forget(|key| key.plane == plane.id);
+        self.queue.forget(&plane.id);
         self.namespaces.retain(|(of, _), _| of != name);
     }
 }

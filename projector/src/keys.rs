@@ -99,6 +99,7 @@ impl Listener for Projector {
         if !plane.synced() {
             return;
         }
+        self.queue.works(&plane.id);
         // Passes that came too early ended without a trace, and projections may have lost their Instance meanwhile.
         let concerned = |home: &Home| match &plane.id {
             PlaneId::Project(name) => home.plane == *name,

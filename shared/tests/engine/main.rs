@@ -1,6 +1,8 @@
 //! The engine and the registry over simulated planes, on paused time.
 
 #[cfg(test)]
+mod circuits;
+#[cfg(test)]
 mod discovery;
 #[cfg(test)]
 mod health;
