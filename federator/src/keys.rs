@@ -2,13 +2,16 @@
 
 use fedhub_shared::engine::{Change, Listener};
 use fedhub_shared::names::{
-    CITY_CODE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane, hub_namespace,
+    CITY_CODE, FEDERATION_NAMESPACE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane,
+    hub_namespace,
 };
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
+use tokio::time::Instant;
 
 use crate::Federator;
 use crate::controller::held;
+use crate::late::Gone;
 use crate::observe::city;
 
 impl Federator {
@@ -45,12 +48,44 @@ impl Federator {
     /// WDs that wait for it. Events of namespaces that are nobody's are dropped: engaging a plane reads everything
     /// anyway (F1).
     pub(crate) fn owner(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
-        let namespace = self.planes.hub().store(Kind::Namespace).get("", hub_namespace);
-        let owner = namespace.as_deref().and_then(named).or_else(|| self.waiting_for(hub_namespace));
+        let owner = self.labelled(hub_namespace).or_else(|| self.waiting_for(hub_namespace));
         if owner.is_none() {
             self.planes.metrics().events_dropped.with_label_values(&["unlabelled_namespace"]).inc();
         }
         owner
+    }
+
+    /// The project plane and namespace that a hub namespace's labels name.
+    pub(crate) fn labelled(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
+        self.planes.hub().store(Kind::Namespace).get("", hub_namespace).as_deref().and_then(named)
+    }
+
+    /// A WD went while this process looked on. Where its hub WD is gone too, that is remembered, by whoever leads.
+    fn departs(&self, plane: &PlaneName, wd: &Object) {
+        let Some(hub_namespace) = wd.annotation(FEDERATION_NAMESPACE) else { return };
+        let on_hub = self.planes.hub().store(Kind::WorkloadDeployment).get(hub_namespace, wd.called());
+        if wd.deleting() && self.planes.hub().synced() && on_hub.is_none() {
+            let gone = Gone { uid: wd.uid().to_owned(), hub_namespace: hub_namespace.to_owned() };
+            self.departed.note(&project_key(plane, wd), gone, Instant::now());
+        }
+    }
+
+    /// Forgets what went unseen: while a plane's client was replaced, or as the answer to a write came after the event.
+    fn prune(&self, plane: &Plane) {
+        let stands = |key: &Key| plane.store(key.kind).get(&key.namespace, &key.name).is_some();
+        self.echoes.retain(&plane.id, stands);
+        match &plane.id {
+            PlaneId::Project(name) => {
+                self.holds.retain(&plane.id, self.planes.metrics(), stands);
+                let wds = plane.store(Kind::WorkloadDeployment);
+                self.namespaces.retain(|(of, space), _| of != name || !wds.in_namespace(space).is_empty());
+            }
+            PlaneId::Hub => {
+                let policies = plane.store(Kind::PropagationPolicy).all();
+                self.quiet.keep(&policies.iter().map(|p| p.uid()).collect());
+            }
+            PlaneId::Management => {}
+        }
     }
 
     fn waiting_for(&self, name: &str) -> Option<(PlaneName, String)> {
@@ -84,6 +119,9 @@ impl Federator {
             Change::Deleted { last, gap } => {
                 self.policies_of_project(plane, last);
                 self.echoes.forget(&project_key(plane, last));
+                if !*gap {
+                    self.departs(plane, last);
+                }
                 let project = self.planes.project(plane);
                 // After a gap nobody knows what became of the namespace meanwhile.
                 *gap || project.is_none_or(|p| !held(&p, last.space()))
@@ -131,6 +169,9 @@ impl Federator {
             }
             Kind::Namespace => {
                 let old = if let Change::Applied { old, .. } = change { old.as_deref() } else { None };
+                if let Change::Deleted { last, .. } = change {
+                    self.echoes.forget(&hub.key(kind, "", last.called()));
+                }
                 for (plane, namespace) in [Some(object.as_ref()), old].into_iter().flatten().filter_map(named)
                 {
                     self.enqueue_namespace(&plane, &namespace, |_| true);
@@ -181,10 +222,17 @@ impl Listener for Federator {
             return;
         }
         self.queue.works(&plane.id);
+        self.prune(plane);
         // Passes that came too early ended without a trace: everything is looked at once.
         match &plane.id {
             PlaneId::Project(_) => self.enqueue_all(plane, |_| true),
-            PlaneId::Hub => self.planes.projects().iter().for_each(|p| self.enqueue_all(p, |_| true)),
+            PlaneId::Hub => {
+                self.planes.projects().iter().for_each(|p| self.enqueue_all(p, |_| true));
+                self.departed.keys().into_iter().for_each(|key| {
+                    let lane = key.plane.clone();
+                    self.queue.add(key, &lane);
+                });
+            }
             PlaneId::Management => {}
         }
         let hub = self.planes.hub();
@@ -197,5 +245,7 @@ impl Listener for Federator {
         let PlaneId::Project(name) = &plane.id else { return };
         self.queue.forget(&plane.id);
         self.namespaces.retain(|(of, _), _| of != name);
+        self.echoes.retain(&plane.id, |_| false);
+        self.holds.retain(&plane.id, self.planes.metrics(), |_| false);
     }
 }

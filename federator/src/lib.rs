@@ -8,6 +8,7 @@ pub mod controller;
 pub mod finalize;
 pub mod held;
 mod keys;
+mod late;
 pub mod observe;
 pub mod origin;
 pub mod plan;

@@ -50,7 +50,7 @@ pub struct Projector {
     pub(crate) wards: Wards,
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
     pub(crate) seen_deleted: DashMap<Key, String>,
-    buckets: Mutex<std::collections::BTreeMap<PlaneName, Bucket>>,
+    pub(crate) buckets: Mutex<std::collections::BTreeMap<PlaneName, Bucket>>,
 }
 
 impl Projector {
@@ -68,6 +68,17 @@ impl Projector {
         })
     }
 
+    /// How many entries each memory holds, by its name: none may grow without end.
+    pub fn remembered(&self) -> [(&'static str, usize); 5] {
+        [
+            ("echoes", self.echoes.len()),
+            ("homes", self.homes.len()),
+            ("wards", self.wards.len()),
+            ("seen_deleted", self.seen_deleted.len()),
+            ("buckets", self.buckets.lock().unwrap_or_else(PoisonError::into_inner).len()),
+        ]
+    }
+
     // === One pass ===
 
     async fn instance(&self, job: &Job) -> Result<Outcome, Error> {
@@ -76,9 +87,12 @@ impl Projector {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
         let Some(hub_namespace) = hub.store(Kind::Namespace).get("", &key.namespace) else {
+            self.judge(key, None);
+            self.seen_deleted.remove(key);
             return Ok(Outcome::Waits);
         };
         let Some(home) = Home::of(&hub_namespace) else {
+            self.seen_deleted.remove(key);
             let there = hub.store(Kind::Instance).get(&key.namespace, &key.name).is_some();
             self.judge(key, there.then_some(Verdict::Quarantined(Reason::Unidentifiable)));
             return Ok(Outcome::Waits);
@@ -86,6 +100,9 @@ impl Projector {
         let id = PlaneId::Project(home.plane.clone());
         let Some(project) = self.planes.engaged(&home.plane) else {
             self.judge(key, None);
+            if self.planes.project(&home.plane).is_none() {
+                self.seen_deleted.remove(key);
+            }
             return Err(Error::NotEngaged(id));
         };
         let (mut changed, mut live) = (false, None);
@@ -93,6 +110,11 @@ impl Projector {
             let seen = self.observe(&project, key, &home, &hub_namespace, live.take()).await?;
             let decision = plan(&seen);
             self.judge(key, verdict(&decision));
+            if project.stop.is_cancelled() {
+                // Let go while this pass was under way: nobody would take the verdict back.
+                self.judge(key, None);
+                return Err(Error::NotEngaged(id));
+            }
             match decision {
                 Decision::InOrder => return Ok(self.settled(job, &seen, changed)),
                 Decision::Park(None) | Decision::Quarantine(_) => return Ok(Outcome::Waits),
@@ -134,9 +156,8 @@ impl Projector {
     }
 
     fn settled(&self, job: &Job, seen: &Observed, changed: bool) -> Outcome {
-        if seen.instance.is_some() || seen.projection.is_none() {
-            self.seen_deleted.remove(&job.key);
-        }
+        // As it was when this pass looked: what was seen since is the next pass's.
+        self.seen_deleted.remove_if(&job.key, |_, uid| seen.seen_deleted.as_ref() == Some(uid));
         if !changed {
             return Outcome::InOrder;
         }
@@ -156,6 +177,7 @@ impl Projector {
         let now = Instant::now();
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Bucket::new(self.config.deletes_per_minute, now);
+        buckets.retain(|of, bucket| of == plane || !bucket.is_full(now));
         buckets.entry(plane.clone()).or_insert_with(fresh).take(key, now)
     }
 

@@ -1,13 +1,19 @@
 //! Events to keys: which change concerns which hub Instance.
 
+use std::sync::PoisonError;
+
 use fedhub_shared::engine::{Change, Listener};
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
+use tokio::time::Instant;
 
 use crate::controller::Projector;
 use crate::mark::Mark;
 use crate::observe::{Home, deployment_name};
+
+/// How many hub Instances that were seen deleted are remembered at most; a few hundred bytes each.
+const MOST: usize = 16_384;
 
 impl Projector {
     /// Keys are those of hub Instances; turns are the project planes'.
@@ -37,9 +43,15 @@ impl Projector {
         let object = change.object();
         match kind {
             Kind::Instance => {
-                if let Change::Deleted { last, gap: false } = change {
+                if let Change::Deleted { last, gap } = change {
                     let key = self.planes.hub().key(kind, last.space(), last.called());
-                    self.seen_deleted.insert(key, last.uid().to_owned());
+                    if !*gap && self.to_be_remembered(last) {
+                        self.seen_deleted.insert(key.clone(), last.uid().to_owned());
+                    }
+                    if !self.planes.leads() {
+                        // No pass will.
+                        self.wards.set(&key, None, self.planes.metrics());
+                    }
                 }
                 self.enqueue(object.space(), object.called());
             }
@@ -49,10 +61,37 @@ impl Projector {
             }
             Kind::Namespace => {
                 self.homes.changed(change);
+                if matches!(change, Change::Deleted { .. }) {
+                    self.seen_deleted.retain(|key, _| key.namespace != object.called());
+                    self.wards.forget(object.called(), self.planes.metrics());
+                }
                 self.enqueue_instances(object.called(), |_| true);
             }
             Kind::PropagationPolicy | Kind::Cluster => {}
         }
+    }
+
+    /// Whether it is worth remembering that this hub Instance was seen deleted: until its pass, where there will be one,
+    /// else for as long as its projection stands. What is not remembered is a gap, and has to be proven (I4).
+    fn to_be_remembered(&self, instance: &Object) -> bool {
+        let leads = self.planes.leads();
+        self.seen_deleted.len() < MOST
+            && (leads || self.projected(instance).is_some_and(|uid| uid == instance.uid()))
+    }
+
+    /// The hub Instance that the projection in this one's place was made of, by UID.
+    fn projected(&self, instance: &Object) -> Option<String> {
+        let home = self.home(instance.space())?;
+        let project = self.planes.project(&home.plane)?;
+        let projection = project.store(Kind::Instance).get(&home.namespace, instance.called())?;
+        Some(Mark::of(&projection)?.instance_uid)
+    }
+
+    /// A projection is gone, and with it what was remembered of its hub Instance.
+    fn deleted_with_its_source(&self, projection: &Object) {
+        let Some(mark) = Mark::of(projection) else { return };
+        let key = self.planes.hub().key(Kind::Instance, &mark.namespace, projection.called());
+        self.seen_deleted.remove_if(&key, |_, uid| *uid == mark.instance_uid);
     }
 
     fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) {
@@ -70,6 +109,7 @@ impl Projector {
                 }
                 if let Change::Deleted { last, .. } = change {
                     self.echoes.forget(&projection_key(plane, last.space(), last.called()));
+                    self.deleted_with_its_source(last);
                 }
             }
             _ => {}
@@ -100,6 +140,8 @@ impl Listener for Projector {
             return;
         }
         self.queue.works(&plane.id);
+        // What went unseen: while a plane's client was replaced, or as the answer to a write came after the event.
+        self.echoes.retain(&plane.id, |key| plane.store(key.kind).get(&key.namespace, &key.name).is_some());
         // Passes that came too early ended without a trace, and projections may have lost their Instance meanwhile.
         let concerned = |home: &Home| match &plane.id {
             PlaneId::Project(name) => home.plane == *name,
@@ -122,11 +164,16 @@ impl Listener for Projector {
     }
 
     fn left(&self, plane: &Plane) {
-        // What was judged by the plane's objects is not known any more. Its bucket stays: coming back fills none (I4).
         let PlaneId::Project(name) = &plane.id else { return };
+        self.queue.forget(&plane.id);
+        self.echoes.retain(&plane.id, |_| false);
+        // Its bucket stays until it is full: coming back fills none (I4).
+        let now = Instant::now();
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, bucket| !bucket.is_full(now));
         for namespace in self.planes.hub().store(Kind::Namespace).all() {
             if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
-                self.enqueue_instances(namespace.called(), |_| true);
+                self.wards.forget(namespace.called(), self.planes.metrics());
+                self.seen_deleted.retain(|key, _| key.namespace != namespace.called());
             }
         }
     }

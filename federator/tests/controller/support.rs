@@ -53,9 +53,14 @@ impl World {
 
     /// A process: registry, queue, federator, workers; both planes engaged.
     pub fn run(&self) -> Run {
+        self.run_over(self.hub.client())
+    }
+
+    /// The same, with this client of the hub.
+    pub fn run_over(&self, hub: kube::Client) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.hub.clock().now());
-        let planes = Planes::new(self.hub.client(), metrics.clone(), clock, 7);
+        let planes = Planes::new(hub, metrics.clone(), clock, 7);
         let config = QueueConfig { seed: planes.seed(), per_plane: 2, ..QueueConfig::default() };
         let queue = Arc::new(Queue::new(config));
         let federator = Federator::new(planes.clone(), queue.clone(), QUIET);
@@ -65,7 +70,7 @@ impl World {
         run_workers(&federator, &queue, &metrics, 4, &tasks);
         planes.engage(&plane_name("alpha"), self.alpha.client());
         planes.engage(&plane_name("beta"), self.beta.client());
-        Run { planes, queue, metrics, tasks }
+        Run { planes, queue, federator, metrics, tasks }
     }
 
     /// A process over a world in which the WDs of both planes are federated, in order and at rest.
@@ -137,6 +142,7 @@ impl World {
 pub struct Run {
     pub planes: Arc<Planes>,
     pub queue: Arc<Queue>,
+    pub federator: Arc<Federator>,
     pub metrics: Metrics,
     tasks: TaskTracker,
 }

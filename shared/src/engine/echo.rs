@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use crate::hash;
-use crate::object::Key;
+use crate::object::{Key, PlaneId};
 
 /// The part of an object that is written as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +54,22 @@ impl Echoes {
     pub fn learn(&self, key: &Key, part: Part, echo: Echo) -> bool {
         let mut echoes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         echoes.insert((key.clone(), part), echo) != Some(echo)
+    }
+
+    /// Keeps of one plane the objects that are to be kept.
+    pub fn retain(&self, plane: &PlaneId, keep: impl Fn(&Key) -> bool) {
+        let mut echoes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        echoes.retain(|(key, _), _| key.plane != *plane || keep(key));
+    }
+
+    /// How many parts are remembered.
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Forgets an object that is gone.

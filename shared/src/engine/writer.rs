@@ -109,6 +109,12 @@ impl Writer<'_> {
         let key = self.plane.key(kind, object.space(), object.called());
         let echo = Echo::of(sent, got);
         let news = self.echoes.learn(&key, part, echo);
+        // The plane may have been let go meanwhile, or the object deleted: then nobody would forget it.
+        if self.plane.stop.is_cancelled()
+            || self.plane.store(kind).get(object.space(), object.called()).is_none()
+        {
+            self.echoes.forget(&key);
+        }
         let fields = if news && !sent.is_null() { lost(sent, got, 10) } else { Vec::new() };
         if !fields.is_empty() {
             self.metrics.fields_pruned.inc();
