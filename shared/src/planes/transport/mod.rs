@@ -7,6 +7,7 @@
 mod body;
 mod connect;
 mod measure;
+mod pace;
 mod patience;
 mod pool;
 mod timeout;
@@ -23,6 +24,7 @@ use tower::limit::GlobalConcurrencyLimitLayer;
 use tower::{BoxError, Layer, ServiceBuilder};
 
 pub use measure::MeasureLayer;
+pub use pace::{APART, PaceLayer};
 pub use patience::PatienceLayer;
 pub use pool::Pools;
 pub use timeout::{HeaderTimeoutLayer, TimedOut};
@@ -57,6 +59,7 @@ pub struct Transport {
     limits: TransportConfig,
     metrics: Metrics,
     pools: Pools,
+    pace: PaceLayer,
 }
 
 /// A configuration that makes no client.
@@ -67,7 +70,7 @@ pub struct UnusableConfig(#[source] BoxError);
 impl Transport {
     /// A transport with these limits for each plane.
     pub fn new(limits: TransportConfig, metrics: Metrics) -> Self {
-        Self { limits, metrics, pools: Pools::default() }
+        Self { limits, metrics, pools: Pools::default(), pace: PaceLayer::default() }
     }
 
     /// A client for the plane that `config` describes.
@@ -111,6 +114,8 @@ impl Server {
         let headers = self.config.extra_headers_layer().map_err(|e| UnusableConfig(e.into()))?;
         let auth = self.auth.clone().map(|auth| layer_fn(move |service| auth.layer(service)));
         let service = ServiceBuilder::new()
+            // Outside of all limits and time-outs: who waits here holds nothing.
+            .layer(self.transport.pace.clone())
             .layer(BaseUriLayer::new(url))
             .option_layer(auth)
             .layer(headers)
