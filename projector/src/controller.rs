@@ -100,9 +100,6 @@ impl Projector {
         let id = PlaneId::Project(home.plane.clone());
         let Some(project) = self.planes.engaged(&home.plane) else {
             self.judge(key, None);
-            if self.planes.project(&home.plane).is_none() {
-                self.seen_deleted.remove(key);
-            }
             return Err(Error::NotEngaged(id));
         };
         let (mut changed, mut live) = (false, None);

@@ -74,9 +74,22 @@ impl Projector {
     /// Whether it is worth remembering that this hub Instance was seen deleted: until its pass, where there will be one,
     /// else for as long as its projection stands. What is not remembered is a gap, and has to be proven (I4).
     fn to_be_remembered(&self, instance: &Object) -> bool {
-        let leads = self.planes.leads();
-        self.seen_deleted.len() < MOST
-            && (leads || self.projected(instance).is_some_and(|uid| uid == instance.uid()))
+        if self.seen_deleted.len() >= MOST {
+            let known = |home: Home| self.planes.project(&home.plane).is_some();
+            self.seen_deleted.retain(|key, _| self.home(&key.namespace).is_some_and(known));
+        }
+        let awaited = || self.projected(instance).is_some_and(|uid| uid == instance.uid());
+        self.seen_deleted.len() < MOST && (self.planes.leads() || awaited())
+    }
+
+    /// A plane is in sync: what it has no projection of is nothing to remember.
+    fn remember_only_projected(&self, name: &PlaneName, project: &Plane) {
+        self.seen_deleted.retain(|key, _| match self.home(&key.namespace) {
+            Some(home) if home.plane == *name => {
+                project.store(Kind::Instance).get(&home.namespace, &key.name).is_some()
+            }
+            _ => true,
+        });
     }
 
     /// The hub Instance that the projection in this one's place was made of, by UID.
@@ -140,6 +153,9 @@ impl Listener for Projector {
             return;
         }
         self.queue.works(&plane.id);
+        if let PlaneId::Project(name) = &plane.id {
+            self.remember_only_projected(name, plane);
+        }
         // What went unseen: while a plane's client was replaced, or as the answer to a write came after the event.
         self.echoes.retain(&plane.id, |key| plane.store(key.kind).get(&key.namespace, &key.name).is_some());
         // Passes that came too early ended without a trace, and projections may have lost their Instance meanwhile.
@@ -173,7 +189,6 @@ impl Listener for Projector {
         for namespace in self.planes.hub().store(Kind::Namespace).all() {
             if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
                 self.wards.forget(namespace.called(), self.planes.metrics());
-                self.seen_deleted.retain(|key, _| key.namespace != namespace.called());
             }
         }
     }
