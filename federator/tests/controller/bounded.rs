@@ -60,7 +60,9 @@ async fn bounded_a_deletion_while_the_client_is_replaced_leaves_nothing() {
         world.delete(&name);
         world.hub.delete("WorkloadDeployment", &hub_space(&world.alpha), &name).unwrap();
         run.planes.engage(&plane_name("alpha"), world.alpha.client());
-        deaf.iter().for_each(|(server, id)| server.clear_fault(*id));
+        for (server, id) in deaf {
+            server.clear_fault(id);
+        }
         world.gap();
         quiet(120).await;
         assert_eq!(run.federator.remembered(), at_rest, "round {n}");

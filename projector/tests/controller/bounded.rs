@@ -8,15 +8,21 @@ use crate::support::*;
 #[tokio::test(start_paused = true)]
 async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
     let world = World::new();
+    // One that stays on the hub all the time.
+    world.put_instance(NS_A, "wd-500");
     let run = world.run();
+    until("its projection", || world.projection("wd-500").is_some()).await;
     quiet(5).await;
     run.planes.disengage(&plane_name("alpha"));
+    assert_eq!(run.projector.remembered()[0], ("echoes", 0));
     quiet(120).await;
     let at_rest = (run.projector.remembered(), run.queue.pending(), run.queue.lanes());
     for n in 0..10 {
         run.planes.engage(&plane_name("alpha"), client(&world.alpha));
         let names: Vec<_> = (0..5).map(|i| format!("wd-{}", n * 10 + i)).collect();
-        names.iter().for_each(|name| drop(world.put_instance(NS_A, name)));
+        for name in &names {
+            world.put_instance(NS_A, name);
+        }
         // One that nobody can project.
         world.put_instance(NS_A, "wd-999");
         let odd = json!({"metadata": {"labels": {"meta.datumapis.com/upstream-namespace": "other"}}});
@@ -24,10 +30,14 @@ async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
         until("the projections", || names.iter().all(|name| world.projection(name).is_some())).await;
         until("the quarantine", || run.quarantined("contradictory") == 1).await;
         // Two go while somebody looks on, the plane cannot be written to for two more, one stays until it is gone.
-        names[..2].iter().for_each(|name| assert!(world.hub.delete("Instance", NS_A, name).unwrap()));
+        for name in &names[..2] {
+            world.hub.delete("Instance", NS_A, name).unwrap();
+        }
         until("the first to go", || names[..2].iter().all(|name| world.projection(name).is_none())).await;
         let stuck = world.alpha.fault(Fault::Status(503).on("delete", "*"));
-        names[2..4].iter().for_each(|name| assert!(world.hub.delete("Instance", NS_A, name).unwrap()));
+        for name in &names[2..4] {
+            world.hub.delete("Instance", NS_A, name).unwrap();
+        }
         quiet(30).await;
         run.planes.disengage(&plane_name("alpha"));
         world.hub.delete("Instance", NS_A, &names[4]).unwrap();
@@ -66,6 +76,13 @@ async fn bounded_a_standby_remembers_only_what_still_stands() {
         until("the projection", || world.projection(&name).is_some()).await;
         world.hub.delete("Instance", NS_A, &name).unwrap();
         until("it to go", || world.projection(&name).is_none()).await;
+        // And one that never was projected.
+        let odd = format!("odd{n}");
+        let object =
+            json!({"apiVersion": API, "kind": "Instance", "metadata": {"namespace": NS_A, "name": odd}});
+        world.hub.put(object).unwrap();
+        quiet(1).await;
+        world.hub.delete("Instance", NS_A, &odd).unwrap();
     }
     quiet(10).await;
     assert_eq!((standby.projector.remembered(), standby.queue.pending()), (at_rest, 0));

@@ -25,9 +25,13 @@ pub fn follow(
                 epoch = term.map(|term| term.epoch);
                 hold(&queues);
                 if let Some(term) = term {
-                    queues.iter().for_each(|queue| queue.gather(term.since));
+                    for queue in &queues {
+                        queue.gather(term.since);
+                    }
                     planes.look_again();
-                    queues.iter().for_each(|queue| queue.lead(term.epoch));
+                    for queue in &queues {
+                        queue.lead(term.epoch);
+                    }
                 }
             }
             if terms.changed().await.is_err() {

@@ -14,8 +14,6 @@ pub(super) enum State {
     Ready,
     Running {
         began: Instant,
-        /// An event came meanwhile.
-        again: bool,
         /// It is one of the passes of planes in trouble.
         sick: bool,
         /// It is the probe of the hub.

@@ -112,10 +112,9 @@ impl Turns {
         if let Some(at) = entry.timer.take() {
             self.timers.remove(&(at, Alarm::Key(key.clone())));
         }
-        match &mut entry.state {
+        match entry.state {
             State::Ready => {}
-            State::Running { again, .. } => {
-                *again = true;
+            State::Running { .. } => {
                 entry.next_since.get_or_insert(since);
             }
             State::Idle => {
@@ -247,7 +246,7 @@ impl Turns {
             lane.in_flight += 1;
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
-            entry.state = State::Running { began: now, again: false, sick, probes_hub };
+            entry.state = State::Running { began: now, sick, probes_hub };
             let waited = now.saturating_duration_since(entry.ready_at);
             let job = Job { key, since: entry.since, waited, epoch: self.epoch };
             self.busy += 1;
@@ -260,7 +259,7 @@ impl Turns {
 
     pub fn ended(&mut self, key: &Key, outcome: Outcome, heard: &Heard, now: Instant) {
         let Some(entry) = self.entries.get_mut(key) else { return };
-        let State::Running { began, again, sick, probes_hub } = entry.state else { return };
+        let State::Running { began, sick, probes_hub } = entry.state else { return };
         entry.state = State::Idle;
         let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
         self.busy = self.busy.saturating_sub(1);
@@ -270,7 +269,7 @@ impl Turns {
             lane.in_flight = lane.in_flight.saturating_sub(1);
         }
         let interrupted = self.learn(&id, began, heard, now);
-        self.settle(key, outcome, interrupted, again.then_some(next_since), now);
+        self.settle(key, outcome, interrupted, next_since, now);
         self.crowded.remove(&id);
         self.back_in_line(&id, Place::Crowded);
         self.line_up(&id);
@@ -282,13 +281,13 @@ impl Turns {
         }
     }
 
-    /// What becomes of a key whose pass has ended. `again`: an event came meanwhile, then.
+    /// What becomes of a key whose pass has ended. `again`: when the first event came meanwhile.
     fn settle(
         &mut self,
         key: &Key,
         outcome: Outcome,
         interrupted: bool,
-        again: Option<Option<Instant>>,
+        again: Option<Instant>,
         now: Instant,
     ) {
         let Some(entry) = self.entries.get_mut(key) else { return };
@@ -301,7 +300,7 @@ impl Turns {
         let held = self.mode == Mode::Held;
         if let Some(next_since) = again.filter(|_| !held) {
             if !failed {
-                entry.since = next_since.unwrap_or(now);
+                entry.since = next_since;
             }
             return self.ready(key.clone(), now);
         }
