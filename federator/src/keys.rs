@@ -1,6 +1,7 @@
 //! Events to keys: which event concerns which WD and which policy.
 
-use fedhub_shared::engine::{Change, Listener};
+use fedhub_shared::digest::{Digest, Uid};
+use fedhub_shared::engine::{Change, Known, Listener};
 use fedhub_shared::names::{
     CITY_CODE, FEDERATION_NAMESPACE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane,
     hub_namespace,
@@ -12,7 +13,6 @@ use tokio::time::Instant;
 use crate::Federator;
 use crate::controller::held;
 use crate::late::Gone;
-use crate::observe::city;
 
 impl Federator {
     fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) {
@@ -26,21 +26,22 @@ impl Federator {
         self.queue.add(key, &id);
     }
 
-    fn enqueue_namespace(&self, plane: &PlaneName, namespace: &str, of: impl Fn(&Object) -> bool) {
+    fn enqueue_namespace(&self, plane: &PlaneName, namespace: &str) {
         let Some(project) = self.planes.project(plane) else { return };
-        for wd in project.store(Kind::WorkloadDeployment).in_namespace(namespace) {
-            if of(&wd) {
-                self.enqueue(plane, namespace, wd.called());
-            }
+        for name in
+            project.store(Kind::WorkloadDeployment).select(Some(namespace), |wd| Some(wd.name.to_owned()))
+        {
+            self.enqueue(plane, namespace, &name);
         }
     }
 
-    fn enqueue_all(&self, project: &Plane, of: impl Fn(&Object) -> bool) {
-        let PlaneId::Project(name) = &project.id else { return };
-        for wd in project.store(Kind::WorkloadDeployment).all() {
-            if of(&wd) {
-                self.enqueue(name, wd.space(), wd.called());
-            }
+    fn enqueue_all(&self, project: &Plane, of: impl Fn(&Digest) -> bool) {
+        let PlaneId::Project(plane) = &project.id else { return };
+        let names = project
+            .store(Kind::WorkloadDeployment)
+            .select(None, |wd| of(wd.digest).then(|| (wd.namespace.to_owned(), wd.name.to_owned())));
+        for (namespace, name) in names {
+            self.enqueue(plane, &namespace, &name);
         }
     }
 
@@ -57,32 +58,38 @@ impl Federator {
 
     /// The project plane and namespace that a hub namespace's labels name.
     pub(crate) fn labelled(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
-        self.planes.hub().store(Kind::Namespace).get("", hub_namespace).as_deref().and_then(named)
+        self.planes.hub().store(Kind::Namespace).object("", hub_namespace).as_deref().and_then(named)
     }
 
     /// A WD went while this process looked on. Where its hub WD is gone too, that is remembered, by whoever leads.
-    fn departs(&self, plane: &PlaneName, wd: &Object) {
-        let Some(hub_namespace) = wd.annotation(FEDERATION_NAMESPACE) else { return };
-        let on_hub = self.planes.hub().store(Kind::WorkloadDeployment).get(hub_namespace, wd.called());
-        if wd.deleting() && self.planes.hub().synced() && on_hub.is_none() {
-            let gone = Gone { uid: wd.uid().to_owned(), hub_namespace: hub_namespace.to_owned() };
-            self.departed.note(&project_key(plane, wd), gone, Instant::now());
+    fn departs(&self, plane: &PlaneName, wd: &Known) {
+        let hub = self.planes.hub();
+        let (true, true, Some(object)) = (wd.digest.deleting, hub.synced(), &wd.object) else { return };
+        let Some(hub_namespace) = object.annotation(FEDERATION_NAMESPACE) else { return };
+        if hub.store(Kind::WorkloadDeployment).digest(hub_namespace, &wd.name).is_none() {
+            let gone = Gone { uid: object.uid().to_owned(), hub_namespace: hub_namespace.to_owned() };
+            let key = Key {
+                plane: PlaneId::Project(plane.clone()),
+                kind: Kind::WorkloadDeployment,
+                namespace: wd.namespace.to_string(),
+                name: wd.name.to_string(),
+            };
+            self.departed.note(&key, gone, Instant::now());
         }
     }
 
-    /// Forgets what went unseen: while a plane's client was replaced, or as the answer to a write came after the event.
+    /// Forgets what went unseen, while a plane's client was replaced.
     fn prune(&self, plane: &Plane) {
-        let stands = |key: &Key| plane.store(key.kind).get(&key.namespace, &key.name).is_some();
-        self.echoes.retain(&plane.id, stands);
         match &plane.id {
             PlaneId::Project(name) => {
+                let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
                 self.holds.retain(&plane.id, self.planes.metrics(), stands);
                 let wds = plane.store(Kind::WorkloadDeployment);
-                self.namespaces.retain(|(of, space), _| of != name || !wds.in_namespace(space).is_empty());
+                self.namespaces.retain(|(of, space), _| of != name || wds.any(Some(space), |_| true));
             }
             PlaneId::Hub => {
-                let policies = plane.store(Kind::PropagationPolicy).all();
-                self.quiet.keep(&policies.iter().map(|p| p.uid()).collect());
+                let policies = plane.store(Kind::PropagationPolicy).objects(None);
+                self.quiet.keep(&policies.iter().map(|p| Uid::new(p.uid())).collect());
             }
             PlaneId::Management => {}
         }
@@ -97,7 +104,7 @@ impl Federator {
 
     fn policies_of(&self, hub_namespace: &str, code: &str) {
         let hub = self.planes.hub();
-        for policy in hub.store(Kind::PropagationPolicy).in_namespace(hub_namespace) {
+        for policy in hub.store(Kind::PropagationPolicy).objects(Some(hub_namespace)) {
             if policy.label(CITY_CODE) == Some(code) {
                 self.queue
                     .add(hub.key(Kind::PropagationPolicy, hub_namespace, policy.called()), &PlaneId::Hub);
@@ -106,85 +113,76 @@ impl Federator {
     }
 
     fn project_changed(&self, plane: &PlaneName, change: &Change) {
-        let wd = change.object();
-        self.enqueue(plane, wd.space(), wd.called());
+        let wd = change.known();
+        self.enqueue(plane, &wd.namespace, &wd.name);
         let replaced = match change {
             Change::Applied { old: Some(old), new } => {
-                if city(old) != city(new) || new.deleting() {
+                if city(old) != city(new) || new.digest.deleting {
                     self.policies_of_project(plane, old);
                 }
-                old.uid() != new.uid()
+                old.digest.uid != new.digest.uid
             }
             Change::Applied { old: None, .. } => false,
             Change::Deleted { last, gap } => {
                 self.policies_of_project(plane, last);
-                self.echoes.forget(&project_key(plane, last));
                 if !*gap {
                     self.departs(plane, last);
                 }
                 let project = self.planes.project(plane);
                 // After a gap nobody knows what became of the namespace meanwhile.
-                *gap || project.is_none_or(|p| !held(&p, last.space()))
+                *gap || project.is_none_or(|p| !held(&p, &last.namespace))
             }
         };
         if replaced {
-            self.namespaces.remove(&(plane.clone(), wd.space().to_owned()));
+            self.namespaces.remove(&(plane.clone(), wd.namespace.to_string()));
         }
     }
 
-    fn policies_of_project(&self, plane: &PlaneName, wd: &Object) {
-        let uid = self.namespaces.get(&(plane.clone(), wd.space().to_owned())).map(|uid| uid.value().clone());
-        if let Some(uid) = uid {
-            self.policies_of(&hub_namespace(&uid), city(wd));
+    fn policies_of_project(&self, plane: &PlaneName, wd: &Known) {
+        let uid =
+            self.namespaces.get(&(plane.clone(), wd.namespace.to_string())).map(|uid| uid.value().clone());
+        if let (Some(uid), Some(code)) = (uid, city(wd)) {
+            self.policies_of(&hub_namespace(&uid), code);
         }
     }
 
     fn hub_changed(&self, kind: Kind, change: &Change) {
-        let object = change.object();
-        let hub = self.planes.hub();
+        let (seen, old) = (change.known(), change.old());
+        let gone = matches!(change, Change::Deleted { .. });
         match kind {
             Kind::WorkloadDeployment => {
-                if let Some((plane, namespace)) = self.owner(object.space()) {
-                    self.enqueue(&plane, &namespace, object.called());
+                if let Some((plane, namespace)) = self.owner(&seen.namespace) {
+                    self.enqueue(&plane, &namespace, &seen.name);
                 }
-                let old = if let Change::Applied { old, .. } = change { old.as_ref() } else { None };
-                let codes = [Some(object), old].into_iter().flatten().filter_map(|o| o.label(CITY_CODE));
-                let unlabelled = old.is_some_and(|o| o.label(CITY_CODE) != object.label(CITY_CODE));
-                if matches!(change, Change::Deleted { .. }) || unlabelled {
-                    codes.for_each(|code| self.policies_of(object.space(), code));
-                }
-                if let Change::Deleted { last, .. } = change {
-                    self.echoes.forget(&hub.key(kind, last.space(), last.called()));
+                if gone || old.is_some_and(|old| city(old) != city(seen)) {
+                    let codes = [Some(seen), old].into_iter().flatten().filter_map(city);
+                    codes.for_each(|code| self.policies_of(&seen.namespace, code));
                 }
             }
             Kind::PropagationPolicy => {
-                self.queue.add(hub.key(kind, object.space(), object.called()), &PlaneId::Hub);
-                if let Some((plane, namespace)) = self.owner(object.space()) {
-                    self.enqueue_namespace(&plane, &namespace, |_| true);
+                self.queue.add(self.planes.hub().key(kind, &seen.namespace, &seen.name), &PlaneId::Hub);
+                if let Some((plane, namespace)) = self.owner(&seen.namespace) {
+                    self.enqueue_namespace(&plane, &namespace);
                 }
-                if let Change::Deleted { last, .. } = change {
-                    self.quiet.forget(last);
-                    self.echoes.forget(&hub.key(kind, last.space(), last.called()));
+                if gone {
+                    self.quiet.forget(&seen.digest.uid);
                 }
             }
             Kind::Namespace => {
-                let old = if let Change::Applied { old, .. } = change { old.as_deref() } else { None };
-                if let Change::Deleted { last, .. } = change {
-                    self.echoes.forget(&hub.key(kind, "", last.called()));
-                }
-                for (plane, namespace) in [Some(object.as_ref()), old].into_iter().flatten().filter_map(named)
-                {
-                    self.enqueue_namespace(&plane, &namespace, |_| true);
+                let states =
+                    [Some(seen), old].into_iter().flatten().filter_map(|known| known.object.as_deref());
+                for (plane, namespace) in states.filter_map(named) {
+                    self.enqueue_namespace(&plane, &namespace);
                 }
             }
             Kind::Cluster => {
-                let (old, gone) = match change {
-                    Change::Applied { old, .. } => (old.as_ref().and_then(|o| o.label(CITY_CODE)), false),
-                    Change::Deleted { .. } => (None, true),
-                };
-                let new = object.label(CITY_CODE);
-                if old != new || gone {
-                    let concerned = |wd: &Object| Some(city(wd)) == old || Some(city(wd)) == new;
+                let code = |known: &Known| Some(known.object.as_ref()?.label(CITY_CODE)?.to_owned());
+                let (before, now) = (old.and_then(code), code(seen));
+                if before != now || gone {
+                    let concerned = |wd: &Digest| {
+                        let city = wd.deployment().and_then(|d| d.city.as_deref());
+                        city.is_some() && (city == before.as_deref() || city == now.as_deref())
+                    };
                     self.planes.projects().iter().for_each(|p| self.enqueue_all(p, concerned));
                 }
             }
@@ -193,19 +191,15 @@ impl Federator {
     }
 }
 
+/// The city of a WD, as its plane says it.
+fn city(wd: &Known) -> Option<&str> {
+    wd.digest.deployment()?.city.as_deref()
+}
+
 /// The project plane and namespace that a hub namespace's labels name.
 fn named(namespace: &Object) -> Option<(PlaneName, String)> {
     let plane = decode_plane(namespace.label(UPSTREAM_CLUSTER)?)?;
     Some((plane, namespace.label(UPSTREAM_NAMESPACE)?.to_owned()))
-}
-
-fn project_key(plane: &PlaneName, wd: &Object) -> Key {
-    Key {
-        plane: PlaneId::Project(plane.clone()),
-        kind: Kind::WorkloadDeployment,
-        namespace: wd.space().to_owned(),
-        name: wd.called().to_owned(),
-    }
 }
 
 impl Listener for Federator {
@@ -236,7 +230,7 @@ impl Listener for Federator {
             PlaneId::Management => {}
         }
         let hub = self.planes.hub();
-        for policy in hub.store(Kind::PropagationPolicy).all() {
+        for policy in hub.store(Kind::PropagationPolicy).objects(None) {
             self.queue.add(hub.key(Kind::PropagationPolicy, policy.space(), policy.called()), &PlaneId::Hub);
         }
     }
@@ -245,7 +239,6 @@ impl Listener for Federator {
         let PlaneId::Project(name) = &plane.id else { return };
         self.queue.forget(&plane.id);
         self.namespaces.retain(|(of, _), _| of != name);
-        self.echoes.retain(&plane.id, |_| false);
         self.holds.retain(&plane.id, self.planes.metrics(), |_| false);
     }
 }

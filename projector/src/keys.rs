@@ -2,15 +2,14 @@
 
 use std::sync::PoisonError;
 
-use fedhub_shared::engine::{Change, Listener};
+use fedhub_shared::engine::{Change, Known, Listener, View};
 use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
 use tokio::time::Instant;
 
 use crate::controller::Projector;
-use crate::mark::Mark;
-use crate::observe::{Home, deployment_name};
+use crate::observe::Home;
 
 /// How many hub Instances that were seen deleted are remembered at most; a few hundred bytes each.
 const MOST: usize = 16_384;
@@ -23,15 +22,20 @@ impl Projector {
     }
 
     fn home(&self, hub_namespace: &str) -> Option<Home> {
-        Home::of(&*self.planes.hub().store(Kind::Namespace).get("", hub_namespace)?)
+        Home::of(&*self.planes.hub().store(Kind::Namespace).object("", hub_namespace)?)
     }
 
-    fn enqueue_instances(&self, hub_namespace: &str, of: impl Fn(&Object) -> bool) {
-        for instance in self.planes.hub().store(Kind::Instance).in_namespace(hub_namespace) {
-            if of(&instance) {
-                self.enqueue(hub_namespace, instance.called());
-            }
+    fn enqueue_instances(&self, hub_namespace: &str, of: impl Fn(View<'_>) -> bool) {
+        let instances = self.planes.hub().store(Kind::Instance);
+        for name in instances.select(Some(hub_namespace), |i| of(i).then(|| i.name.to_owned())) {
+            self.enqueue(hub_namespace, &name);
         }
+    }
+
+    fn enqueue_of_deployment(&self, hub_namespace: &str, deployment: &str) {
+        self.enqueue_instances(hub_namespace, |i| {
+            i.digest.instance().and_then(|facts| facts.deployment(i.name)) == Some(deployment)
+        });
     }
 
     /// The hub namespaces whose labels name that project namespace.
@@ -40,32 +44,29 @@ impl Projector {
     }
 
     fn hub_changed(&self, kind: Kind, change: &Change) {
-        let object = change.object();
+        let seen = change.known();
         match kind {
             Kind::Instance => {
                 if let Change::Deleted { last, gap } = change {
-                    let key = self.planes.hub().key(kind, last.space(), last.called());
+                    let key = self.planes.hub().key(kind, &last.namespace, &last.name);
                     if !*gap && self.to_be_remembered(last) {
-                        self.seen_deleted.insert(key.clone(), last.uid().to_owned());
+                        self.seen_deleted.insert(key.clone(), last.digest.uid.to_string());
                     }
                     if !self.planes.leads() {
                         // No pass will.
                         self.wards.set(&key, None, self.planes.metrics());
                     }
                 }
-                self.enqueue(object.space(), object.called());
+                self.enqueue(&seen.namespace, &seen.name);
             }
-            Kind::WorkloadDeployment => {
-                let name = object.called();
-                self.enqueue_instances(object.space(), |i| deployment_name(i) == Some(name));
-            }
+            Kind::WorkloadDeployment => self.enqueue_of_deployment(&seen.namespace, &seen.name),
             Kind::Namespace => {
                 self.homes.changed(change);
                 if matches!(change, Change::Deleted { .. }) {
-                    self.seen_deleted.retain(|key, _| key.namespace != object.called());
-                    self.wards.forget(object.called(), self.planes.metrics());
+                    self.seen_deleted.retain(|key, _| key.namespace != *seen.name);
+                    self.wards.forget(&seen.name, self.planes.metrics());
                 }
-                self.enqueue_instances(object.called(), |_| true);
+                self.enqueue_instances(&seen.name, |_| true);
             }
             Kind::PropagationPolicy | Kind::Cluster => {}
         }
@@ -73,69 +74,48 @@ impl Projector {
 
     /// Whether it is worth remembering that this hub Instance was seen deleted: until its pass, where there will be one,
     /// else for as long as its projection stands. What is not remembered is a gap, and has to be proven (I4).
-    fn to_be_remembered(&self, instance: &Object) -> bool {
+    fn to_be_remembered(&self, instance: &Known) -> bool {
         if self.seen_deleted.len() >= MOST {
             let known = |home: Home| self.planes.project(&home.plane).is_some();
             self.seen_deleted.retain(|key, _| self.home(&key.namespace).is_some_and(known));
         }
-        let awaited = || self.projected(instance).is_some_and(|uid| uid == instance.uid());
-        self.seen_deleted.len() < MOST && (self.planes.leads() || awaited())
+        let key = self.planes.hub().key(Kind::Instance, &instance.namespace, &instance.name);
+        self.seen_deleted.len() < MOST && (self.planes.leads() || self.stands(&key))
+    }
+
+    /// Whether an Instance stands in the project plane in the place of that hub Instance.
+    fn stands(&self, key: &Key) -> bool {
+        let project =
+            self.home(&key.namespace).and_then(|home| Some((self.planes.project(&home.plane)?, home)));
+        project.is_some_and(|(project, home)| {
+            project.store(Kind::Instance).digest(&home.namespace, &key.name).is_some()
+        })
     }
 
     /// A plane is in sync: what it has no projection of is nothing to remember.
-    fn remember_only_projected(&self, name: &PlaneName, project: &Plane) {
-        self.seen_deleted.retain(|key, _| match self.home(&key.namespace) {
-            Some(home) if home.plane == *name => {
-                project.store(Kind::Instance).get(&home.namespace, &key.name).is_some()
-            }
-            _ => true,
+    fn remember_only_projected(&self, name: &PlaneName) {
+        self.seen_deleted.retain(|key, _| {
+            self.home(&key.namespace).is_none_or(|home| home.plane != *name) || self.stands(key)
         });
     }
 
-    /// The hub Instance that the projection in this one's place was made of, by UID.
-    fn projected(&self, instance: &Object) -> Option<String> {
-        let home = self.home(instance.space())?;
-        let project = self.planes.project(&home.plane)?;
-        let projection = project.store(Kind::Instance).get(&home.namespace, instance.called())?;
-        Some(Mark::of(&projection)?.instance_uid)
-    }
-
-    /// A projection is gone, and with it what was remembered of its hub Instance.
-    fn deleted_with_its_source(&self, projection: &Object) {
-        let Some(mark) = Mark::of(projection) else { return };
-        let key = self.planes.hub().key(Kind::Instance, &mark.namespace, projection.called());
-        self.seen_deleted.remove_if(&key, |_, uid| *uid == mark.instance_uid);
-    }
-
     fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) {
-        let object = change.object();
-        match kind {
-            Kind::WorkloadDeployment => {
-                for namespace in self.hub_namespaces(plane, object.space()) {
-                    self.enqueue_instances(&namespace, |i| deployment_name(i) == Some(object.called()));
-                }
-            }
-            Kind::Instance => {
+        let seen = change.known();
+        for namespace in self.hub_namespaces(plane, &seen.namespace) {
+            match kind {
+                Kind::WorkloadDeployment => self.enqueue_of_deployment(&namespace, &seen.name),
                 // By its place and not by its mark, which a tenant may have edited (P4).
-                for namespace in self.hub_namespaces(plane, object.space()) {
-                    self.enqueue(&namespace, object.called());
+                Kind::Instance => {
+                    self.enqueue(&namespace, &seen.name);
+                    if matches!(change, Change::Deleted { .. }) {
+                        // And with it goes what was remembered of its hub Instance.
+                        let key = self.planes.hub().key(Kind::Instance, &namespace, &seen.name);
+                        self.seen_deleted.remove_if(&key, |key, _| !self.stands(key));
+                    }
                 }
-                if let Change::Deleted { last, .. } = change {
-                    self.echoes.forget(&projection_key(plane, last.space(), last.called()));
-                    self.deleted_with_its_source(last);
-                }
+                _ => {}
             }
-            _ => {}
         }
-    }
-}
-
-fn projection_key(plane: &PlaneName, namespace: &str, name: &str) -> Key {
-    Key {
-        plane: PlaneId::Project(plane.clone()),
-        kind: Kind::Instance,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
     }
 }
 
@@ -154,25 +134,25 @@ impl Listener for Projector {
         }
         self.queue.works(&plane.id);
         if let PlaneId::Project(name) = &plane.id {
-            self.remember_only_projected(name, plane);
+            self.remember_only_projected(name);
         }
-        // What went unseen: while a plane's client was replaced, or as the answer to a write came after the event.
-        self.echoes.retain(&plane.id, |key| plane.store(key.kind).get(&key.namespace, &key.name).is_some());
         // Passes that came too early ended without a trace, and projections may have lost their Instance meanwhile.
         let concerned = |home: &Home| match &plane.id {
             PlaneId::Project(name) => home.plane == *name,
             _ => true,
         };
-        for namespace in self.planes.hub().store(Kind::Namespace).all() {
+        for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
             if Home::of(&namespace).is_none_or(|home| concerned(&home)) {
                 self.enqueue_instances(namespace.called(), |_| true);
             }
         }
         for project in self.planes.projects() {
+            let PlaneId::Project(name) = &project.id else { continue };
             if plane.id == PlaneId::Hub || plane.id == project.id {
-                for projection in project.store(Kind::Instance).all() {
-                    if let Some(mark) = Mark::of(&projection) {
-                        self.enqueue(&mark.namespace, projection.called());
+                let here = |i: View<'_>| Some((i.namespace.to_owned(), i.name.to_owned()));
+                for (space, projection) in project.store(Kind::Instance).select(None, here) {
+                    for namespace in self.hub_namespaces(name, &space) {
+                        self.enqueue(&namespace, &projection);
                     }
                 }
             }
@@ -182,11 +162,10 @@ impl Listener for Projector {
     fn left(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
         self.queue.forget(&plane.id);
-        self.echoes.retain(&plane.id, |_| false);
         // Its bucket stays until it is full: coming back fills none (I4).
         let now = Instant::now();
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, bucket| !bucket.is_full(now));
-        for namespace in self.planes.hub().store(Kind::Namespace).all() {
+        for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
             if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
                 self.wards.forget(namespace.called(), self.planes.metrics());
             }

@@ -5,20 +5,24 @@
 //! merged into another's, and keys of a plane that fails wait for its [`circuit`], so one plane's trouble stays its
 //! own (I8).
 
+mod change;
 pub mod circuit;
 pub mod echo;
 mod guard;
 pub mod heard;
 pub mod pump;
 pub mod queue;
+pub mod room;
 pub mod store;
 pub mod worker;
 pub mod writer;
 
-pub use echo::{Echo, Echoes, Part};
+pub use change::{Change, Known, View};
+pub use echo::{Echo, Part};
 pub use heard::Heard;
 pub use queue::{Job, Outcome, Queue, QueueConfig};
-pub use store::{Change, Store};
+pub use room::Room;
+pub use store::Store;
 pub use worker::{Controller, run_workers};
 pub use writer::{StatusWrite, Write, Writer};
 

@@ -39,7 +39,9 @@ fn fill(queue: &Queue, lane: &PlaneId, keys: usize) {
 /// As many keys as may be in flight are taken, and fail by `plane`.
 fn fail_all(queue: &Queue, plane: &PlaneId) -> usize {
     let jobs: Vec<_> = std::iter::from_fn(|| now(queue)).collect();
-    jobs.iter().for_each(|job| queue.ended(job, Outcome::Failed, &sick(plane)));
+    for job in &jobs {
+        queue.ended(job, Outcome::Failed, &sick(plane));
+    }
     jobs.len()
 }
 
@@ -226,10 +228,14 @@ async fn i8_planes_that_hang_leave_workers_to_the_others() {
     run_workers(&fleet, &queue, &metrics(), 256, &tasks);
     let hanging: Vec<_> = (0..40).map(|n| project(&format!("hangs-{n}"))).collect();
     let fine: Vec<_> = (0..60).map(|n| project(&format!("fine-{n}"))).collect();
-    hanging.iter().for_each(|plane| fill(&queue, plane, 100));
+    for plane in &hanging {
+        fill(&queue, plane, 100);
+    }
     tokio::task::yield_now().await;
     for second in 0..60 {
-        fine.iter().for_each(|plane| fill(&queue, plane, 1));
+        for plane in &fine {
+            fill(&queue, plane, 1);
+        }
         quiet(1).await;
         let waits = std::mem::take(&mut *fleet.waits.lock().unwrap());
         assert_eq!(waits.len(), 60, "second {second}");
@@ -329,7 +335,6 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
                 began.insert(job.key.clone(), now);
                 jobs.push(job);
             }
-            Step::Take => {}
             Step::Done(n, outcome, by, hub, project) if !jobs.is_empty() => {
                 let job = jobs.swap_remove(usize::from(*n) % jobs.len());
                 let lane = job.key.plane.clone();
@@ -355,7 +360,7 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
                     *failures = 0;
                 }
             }
-            Step::Done(..) => {}
+            Step::Take | Step::Done(..) => {}
             Step::Works(p) => {
                 queue.works(&plane(*p));
                 if let Some((failures, since)) = failing.get_mut(&plane(*p)) {

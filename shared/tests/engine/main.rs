@@ -19,6 +19,8 @@ mod queue;
 #[cfg(test)]
 mod queue_model;
 #[cfg(test)]
+mod store;
+#[cfg(test)]
 mod storms;
 #[cfg(test)]
 mod support;

@@ -209,7 +209,7 @@ async fn a_held_queue_keeps_nothing_and_gives_out_what_was_gathered_for_the_next
     for name in ["late", "timed", "ready"] {
         queue.add(key(&lane, name), &lane);
     }
-    let (late, timed) = (now(&queue).unwrap(), now(&queue).unwrap());
+    let (running, timed) = (now(&queue).unwrap(), now(&queue).unwrap());
     queue.done(&timed, Outcome::After(Duration::from_secs(1)));
     queue.hold();
     assert_eq!(queue.pending(), 1, "what runs");
@@ -217,7 +217,7 @@ async fn a_held_queue_keeps_nothing_and_gives_out_what_was_gathered_for_the_next
         queue.add(key(&lane, &format!("change-{n}")), &lane);
     }
     queue.add(key(&lane, "late"), &lane);
-    queue.done(&late, Outcome::Failed);
+    queue.done(&running, Outcome::Failed);
     advance(Duration::from_mins(10)).await;
     assert!(now(&queue).is_none());
     assert_eq!((queue.depth(), queue.pending(), queue.lanes()), (0, 0, 0));

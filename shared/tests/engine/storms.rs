@@ -55,7 +55,9 @@ impl Starts {
         };
         let mut tenths = BTreeMap::<u128, usize>::new();
         let first = times.first().copied().unwrap_or_else(Instant::now);
-        times.iter().for_each(|at| *tenths.entry((*at - first).as_millis() / 100).or_default() += 1);
+        for at in times {
+            *tenths.entry((at - first).as_millis() / 100).or_default() += 1;
+        }
         (tenths.values().copied().max().unwrap_or_default(), most)
     }
 }
@@ -93,10 +95,10 @@ async fn i8_watches_that_end_in_one_instant_do_not_begin_anew_in_one() {
     assert!(tenth <= room && most <= at_once, "resumed: {tenth} in a tenth of a second, {most} at once");
     assert!(tenth > 100, "they were resumed: {tenth}");
     // It is away for a while.
-    servers.iter().for_each(|server| {
+    for server in &servers {
         server.fault(Fault::Disconnect);
         server.break_watches();
-    });
+    }
     for _ in 0..6 {
         quiet(10).await;
         let (tenth, most) = starts.most();
