@@ -8,14 +8,17 @@ use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, View, Writer};
 use fedhub_shared::errors::Error;
 use fedhub_shared::events::{EventType, reference};
-use fedhub_shared::names::{CITY_CODE, FEDERATOR_MANAGER, PlaneName, hub_namespace};
-use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_shared::names::{
+    CITY_CODE, DELETION_PROTECTED, FEDERATOR_MANAGER, PlaneName, SOURCE, SOURCE_UID, hub_namespace,
+};
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
 use crate::glance::Sight;
 use crate::held::{Held, Holds};
+use crate::late::{Departed, Gone};
 use crate::observe::{Known, Live, Observed};
 use crate::plan::{Then, plan};
 use crate::policy::{Quiet, Verdict, uses};
@@ -31,7 +34,8 @@ pub struct Federator {
     quiet_time: Duration,
     /// UIDs of project namespaces, for as long as a WD stands in them (F2).
     pub(crate) namespaces: DashMap<(PlaneName, String), String>,
-    holds: Holds,
+    pub(crate) holds: Holds,
+    pub(crate) departed: Departed,
 }
 
 impl Federator {
@@ -44,7 +48,13 @@ impl Federator {
             quiet_time,
             namespaces: DashMap::new(),
             holds: Holds::default(),
+            departed: Departed::default(),
         })
+    }
+
+    /// How many entries each memory holds, by its name: none may grow without end.
+    pub fn remembered(&self) -> [(&'static str, usize); 3] {
+        [("namespaces", self.namespaces.len()), ("holds", self.holds.len()), ("quiet", self.quiet.len())]
     }
 
     // === One pass over a WD ===
@@ -74,6 +84,9 @@ impl Federator {
         if !self.planes.hub().synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
+        if self.undo_late(plane, project, key).await? {
+            return Ok(Then::Wait);
+        }
         let (mut wrote, mut live) = (false, None);
         for _ in 0..ROUNDS {
             let end = if wrote { Then::Again } else { Then::Done };
@@ -84,7 +97,13 @@ impl Federator {
             let Some(seen) = self.observe(plane, project, key, &sight, live.take()).await? else {
                 return Ok(Then::Wait);
             };
-            let applied = self.applier(project, job).apply(plan(&seen), &seen.project).await?;
+            let plan = plan(&seen);
+            if plan.release.is_some() {
+                // Whatever becomes of the answer: nothing of it is on the hub by now.
+                let (uid, hub_namespace) = (seen.project.uid().to_owned(), seen.hub_namespace_name.clone());
+                self.departed.note(key, Gone { uid, hub_namespace }, Instant::now());
+            }
+            let applied = self.applier(project, job).apply(plan, &seen.project).await?;
             wrote |= applied.wrote;
             if applied.federated {
                 tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");
@@ -100,6 +119,38 @@ impl Federator {
             }
         }
         Err(Error::Bug(format!("{key} does not come to rest")))
+    }
+
+    /// Deletes a hub WD that a create made too late, see [`crate::late`]. Says whether there is one, deleted by now or
+    /// on its way out.
+    async fn undo_late(&self, plane: &PlaneName, project: &Plane, key: &Key) -> Result<bool, Error> {
+        let (wd, hub) = (Kind::WorkloadDeployment, self.planes.hub());
+        let Some(gone) = self.departed.get(key, Instant::now()) else { return Ok(false) };
+        let Some(late) = hub.whole(wd, &gone.hub_namespace, &key.name).await? else { return Ok(false) };
+        let source = format!("{plane}/{}/{}", key.namespace, key.name);
+        let is_its =
+            late.annotation(SOURCE) == Some(&source) && late.annotation(SOURCE_UID) == Some(&gone.uid);
+        if !is_its || self.labelled(&gone.hub_namespace) != Some((plane.clone(), key.namespace.clone())) {
+            return Ok(false);
+        }
+        let known = project.store(wd).digest(&key.namespace, &key.name);
+        if known.is_some_and(|known| known.uid.to_string() == gone.uid)
+            || project.live(wd, &key.namespace, &key.name).await?.is_some_and(|live| live.uid() == gone.uid)
+        {
+            return Ok(false);
+        }
+        if late.deleting() {
+            return Ok(true);
+        }
+        tracing::warn!(%key, uid = gone.uid, "a create landed after its WorkloadDeployment had gone: it is undone");
+        let mut doomed = late.clone();
+        if late.label(DELETION_PROTECTED.0).is_some() {
+            let mut free = Object::clone(&late);
+            free.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
+            doomed = hub.replace(wd, &free, FEDERATOR_MANAGER, false).await?;
+        }
+        hub.delete(wd, &doomed, false).await?;
+        Ok(true)
     }
 
     fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
@@ -203,7 +254,10 @@ impl Federator {
         // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
         let stands = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
         if stands.is_some_and(|s| s.uid == wd.uid) {
-            self.namespaces.insert(at, uid.clone());
+            self.namespaces.insert(at.clone(), uid.clone());
+        }
+        if project.stop.is_cancelled() {
+            self.namespaces.remove(&at);
         }
         Ok(uid)
     }
@@ -219,6 +273,9 @@ impl Federator {
     /// Shows a finalizer that is held, or no longer (I3).
     async fn hold(&self, project: &Plane, key: &Key, why: Option<Held>) {
         let news = self.holds.set(key, why, self.planes.metrics());
+        if project.stop.is_cancelled() {
+            self.holds.set(key, None, self.planes.metrics());
+        }
         let (true, Some(why)) = (news, why) else { return };
         tracing::warn!(%key, reason = why.label(), "the finalizer is held: its work is not proven done");
         if let Some(wd) = project.store(key.kind).get(&key.namespace, &key.name) {

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use fedhub_shared::metrics::Metrics;
-use fedhub_shared::object::Key;
+use fedhub_shared::object::{Key, PlaneId};
 
 /// Why a finalizer is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,9 +20,6 @@ pub enum Held {
 }
 
 impl Held {
-    /// Every reason.
-    pub const ALL: [Self; 3] = [Self::HubUnreachable, Self::HubStateLost, Self::TenantConflict];
-
     /// The metric label.
     pub fn label(self) -> &'static str {
         match self {
@@ -62,11 +59,36 @@ impl Holds {
         if before == why {
             return false;
         }
-        for reason in Held::ALL {
-            let count = held.values().filter(|h| **h == reason).count();
-            let gauge = metrics.finalizers_held.with_label_values(&[reason.label()]);
-            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
-        }
+        count(metrics, before, -1);
+        count(metrics, why, 1);
         true
+    }
+
+    /// Keeps of one plane what is to be kept.
+    pub fn retain(&self, plane: &PlaneId, metrics: &Metrics, keep: impl Fn(&Key) -> bool) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|key, why| {
+            let kept = key.plane != *plane || keep(key);
+            if !kept {
+                count(metrics, Some(*why), -1);
+            }
+            kept
+        });
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn count(metrics: &Metrics, why: Option<Held>, change: i64) {
+    if let Some(why) = why {
+        metrics.finalizers_held.with_label_values(&[why.label()]).add(change);
     }
 }

@@ -1,15 +1,18 @@
 //! Events to keys: which event concerns which WD and which policy.
 
-use fedhub_shared::digest::Digest;
+use fedhub_shared::digest::{Digest, Uid};
 use fedhub_shared::engine::{Change, Known, Listener};
 use fedhub_shared::names::{
-    CITY_CODE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane, hub_namespace,
+    CITY_CODE, FEDERATION_NAMESPACE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane,
+    hub_namespace,
 };
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
+use tokio::time::Instant;
 
 use crate::Federator;
 use crate::controller::held;
+use crate::late::Gone;
 
 impl Federator {
     fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) {
@@ -46,12 +49,50 @@ impl Federator {
     /// WDs that wait for it. Events of namespaces that are nobody's are dropped: engaging a plane reads everything
     /// anyway (F1).
     pub(crate) fn owner(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
-        let namespace = self.planes.hub().store(Kind::Namespace).object("", hub_namespace);
-        let owner = namespace.as_deref().and_then(named).or_else(|| self.waiting_for(hub_namespace));
+        let owner = self.labelled(hub_namespace).or_else(|| self.waiting_for(hub_namespace));
         if owner.is_none() {
             self.planes.metrics().events_dropped.with_label_values(&["unlabelled_namespace"]).inc();
         }
         owner
+    }
+
+    /// The project plane and namespace that a hub namespace's labels name.
+    pub(crate) fn labelled(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
+        self.planes.hub().store(Kind::Namespace).object("", hub_namespace).as_deref().and_then(named)
+    }
+
+    /// A WD went while this process looked on. Where its hub WD is gone too, that is remembered, by whoever leads.
+    fn departs(&self, plane: &PlaneName, wd: &Known) {
+        let hub = self.planes.hub();
+        let (true, true, Some(object)) = (wd.digest.deleting, hub.synced(), &wd.object) else { return };
+        let Some(hub_namespace) = object.annotation(FEDERATION_NAMESPACE) else { return };
+        if hub.store(Kind::WorkloadDeployment).digest(hub_namespace, &wd.name).is_none() {
+            let gone = Gone { uid: object.uid().to_owned(), hub_namespace: hub_namespace.to_owned() };
+            let key = Key {
+                plane: PlaneId::Project(plane.clone()),
+                kind: Kind::WorkloadDeployment,
+                namespace: wd.namespace.to_string(),
+                name: wd.name.to_string(),
+            };
+            self.departed.note(&key, gone, Instant::now());
+        }
+    }
+
+    /// Forgets what went unseen, while a plane's client was replaced.
+    fn prune(&self, plane: &Plane) {
+        match &plane.id {
+            PlaneId::Project(name) => {
+                let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
+                self.holds.retain(&plane.id, self.planes.metrics(), stands);
+                let wds = plane.store(Kind::WorkloadDeployment);
+                self.namespaces.retain(|(of, space), _| of != name || wds.any(Some(space), |_| true));
+            }
+            PlaneId::Hub => {
+                let policies = plane.store(Kind::PropagationPolicy).objects(None);
+                self.quiet.keep(&policies.iter().map(|p| Uid::new(p.uid())).collect());
+            }
+            PlaneId::Management => {}
+        }
     }
 
     fn waiting_for(&self, name: &str) -> Option<(PlaneName, String)> {
@@ -84,6 +125,9 @@ impl Federator {
             Change::Applied { old: None, .. } => false,
             Change::Deleted { last, gap } => {
                 self.policies_of_project(plane, last);
+                if !*gap {
+                    self.departs(plane, last);
+                }
                 let project = self.planes.project(plane);
                 // After a gap nobody knows what became of the namespace meanwhile.
                 *gap || project.is_none_or(|p| !held(&p, &last.namespace))
@@ -171,10 +215,18 @@ impl Listener for Federator {
         if !plane.synced() {
             return;
         }
+        self.queue.works(&plane.id);
+        self.prune(plane);
         // Passes that came too early ended without a trace: everything is looked at once.
         match &plane.id {
             PlaneId::Project(_) => self.enqueue_all(plane, |_| true),
-            PlaneId::Hub => self.planes.projects().iter().for_each(|p| self.enqueue_all(p, |_| true)),
+            PlaneId::Hub => {
+                self.planes.projects().iter().for_each(|p| self.enqueue_all(p, |_| true));
+                self.departed.keys().into_iter().for_each(|key| {
+                    let lane = key.plane.clone();
+                    self.queue.add(key, &lane);
+                });
+            }
             PlaneId::Management => {}
         }
         let hub = self.planes.hub();
@@ -185,7 +237,8 @@ impl Listener for Federator {
 
     fn left(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
-        self.queue.forget(|key| key.plane == plane.id);
+        self.queue.forget(&plane.id);
         self.namespaces.retain(|(of, _), _| of != name);
+        self.holds.retain(&plane.id, self.planes.metrics(), |_| false);
     }
 }

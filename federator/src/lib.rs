@@ -9,6 +9,7 @@ pub mod finalize;
 pub mod glance;
 pub mod held;
 mod keys;
+mod late;
 pub mod observe;
 pub mod origin;
 pub mod plan;

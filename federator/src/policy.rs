@@ -3,7 +3,7 @@
 //! It goes when no WD on the hub and no WD on its way there uses its city, and that has been so for a quiet time.
 //! Should a WD come at that very moment, the policy's own event brings it a new one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -47,6 +47,22 @@ impl Quiet {
         }
         since.remove(&uid);
         Verdict::Delete
+    }
+
+    /// Forgets all policies but these, by UID.
+    pub fn keep(&self, stand: &BTreeSet<Uid>) {
+        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        since.retain(|uid, _| stand.contains(uid));
+    }
+
+    /// How many policies are unused.
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Forgets a policy that is gone.

@@ -52,6 +52,7 @@ impl admin::Status for Status {
         metrics.oldest_unsynced_plane.reset();
         for (name, queue) in &self.queues {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
+            metrics.circuits_open.with_label_values(&[name]).set(number(queue.circuits_open()));
             let kind = if *name == "federator" { Kind::WorkloadDeployment } else { Kind::Instance };
             metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(kind)));
             // What gathers on a standby is the leader's business, and in sync as far as the standby can know.

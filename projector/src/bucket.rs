@@ -53,6 +53,12 @@ impl Bucket {
         Err(wait)
     }
 
+    /// Whether it is as good as a new one.
+    pub fn is_full(&mut self, now: Instant) -> bool {
+        self.fill(self.capacity / MINUTE, now);
+        self.promised.is_empty() && self.tokens >= self.capacity
+    }
+
     fn fill(&mut self, rate: f64, now: Instant) {
         let gained = now.saturating_duration_since(self.filled).as_secs_f64() * rate;
         self.filled = now;

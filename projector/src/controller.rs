@@ -52,7 +52,7 @@ pub struct Projector {
     pub(crate) wards: Wards,
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
     pub(crate) seen_deleted: DashMap<Key, String>,
-    buckets: Mutex<std::collections::BTreeMap<PlaneName, Bucket>>,
+    pub(crate) buckets: Mutex<std::collections::BTreeMap<PlaneName, Bucket>>,
 }
 
 impl Projector {
@@ -69,6 +69,16 @@ impl Projector {
         })
     }
 
+    /// How many entries each memory holds, by its name: none may grow without end.
+    pub fn remembered(&self) -> [(&'static str, usize); 4] {
+        [
+            ("homes", self.homes.len()),
+            ("wards", self.wards.len()),
+            ("seen_deleted", self.seen_deleted.len()),
+            ("buckets", self.buckets.lock().unwrap_or_else(PoisonError::into_inner).len()),
+        ]
+    }
+
     // === One pass ===
 
     async fn instance(&self, job: &Job) -> Result<Outcome, Error> {
@@ -77,9 +87,12 @@ impl Projector {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
         let Some(hub_namespace) = hub.store(Kind::Namespace).object("", &key.namespace) else {
+            self.judge(key, None);
+            self.seen_deleted.remove(key);
             return Ok(Outcome::Waits);
         };
         let Some(home) = Home::of(&hub_namespace) else {
+            self.seen_deleted.remove(key);
             let there = hub.store(Kind::Instance).digest(&key.namespace, &key.name).is_some();
             self.judge(key, there.then_some(Verdict::Quarantined(Reason::Unidentifiable)));
             return Ok(Outcome::Waits);
@@ -101,6 +114,11 @@ impl Projector {
             };
             let decision = plan(&seen);
             self.judge(key, verdict(&decision));
+            if project.stop.is_cancelled() {
+                // Let go while this pass was under way: nobody would take the verdict back.
+                self.judge(key, None);
+                return Err(Error::NotEngaged(id));
+            }
             match decision {
                 Decision::InOrder => {
                     self.rest(&project, key, &sight, sight.judged_by(&seen));
@@ -171,6 +189,7 @@ impl Projector {
         let now = Instant::now();
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = || Bucket::new(self.config.deletes_per_minute, now);
+        buckets.retain(|of, bucket| of == plane || !bucket.is_full(now));
         buckets.entry(plane.clone()).or_insert_with(fresh).take(key, now)
     }
 

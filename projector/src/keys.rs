@@ -1,12 +1,18 @@
 //! Events to keys: which change concerns which hub Instance.
 
-use fedhub_shared::engine::{Change, Listener, View};
+use std::sync::PoisonError;
+
+use fedhub_shared::engine::{Change, Known, Listener, View};
 use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Kind, ObjectView, PlaneId};
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
+use tokio::time::Instant;
 
 use crate::controller::Projector;
 use crate::observe::Home;
+
+/// How many hub Instances that were seen deleted are remembered at most; a few hundred bytes each.
+const MOST: usize = 16_384;
 
 impl Projector {
     /// Keys are those of hub Instances; turns are the project planes'.
@@ -41,19 +47,56 @@ impl Projector {
         let seen = change.known();
         match kind {
             Kind::Instance => {
-                if let Change::Deleted { last, gap: false } = change {
+                if let Change::Deleted { last, gap } = change {
                     let key = self.planes.hub().key(kind, &last.namespace, &last.name);
-                    self.seen_deleted.insert(key, last.digest.uid.to_string());
+                    if !*gap && self.to_be_remembered(last) {
+                        self.seen_deleted.insert(key.clone(), last.digest.uid.to_string());
+                    }
+                    if !self.planes.leads() {
+                        // No pass will.
+                        self.wards.set(&key, None, self.planes.metrics());
+                    }
                 }
                 self.enqueue(&seen.namespace, &seen.name);
             }
             Kind::WorkloadDeployment => self.enqueue_of_deployment(&seen.namespace, &seen.name),
             Kind::Namespace => {
                 self.homes.changed(change);
+                if matches!(change, Change::Deleted { .. }) {
+                    self.seen_deleted.retain(|key, _| key.namespace != *seen.name);
+                    self.wards.forget(&seen.name, self.planes.metrics());
+                }
                 self.enqueue_instances(&seen.name, |_| true);
             }
             Kind::PropagationPolicy | Kind::Cluster => {}
         }
+    }
+
+    /// Whether it is worth remembering that this hub Instance was seen deleted: until its pass, where there will be one,
+    /// else for as long as its projection stands. What is not remembered is a gap, and has to be proven (I4).
+    fn to_be_remembered(&self, instance: &Known) -> bool {
+        if self.seen_deleted.len() >= MOST {
+            let known = |home: Home| self.planes.project(&home.plane).is_some();
+            self.seen_deleted.retain(|key, _| self.home(&key.namespace).is_some_and(known));
+        }
+        let key = self.planes.hub().key(Kind::Instance, &instance.namespace, &instance.name);
+        self.seen_deleted.len() < MOST && (self.planes.leads() || self.stands(&key))
+    }
+
+    /// Whether an Instance stands in the project plane in the place of that hub Instance.
+    fn stands(&self, key: &Key) -> bool {
+        let project =
+            self.home(&key.namespace).and_then(|home| Some((self.planes.project(&home.plane)?, home)));
+        project.is_some_and(|(project, home)| {
+            project.store(Kind::Instance).digest(&home.namespace, &key.name).is_some()
+        })
+    }
+
+    /// A plane is in sync: what it has no projection of is nothing to remember.
+    fn remember_only_projected(&self, name: &PlaneName) {
+        self.seen_deleted.retain(|key, _| {
+            self.home(&key.namespace).is_none_or(|home| home.plane != *name) || self.stands(key)
+        });
     }
 
     fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) {
@@ -62,7 +105,14 @@ impl Projector {
             match kind {
                 Kind::WorkloadDeployment => self.enqueue_of_deployment(&namespace, &seen.name),
                 // By its place and not by its mark, which a tenant may have edited (P4).
-                Kind::Instance => self.enqueue(&namespace, &seen.name),
+                Kind::Instance => {
+                    self.enqueue(&namespace, &seen.name);
+                    if matches!(change, Change::Deleted { .. }) {
+                        // And with it goes what was remembered of its hub Instance.
+                        let key = self.planes.hub().key(Kind::Instance, &namespace, &seen.name);
+                        self.seen_deleted.remove_if(&key, |key, _| !self.stands(key));
+                    }
+                }
                 _ => {}
             }
         }
@@ -81,6 +131,10 @@ impl Listener for Projector {
     fn synced(&self, plane: &Plane, _kind: Kind) {
         if !plane.synced() {
             return;
+        }
+        self.queue.works(&plane.id);
+        if let PlaneId::Project(name) = &plane.id {
+            self.remember_only_projected(name);
         }
         // Passes that came too early ended without a trace, and projections may have lost their Instance meanwhile.
         let concerned = |home: &Home| match &plane.id {
@@ -106,11 +160,14 @@ impl Listener for Projector {
     }
 
     fn left(&self, plane: &Plane) {
-        // What was judged by the plane's objects is not known any more. Its bucket stays: coming back fills none (I4).
         let PlaneId::Project(name) = &plane.id else { return };
+        self.queue.forget(&plane.id);
+        // Its bucket stays until it is full: coming back fills none (I4).
+        let now = Instant::now();
+        self.buckets.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, bucket| !bucket.is_full(now));
         for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
             if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
-                self.enqueue_instances(namespace.called(), |_| true);
+                self.wards.forget(namespace.called(), self.planes.metrics());
             }
         }
     }

@@ -25,16 +25,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason.
-    pub const ALL: [Self; 6] = [
-        Self::Unidentifiable,
-        Self::Contradictory,
-        Self::StaleNamespace,
-        Self::Unnamed,
-        Self::NameTaken,
-        Self::DeploymentAbsent,
-    ];
-
     /// The metric label.
     pub fn label(self) -> &'static str {
         match self {
@@ -72,16 +62,42 @@ impl Wards {
         if before == verdict {
             return false;
         }
-        let count = |of: &dyn Fn(&Verdict) -> bool| {
-            i64::try_from(wards.values().filter(|v| of(v)).count()).unwrap_or(i64::MAX)
-        };
-        let objects = |state| metrics.objects.with_label_values(&["projector", state]);
-        objects("parked").set(count(&|v| *v == Verdict::Parked));
-        objects("quarantined").set(count(&|v| matches!(v, Verdict::Quarantined(_))));
-        for reason in Reason::ALL {
-            let held = count(&|v| *v == Verdict::Quarantined(reason));
-            metrics.quarantined.with_label_values(&[reason.label()]).set(held);
-        }
+        count(metrics, before, -1);
+        count(metrics, verdict, 1);
         true
+    }
+
+    /// Forgets the Instances of a hub namespace.
+    pub fn forget(&self, namespace: &str, metrics: &Metrics) {
+        let mut wards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        wards.retain(|key, verdict| {
+            let kept = key.namespace != namespace;
+            if !kept {
+                count(metrics, Some(*verdict), -1);
+            }
+            kept
+        });
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn count(metrics: &Metrics, verdict: Option<Verdict>, change: i64) {
+    let objects = |state| metrics.objects.with_label_values(&["projector", state]);
+    match verdict {
+        Some(Verdict::Parked) => objects("parked").add(change),
+        Some(Verdict::Quarantined(reason)) => {
+            objects("quarantined").add(change);
+            metrics.quarantined.with_label_values(&[reason.label()]).add(change);
+        }
+        None => {}
     }
 }

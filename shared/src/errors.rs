@@ -5,6 +5,7 @@ use std::fmt;
 use crate::lease::Fenced;
 use crate::object::PlaneId;
 use crate::planes::identity::Unrecognised;
+use crate::planes::writes::LetGo;
 
 /// What kind of trouble an error is. Bounded, so that it may be a metric label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -103,6 +104,17 @@ impl Error {
         }
     }
 
+    /// The plane that did not do what it was asked, where that says something of the plane and nothing of the
+    /// request: silence, 5xx, garbage, 429. A refusal (403, 404, 409, 422) is an answer.
+    pub fn sick(&self) -> Option<&PlaneId> {
+        match self {
+            Self::Request(e) if matches!(e.category(), Category::Transient | Category::Throttled) => {
+                Some(&e.plane)
+            }
+            _ => None,
+        }
+    }
+
     /// The category of this error.
     pub fn category(&self) -> Category {
         match self {
@@ -123,7 +135,9 @@ pub fn category(error: &kube::Error) -> Category {
             400 | 404 | 405 | 406 | 413 | 415 | 422 => Category::Invalid,
             _ => Category::Transient,
         },
-        kube::Error::Service(cause) if cause.is::<Fenced>() || cause.is::<Unrecognised>() => {
+        kube::Error::Service(cause)
+            if cause.is::<Fenced>() || cause.is::<LetGo>() || cause.is::<Unrecognised>() =>
+        {
             Category::NotEngaged
         }
         _ => Category::Transient,

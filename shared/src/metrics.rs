@@ -43,6 +43,8 @@ pub struct Metrics {
     pub quarantined: IntGaugeVec,
     /// Keys that wait for a worker, by controller.
     pub queue_depth: IntGaugeVec,
+    /// Planes whose keys wait because the plane fails, by controller; the hub is one of them.
+    pub circuits_open: IntGaugeVec,
     /// Time from when a key was ready to when a worker took it.
     pub queue_wait: Histogram,
     /// Passes by controller and outcome (an error's category, or `in_order`, `wrote`, `waits`).
@@ -119,6 +121,12 @@ impl Metrics {
                 &["reason"],
             )?,
             queue_depth: gauges(r, "queue_depth", "Keys that wait for a worker.", &["controller"])?,
+            circuits_open: gauges(
+                r,
+                "circuits_open",
+                "Planes whose keys wait because the plane fails.",
+                &["controller"],
+            )?,
             queue_wait: {
                 let h = Histogram::with_opts(
                     HistogramOpts::new("queue_wait_seconds", "From ready to taken by a worker.")

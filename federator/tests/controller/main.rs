@@ -1,11 +1,15 @@
 //! The federator over simulated planes, on paused time.
 
 #[cfg(test)]
+mod bounded;
+#[cfg(test)]
 mod deletion;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
 mod gaps;
+#[cfg(test)]
+mod late;
 #[cfg(test)]
 mod planes;
 #[cfg(test)]

@@ -53,14 +53,19 @@ impl World {
 
     /// A process: registry, queue, federator, workers; both planes engaged.
     pub fn run(&self) -> Run {
-        self.run_with(Settings { seed: 7, ..Settings::default() })
+        self.run_with(self.hub.client(), Settings { seed: 7, ..Settings::default() })
+    }
+
+    /// The same, with this client of the hub.
+    pub fn run_over(&self, hub: kube::Client) -> Run {
+        self.run_with(hub, Settings { seed: 7, ..Settings::default() })
     }
 
     /// The same, with settings of one's own.
-    pub fn run_with(&self, settings: Settings) -> Run {
+    pub fn run_with(&self, hub: kube::Client, settings: Settings) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.hub.clock().now());
-        let planes = Planes::with(self.hub.client(), metrics.clone(), clock, settings);
+        let planes = Planes::with(hub, metrics.clone(), clock, settings);
         let config = QueueConfig { seed: planes.seed(), per_plane: 2, ..QueueConfig::default() };
         let queue = Arc::new(Queue::new(config));
         let federator = Federator::new(planes.clone(), queue.clone(), QUIET);
@@ -70,7 +75,7 @@ impl World {
         run_workers(&federator, &queue, &metrics, 4, &tasks);
         planes.engage(&plane_name("alpha"), self.alpha.client());
         planes.engage(&plane_name("beta"), self.beta.client());
-        Run { planes, queue, metrics, tasks }
+        Run { planes, queue, federator, metrics, tasks }
     }
 
     /// A process over a world in which the WDs of both planes are federated, in order and at rest.
@@ -142,6 +147,7 @@ impl World {
 pub struct Run {
     pub planes: Arc<Planes>,
     pub queue: Arc<Queue>,
+    pub federator: Arc<Federator>,
     pub metrics: Metrics,
     tasks: TaskTracker,
 }

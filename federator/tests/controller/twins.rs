@@ -14,7 +14,7 @@ const HOME: &str = "fedhub-system";
 fn remembering(world: &World, management: &ApiServer) -> Run {
     let identities = Identities::new(HOME);
     let settings = Settings { seed: 7, identities: Some(identities.clone()), ..Settings::default() };
-    let run = world.run_with(settings);
+    let run = world.run_with(world.hub.client(), settings);
     let (planes, stop) = (run.planes.clone(), CancellationToken::new());
     tokio::spawn(identities.run(management.client(), planes, Fence::open(), stop));
     run

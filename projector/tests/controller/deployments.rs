@@ -177,7 +177,8 @@ async fn p7_what_can_come_right_is_retried_with_a_back_off() {
     let world = World::new();
     let run = world.run();
     quiet(5).await;
-    world.alpha.fault(Fault::Status(503).on("create", "instances"));
+    // Refused, which says something of the object: it has a back-off of its own.
+    world.alpha.fault(Fault::Status(403).on("create", "instances"));
     let from = position(&world.alpha);
     world.put_instance(NS_A, "wd-0");
     quiet(600).await;
@@ -194,5 +195,24 @@ async fn p7_what_can_come_right_is_retried_with_a_back_off() {
     )
     .await
     .unwrap();
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p7_a_plane_that_fails_is_tried_by_one_object_at_least_once_a_minute() {
+    let world = World::new();
+    let run = world.run();
+    quiet(5).await;
+    world.alpha.fault(Fault::Status(503).on("create", "instances"));
+    let from = position(&world.alpha);
+    (0..50).for_each(|n| drop(world.put_instance(NS_A, &format!("wd-{n}"))));
+    quiet(600).await;
+    let tries = writes(&world.alpha, from).len();
+    assert!((12..=40).contains(&tries), "of fifty objects: {tries}");
+    assert_eq!(run.queue.circuits_open(), 1);
+    world.alpha.clear_faults();
+    let all = || (0..50).all(|n| world.projection(&format!("wd-{n}")).is_some());
+    tokio::time::timeout(Duration::from_secs(61), until("all", all)).await.unwrap();
+    assert_eq!(run.queue.circuits_open(), 0);
     run.stop().await;
 }

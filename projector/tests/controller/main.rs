@@ -1,6 +1,8 @@
 //! The projector over simulated planes, on paused time.
 
 #[cfg(test)]
+mod bounded;
+#[cfg(test)]
 mod deployments;
 #[cfg(test)]
 mod gaps;

@@ -7,13 +7,14 @@ use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::lease::{Fence, Leadership, LeaseConfig};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
-use fedhub_shared::planes::Planes;
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
+use fedhub_shared::planes::{Planes, Settings};
 use fedhub_sim::{ApiServer, AuditEntry};
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
@@ -95,11 +96,34 @@ impl World {
         self.run_with(ProjectorConfig::default())
     }
 
+    /// A process that looks on and does not lead.
+    pub fn run_as_standby(&self) -> Run {
+        let management = ApiServer::hub("management");
+        management.fault(fedhub_sim::Fault::Status(503));
+        let config = LeaseConfig {
+            namespace: "default".to_owned(),
+            name: "fedhub".to_owned(),
+            identity: "standby".to_owned(),
+            duration: Duration::from_secs(15),
+            renew: Duration::from_secs(5),
+        };
+        let clock = Clock::from_tokio(self.hub.clock().now());
+        let fence = Leadership::start(management.client(), config, clock).fence();
+        let run = self.run_fenced(ProjectorConfig::default(), fence);
+        run.queue.hold();
+        run
+    }
+
     /// A process: registry, queue, projector, workers; both planes engaged.
     pub fn run_with(&self, config: ProjectorConfig) -> Run {
+        self.run_fenced(config, Fence::open())
+    }
+
+    fn run_fenced(&self, config: ProjectorConfig, fence: Fence) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.hub.clock().now());
-        let planes = Planes::new(client(&self.hub), metrics.clone(), clock, 7);
+        let settings = Settings { seed: 7, fence, ..Settings::default() };
+        let planes = Planes::with(client(&self.hub), metrics.clone(), clock, settings);
         let queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
         let projector = Projector::new(planes.clone(), queue.clone(), config);
         planes.listen(projector.clone());
@@ -108,7 +132,7 @@ impl World {
         run_workers(&projector, &queue, &metrics, 4, &tasks);
         planes.engage(&plane_name("alpha"), client(&self.alpha));
         planes.engage(&plane_name("beta"), client(&self.beta));
-        Run { planes, queue, metrics, tasks }
+        Run { planes, queue, projector, metrics, tasks }
     }
 
     /// The hub forgets what watches may resume from, and ends them: a gap.
@@ -126,6 +150,7 @@ impl World {
 pub struct Run {
     pub planes: Arc<Planes>,
     pub queue: Arc<Queue>,
+    pub projector: Arc<Projector>,
     pub metrics: Metrics,
     tasks: TaskTracker,
 }

@@ -2,11 +2,14 @@
 //!
 //! A pump feeds one store for each (plane, kind) and tells the listeners what changed. A listener puts keys on its
 //! queue; workers take them in fair turns over planes and hand them to the [`Controller`]. No plane's stream is
-//! merged into another's, so one plane's trouble stays its own (I8).
+//! merged into another's, and keys of a plane that fails wait for its [`circuit`], so one plane's trouble stays its
+//! own (I8).
 
 mod change;
+pub mod circuit;
 pub mod echo;
 mod guard;
+pub mod heard;
 pub mod pump;
 pub mod queue;
 pub mod room;
@@ -16,6 +19,7 @@ pub mod writer;
 
 pub use change::{Change, Known, View};
 pub use echo::{Echo, Part};
+pub use heard::Heard;
 pub use queue::{Job, Outcome, Queue, QueueConfig};
 pub use room::Room;
 pub use store::Store;

@@ -7,17 +7,19 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::{StreamExt, pin_mut};
 use kube::Api;
 use kube::runtime::watcher::{self, Event, watcher};
-use tokio::sync::SemaphorePermit;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 use super::guard::Guarded;
 use crate::errors;
 use crate::object::{Kind, Object};
-use crate::planes::{Plane, Planes};
+use crate::planes::{Place, Plane, Planes};
 
 /// Objects on one page of a list.
 const PAGE: u32 = 500;
 /// How long a watch lasts before the server ends it, in seconds: the time a silently dead connection may go
-/// unnoticed, and a few seconds more.
+/// unnoticed, and a few seconds more. Each lasts up to an eighth longer by its seed, so that watches that began
+/// together do not end together for ever.
 const WATCH_SECONDS: u32 = 240;
 
 /// Silence after which a watch that failed before is held to work again, and a list that began is held to be stuck.
@@ -38,9 +40,10 @@ pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
 
 async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
     let mut waits = backoff(planes.seed());
+    let lasts = lasts(planes.seed());
     loop {
         let api: Api<Guarded> = Api::all_with(plane.client.clone(), kind.resource());
-        let config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
+        let config = watcher::Config::default().page_size(PAGE).timeout(lasts);
         let stream = watcher(api, config);
         pin_mut!(stream);
         let mut listing = true;
@@ -110,13 +113,13 @@ fn works(planes: &Planes, plane: &Plane, kind: Kind) {
 
 /// A place among the lists of all project planes, for as long as one is under way.
 #[derive(Default)]
-struct Turn<'a>(Option<SemaphorePermit<'a>>);
+struct Turn<'a>(Option<Place<'a>>);
 
 impl<'a> Turn<'a> {
     /// Waits for it.
     async fn take(&mut self, planes: &'a Planes, plane: &Plane) {
         self.0 = None;
-        self.0 = planes.turn_to_list(&plane.id).await;
+        self.0 = planes.turn_to_list(plane).await;
     }
 
     /// Gives it to the next.
@@ -134,6 +137,11 @@ fn lost_its_place(error: &watcher::Error) -> bool {
         E::WatchFailed(error) | E::WatchStartFailed(error) => matches!(error, kube::Error::SerdeError(_)),
         _ => false,
     }
+}
+
+/// How many seconds a watch lasts, by its seed.
+fn lasts(seed: u64) -> u32 {
+    SmallRng::seed_from_u64(seed).random_range(WATCH_SECONDS..=WATCH_SECONDS + WATCH_SECONDS / 8)
 }
 
 /// 0.5 s doubled to 30 s, jittered, for ever.

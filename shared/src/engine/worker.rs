@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use super::heard::{Heard, listening};
 use super::{Job, Outcome, Queue};
 use crate::errors::{self, Category, Error};
 use crate::lease::in_epoch;
@@ -31,24 +32,28 @@ pub fn run_workers<C: Controller>(
     count: usize,
     tasks: &TaskTracker,
 ) {
+    queue.staff(controller.name(), count);
     for _ in 0..count {
         let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
         tasks.spawn(async move {
             while let Some(job) = queue.next().await {
-                let outcome = pass(controller.as_ref(), &job, &metrics).await;
-                queue.done(&job, outcome);
+                let (outcome, heard) = pass(controller.as_ref(), &job, &metrics).await;
+                queue.ended(&job, outcome, &heard);
             }
         });
     }
 }
 
-async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Outcome {
+async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> (Outcome, Heard) {
     let name = controller.name();
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
     let reconcile = in_epoch(job.epoch, controller.reconcile(job).instrument(span));
-    let reconciled = AssertUnwindSafe(reconcile).catch_unwind().await;
+    let (reconciled, mut heard) = listening(AssertUnwindSafe(reconcile).catch_unwind()).await;
+    if let Ok(Err(error)) = &reconciled {
+        heard.sick = error.sick().cloned();
+    }
     let (outcome, label) = match reconciled {
         Ok(Ok(outcome)) => (outcome, outcome_label(outcome)),
         Ok(Err(error)) => failure(name, job, &error),
@@ -60,7 +65,7 @@ async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> Ou
     }
     metrics.reconciles.with_label_values(&[name, label]).inc();
     metrics.reconcile_seconds.with_label_values(&[name]).observe(started.elapsed().as_secs_f64());
-    outcome
+    (outcome, heard)
 }
 
 /// What becomes of a key whose pass failed, and the metric label of it.

@@ -9,8 +9,8 @@ use crate::engine::Queue;
 use crate::planes::Planes;
 
 /// Holds the queues from now on while the process does not lead, and lets them go in each term, until the election has
-/// ended. Keys gather meanwhile; at the beginning of a term everything that is known is looked at once more, for
-/// passes of an earlier term may have ended without a trace.
+/// ended. They keep nothing meanwhile, however long that is; at the beginning of a term everything that is known is
+/// looked at once.
 pub fn follow(
     mut terms: watch::Receiver<Option<Term>>,
     planes: Arc<Planes>,
@@ -25,9 +25,12 @@ pub fn follow(
                 epoch = term.map(|term| term.epoch);
                 hold(&queues);
                 if let Some(term) = term {
+                    for queue in &queues {
+                        queue.gather(term.since);
+                    }
                     planes.look_again();
                     for queue in &queues {
-                        queue.lead(term.epoch, term.since);
+                        queue.lead(term.epoch);
                     }
                 }
             }

@@ -68,6 +68,14 @@ pub struct Planes {
     tasks: TaskTracker,
     lists: Semaphore,
     identities: Option<Arc<Identities>>,
+    /// Those places among them that planes in trouble may have.
+    lists_in_trouble: Semaphore,
+}
+
+/// A place among the lists that are under way.
+pub(crate) struct Place<'a> {
+    _in_trouble: Option<SemaphorePermit<'a>>,
+    _of_all: SemaphorePermit<'a>,
 }
 
 impl Planes {
@@ -93,6 +101,7 @@ impl Planes {
             tasks: TaskTracker::new(),
             lists: Semaphore::new(lists_at_once),
             identities,
+            lists_in_trouble: Semaphore::new((lists_at_once - lists_at_once.div_ceil(4)).max(1)),
         })
     }
 
@@ -239,13 +248,16 @@ impl Planes {
     }
 
     /// A place among the lists that are under way, in the order of asking. The hub has no need of one: nothing works
-    /// before its lists are complete, and there is one of it.
-    pub(crate) async fn turn_to_list(&self, plane: &PlaneId) -> Option<SemaphorePermit<'_>> {
-        match plane {
-            // The semaphore is never closed.
-            PlaneId::Project(_) => self.lists.acquire().await.ok(),
-            PlaneId::Hub | PlaneId::Management => None,
-        }
+    /// before its lists are complete, and there is one of it. Planes in trouble wait in a line of their own, and leave
+    /// a quarter of the places: a plane that is well must not wait behind thousands that are tried again and again.
+    pub(crate) async fn turn_to_list(&self, plane: &Plane) -> Option<Place<'_>> {
+        let PlaneId::Project(_) = plane.id else { return None };
+        // The semaphores are never closed.
+        let in_trouble = match plane.health() {
+            Health::Unreachable(_) => Some(self.lists_in_trouble.acquire().await.ok()?),
+            Health::Engaging | Health::Engaged => None,
+        };
+        Some(Place { _in_trouble: in_trouble, _of_all: self.lists.acquire().await.ok()? })
     }
 
     fn watch(self: &Arc<Self>, plane: Arc<Plane>) {

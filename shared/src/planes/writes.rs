@@ -1,5 +1,6 @@
 //! Requests to a plane. Every answer to a write enters the store at once (read your own writes); every update and
-//! delete carries a precondition; every write passes the fence of leadership, dry runs need not.
+//! delete carries a precondition; every write passes the fence of leadership, dry runs need not. Nothing is written to
+//! a plane that was let go.
 
 use std::sync::Arc;
 
@@ -9,8 +10,14 @@ use serde_json::{Value, json};
 
 use super::Plane;
 use super::identity::Unrecognised;
+use crate::engine::heard;
 use crate::errors::RequestError;
 use crate::object::{Key, Kind, Object, ObjectView, Shared};
+
+/// The plane was let go, or its client replaced, while a pass over one of its objects was under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the plane was let go")]
+pub struct LetGo;
 
 impl Plane {
     fn api(&self, kind: Kind, namespace: &str) -> Api<Object> {
@@ -30,19 +37,28 @@ impl Plane {
         }
     }
 
-    /// Sends a write, if this process leads for as long as that takes.
+    /// Sends a write, if this process leads and the plane is not let go for as long as that takes. Where it had left
+    /// already, its end is as unknown as after a crash.
     async fn fenced<T>(
         &self,
         dry_run: bool,
         request: impl Future<Output = kube::Result<T>>,
     ) -> kube::Result<T> {
-        if dry_run {
-            return request.await;
-        }
-        if !self.recognition.holds() {
-            return Err(kube::Error::Service(Box::new(Unrecognised)));
-        }
-        self.fence.guard(request).await.unwrap_or_else(|fenced| Err(kube::Error::Service(Box::new(fenced))))
+        let answer = if dry_run {
+            request.await
+        } else if !self.recognition.holds() {
+            Err(kube::Error::Service(Box::new(Unrecognised)))
+        } else {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => Err(kube::Error::Service(Box::new(LetGo))),
+                answer = self.fence.guard(request) => {
+                    answer.unwrap_or_else(|fenced| Err(kube::Error::Service(Box::new(fenced))))
+                }
+            }
+        };
+        heard::note(&self.id, &answer);
+        answer
     }
 
     /// The key of an object of this plane.
@@ -64,7 +80,9 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        self.api(kind, namespace).get_opt(name).await.map_err(self.failed("get", kind))
+        let answer = self.api(kind, namespace).get_opt(name).await;
+        heard::note(&self.id, &answer);
+        answer.map_err(self.failed("get", kind))
     }
 
     /// Reads one object from the server into the store, which keeps it: for one that is known by its digest only, and

@@ -168,3 +168,28 @@ async fn a_plane_that_is_disengaged_while_it_waits_or_lists_leaves_its_place() {
     assert!(fine.synced());
     planes.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_plane_that_is_well_does_not_wait_behind_many_that_are_tried_again_and_again() {
+    let planes = limited(&ApiServer::hub("hub"));
+    for n in 0..200 {
+        let server = ApiServer::project_plane(&format!("hangs{n}"));
+        server.fault(Fault::Hang);
+        planes.engage(&plane_name(server.name()), client(&server));
+    }
+    // Each has been tried once: 400 lists, four at once.
+    quiet(HEADERS.as_secs() * 101).await;
+    assert_eq!(planes.states()[2], ("unreachable", 200));
+    let start = Instant::now();
+    let fine: Vec<_> = (0..20)
+        .map(|n| {
+            let server = ApiServer::project_plane(&format!("fine{n}"));
+            planes.engage(&plane_name(server.name()), client(&server));
+            server
+        })
+        .collect();
+    until("those that answer", || planes.states()[1] == ("engaged", 20)).await;
+    assert!(start.elapsed() <= Duration::from_secs(1), "{:?}", start.elapsed());
+    drop(fine);
+    planes.stop().await;
+}

@@ -1,6 +1,8 @@
 //! The engine and the registry over simulated planes, on paused time.
 
 #[cfg(test)]
+mod circuits;
+#[cfg(test)]
 mod discovery;
 #[cfg(test)]
 mod health;
@@ -20,6 +22,8 @@ mod queue;
 mod queue_model;
 #[cfg(test)]
 mod store;
+#[cfg(test)]
+mod storms;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

@@ -172,3 +172,36 @@ async fn i7_a_dry_run_takes_the_place_of_a_write_that_would_change_nothing() {
     }
     planes.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
+    let server = ApiServer::project_plane("alpha");
+    server.put(instance("a")).unwrap();
+    let (planes, plane) = engaged(&server).await;
+    let known = plane.whole(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    // One write is under way when it is let go, as in a connection that has no room for it yet.
+    server.fault(fedhub_sim::Fault::Hang.on("patch", "*"));
+    let patch = {
+        let (plane, known) = (plane.clone(), known.clone());
+        let note = json!({"annotations": {"a/b": "c"}});
+        tokio::spawn(async move { plane.patch_metadata(Kind::Instance, &known, note, "m").await })
+    };
+    quiet(1).await;
+    planes.disengage(&plane_name("alpha"));
+    let mark = server.mark();
+    let refused = |answer: Result<Shared, fedhub_shared::errors::RequestError>| {
+        assert_eq!(answer.unwrap_err().category(), fedhub_shared::errors::Category::NotEngaged);
+    };
+    refused(patch.await.unwrap());
+    server.clear_faults();
+    let note = json!({"annotations": {"a/b": "c"}});
+    refused(plane.patch_metadata(Kind::Instance, &known, note, "m").await);
+    refused(plane.create(Kind::Instance, &object(instance("b")), "m").await);
+    refused(plane.replace(Kind::Instance, &known, "m", false).await);
+    refused(plane.replace_status(Kind::Instance, &known, &json!({"s": 1}), "m", false).await);
+    let deleted = plane.delete(Kind::Instance, &known, false).await.unwrap_err();
+    assert_eq!(deleted.category(), fedhub_shared::errors::Category::NotEngaged);
+    assert!(server.writes_since(mark).is_empty());
+    assert!(plane.live(Kind::Instance, "n", "a").await.unwrap().is_some(), "it may still be read");
+    planes.stop().await;
+}

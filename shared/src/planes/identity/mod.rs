@@ -223,7 +223,7 @@ impl Planes {
             return Ok(());
         }
         // As with lists, thousands of planes must not be asked at once.
-        let _turn = self.turn_to_list(&plane.id).await;
+        let _turn = self.turn_to_list(plane).await;
         identities.judge(name, &plane.client).await?;
         plane.recognition.set(true);
         *asked = Some(Instant::now());

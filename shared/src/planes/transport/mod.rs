@@ -7,6 +7,7 @@
 mod body;
 mod connect;
 mod measure;
+mod pace;
 mod patience;
 mod pool;
 mod server;
@@ -18,6 +19,7 @@ use kube::{Client, Config};
 use tower::BoxError;
 
 pub use measure::MeasureLayer;
+pub use pace::{APART, PaceLayer};
 pub use patience::PatienceLayer;
 pub use pool::Pools;
 pub use server::Server;
@@ -53,6 +55,7 @@ pub struct Transport {
     limits: TransportConfig,
     metrics: Metrics,
     pools: Pools,
+    pace: PaceLayer,
 }
 
 /// A configuration that makes no client.
@@ -63,7 +66,7 @@ pub struct UnusableConfig(#[source] BoxError);
 impl Transport {
     /// A transport with these limits for each plane.
     pub fn new(limits: TransportConfig, metrics: Metrics) -> Self {
-        Self { limits, metrics, pools: Pools::default() }
+        Self { limits, metrics, pools: Pools::default(), pace: PaceLayer::default() }
     }
 
     /// A client for the plane that `config` describes.

@@ -99,6 +99,8 @@ impl Server {
     fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Client {
         let Transport { limits, metrics, .. } = &self.transport;
         let service = ServiceBuilder::new()
+            // Outside of all limits and time-outs: who waits here holds nothing.
+            .layer(self.transport.pace.clone())
             .layer(PatienceLayer::default())
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
             .layer(MeasureLayer::new(plane, metrics))

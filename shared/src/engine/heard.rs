@@ -1,0 +1,60 @@
+//! What a pass hears of the planes that it speaks to: the evidence by which circuits open and close.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::errors::{self, Category};
+use crate::object::PlaneId;
+
+/// What one pass heard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The plane by whose failure the pass ended, see [`crate::errors::Error::sick`].
+    pub sick: Option<PlaneId>,
+    /// Whether the hub answered a request.
+    pub hub: bool,
+    /// Whether the project plane answered one: a pass speaks to one only, that of its lane.
+    pub project: bool,
+}
+
+#[derive(Default)]
+struct Answers {
+    hub: AtomicBool,
+    project: AtomicBool,
+}
+
+tokio::task_local! {
+    /// The answers to the requests of the pass under way.
+    static ANSWERS: Answers;
+}
+
+/// Runs a pass and says which planes answered it.
+pub(super) async fn listening<T>(pass: impl Future<Output = T>) -> (T, Heard) {
+    let both = async {
+        let ended = pass.await;
+        let heard = ANSWERS.with(|answers| Heard {
+            sick: None,
+            hub: answers.hub.load(Ordering::Relaxed),
+            project: answers.project.load(Ordering::Relaxed),
+        });
+        (ended, heard)
+    };
+    ANSWERS.scope(Answers::default(), both).await
+}
+
+/// Notes what became of a request to `plane`. A refusal (403, 404, 409, 422) is an answer like another; silence, 5xx,
+/// garbage and 429 are none.
+pub(crate) fn note<T>(plane: &PlaneId, answer: &kube::Result<T>) {
+    let answered = match answer {
+        Ok(_) => true,
+        Err(error) => {
+            matches!(errors::category(error), Category::Conflict | Category::Forbidden | Category::Invalid)
+        }
+    };
+    if answered {
+        // Outside of a pass nobody listens.
+        let _ = ANSWERS.try_with(|answers| {
+            let of = if *plane == PlaneId::Hub { &answers.hub } else { &answers.project };
+            of.store(true, Ordering::Relaxed);
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! What passes tell of planes, and what follows for whose turn it is.
+
+use rand::Rng;
+use tokio::time::Instant;
+
+use super::lane::{Alarm, Place};
+use super::turns::{Mode, Turns};
+use crate::engine::circuit::{Circuit, Stance};
+use crate::engine::heard::Heard;
+use crate::object::PlaneId;
+
+impl Turns {
+    /// Takes what a pass of a lane has heard of planes. Says whether the one that failed it is kept from more.
+    pub fn learn(&mut self, lane: &PlaneId, began: Instant, heard: &Heard, now: Instant) -> bool {
+        if self.mode == Mode::Held {
+            return false;
+        }
+        if heard.hub && heard.sick != Some(PlaneId::Hub) {
+            self.works(&PlaneId::Hub, now);
+        }
+        // A key that was put into the hub's lane before anybody knew whose it is speaks for no plane.
+        if heard.project && heard.sick.as_ref() != Some(lane) && *lane != PlaneId::Hub {
+            self.works(lane, now);
+        }
+        let Some(plane) = &heard.sick else { return false };
+        let may_open = if *plane == PlaneId::Hub {
+            self.hub_failed.insert(lane.clone());
+            self.hub_failed.len() > 1
+        } else {
+            plane == lane
+        };
+        let chance = self.rng.random_range(0.0..=1.0);
+        let before = self.circuit(plane).is_some_and(Circuit::interrupts);
+        self.judge(plane, |circuit| circuit.failed(began, now, chance, may_open));
+        let Some(circuit) = self.circuit(plane) else { return false };
+        if circuit.interrupts() && !before {
+            let retry_in = circuit.until().map(|until| until - now);
+            tracing::warn!(controller = self.controller, %plane, ?retry_in,
+                "the plane fails: its objects wait, and one at a time tries");
+        }
+        circuit.interrupts()
+    }
+
+    pub fn works(&mut self, plane: &PlaneId, now: Instant) {
+        if *plane == PlaneId::Hub {
+            self.hub_failed.clear();
+        }
+        let Some(circuit) = self.circuit(plane).filter(|c| c.stance() != Stance::Closed) else { return };
+        let interrupted = circuit.interrupts();
+        self.judge(plane, |circuit| circuit.answered(now));
+        if interrupted {
+            tracing::info!(controller = self.controller, %plane, "the plane works again");
+        }
+        // As one in trouble it may have waited for another one in trouble.
+        self.back_in_line(plane, Place::Sick);
+        self.line_up(plane);
+    }
+
+    /// The hub's, also for the lane of keys that are the hub's alone.
+    fn circuit(&self, plane: &PlaneId) -> Option<&Circuit> {
+        if *plane == PlaneId::Hub { Some(&self.hub) } else { self.lanes.get(plane).map(|lane| &lane.circuit) }
+    }
+
+    /// Changes a circuit, and its alarm with it.
+    pub fn judge(&mut self, plane: &PlaneId, change: impl FnOnce(&mut Circuit)) {
+        let circuit = if *plane == PlaneId::Hub {
+            &mut self.hub
+        } else {
+            let Some(lane) = self.lanes.get_mut(plane) else { return };
+            &mut lane.circuit
+        };
+        let before = circuit.until();
+        change(circuit);
+        let after = circuit.until();
+        if before != after {
+            if let Some(at) = before {
+                self.timers.remove(&(at, Alarm::Circuit(plane.clone())));
+            }
+            if let Some(at) = after {
+                self.timers.insert((at, Alarm::Circuit(plane.clone())));
+            }
+        }
+    }
+
+    /// Timers that are due make their keys ready, and their circuits half open.
+    pub fn ripen(&mut self, now: Instant) {
+        while self.timers.first().is_some_and(|(at, _)| *at <= now) {
+            match self.timers.pop_first() {
+                Some((_, Alarm::Key(key))) => {
+                    if let Some(entry) = self.entries.get_mut(&key) {
+                        entry.timer = None;
+                        if entry.failures == 0 {
+                            entry.since = now;
+                        }
+                        self.ready(key, now);
+                    }
+                }
+                Some((_, Alarm::Circuit(plane))) => {
+                    self.judge(&plane, |circuit| circuit.ripen(now));
+                    self.line_up(&plane);
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// When the next timer is due.
+    pub fn alarm(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Whether there may be more for a worker, now or later.
+    pub fn more(&self) -> bool {
+        !self.line.is_empty() || !self.timers.is_empty()
+    }
+}

@@ -1,0 +1,78 @@
+//! How fast watches may be started: thousands that end in one instant, as with the server behind them, must not all
+//! begin anew in it. kube's watcher resumes at once where a watch ended without an error, so this is the place.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::future::Either;
+use http::Request;
+use tokio::time::Instant;
+use tower::{Layer, Service, ServiceExt};
+
+/// The time from one start to the next: two thousand a second, so that twenty thousand take ten seconds.
+pub const APART: Duration = Duration::from_micros(500);
+/// No start waits longer, however many there are: less than the silence after which a watch is held to work.
+pub const LONGEST: Duration = Duration::from_secs(20);
+
+/// Spreads the starts of all watches of a process. Clones share the pace.
+#[derive(Clone, Debug, Default)]
+pub struct PaceLayer(Arc<Mutex<Option<Instant>>>);
+
+impl PaceLayer {
+    /// When the next watch may start.
+    fn turn(&self, now: Instant) -> Instant {
+        let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = next.map_or(now, |next| next.clamp(now, now + LONGEST));
+        *next = Some(at + APART);
+        at
+    }
+}
+
+impl<S> Layer<S> for PaceLayer {
+    type Service = Pace<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Pace { inner, pace: self.clone() }
+    }
+}
+
+/// See [`PaceLayer`].
+#[derive(Clone, Debug)]
+pub struct Pace<S> {
+    inner: S,
+    pace: PaceLayer,
+}
+
+impl<S, B> Service<Request<B>> for Pace<S>
+where
+    S: Service<Request<B>> + Clone + Send + 'static,
+    S::Future: Send,
+    B: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Either<S::Future, futures::future::BoxFuture<'static, Result<Self::Response, Self::Error>>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let now = Instant::now();
+        let at = if is_watch(&request) { self.pace.turn(now) } else { now };
+        if at <= now {
+            return Either::Left(self.inner.call(request));
+        }
+        // Not the one that was found ready: it may hold a place among the plane's requests.
+        let later = self.inner.clone();
+        Either::Right(Box::pin(async move {
+            tokio::time::sleep_until(at).await;
+            later.oneshot(request).await
+        }))
+    }
+}
+
+fn is_watch<B>(request: &Request<B>) -> bool {
+    request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"))
+}
