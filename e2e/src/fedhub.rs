@@ -109,15 +109,8 @@ impl Fedhub {
         let port = port.unwrap_or_default();
         // The kernel names a process's program without symbolic links.
         let program = fs::canonicalize(&options.program).map_err(Error::file("find", &options.program))?;
-        let mut arguments = vec![
-            "run".to_owned(),
-            "--enable-management-controllers".to_owned(),
-            "--discovery=kubeconfigs".to_owned(),
-            format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
-            format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
-            format!("--admin-address=127.0.0.1:{port}"),
-            "--leader-elect=false".to_owned(),
-        ];
+        let mut arguments = flags(layout, port);
+        arguments.push("--leader-elect=false".to_owned());
         arguments.extend(options.arguments.iter().cloned());
         State { program, arguments, port, otherwise: false, identity: None }.save(layout)?;
         let fedhub = Self { layout: layout.clone(), port };
@@ -270,6 +263,18 @@ pub async fn end(layout: &Layout) -> Result<(), Error> {
     fs::remove_file(&path).map_err(Error::file("remove", path))
 }
 
+/// What every fedhub beside an instance is told.
+pub(crate) fn flags(layout: &Layout, port: u16) -> Vec<String> {
+    vec![
+        "run".to_owned(),
+        "--enable-management-controllers".to_owned(),
+        "--discovery=kubeconfigs".to_owned(),
+        format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
+        format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
+        format!("--admin-address=127.0.0.1:{port}"),
+    ]
+}
+
 /// The value of a sample of a scrape, by its name with all its labels.
 pub fn sample(metrics: &str, name: &str) -> Option<f64> {
     metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
@@ -286,7 +291,8 @@ fn not_started(layout: &Layout) -> Error {
     Error::Unknown { kind: "process", name: NAME.to_owned(), known }
 }
 
-async fn get(port: u16, path: &str) -> std::io::Result<String> {
+/// An answer of a process on this machine, its head included.
+pub(crate) async fn get(port: u16, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).await?;
     let mut answer = String::new();
