@@ -64,17 +64,28 @@ impl Process {
     /// Waits until it has nothing left to do and has looked at everything: see `Fedhub::settled`.
     pub async fn settled(&mut self) -> Result<(), Error> {
         self.alive()?;
-        let port = self.port;
         let before = std::cell::Cell::new(None);
         until("fedhub to come to rest", PATIENCE, || async {
-            let scrape = scrape(port).await?;
-            let passes = scrape.sum("fedhub_reconciles_total", &[]);
-            let waiting = waiting(&scrape);
-            let begun = passes >= scrape.sum("fedhub_objects", &[]);
-            let quiet = begun && waiting == 0.0 && before.replace(Some(passes)) == Some(passes);
-            if quiet { Ok(()) } else { Err(NotYet::again(format!("{passes} passes, {waiting} waiting"))) }
+            let passes = self.rests(0).await?;
+            let same = before.replace(Some(passes)) == Some(passes);
+            if same { Ok(()) } else { Err(NotYet::again(format!("{passes} passes"))) }
         })
         .await
+    }
+
+    /// Whether it is ready, has engaged so many project planes, has looked at everything, and has nothing left to do;
+    /// how many passes it has made.
+    pub async fn rests(&self, planes: usize) -> Result<f64, NotYet> {
+        http_ok(self.port, "/readyz").await?;
+        let scrape = scrape(self.port).await?;
+        let passes = scrape.sum("fedhub_reconciles_total", &[]);
+        let engaged = scrape.sum("fedhub_planes", &[("state", &["engaged"])]);
+        // Straight after a start nothing waits yet: everything has to have had its pass.
+        let begun = passes >= scrape.sum("fedhub_objects", &[]);
+        if engaged >= super::stats::number(planes) && begun && waiting(&scrape) == 0.0 {
+            return Ok(passes);
+        }
+        Err(NotYet::again(format!("{engaged} engaged, {passes} passes, {} wait", waiting(&scrape))))
     }
 
     /// What it says of itself now.
@@ -92,6 +103,11 @@ impl Process {
     /// Asks it to end and waits until it has.
     pub async fn stop(mut self) -> Result<(), Error> {
         self.signal(Signal::SIGTERM)?;
+        self.ended().await
+    }
+
+    /// Waits until it has ended.
+    pub async fn ended(&mut self) -> Result<(), Error> {
         match tokio::time::timeout(PATIENCE, self.child.wait()).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(cause)) => Err(Error::File { action: "wait for", path: self.log.clone(), cause }),
@@ -153,7 +169,8 @@ impl Process {
         PathBuf::from(format!("/proc/{}/{file}", self.pid))
     }
 
-    fn alive(&mut self) -> Result<(), Error> {
+    /// An error once it has ended.
+    pub fn alive(&mut self) -> Result<(), Error> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
             _ => {

@@ -27,7 +27,7 @@ const EACH: usize = 20;
 
 /// Laps of fedhub and of the bare client in turn.
 pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
-    let estate = Estate::build(stage, "p", NAMESPACES, options.scaled(DEPLOYMENTS)).await?;
+    let estate = Estate::build(stage, "p", options.scaled(NAMESPACES), options.scaled(DEPLOYMENTS)).await?;
     let count = estate.on_hub.len() * EACH;
     let (mut ours, mut bare, mut details) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..options.repetitions {

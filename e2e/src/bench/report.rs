@@ -48,6 +48,17 @@ impl Claim {
     }
 }
 
+/// What a benchmark that runs on real planes and in memory found on one of them.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// What was measured.
+    pub value: f64,
+    /// What it is to be.
+    pub claims: Vec<Claim>,
+    /// What it was made from.
+    pub details: Value,
+}
+
 fn phrase(what: &str, relation: &str, bar: f64) -> String {
     if what.is_empty() { format!("{relation} {bar}") } else { format!("{what} {relation} {bar}") }
 }
@@ -64,6 +75,13 @@ impl Report {
             pass: claims.iter().all(|claim| claim.holds),
             details,
         }
+    }
+
+    /// A report on what was found in memory and on real planes; the first is what the table shows.
+    pub fn of(name: &str, unit: &str, sim: Part, real: Part) -> Self {
+        let claims: Vec<_> = sim.claims.into_iter().chain(real.claims).collect();
+        let details = serde_json::json!({ "sim": sim.details, "real": real.details });
+        Self::on(name, sim.value, unit, &claims, details)
     }
 
     /// As one line of JSON.

@@ -41,7 +41,7 @@ const CHECKED: [(&str, &str, &str, &str, &str); 4] = [
 pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     let count = options.scaled(DEPLOYMENTS);
     let each = |requests: f64| rounded(requests / number(count), 4);
-    let spaces = loader::spaces(&stage.project, "r", NAMESPACES).await?;
+    let spaces = loader::spaces(&stage.project, "r", options.scaled(NAMESPACES)).await?;
     let mut fedhub = stage.fedhub().await?;
 
     let (before, servers) =
@@ -81,7 +81,7 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     };
     let details = json!({
         "deployments": count,
-        "namespaces": NAMESPACES,
+        "namespaces": options.scaled(NAMESPACES),
         "per_deployment": federation,
         "per_status_change": { "writes": writes, "reads": reads },
         "per_no_op": noop,

@@ -65,7 +65,7 @@ impl Stage {
         let ports = ports::reserve(&ports_directory(), layout, &names)?.into_values().collect();
         let hub = client(&layout.kubeconfig(HUB)).await?;
         let project = client(&layout.kubeconfig(PROJECT)).await?;
-        let program = fs::canonicalize(&options.fedhub).map_err(Error::file("find", &options.fedhub))?;
+        let program = options.fedhub()?;
         let stage = Self { ports, program, progress: options.progress.clone(), hub, project, planes };
         stage.allow_deletes().await?;
         Ok(stage)
@@ -111,7 +111,8 @@ impl Stage {
                     .map(|(client, at)| delete_all(client, kind, at))
             })
         });
-        stream::iter(deletes).buffer_unordered(8).try_collect::<()>().await?;
+        let policies = namespaces.iter().map(|space| delete_all(&self.hub, Kind::Policy, space.hub_name()));
+        stream::iter(deletes.chain(policies)).buffer_unordered(8).try_collect::<()>().await?;
         for client in [&self.project, &self.hub] {
             for kind in [Kind::Instance, Kind::Deployment] {
                 self.gone(client, kind).await?;
@@ -163,7 +164,7 @@ impl Stage {
 }
 
 /// The instance that this run starts.
-fn own_instance() -> String {
+pub fn own_instance() -> String {
     format!("bench-{}", std::process::id())
 }
 
@@ -201,7 +202,7 @@ async fn delete_all(client: &Client, kind: Kind, at: String) -> Result<(), Error
 
 /// A plain client of kube's: HTTP/1.1, a connection for each request under way, kept open. Patient with watches that
 /// have no news.
-async fn client(path: &std::path::Path) -> Result<Client, Error> {
+pub async fn client(path: &std::path::Path) -> Result<Client, Error> {
     let unreadable = |error| Error::Kubeconfig { path: path.to_path_buf(), cause: Box::new(error) };
     let kubeconfig = Kubeconfig::read_from(path).map_err(unreadable)?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())

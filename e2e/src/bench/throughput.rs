@@ -24,14 +24,14 @@ const NAMESPACES: usize = 50;
 
 /// Laps of fedhub and of the bare client in turn.
 pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
-    let count = options.scaled(DEPLOYMENTS);
+    let (count, namespaces) = (options.scaled(DEPLOYMENTS), options.scaled(NAMESPACES));
     let (mut ours, mut bare, mut details) = (Vec::new(), Vec::new(), Vec::new());
     for lap in 0..options.repetitions {
-        let (rate, more) = fedhub_lap(stage, count, &format!("t{lap}f")).await?;
+        let (rate, more) = fedhub_lap(stage, count, namespaces, &format!("t{lap}f")).await?;
         stage.progress.step(format!("lap {lap}: fedhub federates {rate:.0} WDs a second"));
         ours.push(rate);
         details.push(more);
-        let rate = bare_lap(stage, count, &format!("t{lap}b")).await?;
+        let rate = bare_lap(stage, count, namespaces, &format!("t{lap}b")).await?;
         stage.progress.step(format!("lap {lap}: the bare client federates {rate:.0} WDs a second"));
         bare.push(rate);
     }
@@ -47,8 +47,13 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     Ok(Report::on("throughput", ratio, "of the bare client", &[Claim::at_least("", ratio, 0.8)], details))
 }
 
-async fn fedhub_lap(stage: &Stage, count: usize, prefix: &str) -> Result<(f64, Value), Error> {
-    let spaces = loader::spaces(&stage.project, prefix, NAMESPACES).await?;
+async fn fedhub_lap(
+    stage: &Stage,
+    count: usize,
+    namespaces: usize,
+    prefix: &str,
+) -> Result<(f64, Value), Error> {
+    let spaces = loader::spaces(&stage.project, prefix, namespaces).await?;
     let mut fedhub = stage.fedhub().await?;
     let (before, cpu) = (fedhub.scrape().await?, fedhub.cpu()?);
     let took = lap(stage, &spaces, prefix, count).await?;
@@ -63,8 +68,8 @@ async fn fedhub_lap(stage: &Stage, count: usize, prefix: &str) -> Result<(f64, V
     Ok((number(count) / took, details))
 }
 
-async fn bare_lap(stage: &Stage, count: usize, prefix: &str) -> Result<f64, Error> {
-    let spaces = loader::spaces(&stage.project, prefix, NAMESPACES).await?;
+async fn bare_lap(stage: &Stage, count: usize, namespaces: usize, prefix: &str) -> Result<f64, Error> {
+    let spaces = loader::spaces(&stage.project, prefix, namespaces).await?;
     let bare = Bare::federator(stage, &spaces).await?;
     let took = lap(stage, &spaces, prefix, count).await;
     bare.end().await?;

@@ -8,7 +8,7 @@ use std::{
 use anyhow::Context;
 use clap::{Parser, builder::PossibleValuesParser};
 use fedhub_e2e::{
-    bench::{self, NAMES, Options, report},
+    bench::{self, BENCHMARKS, Options, report},
     fedhub,
     progress::Progress,
 };
@@ -41,6 +41,9 @@ struct Arguments {
     /// The part of the usual number of objects, for a quick try. Figures at another scale than 1 prove nothing.
     #[arg(long, default_value_t = 1.0, value_name = "PART")]
     scale: f64,
+    /// With `idle`: for how many minutes nothing happens.
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=600))]
+    minutes: u32,
     /// The fedhub to measure [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
     fedhub: Option<PathBuf>,
@@ -50,7 +53,7 @@ struct Arguments {
 }
 
 fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(NAMES.into_iter().chain(OTHERS))
+    PossibleValuesParser::new(bench::names().chain(OTHERS))
 }
 
 #[tokio::main]
@@ -77,8 +80,8 @@ async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let directory = arguments.directory.clone().unwrap_or_else(|| PathBuf::from(REPORTS));
     match arguments.what.as_str() {
         "list" => {
-            for name in NAMES {
-                println!("{name:<12} {}", bench::about(name));
+            for (name, about) in BENCHMARKS {
+                println!("{name:<12} {about}");
             }
         }
         "table" => print_table(&directory)?,
@@ -100,7 +103,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 async fn all(arguments: &Arguments, directory: &Path) -> anyhow::Result<ExitCode> {
     let options = options(arguments);
     let (mut reports, mut broken) = (Vec::new(), Vec::new());
-    for name in NAMES {
+    for name in bench::names() {
         options.progress.step(format!("benchmark {name}"));
         match bench::run(name, &options).await {
             Ok(report) => {
@@ -126,13 +129,14 @@ fn options(arguments: &Arguments) -> Options {
         fedhub: arguments.fedhub.clone().unwrap_or_else(|| fedhub::Options::new().program),
         repetitions: usize::from(arguments.repetitions),
         scale: arguments.scale,
+        minutes: arguments.minutes,
         instance: arguments.instance.clone(),
         progress: Progress::stderr(),
     }
 }
 
 fn print_table(directory: &Path) -> anyhow::Result<()> {
-    println!("{}", report::table(&report::load(directory, &NAMES)?));
+    println!("{}", report::table(&report::load(directory, &bench::names().collect::<Vec<_>>())?));
     Ok(())
 }
 
