@@ -186,6 +186,16 @@ impl Refusal {
         Self::new(code, reason, message, details)
     }
 
+    /// 429: to be asked again after so many seconds.
+    pub(crate) fn throttled(seconds: u32) -> Self {
+        Self { details: json!({ "retryAfterSeconds": seconds }), ..Self::of_code(429) }
+    }
+
+    /// What the header `Retry-After` says, in seconds; as on the real server it follows from the details.
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        self.details["retryAfterSeconds"].as_u64()
+    }
+
     /// The `Status` object.
     pub fn status(&self) -> Value {
         let mut status = json!({

@@ -1,5 +1,9 @@
-//! A record of every request, for tests that assert what was asked of a server, and above all what was not.
+//! A record of every request, for tests that assert what was asked of a server, and above all what was not. A server
+//! that runs for long keeps the counts only.
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
 use serde_json::Value;
 
 /// One request.
@@ -30,7 +34,31 @@ pub struct AuditEntry {
 impl AuditEntry {
     /// Whether this asks for a change: dry runs do not, and attempts that failed or changed nothing do.
     pub fn is_write(&self) -> bool {
-        !self.dry_run && !matches!(self.verb, "get" | "list" | "watch")
+        is_write(self.verb, self.dry_run)
+    }
+}
+
+fn is_write(verb: &str, dry_run: bool) -> bool {
+    !dry_run && !matches!(verb, "get" | "list" | "watch")
+}
+
+/// Requests that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct RequestKind {
+    /// As [`AuditEntry::verb`].
+    pub verb: &'static str,
+    /// The plural, with `/status` for that subresource; for paths that are no resource's, the path.
+    pub resource: String,
+    /// Whether nothing was to be stored.
+    pub dry_run: bool,
+    /// The answer's code; 0 if there was none.
+    pub code: u16,
+}
+
+impl RequestKind {
+    /// As [`AuditEntry::is_write`].
+    pub fn is_write(&self) -> bool {
+        is_write(self.verb, self.dry_run)
     }
 }
 
@@ -39,13 +67,23 @@ impl AuditEntry {
 pub struct Mark(usize);
 
 /// The record.
-#[derive(Default)]
 pub(crate) struct Audit {
     entries: Vec<AuditEntry>,
     cleared: usize,
+    /// Whether there are entries, not counts only.
+    pub entries_kept: bool,
+    pub counts: BTreeMap<RequestKind, u64>,
 }
 
 impl Audit {
+    pub(crate) fn new(entries_kept: bool) -> Self {
+        Self { entries: Vec::new(), cleared: 0, entries_kept, counts: BTreeMap::new() }
+    }
+
+    pub(crate) fn count(&mut self, request: RequestKind) {
+        *self.counts.entry(request).or_default() += 1;
+    }
+
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.cleared + self.entries.len())
     }

@@ -1,18 +1,28 @@
 //! Faults that a test switches on.
 
+use std::time::Duration;
+
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Requests are never answered and change nothing; watches that are open fall silent, and go on when it is lifted.
     Hang,
-    /// Requests are refused with this code, and a `Status` object that fits it.
+    /// Requests are carried out and answered after this delay; watches that are open are left alone.
+    Slow(Duration),
+    /// Requests are refused with this code, and a `Status` object that fits it. 401 is what an expired token meets.
     Status(u16),
-    /// Requests are answered 200 with something that is not JSON. Nothing is changed.
+    /// Requests are refused with 429 and a `Retry-After` of so many seconds.
+    Throttle(u32),
+    /// Requests are answered 200 with something that is not JSON, though the headers say it is. Nothing is changed.
     Garbage,
+    /// Requests are answered 200 with a page of HTML, as a proxy or a captive portal does. Nothing is changed.
+    Html,
     /// The connection breaks before the request arrives; watches that are open break off in an error.
     Disconnect,
     /// The request is carried out, and the connection breaks before the answer.
     LostAnswer,
+    /// The request is carried out, and the connection breaks in the middle of the answer; watches break off at once.
+    CutShort,
     /// Lists come back empty, with a current resourceVersion. Other verbs work.
     EmptyList,
 }
@@ -112,6 +122,6 @@ impl Faults {
         let lasting = self.rules.iter().rev().filter(|(_, rule)| rule.left.is_none());
         let mut faults =
             lasting.filter(|(_, rule)| rule.matches("watch", resource)).map(|(_, rule)| rule.fault);
-        faults.find(|fault| matches!(fault, Fault::Hang | Fault::Disconnect))
+        faults.find(|fault| matches!(fault, Fault::Hang | Fault::Disconnect | Fault::CutShort))
     }
 }

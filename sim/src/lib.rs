@@ -38,7 +38,9 @@ mod direct;
 mod discovery;
 mod dispatch;
 mod faults;
+pub mod fleet;
 mod gc;
+pub mod http;
 mod meta;
 mod patch;
 mod read;
@@ -58,7 +60,7 @@ mod world;
 mod write;
 
 pub use answer::Refusal;
-pub use audit::{AuditEntry, Mark};
+pub use audit::{AuditEntry, Mark, RequestKind};
 pub use clock::Clock;
 pub use faults::{Fault, FaultId, FaultRule};
 pub use resource::{Hook, Resource};

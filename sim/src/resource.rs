@@ -180,3 +180,19 @@ pub fn hub() -> Vec<Resource> {
     );
     resources
 }
+
+/// The namespace that fedhub's own account is in, by its manifests.
+pub const FEDHUB_NAMESPACE: &str = "fedhub-system";
+
+/// Milo's Projects, which discovery `milo` reads.
+pub fn project() -> Resource {
+    Resource::custom("resourcemanager.miloapis.com", "v1alpha1", "Project", "projects")
+        .cluster_scoped()
+        .with_status()
+}
+
+/// What tells Karmada how to read a resource: fedhub looks for one on the hub.
+pub fn interpreter() -> Resource {
+    let (kind, plural) = ("ResourceInterpreterCustomization", "resourceinterpretercustomizations");
+    Resource::custom("config.karmada.io", "v1alpha1", kind, plural).cluster_scoped()
+}

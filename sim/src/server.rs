@@ -1,6 +1,6 @@
 //! The server as a test holds it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use kube::Client;
 use serde_json::{Value, json};
 
 use crate::answer::Refusal;
-use crate::audit::{Audit, AuditEntry, Mark};
+use crate::audit::{Audit, AuditEntry, Mark, RequestKind};
 use crate::clock::Clock;
 use crate::faults::{FaultId, FaultRule, Faults};
 use crate::meta;
 use crate::resource::{self, Resource};
 use crate::service::ApiService;
-use crate::store::Store;
+use crate::store::{Key, Store};
 use crate::world::{Shared, World};
 
 /// How many changes a server remembers unless told otherwise.
@@ -32,14 +32,15 @@ impl fmt::Debug for ApiServer {
     }
 }
 
-/// Makes an [`ApiServer`].
-#[derive(Debug)]
+/// Makes an [`ApiServer`]. What clones of a builder make share what does not change.
+#[derive(Clone, Debug)]
 pub struct Builder {
     name: String,
-    resources: Vec<Resource>,
+    resources: Vec<Arc<Resource>>,
     clock: Option<Clock>,
     history: usize,
     gc: bool,
+    audit: bool,
 }
 
 impl Builder {
@@ -56,9 +57,24 @@ impl Builder {
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {
         match self.resources.iter_mut().find(|other| other.qualified() == resource.qualified()) {
-            Some(other) => *other = resource,
-            None => self.resources.push(resource),
+            Some(other) => *other = Arc::new(resource),
+            None => self.resources.push(Arc::new(resource)),
         }
+        self
+    }
+
+    /// Another name.
+    #[must_use]
+    pub fn name(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// Whether every request is recorded, as [`ApiServer::audit`] shows it. They are unless this says no; then they are
+    /// only counted, and the record does not grow.
+    #[must_use]
+    pub fn audit(mut self, on: bool) -> Self {
+        self.audit = on;
         self
     }
 
@@ -87,14 +103,14 @@ impl Builder {
     pub fn build(self) -> ApiServer {
         let name_hash = meta::fnv(self.name.as_bytes());
         let world = World {
-            resources: self.resources.into_iter().map(Arc::new).collect(),
+            resources: self.resources,
             // Servers start at different revisions, so that a resourceVersion taken to the wrong one is noticed.
             store: Store::new(1000 + name_hash % 1_000_000, self.history),
             clock: self.clock.unwrap_or_default(),
             gc: self.gc,
             chores: VecDeque::new(),
             faults: Faults::default(),
-            audit: Audit::default(),
+            audit: Audit::new(self.audit),
             epoch: 0,
             highest: 0,
             minted: 0,
@@ -131,7 +147,14 @@ impl fmt::Debug for Snapshot {
 impl ApiServer {
     /// A builder for a server that serves nothing yet. The name goes into its UIDs.
     pub fn builder(name: &str) -> Builder {
-        Builder { name: name.to_owned(), resources: Vec::new(), clock: None, history: HISTORY, gc: true }
+        Builder {
+            name: name.to_owned(),
+            resources: Vec::new(),
+            clock: None,
+            history: HISTORY,
+            gc: true,
+            audit: true,
+        }
     }
 
     /// A project plane: [`resource::project_plane`].
@@ -203,6 +226,11 @@ impl ApiServer {
         self.shared.lock().audit.mark()
     }
 
+    /// Every request since a mark.
+    pub fn requests_since(&self, mark: Mark) -> Vec<AuditEntry> {
+        self.shared.lock().audit.since(mark).to_vec()
+    }
+
     /// The writes that were asked for since a mark, the refused and the pointless included, dry runs not.
     pub fn writes_since(&self, mark: Mark) -> Vec<AuditEntry> {
         self.shared.lock().audit.since(mark).iter().filter(|entry| entry.is_write()).cloned().collect()
@@ -211,6 +239,16 @@ impl ApiServer {
     /// Forgets the record so far; marks stay good.
     pub fn clear_audit(&self) {
         self.shared.with(|world| world.audit.clear());
+    }
+
+    /// How many requests of each kind there were.
+    pub fn counts(&self) -> BTreeMap<RequestKind, u64> {
+        self.shared.lock().audit.counts.clone()
+    }
+
+    /// Begins counting anew.
+    pub fn clear_counts(&self) {
+        self.shared.with(|world| world.audit.counts.clear());
     }
 
     /// Switches a fault on, until it is cleared or has struck as often as it says.
@@ -274,6 +312,11 @@ impl ApiServer {
         });
     }
 
+    /// How many objects there are.
+    pub fn objects(&self) -> usize {
+        self.shared.lock().store.objects.len()
+    }
+
     /// A hash over all objects with all of their metadata: equal if nothing was changed.
     pub fn objects_hash(&self) -> u64 {
         let world = self.shared.lock();
@@ -297,6 +340,16 @@ impl ApiServer {
         let resource = world.find(kind);
         resource
             .map(|r| world.store.scan(r, None).map(|(_, object)| Value::clone(object)).collect())
+            .unwrap_or_default()
+    }
+
+    /// Namespace and name of all objects of a kind, in that order.
+    pub fn names(&self, kind: &str) -> Vec<(String, String)> {
+        let world = self.shared.lock();
+        let of = |key: &Key| (key.namespace.clone(), key.name.clone());
+        world
+            .find(kind)
+            .map(|r| world.store.scan(r, None).map(|(key, _)| of(key)).collect())
             .unwrap_or_default()
     }
 

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use futures::future::{BoxFuture, pending};
 use futures::stream;
+use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -15,7 +16,7 @@ use hyper::body::{Body, Bytes, Frame};
 use tower::{BoxError, Service};
 
 use crate::answer::Refusal;
-use crate::audit::{AuditEntry, Mark};
+use crate::audit::{AuditEntry, Mark, RequestKind};
 use crate::dispatch::{Reply, dispatch};
 use crate::faults::Fault;
 use crate::read::Page;
@@ -60,75 +61,112 @@ where
 /// What a request comes to, once the lock is let go.
 enum Outcome {
     Answer(Reply),
+    /// The connection breaks in the middle of this answer.
+    CutShort(Reply),
     Refused(Refusal),
-    Garbage,
+    Garbage(&'static str),
     Silence,
     Broken,
 }
 
+/// A request as it was read and recorded, and what goes wrong with it.
+struct Begun {
+    call: Call,
+    target: String,
+    dry_run: bool,
+    mark: Option<Mark>,
+    fault: Option<Fault>,
+}
+
+/// Not JSON, nor anything else that a client could take for an answer.
+const GARBAGE: &str = "<html><head><title>Welcome</title></head><body>garbage</body></html>\n";
+
 impl ApiService {
     async fn answer(&self, parts: &Parts, body: &Bytes) -> Result<Response<AnswerBody>, BoxError> {
-        match self.shared.with(|world| self.decide(world, parts, body)) {
+        let begun = self.shared.with(|world| self.begin(world, parts, body));
+        if let Some(Fault::Slow(delay)) = begun.fault {
+            tokio::time::sleep(delay).await;
+        }
+        match self.shared.with(|world| self.decide(world, begun, body)) {
             Outcome::Answer(Reply::Json(code, body)) => respond(code, "application/json", body),
             Outcome::Answer(Reply::Watch(session)) => stream_watch(*session),
-            Outcome::Refused(refusal) => {
-                let (body, content_type) = refusal.wire();
-                respond(refusal.code, content_type, body)
-            }
-            Outcome::Garbage => respond(200, "application/json", "<html>garbage</html>\n".to_owned()),
+            Outcome::CutShort(reply) => cut_short(reply),
+            Outcome::Refused(refusal) => refuse(&refusal),
+            Outcome::Garbage(content_type) => respond(200, content_type, GARBAGE.to_owned()),
             Outcome::Silence => pending().await,
-            Outcome::Broken => {
-                Err(io::Error::new(io::ErrorKind::ConnectionReset, "connection reset by peer").into())
-            }
+            Outcome::Broken => Err(reset().into()),
         }
     }
 
-    fn decide(&self, world: &mut World, parts: &Parts, body: &Bytes) -> Outcome {
+    fn begin(&self, world: &mut World, parts: &Parts, body: &Bytes) -> Begun {
         let mut call = Call::read(parts, &world.resources);
         if call.user_agent.is_none() {
             call.user_agent.clone_from(&self.user_agent);
         }
-        let mark = record(world, &call, body);
+        let dry_run = is_dry_run(&call, body);
+        let mark = world.audit.entries_kept.then(|| record(world, &call, body, dry_run));
         let mut target =
             call.resource.map_or_else(|| call.path.clone(), |i| world.resources[i].plural.clone());
         if let Some(subresource) = &call.subresource {
             target = format!("{target}/{subresource}");
         }
         let fault = world.faults.strike(call.verb, &target);
+        Begun { call, target, dry_run, mark, fault }
+    }
+
+    fn decide(&self, world: &mut World, begun: Begun, body: &Bytes) -> Outcome {
+        let Begun { call, target, dry_run, mark, fault } = begun;
         let outcome = match fault {
             Some(Fault::Hang) => Outcome::Silence,
             Some(Fault::Status(code)) => Outcome::Refused(Refusal::of_code(code)),
-            Some(Fault::Garbage) => Outcome::Garbage,
+            Some(Fault::Throttle(seconds)) => Outcome::Refused(Refusal::throttled(seconds)),
+            Some(Fault::Garbage) => Outcome::Garbage("application/json"),
+            Some(Fault::Html) => Outcome::Garbage("text/html; charset=utf-8"),
             Some(Fault::Disconnect) => Outcome::Broken,
-            Some(Fault::EmptyList) => call.resource.map_or(Outcome::Garbage, |index| {
+            Some(Fault::EmptyList) => call.resource.map_or(Outcome::Garbage("application/json"), |index| {
                 let page =
                     Page { items: Vec::new(), revision: world.store.revision, token: None, remaining: None };
-                Outcome::Answer(Reply::Json(
-                    200,
-                    view::list(&world.resources[index], &page, call.metadata_only),
-                ))
+                let list = view::list(&world.resources[index], &page, call.metadata_only);
+                Outcome::Answer(Reply::Json(200, list))
             }),
-            Some(Fault::LostAnswer) | None => match dispatch(&self.shared, world, &call, body) {
-                _ if fault.is_some() => Outcome::Broken,
-                Ok(reply) => Outcome::Answer(reply),
-                Err(refusal) => Outcome::Refused(refusal),
-            },
+            Some(Fault::LostAnswer | Fault::CutShort | Fault::Slow(_)) | None => {
+                match (dispatch(&self.shared, world, &call, body), fault) {
+                    (_, Some(Fault::LostAnswer)) => Outcome::Broken,
+                    (Ok(reply), Some(Fault::CutShort)) => Outcome::CutShort(reply),
+                    (Ok(reply), _) => Outcome::Answer(reply),
+                    (Err(refusal), _) => Outcome::Refused(refusal),
+                }
+            }
         };
         let code = match &outcome {
             Outcome::Answer(Reply::Json(code, _)) => *code,
-            Outcome::Answer(Reply::Watch(_)) | Outcome::Garbage => 200,
+            Outcome::Answer(Reply::Watch(_)) | Outcome::Garbage(_) => 200,
             Outcome::Refused(refusal) => refusal.code,
-            Outcome::Silence | Outcome::Broken => 0,
+            Outcome::Silence | Outcome::Broken | Outcome::CutShort(_) => 0,
         };
-        world.audit.answered(mark, code);
+        world.audit.count(RequestKind { verb: call.verb, resource: target, dry_run, code });
+        if let Some(mark) = mark {
+            world.audit.answered(mark, code);
+        }
         outcome
     }
 }
 
-fn record(world: &mut World, call: &Call, body: &Bytes) -> Mark {
+fn reset() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionReset, "connection reset by peer")
+}
+
+/// Whether nothing is to be stored: the query says so, or the options in the body of a delete.
+fn is_dry_run(call: &Call, body: &Bytes) -> bool {
+    let in_body = || {
+        let options: Option<serde_json::Value> = serde_json::from_slice(body).ok();
+        options.is_some_and(|options| options["dryRun"][0] == "All")
+    };
+    call.param("dryRun") == Some("All") || (call.verb.starts_with("delete") && in_body())
+}
+
+fn record(world: &mut World, call: &Call, body: &Bytes, dry_run: bool) -> Mark {
     let body: Option<serde_json::Value> = serde_json::from_slice(body).ok();
-    let in_body =
-        body.as_ref().is_some_and(|body| call.verb.starts_with("delete") && body["dryRun"][0] == "All");
     let resource = call.resource.map(|index| &world.resources[index]);
     let entry = AuditEntry {
         verb: call.verb,
@@ -138,20 +176,37 @@ fn record(world: &mut World, call: &Call, body: &Bytes) -> Mark {
         namespace: call.namespace.clone(),
         name: call.name.clone(),
         user_agent: call.user_agent.clone(),
-        dry_run: in_body || call.param("dryRun") == Some("All"),
+        dry_run,
         body: body.filter(|_| !matches!(call.verb, "get" | "list" | "watch")),
         code: 0,
     };
     world.audit.begin(entry)
 }
 
-fn respond(code: u16, content_type: &str, body: String) -> Result<Response<AnswerBody>, BoxError> {
+pub(crate) fn respond(code: u16, content_type: &str, body: String) -> Result<Response<AnswerBody>, BoxError> {
     let body = Full::new(Bytes::from(body)).map_err(|never: Infallible| match never {}).boxed_unsync();
-    let mut response = Response::builder().status(code).header("content-type", content_type);
-    if code == 429 {
-        response = response.header("retry-after", "1");
+    Ok(Response::builder().status(code).header("content-type", content_type).body(body)?)
+}
+
+pub(crate) fn refuse(refusal: &Refusal) -> Result<Response<AnswerBody>, BoxError> {
+    let (body, content_type) = refusal.wire();
+    let mut response = respond(refusal.code, content_type, body)?;
+    if let Some(seconds) = refusal.retry_after() {
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
     }
-    Ok(response.body(body)?)
+    Ok(response)
+}
+
+/// The first half of a body, then an error; of a watch not one line.
+fn cut_short(reply: Reply) -> Result<Response<AnswerBody>, BoxError> {
+    let (code, mut bytes) = match reply {
+        Reply::Json(code, body) => (code, Bytes::from(body)),
+        Reply::Watch(_) => (200, Bytes::new()),
+    };
+    bytes.truncate(bytes.len() / 2);
+    let frames = stream::iter([Ok(Frame::data(bytes)), Err(reset())]);
+    let response = Response::builder().status(code).header("content-type", "application/json");
+    Ok(response.body(StreamBody::new(frames).boxed_unsync())?)
 }
 
 fn stream_watch(session: Session) -> Result<Response<AnswerBody>, BoxError> {
