@@ -48,14 +48,14 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     let spaces = loader::spaces(&stage.project, "f", NAMESPACES).await?;
     let (mut asked, mut killed) = (Vec::new(), Vec::new());
     for at in 0..options.repetitions {
-        asked.push(gap(stage, &spaces, &format!("f{at}term"), Signal::SIGTERM, 8).await?);
+        asked.push(Box::pin(gap(stage, &spaces, &format!("f{at}term"), Signal::SIGTERM, 8)).await?);
         stage.progress.step(format!("SIGTERM: {:.3} s", asked[at]));
     }
     for at in 0..options.repetitions {
-        killed.push(gap(stage, &spaces, &format!("f{at}kill"), Signal::SIGKILL, 30).await?);
+        killed.push(Box::pin(gap(stage, &spaces, &format!("f{at}kill"), Signal::SIGKILL, 30)).await?);
         stage.progress.step(format!("SIGKILL: {:.3} s", killed[at]));
     }
-    let stopped = stop(stage, &spaces).await?;
+    let stopped = Box::pin(stop(stage, &spaces)).await?;
     let middle = |values: &[f64]| median(values).unwrap_or(f64::NAN);
     let worst = |values: &[f64]| percentile(values, 100).unwrap_or(f64::NAN);
     let digits = |values: &[f64]| values.iter().map(|value| rounded(*value, 3)).collect::<Vec<_>>();
@@ -129,7 +129,7 @@ async fn stop(stage: &Stage, spaces: &[Space]) -> Result<Stopped, Error> {
     // A watch of its own may have ended meanwhile; what it learns from the next one must not make it write either.
     tokio::time::sleep(Duration::from_secs(5)).await;
     pair.0[1 - leader].settled().await?;
-    let stale = stale(stage, spaces).await?;
+    let differ = differing(stage, spaces).await?;
     let writes = pair.0[leader].scrape().await?.since(&before);
     let writes = writes.sum(
         "fedhub_api_requests_total",
@@ -142,7 +142,7 @@ async fn stop(stage: &Stage, spaces: &[Space]) -> Result<Stopped, Error> {
         process.stop().await?;
     }
     stage.clear(spaces).await?;
-    Ok(Stopped { gap, stale, writes })
+    Ok(Stopped { gap, stale: differ, writes })
 }
 
 /// A stream of WDs while something happens; the longest time that one was on the project plane and not on the hub.
@@ -195,7 +195,7 @@ async fn change(stage: &Stage, spaces: &[Space]) -> Result<(), Error> {
 }
 
 /// How many WDs differ between the planes, in being there or in their spec.
-async fn stale(stage: &Stage, spaces: &[Space]) -> Result<f64, Error> {
+async fn differing(stage: &Stage, spaces: &[Space]) -> Result<f64, Error> {
     let homes: BTreeMap<_, _> = spaces.iter().map(|space| (space.hub_name(), space.name.clone())).collect();
     let project = specs(&stage.project, |space| Some(space.to_owned())).await?;
     let hub = specs(&stage.hub, |space| homes.get(space).cloned()).await?;

@@ -36,8 +36,8 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     let count = options.scaled(SECONDS * usize::from(PACE));
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for at in 0..options.repetitions {
-        ours.push(lap(stage, count, &format!("l{at}f"), true).await?);
-        bare.push(lap(stage, count, &format!("l{at}b"), false).await?);
+        ours.push(Box::pin(lap(stage, count, &format!("l{at}f"), true)).await?);
+        bare.push(Box::pin(lap(stage, count, &format!("l{at}b"), false)).await?);
     }
     let ratio = |of: fn(&Lap) -> f64| {
         let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| of(ours) / of(bare)).collect();

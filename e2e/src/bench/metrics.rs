@@ -29,7 +29,8 @@ impl Scrape {
                     series.labels.get(*label).is_some_and(|value| values.contains(&value.as_str()))
                 })
         };
-        self.0.iter().filter(|(series, _)| of(series)).map(|(_, value)| value).sum()
+        // Not `sum`, for which nothing is a negative zero.
+        self.0.iter().filter(|(series, _)| of(series)).fold(0.0, |sum, (_, value)| sum + value)
     }
 
     /// The mean of a histogram, in its unit; zero where it has seen nothing.
@@ -39,6 +40,7 @@ impl Scrape {
     }
 
     /// By how much each sample has grown since `before`.
+    #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let grown = self.0.iter().map(|(series, value)| {
             (series.clone(), value - before.0.get(series).copied().unwrap_or_default())
@@ -73,11 +75,11 @@ fn sample(line: &str) -> Option<(Series, f64)> {
             let (value, end) = quoted(after)?;
             labels.insert(label.to_owned(), value);
             rest = &after[end..];
-            if rest.trim_start().starts_with('}') {
+            if rest.trim_start_matches([',', ' ']).starts_with('}') {
                 break;
             }
         }
-        rest = rest.trim_start().strip_prefix('}')?;
+        rest = rest.trim_start_matches([',', ' ']).strip_prefix('}')?;
     }
     let value = rest.split_whitespace().next()?.parse().ok()?;
     Some((Series { name: name.to_owned(), labels }, value))
@@ -101,6 +103,7 @@ fn quoted(text: &str) -> Option<(String, usize)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "numbers that are exact")]
 mod tests {
     use super::*;
 

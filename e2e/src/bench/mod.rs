@@ -22,6 +22,7 @@ mod curve;
 mod failover;
 mod idle;
 mod latency;
+mod machine;
 mod memory;
 mod projection;
 mod requests;
@@ -90,34 +91,37 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// Runs one benchmark, on planes that are there for nothing else.
 pub async fn run(name: &str, options: &Options) -> Result<Report, Error> {
-    let report = measure(name, options).await;
+    let report = Box::pin(measure(name, options)).await;
     let cleared = stage::clear_up().await;
     let report = report?;
     cleared?;
-    Ok(report)
+    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    Ok(report.measured(&machine::words(), &date, options.scale, options.repetitions))
 }
 
 async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
     let in_memory = match name {
-        "blast" => return blast::run(options).await,
-        "idle" => return idle::run(options).await,
-        "curve" => return curve::run(options).await,
-        "sockets" => return sockets::run(options).await,
-        "memory" => Some(memory::sim(options).await?),
-        "restart" => Some(restart::sim(options).await?),
+        "blast" => return Box::pin(blast::run(options)).await,
+        "idle" => return Box::pin(idle::run(options)).await,
+        "curve" => return Box::pin(curve::run(options)).await,
+        "sockets" => return Box::pin(sockets::run(options)).await,
+        "memory" => Some(Box::pin(memory::sim(options)).await?),
+        "restart" => Some(Box::pin(restart::sim(options)).await?),
         _ => None,
     };
     stage::clear_up().await?;
     let stage = Stage::up(options).await?;
     match (name, in_memory) {
-        ("throughput", _) => throughput::run(&stage, options).await,
-        ("projection", _) => projection::run(&stage, options).await,
-        ("latency", _) => latency::run(&stage, options).await,
-        ("requests", _) => requests::run(&stage, options).await,
-        ("failover", _) => failover::run(&stage, options).await,
-        ("memory", Some(sim)) => Ok(Report::of(name, "MB", sim, memory::real(&stage, options).await?)),
+        ("throughput", _) => Box::pin(throughput::run(&stage, options)).await,
+        ("projection", _) => Box::pin(projection::run(&stage, options)).await,
+        ("latency", _) => Box::pin(latency::run(&stage, options)).await,
+        ("requests", _) => Box::pin(requests::run(&stage, options)).await,
+        ("failover", _) => Box::pin(failover::run(&stage, options)).await,
+        ("memory", Some(sim)) => {
+            Ok(Report::of(name, "MB", sim, Box::pin(memory::real(&stage, options)).await?))
+        }
         ("restart", Some(sim)) => {
-            Ok(Report::of(name, "times the bare list", sim, restart::real(&stage, options).await?))
+            Ok(Report::of(name, "times the bare list", sim, Box::pin(restart::real(&stage, options)).await?))
         }
         _ => {
             let known = names().collect::<Vec<_>>().join(", ");

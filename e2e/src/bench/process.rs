@@ -171,15 +171,13 @@ impl Process {
 
     /// An error once it has ended.
     pub fn alive(&mut self) -> Result<(), Error> {
-        match self.child.try_wait() {
-            Ok(None) => Ok(()),
-            _ => {
-                let content = fs::read_to_string(&self.log).unwrap_or_default();
-                let lines: Vec<_> = content.lines().collect();
-                let tail = lines[lines.len().saturating_sub(15)..].join("\n");
-                Err(Error::ProcessEnded { process: "fedhub".to_owned(), log: self.log.clone(), tail })
-            }
+        if let Ok(None) = self.child.try_wait() {
+            return Ok(());
         }
+        let content = fs::read_to_string(&self.log).unwrap_or_default();
+        let lines: Vec<_> = content.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n");
+        Err(Error::ProcessEnded { process: "fedhub".to_owned(), log: self.log.clone(), tail })
     }
 }
 

@@ -31,11 +31,11 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     let count = estate.on_hub.len() * EACH;
     let (mut ours, mut bare, mut details) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..options.repetitions {
-        let (rate, more) = fedhub_lap(stage, &estate, count).await?;
+        let (rate, more) = Box::pin(fedhub_lap(stage, &estate, count)).await?;
         stage.progress.step(format!("lap {at}: fedhub projects {rate:.0} Instances a second"));
         ours.push(rate);
         details.push(more);
-        let rate = bare_lap(stage, &estate, count).await?;
+        let rate = Box::pin(bare_lap(stage, &estate, count)).await?;
         stage.progress.step(format!("lap {at}: the bare client projects {rate:.0} Instances a second"));
         bare.push(rate);
     }
@@ -78,7 +78,7 @@ async fn bare_lap(stage: &Stage, estate: &Estate, count: usize) -> Result<f64, E
 async fn lap(stage: &Stage, estate: &Estate, count: usize) -> Result<f64, Error> {
     let mut seen = Sight::of(&stage.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
     let began = Instant::now();
-    let (_, ended) = tokio::try_join!(
+    let ((), ended) = tokio::try_join!(
         async {
             loader::instances(&stage.hub, &estate.on_hub, EACH).await?;
             stage.progress.step(format!("{count} were written in {:.1} s", began.elapsed().as_secs_f64()));

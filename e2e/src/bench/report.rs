@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Error;
 
@@ -80,8 +80,16 @@ impl Report {
     /// A report on what was found in memory and on real planes; the first is what the table shows.
     pub fn of(name: &str, unit: &str, sim: Part, real: Part) -> Self {
         let claims: Vec<_> = sim.claims.into_iter().chain(real.claims).collect();
-        let details = serde_json::json!({ "sim": sim.details, "real": real.details });
+        let details = json!({ "sim": sim.details, "real": real.details });
         Self::on(name, sim.value, unit, &claims, details)
+    }
+
+    /// Notes where, when and how it was measured.
+    #[must_use]
+    pub fn measured(mut self, machine: &str, date: &str, scale: f64, repetitions: usize) -> Self {
+        self.details["measured"] =
+            json!({ "machine": machine, "date": date, "scale": scale, "repetitions": repetitions });
+        self
     }
 
     /// As one line of JSON.
@@ -140,10 +148,32 @@ pub fn table(reports: &[Report]) -> String {
     lines.join("\n")
 }
 
+/// A line for each way in which the reports were measured.
+pub fn footnotes(reports: &[Report]) -> String {
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
+    for report in reports {
+        let measured = &report.details["measured"];
+        let part = if measured["scale"] == json!(1.0) {
+            String::new()
+        } else {
+            format!(" at scale {}", measured["scale"])
+        };
+        let text = |field: &str| measured[field].as_str().unwrap_or("?").to_owned();
+        let note = format!("Measured on {} on {}{part}", text("date"), text("machine"));
+        match notes.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, names)) => names.push(&report.name),
+            None => notes.push((note, vec![&report.name])),
+        }
+    }
+    let whole = notes.len() == 1;
+    let line = |(note, names): &(String, Vec<&str>)| {
+        if whole { format!("{note}.") } else { format!("{note}: {}.", names.join(", ")) }
+    };
+    notes.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn report(name: &str, claims: &[Claim]) -> Report {
@@ -179,6 +209,17 @@ mod tests {
         assert_eq!(names, ["throughput", "idle", "zeta"]);
         assert_eq!(loaded[2], reports[0]);
         assert!(!report("x", &[]).line().unwrap().contains('\n'));
+    }
+
+    #[test]
+    fn footnotes_tell_what_was_measured_otherwise() {
+        let one = report("a", &[]).measured("a machine", "2026-01-02", 1.0, 3);
+        let same = report("b", &[]).measured("a machine", "2026-01-02", 1.0, 3);
+        let quick = report("c", &[]).measured("a machine", "2026-01-02", 0.1, 3);
+        assert_eq!(footnotes(&[one.clone(), same.clone()]), "Measured on 2026-01-02 on a machine.");
+        let notes = footnotes(&[one, same, quick]);
+        let expected = "Measured on 2026-01-02 on a machine: a, b.\nMeasured on 2026-01-02 on a machine at scale 0.1: c.";
+        assert_eq!(notes, expected);
     }
 
     #[test]

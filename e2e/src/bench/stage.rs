@@ -50,12 +50,11 @@ pub struct Stage {
 impl Stage {
     /// Starts planes of this run's own, or takes those that run under the name given, and stops what would disturb.
     pub async fn up(options: &Options) -> Result<Self, Error> {
-        let planes = match &options.instance {
-            Some(name) => Planes::load(name)?,
-            None => {
-                let usual = planes::Options::new(own_instance());
-                Planes::up(&planes::Options { progress: options.progress.clone(), ..usual }).await?
-            }
+        let planes = if let Some(name) = &options.instance {
+            Planes::load(name)?
+        } else {
+            let usual = planes::Options::new(own_instance());
+            Planes::up(&planes::Options { progress: options.progress.clone(), ..usual }).await?
         };
         for process in DISTURBING {
             planes.stop_process(process).await?;

@@ -36,6 +36,7 @@ pub fn rounded(value: f64, digits: i32) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "numbers that are exact")]
 mod tests {
     use super::*;
 

@@ -27,11 +27,11 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     let (count, namespaces) = (options.scaled(DEPLOYMENTS), options.scaled(NAMESPACES));
     let (mut ours, mut bare, mut details) = (Vec::new(), Vec::new(), Vec::new());
     for lap in 0..options.repetitions {
-        let (rate, more) = fedhub_lap(stage, count, namespaces, &format!("t{lap}f")).await?;
+        let (rate, more) = Box::pin(fedhub_lap(stage, count, namespaces, &format!("t{lap}f"))).await?;
         stage.progress.step(format!("lap {lap}: fedhub federates {rate:.0} WDs a second"));
         ours.push(rate);
         details.push(more);
-        let rate = bare_lap(stage, count, namespaces, &format!("t{lap}b")).await?;
+        let rate = Box::pin(bare_lap(stage, count, namespaces, &format!("t{lap}b"))).await?;
         stage.progress.step(format!("lap {lap}: the bare client federates {rate:.0} WDs a second"));
         bare.push(rate);
     }

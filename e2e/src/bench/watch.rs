@@ -2,18 +2,19 @@
 
 use std::{
     collections::HashMap,
+    pin::Pin,
     time::{Duration, Instant},
 };
 
-use futures::{StreamExt, TryStreamExt};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use http::Request;
 use kube::{
     Client,
-    api::{ListParams, WatchEvent},
+    api::{DynamicObject, ListParams, WatchEvent},
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{sync::watch as channel, task::JoinHandle};
 
 use super::objects::{Kind, api_all};
 use crate::Error;
@@ -37,14 +38,14 @@ pub struct Metadata {
     /// Its name.
     #[serde(default)]
     pub name: String,
-    /// How often its spec changed.
-    #[serde(default)]
-    pub generation: i64,
+    /// The version of the object.
+    #[serde(default, rename = "resourceVersion")]
+    pub resource_version: Option<String>,
 }
 
 /// When which object was first seen as it should be. The watch ends when this is dropped.
 pub struct Sight {
-    seen: watch::Receiver<HashMap<String, Instant>>,
+    seen: channel::Receiver<HashMap<String, Instant>>,
     task: JoinHandle<Result<(), Error>>,
 }
 
@@ -57,7 +58,7 @@ impl Sight {
         is_done: fn(&Seen) -> bool,
     ) -> Result<Self, Error> {
         let events = events::<Seen>(client, kind).await?;
-        let (sender, seen) = watch::channel(HashMap::new());
+        let (sender, seen) = channel::channel(HashMap::new());
         let prefix = prefix.to_owned();
         let task = tokio::spawn(async move {
             futures::pin_mut!(events);
@@ -120,31 +121,73 @@ impl Drop for Sight {
     }
 }
 
-/// The events of a kind from now on, in all namespaces. A benchmark is over before the server ends such a watch.
+/// An object whose version a watch can go on from.
+pub trait Versioned {
+    /// Its resourceVersion.
+    fn version(&self) -> Option<&str>;
+}
+
+impl Versioned for Seen {
+    fn version(&self) -> Option<&str> {
+        self.metadata.resource_version.as_deref()
+    }
+}
+
+impl Versioned for DynamicObject {
+    fn version(&self) -> Option<&str> {
+        self.metadata.resource_version.as_deref()
+    }
+}
+
+type Events<T> = Pin<Box<dyn Stream<Item = Result<WatchEvent<T>, kube::Error>> + Send>>;
+
+/// The events of a kind from now on, in all namespaces. A server ends watches that it finds slow, which is the machine's
+/// fault more than anybody's: then the next goes on where that one was.
 pub async fn events<T>(
     client: &Client,
     kind: Kind,
-) -> Result<impl futures::Stream<Item = Result<WatchEvent<T>, Error>> + use<T>, Error>
+) -> Result<impl Stream<Item = Result<WatchEvent<T>, Error>> + use<T>, Error>
 where
-    T: Clone + serde::de::DeserializeOwned + 'static,
+    T: Versioned + Clone + DeserializeOwned + Send + 'static,
 {
-    let failed = move |error| Error::api(format!("watch {kind}"))(error);
-    let now = api_all(client, kind).list_metadata(&ListParams::default().limit(1)).await.map_err(failed)?;
+    let one = ListParams::default().limit(1);
+    let now = api_all(client, kind).list_metadata(&one).await;
+    let now = now.map_err(Error::api(format!("list {kind}")))?;
     let version = now.metadata.resource_version.unwrap_or_default();
-    let uri = format!(
-        "{}?watch=true&resourceVersion={version}&timeoutSeconds=7200&allowWatchBookmarks=false",
-        url(kind)
-    );
-    let request = Request::get(uri)
-        .body(Vec::new())
-        .map_err(|error| Error::Benchmark(format!("watch {kind}: {error}")))?;
-    let events = client.request_events::<T>(request).await.map_err(failed)?;
-    Ok(events.map(move |event: Result<WatchEvent<T>, kube::Error>| event.map_err(failed)))
+    let first = watch::<T>(client, kind, &version).await?;
+    let state = (client.clone(), version, first);
+    Ok(stream::try_unfold(state, move |(client, mut version, mut events)| async move {
+        loop {
+            match events.next().await {
+                Some(Ok(event)) => {
+                    if let WatchEvent::Added(object)
+                    | WatchEvent::Modified(object)
+                    | WatchEvent::Deleted(object) = &event
+                    {
+                        version = object.version().unwrap_or_default().to_owned();
+                    }
+                    return Ok(Some((event, (client, version, events))));
+                }
+                Some(Err(error @ kube::Error::Api(_))) => {
+                    return Err(Error::api(format!("watch {kind}"))(error));
+                }
+                Some(Err(_)) | None => events = watch(&client, kind, &version).await?,
+            }
+        }
+    }))
 }
 
-fn url(kind: Kind) -> String {
+async fn watch<T>(client: &Client, kind: Kind, version: &str) -> Result<Events<T>, Error>
+where
+    T: Clone + DeserializeOwned + Send + 'static,
+{
     let resource = kind.resource();
     let group =
         if resource.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", resource.group) };
-    format!("{group}/{}/{}", resource.version, resource.plural)
+    let (at, plural) = (resource.version, resource.plural);
+    let uri = format!("{group}/{at}/{plural}?watch=true&resourceVersion={version}&timeoutSeconds=7200");
+    let request = Request::get(uri).body(Vec::new());
+    let request = request.map_err(|error| Error::Benchmark(format!("watch {kind}: {error}")))?;
+    let events = client.request_events::<T>(request).await.map_err(Error::api(format!("watch {kind}")))?;
+    Ok(Box::pin(events.map(|event: Result<WatchEvent<T>, kube::Error>| event)))
 }

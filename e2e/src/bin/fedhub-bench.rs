@@ -136,7 +136,8 @@ fn options(arguments: &Arguments) -> Options {
 }
 
 fn print_table(directory: &Path) -> anyhow::Result<()> {
-    println!("{}", report::table(&report::load(directory, &bench::names().collect::<Vec<_>>())?));
+    let reports = report::load(directory, &bench::names().collect::<Vec<_>>())?;
+    println!("{}\n\n{}", report::table(&reports), report::footnotes(&reports));
     Ok(())
 }
 
