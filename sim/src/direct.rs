@@ -1,7 +1,5 @@
 //! What a test does to the objects without a client.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::answer::Refusal;
@@ -42,7 +40,7 @@ impl World {
             self.ensure_namespace(&namespace);
         }
         let key = Key { resource: index, namespace, name: meta::text(&object, "name").to_owned() };
-        if let Some(old) = self.store.objects.get(&key).cloned() {
+        if let Some(old) = self.store.value(&key) {
             if object["status"].is_null() {
                 meta::set_top(&mut object, "status", old["status"].clone());
             }
@@ -69,7 +67,7 @@ impl World {
         }
         let stored = self.commit(&key, Some(object));
         self.settle();
-        stored.map(|object| Value::clone(&object)).ok_or_else(|| Refusal::internal("nothing was stored"))
+        stored.map(|object| object.value()).ok_or_else(|| Refusal::internal("nothing was stored"))
     }
 
     /// Merges into an object, whatever the rules for clients say.
@@ -81,13 +79,13 @@ impl World {
         patch: &Value,
     ) -> Result<Value, Refusal> {
         let key = self.key_of_existing(kind, namespace, name)?;
-        let old = self.store.objects.get(&key).cloned().unwrap_or_default();
+        let old = self.store.value(&key).unwrap_or_default();
         let mut new = Patch::Merge(patch.clone()).apply(&old)?;
         validate::shape(&self.resource(key.resource), &key.namespace, &mut new)?;
         Ok(self.overwrite(&key, &old, new))
     }
 
-    fn overwrite(&mut self, key: &Key, old: &Arc<Value>, mut new: Value) -> Value {
+    fn overwrite(&mut self, key: &Key, old: &Value, mut new: Value) -> Value {
         let resource = self.resource(key.resource);
         meta::set(&mut new, "name", json!(key.name));
         write::keep_system_fields(&mut new, old);
@@ -107,7 +105,7 @@ impl World {
         }
         let stored = self.store_update(key, old, new, false);
         self.settle();
-        Value::clone(&stored)
+        stored.value()
     }
 
     /// Deletes; true if the object is gone.

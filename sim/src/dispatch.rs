@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::answer::Refusal;
 use crate::discovery;
 use crate::meta;
+use crate::object::Stored;
 use crate::patch::Patch;
 use crate::read::{ListRequest, Page};
 use crate::resource::Resource;
@@ -45,14 +46,12 @@ pub(crate) fn dispatch(
     }
     let status = call.subresource.is_some();
     let dry_run = dry_run(call.param("dryRun"))?;
-    let single = |object: &Value| {
-        if call.metadata_only { view::partial(object).to_string() } else { object.to_string() }
+    let single = |object: &Stored| {
+        if call.metadata_only { view::partial(object).to_string() } else { object.text().to_owned() }
     };
     let key = call.name.clone().map(|name| Key { resource: index, namespace: namespace.clone(), name });
     match (call.verb, key) {
-        ("get", Some(key)) => {
-            Ok(Reply::Json(200, single(&*world.read(&key, call.param("resourceVersion"))?)))
-        }
+        ("get", Some(key)) => Ok(Reply::Json(200, single(&world.read(&key, call.param("resourceVersion"))?))),
         ("list", None) => {
             let page = world.page(index, call.namespace.as_deref(), &list_request(call)?)?;
             Ok(Reply::Json(200, view::list(&resource, &page, call.metadata_only)))
@@ -76,7 +75,7 @@ pub(crate) fn dispatch(
             let dry_run = dry_run || options.1;
             Ok(match world.delete(&key, &options.0, dry_run)? {
                 Deleted::Marked(object) => Reply::Json(200, single(&object)),
-                Deleted::Gone(object) => Reply::Json(200, success(&resource, &object).to_string()),
+                Deleted::Gone(object) => Reply::Json(200, success(&resource, &object.value()).to_string()),
             })
         }
         ("deletecollection", None) => {
@@ -90,9 +89,9 @@ pub(crate) fn dispatch(
 }
 
 fn delete_all(world: &mut World, resource: usize, page: &Page, dry_run: bool) {
-    for object in &page.items {
+    for object in page.items.iter().map(Stored::value) {
         let (namespace, name) =
-            (meta::text(object, "namespace").to_owned(), meta::text(object, "name").to_owned());
+            (meta::text(&object, "namespace").to_owned(), meta::text(&object, "name").to_owned());
         // One that went with another one's deletion needs no deleting any more.
         let _gone = world.delete(&Key { resource, namespace, name }, &Preconditions::default(), dry_run);
     }

@@ -34,20 +34,14 @@ impl World {
 
     /// Looks at every object that has owners, as after switching collection on again.
     pub(crate) fn collect_all(&mut self) {
-        let owned: Vec<Key> = self
-            .store
-            .objects
-            .iter()
-            .filter(|(_, object)| !meta::get(object, "ownerReferences").is_null())
-            .map(|(key, _)| key.clone())
-            .collect();
+        let owned = self.store.owned();
         self.chores.extend(owned.into_iter().map(Chore::Owned));
         self.settle();
     }
 
     /// Deletes an object all of whose owners are gone; takes the gone ones off an object that keeps some.
     fn collect(&mut self, key: &Key) {
-        let Some(object) = self.store.objects.get(key).filter(|_| self.gc).cloned() else { return };
+        let Some(object) = self.store.value(key).filter(|_| self.gc) else { return };
         let Some(owners) = meta::get(&object, "ownerReferences").as_array() else { return };
         let solid: Vec<Value> = owners.iter().filter(|owner| self.owner_lives(key, owner)).cloned().collect();
         if solid.is_empty() {
@@ -55,7 +49,7 @@ impl World {
                 self.remove_or_mark(key, &object);
             }
         } else if solid.len() < owners.len() {
-            let mut kept = Value::clone(&object);
+            let mut kept = object.clone();
             meta::set(&mut kept, "ownerReferences", Value::Array(solid));
             self.commit(key, Some(kept));
         }
@@ -64,9 +58,9 @@ impl World {
     /// An owner counts if UID, kind and name agree, and it is in the same namespace or in none.
     fn owner_lives(&self, dependent: &Key, owner: &Value) -> bool {
         let uid = owner["uid"].as_str().unwrap_or_default();
-        self.store.by_uid(uid).is_some_and(|(key, object)| {
+        self.store.by_uid(uid).is_some_and(|key| {
             let near = key.namespace.is_empty() || key.namespace == dependent.namespace;
-            near && object["kind"] == owner["kind"] && owner["name"] == key.name
+            near && owner["kind"] == self.resources[key.resource].kind && owner["name"] == key.name
         })
     }
 
@@ -84,7 +78,7 @@ impl World {
             let content: Vec<_> = self
                 .store
                 .scan(resource, Some(name))
-                .map(|(key, object)| (key.clone(), object.clone()))
+                .map(|(key, object)| (key.clone(), object.value()))
                 .collect();
             for (key, object) in content {
                 if !meta::is_terminating(&object) {
@@ -97,7 +91,7 @@ impl World {
         if !meta::has_finalizers(&namespace) {
             self.commit(&key, None);
         } else if namespace["spec"]["finalizers"] != json!([]) {
-            let mut emptied = Value::clone(&namespace);
+            let mut emptied = namespace;
             meta::set_top(&mut emptied, "spec", json!({ "finalizers": [] }));
             self.commit(&key, Some(emptied));
         }

@@ -42,6 +42,7 @@ pub mod fleet;
 mod gc;
 pub mod http;
 mod meta;
+mod object;
 mod patch;
 mod read;
 pub mod resource;

@@ -1,12 +1,9 @@
 //! GET and LIST.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::Arc;
-
-use serde_json::Value;
 
 use crate::answer::Refusal;
+use crate::object::Stored;
 use crate::selector::Filter;
 use crate::store::Key;
 use crate::world::World;
@@ -23,7 +20,7 @@ pub(crate) struct ListRequest {
 
 /// One page of a list.
 pub(crate) struct Page {
-    pub items: Vec<Arc<Value>>,
+    pub items: Vec<Stored>,
     pub revision: u64,
     pub token: Option<String>,
     pub remaining: Option<usize>,
@@ -43,7 +40,7 @@ pub(crate) fn parse_version(text: Option<&str>) -> Result<Option<u64>, Refusal> 
 
 impl World {
     /// GET of one object.
-    pub(crate) fn read(&self, key: &Key, at_least: Option<&str>) -> Result<Arc<Value>, Refusal> {
+    pub(crate) fn read(&self, key: &Key, at_least: Option<&str>) -> Result<Stored, Refusal> {
         self.reached(at_least)?;
         let object = self.store.objects.get(key);
         object.cloned().ok_or_else(|| Refusal::not_found(&self.resources[key.resource], &key.name))
@@ -66,23 +63,14 @@ impl World {
         namespace: Option<&str>,
         request: &ListRequest,
     ) -> Result<Page, Refusal> {
-        let (revision, after) = if let Some(token) = &request.token {
-            let (revision, key) = read_token(resource, token)?;
-            (revision, Some(key))
+        let (revision, left, after) = if let Some(token) = &request.token {
+            let (revision, left, key) = read_token(resource, token)?;
+            (revision, left, Some(key))
         } else {
             let wanted = self.reached(request.resource_version.as_deref())?;
-            (wanted.filter(|_| request.exact).unwrap_or(self.store.revision), None)
+            (wanted.filter(|_| request.exact).unwrap_or(self.store.revision), None, None)
         };
-        let then: BTreeMap<Key, Arc<Value>>;
-        let objects = if revision == self.store.revision {
-            &self.store.objects
-        } else {
-            then = self
-                .store
-                .at(revision, resource, namespace)
-                .ok_or_else(|| too_old(after.is_some(), revision))?;
-            &then
-        };
+        let paging = after.is_some();
         let first = after.map_or_else(
             || {
                 let namespace = namespace.unwrap_or_default().to_owned();
@@ -90,30 +78,40 @@ impl World {
             },
             Bound::Excluded,
         );
+        let objects = self.store.at(revision, first).ok_or_else(|| too_old(paging, revision))?;
         let mut matching = objects
-            .range((first, Bound::Unbounded))
             .take_while(|(key, _)| key.resource == resource && namespace.is_none_or(|ns| ns == key.namespace))
-            .filter(|(_, object)| request.filter.matches(object));
+            .filter(|(_, object)| request.filter.selects(object));
         let limit = if request.limit == 0 { usize::MAX } else { request.limit };
         let mut last = None;
         let mut items = Vec::new();
         for (key, object) in matching.by_ref().take(limit) {
-            items.push(object.clone());
+            items.push(object);
             last = Some(key);
         }
-        let left = matching.count();
-        let token = last.filter(|_| left > 0).map(|key| format!("{revision}:{}/{}", key.namespace, key.name));
+        // Counted once, on the first page, and not at all where objects would have to be read for it.
+        let left = match left {
+            _ if !request.filter.is_empty() => usize::from(matching.next().is_some()),
+            Some(left) => left.saturating_sub(items.len()),
+            None => matching.count(),
+        };
+        let token =
+            last.filter(|_| left > 0).map(|key| format!("{revision}:{left}:{}/{}", key.namespace, key.name));
         let remaining = token.as_ref().filter(|_| request.filter.is_empty()).map(|_| left);
         Ok(Page { items, revision, token, remaining })
     }
 }
 
-fn read_token(resource: usize, token: &str) -> Result<(u64, Key), Refusal> {
-    let parts = token.split_once(':').and_then(|(revision, key)| {
+/// The revision that the list is of, how many objects were left, and the last one that was shown.
+fn read_token(resource: usize, token: &str) -> Result<(u64, Option<usize>, Key), Refusal> {
+    let parts = || {
+        let (revision, rest) = token.split_once(':')?;
+        let (left, key) = rest.split_once(':')?;
         let (namespace, name) = key.split_once('/')?;
-        Some((revision.parse().ok()?, Key { resource, namespace: namespace.into(), name: name.into() }))
-    });
-    parts.ok_or_else(|| Refusal::bad_request("continue key is not valid"))
+        let key = Key { resource, namespace: namespace.into(), name: name.into() };
+        Some((revision.parse().ok()?, Some(left.parse().ok()?), key))
+    };
+    parts().ok_or_else(|| Refusal::bad_request("continue key is not valid"))
 }
 
 fn too_old(paging: bool, revision: u64) -> Refusal {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::answer::Refusal;
 use crate::meta;
+use crate::object::Stored;
 
 /// What a list or a watch is limited to.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,12 @@ impl Filter {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    pub(crate) fn matches(&self, object: &Value) -> bool {
+    /// Whether a kept object is selected; it is read only if anything is asked of it.
+    pub(crate) fn selects(&self, object: &Stored) -> bool {
+        self.is_empty() || self.matches(&object.value())
+    }
+
+    fn matches(&self, object: &Value) -> bool {
         self.labels.iter().all(|requirement| requirement.matches(meta::get(object, "labels")))
             && self.fields.iter().all(|term| (meta::text(object, term.field) == term.value) == term.equal)
     }

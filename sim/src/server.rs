@@ -320,8 +320,8 @@ impl ApiServer {
     /// A hash over all objects with all of their metadata: equal if nothing was changed.
     pub fn objects_hash(&self) -> u64 {
         let world = self.shared.lock();
-        let all: String = world.store.objects.values().map(ToString::to_string).collect();
-        meta::fnv(all.as_bytes())
+        let all = world.store.objects.values();
+        all.fold(0, |hash, object| meta::fnv(object.text().as_bytes()) ^ hash.rotate_left(1))
     }
 }
 
@@ -331,7 +331,7 @@ impl ApiServer {
     pub fn get(&self, kind: &str, namespace: &str, name: &str) -> Option<Value> {
         let world = self.shared.lock();
         let key = world.key(kind, namespace, name)?;
-        world.store.objects.get(&key).map(|object| Value::clone(object))
+        world.store.value(&key)
     }
 
     /// All objects of a kind, in the order of namespace and name.
@@ -339,7 +339,7 @@ impl ApiServer {
         let world = self.shared.lock();
         let resource = world.find(kind);
         resource
-            .map(|r| world.store.scan(r, None).map(|(_, object)| Value::clone(object)).collect())
+            .map(|r| world.store.scan(r, None).map(|(_, object)| object.value()).collect())
             .unwrap_or_default()
     }
 

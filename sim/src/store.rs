@@ -1,11 +1,12 @@
 //! The objects and their history: one revision counter, as etcd has it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::ops::Bound;
 
 use serde_json::{Value, json};
 
 use crate::meta;
+use crate::object::Stored;
 
 /// Where an object is: the index of its resource, its namespace (empty if it has none) and its name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,14 +21,14 @@ pub(crate) struct Key {
 pub(crate) struct Change {
     pub revision: u64,
     pub key: Key,
-    pub before: Option<Arc<Value>>,
-    pub after: Option<Arc<Value>>,
+    pub before: Option<Stored>,
+    pub after: Option<Stored>,
 }
 
 /// All that a backup holds.
 #[derive(Clone)]
 pub(crate) struct Store {
-    pub objects: BTreeMap<Key, Arc<Value>>,
+    pub objects: BTreeMap<Key, Stored>,
     pub revision: u64,
     /// The oldest revision that a new watch or an exact list may ask for.
     pub floor: u64,
@@ -53,23 +54,26 @@ impl Store {
         }
     }
 
-    /// Stores the object, or removes it, under the next revision.
-    pub(crate) fn commit(&mut self, key: &Key, after: Option<Value>) -> Option<Arc<Value>> {
+    /// Stores the object, or removes it, under the next revision. `before` is what stands under that key now.
+    pub(crate) fn commit(
+        &mut self,
+        key: &Key,
+        before: Option<&Value>,
+        after: Option<Value>,
+    ) -> Option<Stored> {
         self.revision += 1;
+        if let Some(before) = before {
+            self.unindex(key, before);
+        }
         let after = after.map(|mut object| {
             meta::set(&mut object, "resourceVersion", json!(self.revision.to_string()));
-            Arc::new(object)
+            self.index(key, &object);
+            Stored::new(&object)
         });
         let before = match &after {
             Some(object) => self.objects.insert(key.clone(), object.clone()),
             None => self.objects.remove(key),
         };
-        if let Some(before) = &before {
-            self.unindex(key, before);
-        }
-        if let Some(after) = &after {
-            self.index(key, after);
-        }
         let change = Change { revision: self.revision, key: key.clone(), before, after: after.clone() };
         self.history.push_back(change);
         while self.history.len() > self.history_limit {
@@ -107,13 +111,21 @@ impl Store {
         }
     }
 
-    pub(crate) fn by_uid(&self, uid: &str) -> Option<(&Key, &Arc<Value>)> {
-        let key = self.uids.get(uid)?;
-        Some((key, self.objects.get(key)?))
+    pub(crate) fn value(&self, key: &Key) -> Option<Value> {
+        self.objects.get(key).map(Stored::value)
+    }
+
+    pub(crate) fn by_uid(&self, uid: &str) -> Option<&Key> {
+        self.uids.get(uid)
     }
 
     pub(crate) fn dependents(&self, uid: &str) -> Vec<Key> {
         self.dependents.get(uid).map(|keys| keys.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// All objects that name owners.
+    pub(crate) fn owned(&self) -> BTreeSet<Key> {
+        self.dependents.values().flatten().cloned().collect()
     }
 
     /// The objects of one resource, in one namespace or in all, in the order of their keys.
@@ -121,7 +133,7 @@ impl Store {
         &self,
         resource: usize,
         namespace: Option<&str>,
-    ) -> impl Iterator<Item = (&Key, &Arc<Value>)> {
+    ) -> impl Iterator<Item = (&Key, &Stored)> {
         scan(&self.objects, resource, namespace)
     }
 
@@ -144,26 +156,38 @@ impl Store {
         self.floor.max(self.forgotten)
     }
 
-    /// The objects of one resource as they were at a revision.
-    pub(crate) fn at(
-        &self,
-        revision: u64,
-        resource: usize,
-        namespace: Option<&str>,
-    ) -> Option<BTreeMap<Key, Arc<Value>>> {
-        let mut objects: BTreeMap<Key, Arc<Value>> =
-            self.scan(resource, namespace).map(|(key, object)| (key.clone(), object.clone())).collect();
+    /// The objects as they were at a revision, from one key on; nothing if history does not reach back to it. What has
+    /// not changed since is read from what stands now.
+    pub(crate) fn at(&self, revision: u64, from: Bound<Key>) -> Option<impl Iterator<Item = (Key, Stored)>> {
+        let mut then: BTreeMap<&Key, &Option<Stored>> = BTreeMap::new();
         for change in self.since(revision).filter(|_| self.reaches(revision))?.rev() {
-            let inside =
-                change.key.resource == resource && namespace.is_none_or(|ns| ns == change.key.namespace);
-            if inside {
-                match &change.before {
-                    Some(object) => objects.insert(change.key.clone(), object.clone()),
-                    None => objects.remove(&change.key),
-                };
-            }
+            then.insert(&change.key, &change.before);
         }
-        Some(objects)
+        let changed = then.clone();
+        let mut now = self
+            .objects
+            .range((from.clone(), Bound::Unbounded))
+            .filter(move |(key, _)| !changed.contains_key(key))
+            .peekable();
+        let after = move |key: &Key| match &from {
+            Bound::Included(from) => key >= from,
+            Bound::Excluded(from) => key > from,
+            Bound::Unbounded => true,
+        };
+        let mut then = then
+            .into_iter()
+            .filter_map(move |(key, object)| {
+                object.as_ref().filter(|_| after(key)).map(|object| (key, object))
+            })
+            .peekable();
+        Some(std::iter::from_fn(move || {
+            let earlier = match (now.peek(), then.peek()) {
+                (Some((a, _)), Some((b, _))) => a < b,
+                (now, _) => now.is_some(),
+            };
+            let next = if earlier { now.next() } else { then.next() };
+            next.map(|(key, object)| (key.clone(), object.clone()))
+        }))
     }
 }
 
@@ -173,10 +197,10 @@ fn owner_uids(object: &Value) -> impl Iterator<Item = &str> {
 }
 
 fn scan<'a>(
-    objects: &'a BTreeMap<Key, Arc<Value>>,
+    objects: &'a BTreeMap<Key, Stored>,
     resource: usize,
     namespace: Option<&str>,
-) -> impl Iterator<Item = (&'a Key, &'a Arc<Value>)> {
+) -> impl Iterator<Item = (&'a Key, &'a Stored)> {
     let first = Key { resource, namespace: namespace.unwrap_or_default().to_owned(), name: String::new() };
     let only = namespace.map(ToOwned::to_owned);
     objects.range(first..).take_while(move |(key, _)| {

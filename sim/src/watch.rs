@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::answer::Refusal;
 use crate::faults::Fault;
 use crate::meta;
+use crate::object::Stored;
 use crate::read::{ListRequest, parse_version};
 use crate::route::Call;
 use crate::selector::Filter;
@@ -95,7 +96,7 @@ impl Session {
             }
         } else if !world.store.reaches(session.cursor) {
             let words = format!("too old resource version: {} ({})", session.cursor, world.store.oldest());
-            session.push("ERROR", &Refusal::expired(words).status());
+            session.push("ERROR", &Refusal::expired(words).status().to_string());
             session.over = true;
         }
         Ok(session)
@@ -159,29 +160,29 @@ impl Session {
         if change.key.resource != self.resource || elsewhere {
             return;
         }
-        let before = change.before.as_ref().filter(|object| self.filter.matches(object));
-        let after = change.after.as_ref().filter(|object| self.filter.matches(object));
+        let before = change.before.as_ref().filter(|object| self.filter.selects(object));
+        let after = change.after.as_ref().filter(|object| self.filter.selects(object));
         match (before, after) {
             (None, Some(after)) => self.say("ADDED", after),
             (Some(_), Some(after)) => self.say("MODIFIED", after),
             (Some(before), None) => {
-                let mut last = Value::clone(before);
+                let mut last = before.value();
                 meta::set(&mut last, "resourceVersion", json!(change.revision.to_string()));
-                self.say("DELETED", &last);
+                self.say("DELETED", &Stored::new(&last));
             }
             (None, None) => {}
         }
     }
 
-    fn say(&mut self, event: &str, object: &Value) {
+    fn say(&mut self, event: &str, object: &Stored) {
         if self.metadata_only {
-            self.push(event, &view::partial(object));
+            self.push(event, &view::partial(object).to_string());
         } else {
-            self.push(event, object);
+            self.push(event, object.text());
         }
     }
 
-    fn push(&mut self, event: &str, object: &Value) {
+    fn push(&mut self, event: &str, object: &str) {
         self.lines.push_back(format!("{{\"type\":\"{event}\",\"object\":{object}}}\n"));
     }
 
@@ -201,6 +202,6 @@ impl Session {
             "metadata": { "resourceVersion": version, "creationTimestamp": null },
         });
         meta::set(&mut object, "annotations", annotations);
-        self.say("BOOKMARK", &object);
+        self.say("BOOKMARK", &Stored::new(&object));
     }
 }

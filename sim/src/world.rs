@@ -78,18 +78,18 @@ impl World {
     }
 
     /// A namespace's key and object; nothing if it does not exist, or this server has no namespaces.
-    pub(crate) fn namespace(&self, name: &str) -> Option<(Key, Arc<Value>)> {
+    pub(crate) fn namespace(&self, name: &str) -> Option<(Key, Value)> {
         let key = self.namespace_key(name)?;
-        let object = self.store.objects.get(&key)?.clone();
+        let object = self.store.value(&key)?;
         Some((key, object))
     }
 
     /// Refuses new content for a namespace that is missing or on its way out.
     pub(crate) fn admit_into(&self, resource: &Resource, name: &str, namespace: &str) -> Result<(), Refusal> {
         let Some(key) = self.namespace_key(namespace).filter(|_| resource.namespaced) else { return Ok(()) };
-        match self.store.objects.get(&key) {
+        match self.store.value(&key) {
             None => Err(Refusal::not_found(&self.resources[key.resource], namespace)),
-            Some(object) if meta::is_terminating(object) => {
+            Some(object) if meta::is_terminating(&object) => {
                 Err(Refusal::namespace_terminating(resource, name, namespace))
             }
             Some(_) => Ok(()),

@@ -1,12 +1,11 @@
 //! Create, update and delete, with the rules of a kube-apiserver's registry.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::answer::{FieldFault, Refusal};
 use crate::gc::Chore;
 use crate::meta;
+use crate::object::Stored;
 use crate::patch::Patch;
 use crate::resource::Resource;
 use crate::store::Key;
@@ -31,16 +30,15 @@ pub(crate) struct Preconditions {
 /// What became of a delete.
 pub(crate) enum Deleted {
     /// The object is gone; this was its last state.
-    Gone(Arc<Value>),
+    Gone(Stored),
     /// The object is marked, and stays until its finalizers are removed.
-    Marked(Arc<Value>),
+    Marked(Stored),
 }
 
 impl World {
     /// Stores or removes, and notes what has to be looked at because of it.
-    pub(crate) fn commit(&mut self, key: &Key, object: Option<Value>) -> Option<Arc<Value>> {
-        let before = self.store.objects.get(key).cloned();
-        let after = self.store.commit(key, object);
+    pub(crate) fn commit(&mut self, key: &Key, after: Option<Value>) -> Option<Stored> {
+        let before = self.store.value(key);
         match (&before, &after) {
             (Some(before), None) => {
                 self.chores.push_back(Chore::OwnerGone(meta::text(before, "uid").to_owned()));
@@ -60,7 +58,7 @@ impl World {
             }
             (None, None) => {}
         }
-        after
+        self.store.commit(key, before.as_ref(), after)
     }
 
     /// POST. The answer is the object as stored, or as it would have been.
@@ -70,7 +68,7 @@ impl World {
         namespace: &str,
         mut body: Value,
         dry_run: bool,
-    ) -> Result<Arc<Value>, Refusal> {
+    ) -> Result<Stored, Refusal> {
         let resource = self.resource(index);
         validate::shape(&resource, namespace, &mut body)?;
         if !meta::get(&body, "resourceVersion").is_null() {
@@ -98,7 +96,7 @@ impl World {
             return Err(Refusal::already_exists(&resource, &key.name));
         }
         if dry_run {
-            return Ok(Arc::new(body));
+            return Ok(Stored::new(&body));
         }
         let stored = self.commit(&key, Some(body));
         self.settle();
@@ -112,9 +110,9 @@ impl World {
         status: bool,
         update: Update,
         dry_run: bool,
-    ) -> Result<(Arc<Value>, bool), Refusal> {
+    ) -> Result<(Stored, bool), Refusal> {
         let resource = self.resource(key.resource);
-        let Some(old) = self.store.objects.get(key).cloned() else {
+        let Some(old) = self.store.value(key) else {
             return match update {
                 Update::Replace(mut body) if resource.create_on_update && !status => {
                     same_name(&resource, key, &mut body)?;
@@ -150,26 +148,18 @@ impl World {
     }
 
     /// The end of an update: nothing to do, the last finalizer went, or a write.
-    pub(crate) fn store_update(
-        &mut self,
-        key: &Key,
-        old: &Arc<Value>,
-        new: Value,
-        dry_run: bool,
-    ) -> Arc<Value> {
+    pub(crate) fn store_update(&mut self, key: &Key, old: &Value, new: Value, dry_run: bool) -> Stored {
         let held = meta::has_finalizers(&new)
             || new["spec"]["finalizers"]
                 .as_array()
                 .is_some_and(|f| self.resources[key.resource].is_namespace() && !f.is_empty());
-        if new == **old {
-            old.clone()
-        } else if dry_run {
-            Arc::new(new)
+        if new == *old || dry_run {
+            Stored::new(&new)
         } else if meta::is_terminating(&new) && !held {
             self.commit(key, None);
-            Arc::new(new)
+            Stored::new(&new)
         } else {
-            self.commit(key, Some(new)).unwrap_or_else(|| old.clone())
+            self.commit(key, Some(new)).unwrap_or_else(|| Stored::new(old))
         }
     }
 
@@ -181,8 +171,7 @@ impl World {
         dry_run: bool,
     ) -> Result<Deleted, Refusal> {
         let resource = self.resource(key.resource);
-        let old =
-            self.store.objects.get(key).cloned().ok_or_else(|| Refusal::not_found(&resource, &key.name))?;
+        let old = self.store.value(key).ok_or_else(|| Refusal::not_found(&resource, &key.name))?;
         for (field, what, hint, wanted) in [
             ("uid", "UID", "deleted and then recreated", &only.uid),
             ("resourceVersion", "ResourceVersion", "modified", &only.resource_version),
@@ -200,32 +189,32 @@ impl World {
         Ok(deleted)
     }
 
-    fn dry_delete(&self, key: &Key, old: &Arc<Value>) -> Deleted {
+    fn dry_delete(&self, key: &Key, old: &Value) -> Deleted {
         match self.marked(key, old) {
-            Some(marked) => Deleted::Marked(Arc::new(marked)),
-            None => Deleted::Gone(old.clone()),
+            Some(marked) => Deleted::Marked(Stored::new(&marked)),
+            None => Deleted::Gone(Stored::new(old)),
         }
     }
 
     /// Removes the object, or marks it for deletion if something holds it. Marks once only.
-    pub(crate) fn remove_or_mark(&mut self, key: &Key, old: &Arc<Value>) -> Deleted {
+    pub(crate) fn remove_or_mark(&mut self, key: &Key, old: &Value) -> Deleted {
         let Some(marked) = self.marked(key, old) else {
             self.commit(key, None);
-            return Deleted::Gone(old.clone());
+            return Deleted::Gone(Stored::new(old));
         };
-        if marked == **old {
-            return Deleted::Marked(old.clone());
+        if marked == *old {
+            return Deleted::Marked(Stored::new(old));
         }
-        Deleted::Marked(self.commit(key, Some(marked)).unwrap_or_else(|| old.clone()))
+        Deleted::Marked(self.commit(key, Some(marked)).unwrap_or_else(|| Stored::new(old)))
     }
 
     /// The object as a delete leaves it; nothing if a delete removes it.
-    fn marked(&self, key: &Key, old: &Arc<Value>) -> Option<Value> {
+    fn marked(&self, key: &Key, old: &Value) -> Option<Value> {
         let resource = &self.resources[key.resource];
         if !resource.is_namespace() && !meta::has_finalizers(old) {
             return None;
         }
-        let mut marked = Value::clone(old);
+        let mut marked = old.clone();
         if meta::is_terminating(old) {
             return Some(marked);
         }

@@ -6,17 +6,17 @@
 mod census;
 mod tls;
 
-use std::io;
+use std::io::{self, Cursor};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::TryFutureExt;
 use http::{Request, Response};
 use hyper::body::Incoming;
-use hyper::rt::{Read, Write};
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tower::{BoxError, Service, ServiceExt};
@@ -29,7 +29,9 @@ use crate::service::AnswerBody;
 
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;
-/// How long a client may take to say its first byte, and to finish a TLS handshake.
+/// How HTTP/2 begins, and no request of HTTP/1.1 does.
+const PREFACE: [u8; 4] = *b"PRI ";
+/// How long a client may take to begin, and to finish a TLS handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a server speaks.
@@ -62,15 +64,14 @@ pub async fn serve<S>(
     S::Future: Send,
 {
     let tls = TlsAcceptor::from(identity.server());
-    let builder = Arc::new(builder(&settings));
     loop {
         match listener.accept().await {
             Ok((tcp, _)) => {
-                let (tls, builder, service) = (tls.clone(), builder.clone(), service.clone());
+                let (tls, settings, service) = (tls.clone(), settings.clone(), service.clone());
                 let counted = census.connection();
                 tokio::spawn(async move {
                     // A client that goes away, or speaks something else, is no concern of the others'.
-                    let _ended = connection(tcp, &tls, &builder, service, counted).await;
+                    let _ended = connection(tcp, &tls, &settings, service, counted).await;
                 });
             }
             Err(error) => {
@@ -82,23 +83,10 @@ pub async fn serve<S>(
     }
 }
 
-fn builder(settings: &Settings) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new());
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(settings.streams)
-        // Clients that drop a thousand watches at once, and faults that break streams, are what this server is for.
-        .max_local_error_reset_streams(None)
-        .max_pending_accept_reset_streams(Some(1 << 16));
-    builder
-}
-
 async fn connection<S>(
-    tcp: TcpStream,
+    mut tcp: TcpStream,
     tls: &TlsAcceptor,
-    builder: &auto::Builder<TokioExecutor>,
+    settings: &Settings,
     service: S,
     counted: Connection,
 ) -> Result<(), BoxError>
@@ -109,24 +97,28 @@ where
 {
     tcp.set_nodelay(true)?;
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
-    let mut first = [0];
-    let said = tokio::time::timeout(PATIENCE, tcp.peek(&mut first)).await.map_err(late)??;
-    if said == 1 && first[0] == HANDSHAKE {
-        let tls = tokio::time::timeout(PATIENCE, tls.accept(tcp)).await.map_err(late)??;
-        requests(TokioIo::new(tls), builder, service, counted).await
+    let mut first = PREFACE;
+    tokio::time::timeout(PATIENCE, tcp.read_exact(&mut first)).await.map_err(late)??;
+    let (read, write) = tcp.into_split();
+    let whole = tokio::io::join(Cursor::new(first).chain(read), write);
+    if first[0] == HANDSHAKE {
+        let tls = tokio::time::timeout(PATIENCE, tls.accept(whole)).await.map_err(late)??;
+        let http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
+        requests(tls, http2, settings, service, counted).await
     } else {
-        requests(TokioIo::new(tcp), builder, service, counted).await
+        requests(whole, first == PREFACE, settings, service, counted).await
     }
 }
 
 async fn requests<I, S>(
     io: I,
-    builder: &auto::Builder<TokioExecutor>,
+    http2: bool,
+    settings: &Settings,
     service: S,
     counted: Connection,
 ) -> Result<(), BoxError>
 where
-    I: Read + Write + Unpin + Send + 'static,
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = BoxError>,
     S: Clone + Send + 'static,
     S::Future: Send,
@@ -136,5 +128,18 @@ where
         let answer = service.clone().oneshot(request);
         answer.map_ok(move |answer| answer.map(|body| Counted::new(body, stream)))
     });
-    builder.serve_connection(io, service).await
+    if !http2 {
+        return Ok(http1::Builder::new()
+            .timer(TokioTimer::new())
+            .serve_connection(TokioIo::new(io), service)
+            .await?);
+    }
+    let connection = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(settings.streams)
+        // Clients that drop a thousand watches at once, and faults that break streams, are what this server is for.
+        .max_local_error_reset_streams(None)
+        .max_pending_accept_reset_streams(1 << 16)
+        .serve_connection(TokioIo::new(io), service);
+    Ok(connection.await?)
 }
