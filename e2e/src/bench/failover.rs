@@ -45,17 +45,16 @@ const CHANGED: usize = 50;
 
 /// Ends a leader in three ways.
 pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
-    let spaces = loader::spaces(&stage.project, "f", NAMESPACES).await?;
     let (mut asked, mut killed) = (Vec::new(), Vec::new());
     for at in 0..options.repetitions {
-        asked.push(Box::pin(gap(stage, &spaces, &format!("f{at}term"), Signal::SIGTERM, 8)).await?);
+        asked.push(Box::pin(gap(stage, &format!("f{at}term"), Signal::SIGTERM, 8)).await?);
         stage.progress.step(format!("SIGTERM: {:.3} s", asked[at]));
     }
     for at in 0..options.repetitions {
-        killed.push(Box::pin(gap(stage, &spaces, &format!("f{at}kill"), Signal::SIGKILL, 30)).await?);
+        killed.push(Box::pin(gap(stage, &format!("f{at}kill"), Signal::SIGKILL, 30)).await?);
         stage.progress.step(format!("SIGKILL: {:.3} s", killed[at]));
     }
-    let stopped = Box::pin(stop(stage, &spaces)).await?;
+    let stopped = Box::pin(stop(stage)).await?;
     let middle = |values: &[f64]| median(values).unwrap_or(f64::NAN);
     let worst = |values: &[f64]| percentile(values, 100).unwrap_or(f64::NAN);
     let digits = |values: &[f64]| values.iter().map(|value| rounded(*value, 3)).collect::<Vec<_>>();
@@ -75,13 +74,9 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
 }
 
 /// Seconds that the unluckiest WD waits when the leader gets a signal.
-async fn gap(
-    stage: &Stage,
-    spaces: &[Space],
-    prefix: &str,
-    signal: Signal,
-    seconds: u32,
-) -> Result<f64, Error> {
+async fn gap(stage: &Stage, prefix: &str, signal: Signal, seconds: u32) -> Result<f64, Error> {
+    // Namespaces of its own: of those that were cleared the policies are terminating for as long as Karmada stands still.
+    let spaces = &loader::spaces(&stage.project, prefix, NAMESPACES).await?;
     let mut pair = Pair::start(stage).await?;
     let leader = pair.leader().await?;
     let longest = flow(stage, spaces, prefix, seconds, async {
@@ -103,7 +98,8 @@ struct Stopped {
 }
 
 /// Stops the leader at work, lets the other one carry edits and deletions, and lets the first go on.
-async fn stop(stage: &Stage, spaces: &[Space]) -> Result<Stopped, Error> {
+async fn stop(stage: &Stage) -> Result<Stopped, Error> {
+    let spaces = &loader::spaces(&stage.project, "fstop", NAMESPACES).await?;
     let mut pair = Pair::start(stage).await?;
     let leader = pair.leader().await?;
     let mut before = super::metrics::Scrape::default();

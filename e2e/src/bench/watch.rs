@@ -164,7 +164,7 @@ where
                     | WatchEvent::Modified(object)
                     | WatchEvent::Deleted(object) = &event
                     {
-                        version = object.version().unwrap_or_default().to_owned();
+                        object.version().unwrap_or_default().clone_into(&mut version);
                     }
                     return Ok(Some((event, (client, version, events))));
                 }
