@@ -4,19 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_shared::engine::{Controller, Echoes, Job, Outcome, Part, Queue, Writer};
+use fedhub_shared::digest::Digest;
+use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, View, Writer};
 use fedhub_shared::errors::Error;
 use fedhub_shared::events::{EventType, reference};
-use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, FEDERATOR_MANAGER, PlaneName, hub_namespace};
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::names::{CITY_CODE, FEDERATOR_MANAGER, PlaneName, hub_namespace};
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
+use crate::glance::Sight;
 use crate::held::{Held, Holds};
-use crate::observe::{Known, Live, Observed, city};
+use crate::observe::{Known, Live, Observed};
 use crate::plan::{Then, plan};
-use crate::policy::{Quiet, Verdict, used};
+use crate::policy::{Quiet, Verdict, uses};
 
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
 const ROUNDS: usize = 8;
@@ -25,7 +27,6 @@ const ROUNDS: usize = 8;
 pub struct Federator {
     pub(crate) planes: Arc<Planes>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) echoes: Echoes,
     pub(crate) quiet: Quiet,
     quiet_time: Duration,
     /// UIDs of project namespaces, for as long as a WD stands in them (F2).
@@ -39,7 +40,6 @@ impl Federator {
         Arc::new(Self {
             planes,
             queue,
-            echoes: Echoes::default(),
             quiet: Quiet::default(),
             quiet_time,
             namespaces: DashMap::new(),
@@ -67,8 +67,8 @@ impl Federator {
         outcome
     }
 
-    /// Observes, plans and applies until nothing is left to do now. [`Then::Again`]: something was written, and all
-    /// is as it should be.
+    /// Looks, observes, plans and applies until nothing is left to do now. [`Then::Again`]: something was written, and
+    /// all is as it should be.
     async fn rounds(&self, plane: &PlaneName, project: &Plane, job: &Job) -> Result<Then, Error> {
         let key = &job.key;
         if !self.planes.hub().synced() {
@@ -76,8 +76,13 @@ impl Federator {
         }
         let (mut wrote, mut live) = (false, None);
         for _ in 0..ROUNDS {
-            let Some(seen) = self.observe(plane, project, key, live.take()).await? else {
-                return Ok(Then::Done);
+            let end = if wrote { Then::Again } else { Then::Done };
+            let Some(sight) = self.look(plane, project, key).await? else { return Ok(end) };
+            if live.is_none() && self.in_order(plane, project, key, &sight) {
+                return Ok(end);
+            }
+            let Some(seen) = self.observe(plane, project, key, &sight, live.take()).await? else {
+                return Ok(Then::Wait);
             };
             let applied = self.applier(project, job).apply(plan(&seen), &seen.project).await?;
             wrote |= applied.wrote;
@@ -85,8 +90,11 @@ impl Federator {
                 tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");
             }
             match applied.then {
-                Then::Done if wrote => return Ok(Then::Again),
-                Then::Again => {}
+                Then::Done if !applied.wrote => {
+                    self.rest(project, key, &sight, sight.judged_by(&seen));
+                    return Ok(end);
+                }
+                Then::Done | Then::Again => {}
                 Then::ReadLive => live = Some(self.read_live(&seen).await?),
                 then => return Ok(then),
             }
@@ -96,71 +104,105 @@ impl Federator {
 
     fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
         let metrics = self.planes.metrics();
-        let writer = |plane| Writer { plane, echoes: &self.echoes, manager: FEDERATOR_MANAGER, metrics };
+        let writer = |plane| Writer { plane, manager: FEDERATOR_MANAGER, metrics };
         Applier { project: writer(project), hub: writer(self.planes.hub()), metrics, since: job.since }
     }
 
+    /// What the stores tell, without any object; `None` for a WD that is none of our business any more.
+    async fn look(&self, plane: &PlaneName, project: &Plane, key: &Key) -> Result<Option<Sight>, Error> {
+        let hub = self.planes.hub();
+        let Some(wd) = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name) else {
+            return Ok(None);
+        };
+        let Some(facts) = wd.deployment().filter(|d| d.held || !wd.deleting) else { return Ok(None) };
+        let namespace = hub_namespace(&self.namespace_uid(plane, project, key, &wd).await?);
+        let echo = |policy: &Shared| {
+            hub.store(Kind::PropagationPolicy).echo(policy.space(), policy.called(), Part::Spec)
+        };
+        let policies = hub.store(Kind::PropagationPolicy).objects(Some(&namespace));
+        let code = facts.city.as_deref().unwrap_or_default();
+        let carries = |cell: &Shared| cell.label(CITY_CODE) == Some(code);
+        Ok(Some(Sight {
+            hub_namespace: hub.store(Kind::Namespace).object("", &namespace),
+            hub: hub.store(Kind::WorkloadDeployment).digest(&namespace, &key.name),
+            policies: policies.into_iter().map(|p| Known { echo: echo(&p), object: p }).collect(),
+            cells: hub.store(Kind::Cluster).objects(None).iter().filter(|c| carries(c)).count(),
+            spec_echo: hub.store(Kind::WorkloadDeployment).echo(&namespace, &key.name, Part::Spec),
+            hub_namespace_name: namespace,
+            project: wd,
+        }))
+    }
+
+    /// Whether digests tell that nothing is to do; then nothing about this WD is kept any longer.
+    fn in_order(&self, plane: &PlaneName, project: &Plane, key: &Key, sight: &Sight) -> bool {
+        let known = project.store(Kind::WorkloadDeployment).judged(&key.namespace, &key.name);
+        if known != 0 && known == sight.circumstances() {
+            self.rest(project, key, sight, known);
+            return true;
+        }
+        let in_order = sight.in_order(plane, key);
+        if in_order {
+            self.rest(project, key, sight, 0);
+        }
+        in_order
+    }
+
+    fn rest(&self, project: &Plane, key: &Key, sight: &Sight, circumstances: u64) {
+        let wd = Kind::WorkloadDeployment;
+        project.store(wd).rest(&key.namespace, &key.name, &sight.project.version, circumstances);
+        if let Some(hub) = &sight.hub {
+            self.planes.hub().store(wd).rest(&sight.hub_namespace_name, &key.name, &hub.version, 0);
+        }
+    }
+
+    /// What was seen, with the objects whole; `None` where the WD has gone meanwhile.
     async fn observe(
         &self,
         plane: &PlaneName,
         project: &Plane,
         key: &Key,
+        sight: &Sight,
         live: Option<Live>,
     ) -> Result<Option<Observed>, Error> {
-        let Some(wd) = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name) else {
-            return Ok(None);
-        };
-        if wd.deleting() && !wd.has_finalizer(FEDERATOR_FINALIZER) {
-            return Ok(None);
-        }
-        let hub = self.planes.hub();
-        let hub_namespace_name = hub_namespace(&self.namespace_uid(plane, project, &wd).await?);
-        let hub_key = hub.key(Kind::WorkloadDeployment, &hub_namespace_name, &key.name);
-        let known = |object: Shared| {
-            let echo = self
-                .echoes
-                .get(&hub.key(Kind::PropagationPolicy, object.space(), object.called()), Part::Spec);
-            Known { object, echo }
-        };
-        let code = city(&wd).to_owned();
-        let clusters = hub.store(Kind::Cluster).all();
+        let (wd, hub) = (Kind::WorkloadDeployment, self.planes.hub());
+        let Some(whole) = project.whole(wd, &key.namespace, &key.name).await? else { return Ok(None) };
         Ok(Some(Observed {
             plane: plane.clone(),
-            hub_namespace: hub.store(Kind::Namespace).get("", &hub_namespace_name),
-            hub: hub.store(Kind::WorkloadDeployment).get(&hub_namespace_name, &key.name),
-            policies: hub
-                .store(Kind::PropagationPolicy)
-                .in_namespace(&hub_namespace_name)
-                .into_iter()
-                .map(known)
-                .collect(),
-            cells: clusters.iter().filter(|c| c.label(CITY_CODE) == Some(code.as_str())).count(),
-            spec_echo: self.echoes.get(&hub_key, Part::Spec),
-            status_echo: self.echoes.get(key, Part::Status),
+            project: whole,
+            hub: hub.whole(wd, &sight.hub_namespace_name, &key.name).await?,
+            hub_namespace_name: sight.hub_namespace_name.clone(),
+            hub_namespace: sight.hub_namespace.clone(),
+            policies: sight.policies.clone(),
+            cells: sight.cells,
+            spec_echo: sight.spec_echo,
+            status_echo: project.store(wd).echo(&key.namespace, &key.name, Part::Status),
             live,
             now: self.planes.clock().now(),
-            project: wd,
-            hub_namespace_name,
         }))
     }
 
     /// The UID of the project namespace: read once for as long as WDs stand in it (F2).
-    async fn namespace_uid(&self, plane: &PlaneName, project: &Plane, wd: &Object) -> Result<String, Error> {
-        let at = (plane.clone(), wd.space().to_owned());
+    async fn namespace_uid(
+        &self,
+        plane: &PlaneName,
+        project: &Plane,
+        key: &Key,
+        wd: &Digest,
+    ) -> Result<String, Error> {
+        let at = (plane.clone(), key.namespace.clone());
         let known = self.namespaces.get(&at).map(|uid| uid.value().clone());
-        if let Some(uid) =
-            known.filter(|_| wd.has_finalizer(FEDERATOR_FINALIZER) || held(project, wd.space()))
-        {
+        let is_held = wd.deployment().is_some_and(|d| d.held);
+        if let Some(uid) = known.filter(|_| is_held || held(project, &key.namespace)) {
             return Ok(uid);
         }
-        let namespace = project.live(Kind::Namespace, "", wd.space()).await?;
+        let namespace = project.live(Kind::Namespace, "", &key.namespace).await?;
         let uid = namespace.as_ref().map(|n| n.uid().to_owned()).filter(|u| !u.is_empty());
         let uid = uid.ok_or_else(|| {
-            Error::Bug(format!("namespace {} of a living WorkloadDeployment is not there", wd.space()))
+            Error::Bug(format!("namespace {} of a living WorkloadDeployment is not there", key.namespace))
         })?;
         // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
-        let stands = project.store(Kind::WorkloadDeployment).get(wd.space(), wd.called());
-        if stands.is_some_and(|s| s.uid() == wd.uid()) {
+        let stands = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
+        if stands.is_some_and(|s| s.uid == wd.uid) {
             self.namespaces.insert(at, uid.clone());
         }
         Ok(uid)
@@ -179,8 +221,9 @@ impl Federator {
         let news = self.holds.set(key, why, self.planes.metrics());
         let (true, Some(why)) = (news, why) else { return };
         tracing::warn!(%key, reason = why.label(), "the finalizer is held: its work is not proven done");
-        if let Some(wd) = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name) {
-            project.events.say(&reference(&wd), EventType::Warning, "CleanupHeld", why.to_string()).await;
+        if let Some(wd) = project.store(key.kind).get(&key.namespace, &key.name) {
+            let about = reference(key.kind, &wd);
+            project.events.say(&about, EventType::Warning, "CleanupHeld", why.to_string()).await;
         }
     }
 
@@ -191,15 +234,20 @@ impl Federator {
         if !hub.synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
-        let Some(policy) = hub.store(Kind::PropagationPolicy).get(&key.namespace, &key.name) else {
+        let Some(policy) = hub.store(Kind::PropagationPolicy).object(&key.namespace, &key.name) else {
             return Ok(Outcome::InOrder);
         };
         let Some((plane, namespace)) = self.owner(&key.namespace) else { return Ok(Outcome::Waits) };
         // Who is on the way cannot be known while the plane is not in sync.
         let project = self.planes.engaged(&plane).ok_or(Error::NotEngaged(PlaneId::Project(plane)))?;
-        let on_hub = hub.store(Kind::WorkloadDeployment).in_namespace(&key.namespace);
-        let on_project = project.store(Kind::WorkloadDeployment).in_namespace(&namespace);
-        let used = used(&policy, &on_hub, &on_project);
+        let used = |code: &str| {
+            let any = |of: &Plane, space: &str, on_hub| {
+                of.store(Kind::WorkloadDeployment).any(Some(space), |wd| uses(wd.digest, code, on_hub))
+            };
+            any(hub, &key.namespace, true) || any(&project, &namespace, false)
+        };
+        // A policy without a city is not ours to judge.
+        let used = policy.label(CITY_CODE).is_none_or(used);
         match self.quiet.judge(&policy, used, self.quiet_time, Instant::now()) {
             Verdict::Keep => Ok(Outcome::InOrder),
             Verdict::LookAgain(wait) => Ok(Outcome::After(wait)),
@@ -218,14 +266,14 @@ impl Federator {
 
 /// Whether a WD with our finalizer stands in that namespace, so that it cannot have vanished (F2).
 pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
-    let wds = project.store(Kind::WorkloadDeployment).in_namespace(namespace);
-    wds.iter().any(|wd| wd.has_finalizer(FEDERATOR_FINALIZER))
+    let is_held = |wd: View<'_>| wd.digest.deployment().is_some_and(|d| d.held);
+    project.store(Kind::WorkloadDeployment).any(Some(namespace), is_held)
 }
 
 /// Whether the WD is being deleted and our finalizer holds it.
 fn is_leaving(project: &Plane, key: &Key) -> bool {
-    let wd = project.store(Kind::WorkloadDeployment).get(&key.namespace, &key.name);
-    wd.is_some_and(|wd| wd.deleting() && wd.has_finalizer(FEDERATOR_FINALIZER))
+    let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
+    wd.is_some_and(|wd| wd.deleting && wd.deployment().is_some_and(|d| d.held))
 }
 
 impl Controller for Federator {

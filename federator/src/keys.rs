@@ -1,6 +1,7 @@
 //! Events to keys: which event concerns which WD and which policy.
 
-use fedhub_shared::engine::{Change, Listener};
+use fedhub_shared::digest::Digest;
+use fedhub_shared::engine::{Change, Known, Listener};
 use fedhub_shared::names::{
     CITY_CODE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane, hub_namespace,
 };
@@ -9,7 +10,6 @@ use fedhub_shared::planes::Plane;
 
 use crate::Federator;
 use crate::controller::held;
-use crate::observe::city;
 
 impl Federator {
     fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) {
@@ -23,21 +23,22 @@ impl Federator {
         self.queue.add(key, &id);
     }
 
-    fn enqueue_namespace(&self, plane: &PlaneName, namespace: &str, of: impl Fn(&Object) -> bool) {
+    fn enqueue_namespace(&self, plane: &PlaneName, namespace: &str) {
         let Some(project) = self.planes.project(plane) else { return };
-        for wd in project.store(Kind::WorkloadDeployment).in_namespace(namespace) {
-            if of(&wd) {
-                self.enqueue(plane, namespace, wd.called());
-            }
+        for name in
+            project.store(Kind::WorkloadDeployment).select(Some(namespace), |wd| Some(wd.name.to_owned()))
+        {
+            self.enqueue(plane, namespace, &name);
         }
     }
 
-    fn enqueue_all(&self, project: &Plane, of: impl Fn(&Object) -> bool) {
-        let PlaneId::Project(name) = &project.id else { return };
-        for wd in project.store(Kind::WorkloadDeployment).all() {
-            if of(&wd) {
-                self.enqueue(name, wd.space(), wd.called());
-            }
+    fn enqueue_all(&self, project: &Plane, of: impl Fn(&Digest) -> bool) {
+        let PlaneId::Project(plane) = &project.id else { return };
+        let names = project
+            .store(Kind::WorkloadDeployment)
+            .select(None, |wd| of(wd.digest).then(|| (wd.namespace.to_owned(), wd.name.to_owned())));
+        for (namespace, name) in names {
+            self.enqueue(plane, &namespace, &name);
         }
     }
 
@@ -45,7 +46,7 @@ impl Federator {
     /// WDs that wait for it. Events of namespaces that are nobody's are dropped: engaging a plane reads everything
     /// anyway (F1).
     pub(crate) fn owner(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
-        let namespace = self.planes.hub().store(Kind::Namespace).get("", hub_namespace);
+        let namespace = self.planes.hub().store(Kind::Namespace).object("", hub_namespace);
         let owner = namespace.as_deref().and_then(named).or_else(|| self.waiting_for(hub_namespace));
         if owner.is_none() {
             self.planes.metrics().events_dropped.with_label_values(&["unlabelled_namespace"]).inc();
@@ -62,7 +63,7 @@ impl Federator {
 
     fn policies_of(&self, hub_namespace: &str, code: &str) {
         let hub = self.planes.hub();
-        for policy in hub.store(Kind::PropagationPolicy).in_namespace(hub_namespace) {
+        for policy in hub.store(Kind::PropagationPolicy).objects(Some(hub_namespace)) {
             if policy.label(CITY_CODE) == Some(code) {
                 self.queue
                     .add(hub.key(Kind::PropagationPolicy, hub_namespace, policy.called()), &PlaneId::Hub);
@@ -71,79 +72,73 @@ impl Federator {
     }
 
     fn project_changed(&self, plane: &PlaneName, change: &Change) {
-        let wd = change.object();
-        self.enqueue(plane, wd.space(), wd.called());
+        let wd = change.known();
+        self.enqueue(plane, &wd.namespace, &wd.name);
         let replaced = match change {
             Change::Applied { old: Some(old), new } => {
-                if city(old) != city(new) || new.deleting() {
+                if city(old) != city(new) || new.digest.deleting {
                     self.policies_of_project(plane, old);
                 }
-                old.uid() != new.uid()
+                old.digest.uid != new.digest.uid
             }
             Change::Applied { old: None, .. } => false,
             Change::Deleted { last, gap } => {
                 self.policies_of_project(plane, last);
-                self.echoes.forget(&project_key(plane, last));
                 let project = self.planes.project(plane);
                 // After a gap nobody knows what became of the namespace meanwhile.
-                *gap || project.is_none_or(|p| !held(&p, last.space()))
+                *gap || project.is_none_or(|p| !held(&p, &last.namespace))
             }
         };
         if replaced {
-            self.namespaces.remove(&(plane.clone(), wd.space().to_owned()));
+            self.namespaces.remove(&(plane.clone(), wd.namespace.to_string()));
         }
     }
 
-    fn policies_of_project(&self, plane: &PlaneName, wd: &Object) {
-        let uid = self.namespaces.get(&(plane.clone(), wd.space().to_owned())).map(|uid| uid.value().clone());
-        if let Some(uid) = uid {
-            self.policies_of(&hub_namespace(&uid), city(wd));
+    fn policies_of_project(&self, plane: &PlaneName, wd: &Known) {
+        let uid =
+            self.namespaces.get(&(plane.clone(), wd.namespace.to_string())).map(|uid| uid.value().clone());
+        if let (Some(uid), Some(code)) = (uid, city(wd)) {
+            self.policies_of(&hub_namespace(&uid), code);
         }
     }
 
     fn hub_changed(&self, kind: Kind, change: &Change) {
-        let object = change.object();
-        let hub = self.planes.hub();
+        let (seen, old) = (change.known(), change.old());
+        let gone = matches!(change, Change::Deleted { .. });
         match kind {
             Kind::WorkloadDeployment => {
-                if let Some((plane, namespace)) = self.owner(object.space()) {
-                    self.enqueue(&plane, &namespace, object.called());
+                if let Some((plane, namespace)) = self.owner(&seen.namespace) {
+                    self.enqueue(&plane, &namespace, &seen.name);
                 }
-                let old = if let Change::Applied { old, .. } = change { old.as_ref() } else { None };
-                let codes = [Some(object), old].into_iter().flatten().filter_map(|o| o.label(CITY_CODE));
-                let unlabelled = old.is_some_and(|o| o.label(CITY_CODE) != object.label(CITY_CODE));
-                if matches!(change, Change::Deleted { .. }) || unlabelled {
-                    codes.for_each(|code| self.policies_of(object.space(), code));
-                }
-                if let Change::Deleted { last, .. } = change {
-                    self.echoes.forget(&hub.key(kind, last.space(), last.called()));
+                if gone || old.is_some_and(|old| city(old) != city(seen)) {
+                    let codes = [Some(seen), old].into_iter().flatten().filter_map(city);
+                    codes.for_each(|code| self.policies_of(&seen.namespace, code));
                 }
             }
             Kind::PropagationPolicy => {
-                self.queue.add(hub.key(kind, object.space(), object.called()), &PlaneId::Hub);
-                if let Some((plane, namespace)) = self.owner(object.space()) {
-                    self.enqueue_namespace(&plane, &namespace, |_| true);
+                self.queue.add(self.planes.hub().key(kind, &seen.namespace, &seen.name), &PlaneId::Hub);
+                if let Some((plane, namespace)) = self.owner(&seen.namespace) {
+                    self.enqueue_namespace(&plane, &namespace);
                 }
-                if let Change::Deleted { last, .. } = change {
-                    self.quiet.forget(last);
-                    self.echoes.forget(&hub.key(kind, last.space(), last.called()));
+                if gone {
+                    self.quiet.forget(&seen.digest.uid);
                 }
             }
             Kind::Namespace => {
-                let old = if let Change::Applied { old, .. } = change { old.as_deref() } else { None };
-                for (plane, namespace) in [Some(object.as_ref()), old].into_iter().flatten().filter_map(named)
-                {
-                    self.enqueue_namespace(&plane, &namespace, |_| true);
+                let states =
+                    [Some(seen), old].into_iter().flatten().filter_map(|known| known.object.as_deref());
+                for (plane, namespace) in states.filter_map(named) {
+                    self.enqueue_namespace(&plane, &namespace);
                 }
             }
             Kind::Cluster => {
-                let (old, gone) = match change {
-                    Change::Applied { old, .. } => (old.as_ref().and_then(|o| o.label(CITY_CODE)), false),
-                    Change::Deleted { .. } => (None, true),
-                };
-                let new = object.label(CITY_CODE);
-                if old != new || gone {
-                    let concerned = |wd: &Object| Some(city(wd)) == old || Some(city(wd)) == new;
+                let code = |known: &Known| Some(known.object.as_ref()?.label(CITY_CODE)?.to_owned());
+                let (before, now) = (old.and_then(code), code(seen));
+                if before != now || gone {
+                    let concerned = |wd: &Digest| {
+                        let city = wd.deployment().and_then(|d| d.city.as_deref());
+                        city.is_some() && (city == before.as_deref() || city == now.as_deref())
+                    };
                     self.planes.projects().iter().for_each(|p| self.enqueue_all(p, concerned));
                 }
             }
@@ -152,19 +147,15 @@ impl Federator {
     }
 }
 
+/// The city of a WD, as its plane says it.
+fn city(wd: &Known) -> Option<&str> {
+    wd.digest.deployment()?.city.as_deref()
+}
+
 /// The project plane and namespace that a hub namespace's labels name.
 fn named(namespace: &Object) -> Option<(PlaneName, String)> {
     let plane = decode_plane(namespace.label(UPSTREAM_CLUSTER)?)?;
     Some((plane, namespace.label(UPSTREAM_NAMESPACE)?.to_owned()))
-}
-
-fn project_key(plane: &PlaneName, wd: &Object) -> Key {
-    Key {
-        plane: PlaneId::Project(plane.clone()),
-        kind: Kind::WorkloadDeployment,
-        namespace: wd.space().to_owned(),
-        name: wd.called().to_owned(),
-    }
 }
 
 impl Listener for Federator {
@@ -187,7 +178,7 @@ impl Listener for Federator {
             PlaneId::Management => {}
         }
         let hub = self.planes.hub();
-        for policy in hub.store(Kind::PropagationPolicy).all() {
+        for policy in hub.store(Kind::PropagationPolicy).objects(None) {
             self.queue.add(hub.key(Kind::PropagationPolicy, policy.space(), policy.called()), &PlaneId::Hub);
         }
     }

@@ -6,6 +6,7 @@
 pub mod apply;
 pub mod controller;
 pub mod finalize;
+pub mod glance;
 pub mod held;
 mod keys;
 pub mod observe;

@@ -81,7 +81,7 @@ pub fn plan(seen: &Observed) -> Plan {
         }
         Some(_) => {}
     }
-    let policy = match policy(seen) {
+    let policy = match policy(&seen.hub_namespace_name, seen.city(), &seen.policies) {
         PolicyStep::Write(write) => Some(write),
         PolicyStep::InOrder => None,
         // F7: a policy that is terminating counts as absent, and no other can be made under its name.
@@ -128,34 +128,34 @@ fn namespace(seen: &Observed, current: Option<&Shared>) -> Object {
     namespace
 }
 
-enum PolicyStep {
+/// What a city's policy needs.
+pub(crate) enum PolicyStep {
     InOrder,
     Write(Write),
     Terminating,
 }
 
 /// One policy for each city of a hub namespace, found by its label, not by its name (F5).
-fn policy(seen: &Observed) -> PolicyStep {
-    let city = seen.city();
+pub(crate) fn policy(namespace: &str, city: &str, policies: &[Known]) -> PolicyStep {
     let carries = |p: &&Known| p.object.label(CITY_CODE) == Some(city);
     let Some(Known { object: current, echo }) =
-        seen.policies.iter().filter(carries).min_by_key(|p| p.object.deleting()).or_else(|| {
+        policies.iter().filter(carries).min_by_key(|p| p.object.deleting()).or_else(|| {
             // Its label was taken off by hand: the name tells that it is ours.
             let names = [policy_name(city, |_| false), policy_name(city, |_| true)];
             let bald = |p: &&Known| p.object.label(CITY_CODE).is_none();
-            seen.policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.called()))
+            policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.called()))
         })
     else {
-        let taken = |name: &str| seen.policies.iter().any(|p| p.object.called() == name);
-        let mut policy = bare(Kind::PropagationPolicy, &seen.hub_namespace_name, &policy_name(city, taken));
+        let taken = |name: &str| policies.iter().any(|p| p.object.called() == name);
+        let mut policy = bare(Kind::PropagationPolicy, namespace, &policy_name(city, taken));
         policy.metadata.labels.get_or_insert_default().insert(CITY_CODE.to_owned(), city.to_owned());
-        set_field(&mut policy, "spec", policy_spec(&seen.hub_namespace_name, city));
+        set_field(&mut policy, "spec", policy_spec(namespace, city));
         return PolicyStep::Write(Write::Create(Box::new(policy)));
     };
     if current.deleting() {
         return PolicyStep::Terminating;
     }
-    let wanted = policy_spec(&seen.hub_namespace_name, city);
+    let wanted = policy_spec(namespace, city);
     let differs = !settled(&wanted, current.spec(), *echo);
     if current.label(CITY_CODE) == Some(city) && !differs {
         return PolicyStep::InOrder;

@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_shared::names::CITY_CODE;
-use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_shared::digest::{Digest, Uid};
+use fedhub_shared::object::{Object, ObjectView};
 use tokio::time::Instant;
-
-use crate::observe::city;
 
 /// What to do with a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,44 +22,43 @@ pub enum Verdict {
     Delete,
 }
 
-/// Whether anybody uses the city of a policy: a WD on the hub, or a WD of the project plane on its way there.
-pub fn used(policy: &Object, on_hub: &[Shared], on_project: &[Shared]) -> bool {
-    let Some(code) = policy.label(CITY_CODE) else { return true };
-    on_hub.iter().any(|wd| wd.label(CITY_CODE) == Some(code))
-        || on_project.iter().any(|wd| !wd.deleting() && city(wd) == code)
+/// Whether a WD uses a city's policy: one on the hub, or one of the project plane on its way there.
+pub fn uses(wd: &Digest, code: &str, on_hub: bool) -> bool {
+    let city = wd.deployment().and_then(|d| d.city.as_deref());
+    city == Some(code) && (on_hub || !wd.deleting)
 }
 
 /// Since when policies are unused, by UID.
 #[derive(Default)]
-pub struct Quiet(Mutex<BTreeMap<String, Instant>>);
+pub struct Quiet(Mutex<BTreeMap<Uid, Instant>>);
 
 impl Quiet {
     /// Judges `policy`, and remembers since when it is unused.
     pub fn judge(&self, policy: &Object, used: bool, quiet: Duration, now: Instant) -> Verdict {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let uid = Uid::new(policy.uid());
         if used || policy.deleting() {
-            since.remove(policy.uid());
+            since.remove(&uid);
             return Verdict::Keep;
         }
-        let unused = now.saturating_duration_since(*since.entry(policy.uid().to_owned()).or_insert(now));
+        let unused = now.saturating_duration_since(*since.entry(uid.clone()).or_insert(now));
         if let Some(left) = quiet.checked_sub(unused).filter(|left| !left.is_zero()) {
             return Verdict::LookAgain(left);
         }
-        since.remove(policy.uid());
+        since.remove(&uid);
         Verdict::Delete
     }
 
     /// Forgets a policy that is gone.
-    pub fn forget(&self, policy: &Object) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(policy.uid());
+    pub fn forget(&self, policy: &Uid) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(policy);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use fedhub_shared::object::{Kind, bare, set_field};
+    use fedhub_shared::names::{CITY_CODE, PlaneName};
+    use fedhub_shared::object::{Kind, PlaneId, bare, set_field};
     use serde_json::json;
 
     use super::*;
@@ -73,26 +70,32 @@ mod tests {
         policy
     }
 
-    fn deployment(city: &str, deleting: bool) -> Shared {
+    fn deployment(plane: &PlaneId, city: &str, deleting: bool) -> Digest {
         let mut wd = bare(Kind::WorkloadDeployment, "default", "wd");
-        wd.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
+        if *plane == PlaneId::Hub {
+            wd.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
+        } else {
+            set_field(&mut wd, "spec", json!({"cityCode": city}));
+        }
         wd.metadata.deletion_timestamp = deleting
             .then_some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
-        set_field(&mut wd, "spec", json!({"cityCode": city}));
-        Arc::new(wd)
+        Digest::of(plane, Kind::WorkloadDeployment, &wd)
     }
 
     #[test]
     fn f7_a_policy_is_used_by_wds_on_the_hub_and_on_their_way() {
-        let (dfw, ord) = (deployment("DFW", false), deployment("ORD", false));
-        assert!(used(&policy(), std::slice::from_ref(&dfw), &[]));
-        assert!(used(&policy(), &[], std::slice::from_ref(&dfw)));
-        assert!(!used(&policy(), std::slice::from_ref(&ord), std::slice::from_ref(&ord)));
-        assert!(used(&policy(), &[deployment("DFW", true)], &[]), "still on the hub");
-        assert!(!used(&policy(), &[], &[deployment("DFW", true)]), "on its way out");
-        let mut foreign = policy();
-        foreign.metadata.labels = None;
-        assert!(used(&foreign, &[], &[]), "a policy without a city is not ours to judge");
+        let project = PlaneId::Project(PlaneName::new("alpha").unwrap());
+        for (plane, city, deleting, expected) in [
+            (&PlaneId::Hub, "DFW", false, true),
+            (&PlaneId::Hub, "DFW", true, true), // still on the hub
+            (&PlaneId::Hub, "ORD", false, false),
+            (&project, "DFW", false, true),
+            (&project, "DFW", true, false), // on its way out
+            (&project, "ORD", false, false),
+        ] {
+            let wd = deployment(plane, city, deleting);
+            assert_eq!(uses(&wd, "DFW", *plane == PlaneId::Hub), expected, "{plane} {city} {deleting}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

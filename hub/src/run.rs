@@ -107,7 +107,8 @@ impl Management {
             None
         };
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
-        let settings = Settings { seed, lists_at_once: usize::from(args.lists_at_once), fence };
+        let settings =
+            Settings { seed, lists_at_once: usize::from(args.lists_at_once), fence, ..Settings::default() };
         let planes = Planes::with(hub.clone(), metrics.clone(), Clock::system(), settings);
         let queue = || {
             Arc::new(Queue::new(QueueConfig {

@@ -47,6 +47,8 @@ impl admin::Status for Status {
         let projects = self.planes.projects();
         let cached = self.planes.hub().objects() + projects.iter().map(|p| p.objects()).sum::<usize>();
         metrics.cache_objects.set(number(cached));
+        let bytes = self.planes.hub().bytes() + projects.iter().map(|p| p.bytes()).sum::<usize>();
+        metrics.cache_bytes.set(number(bytes));
         metrics.oldest_unsynced_plane.reset();
         for (name, queue) in &self.queues {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
@@ -89,7 +91,7 @@ impl Status {
     fn cities(&self, metrics: &fedhub_shared::metrics::Metrics) {
         let hub = self.planes.hub();
         let codes = |kind| {
-            let all = hub.store(kind).all();
+            let all = hub.store(kind).objects(None);
             all.iter().filter_map(|o| o.label(CITY_CODE).map(str::to_owned)).collect::<Vec<_>>()
         };
         let cells = codes(Kind::Cluster);

@@ -144,3 +144,22 @@ fn every_rule_is_where_the_table_says_and_its_tests_carry_its_name() {
     }
     assert!(rules >= 25, "{rules}");
 }
+
+#[test]
+fn every_suite_is_named_and_in_italics_where_it_runs_alone() {
+    let readme = readme();
+    let mut suites = 0;
+    for entry in fs::read_dir(repository().join("e2e/suites")).unwrap() {
+        let directory = entry.unwrap();
+        let Ok(suite) = fs::read_to_string(directory.path().join("chainsaw-test.yaml")) else { continue };
+        let name = format!("`{}`", directory.file_name().to_str().unwrap());
+        let alone = suite.lines().any(|line| line == "  concurrent: false");
+        let rows = readme.lines().filter(|line| line.starts_with("| `") || line.starts_with("| *`"));
+        let cells: Vec<_> =
+            rows.filter_map(|row| row.split('|').nth(1)).filter(|c| c.contains(&name)).collect();
+        assert_eq!(cells.len(), 1, "README.md names {name} {} times", cells.len());
+        assert_eq!(cells[0].contains(&format!("*{name}*")), alone, "{name}");
+        suites += 1;
+    }
+    assert!(suites >= 15, "{suites}");
+}

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_shared::engine::{Controller, Echoes, Job, Outcome, Part, Queue, Writer};
+use fedhub_shared::digest::Digest;
+use fedhub_shared::digest::instance::deployment_name;
+use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Writer};
 use fedhub_shared::errors::Error;
 use fedhub_shared::metrics::Hop;
 use fedhub_shared::names::{PROJECTOR_MANAGER, PlaneName};
@@ -14,10 +16,11 @@ use tokio::time::Instant;
 
 use crate::apply::{self, Written};
 use crate::bucket::Bucket;
+use crate::glance::Sight;
 use crate::homes::Homes;
 use crate::mark::Mark;
-use crate::observe::{Home, Live, Observed, deployment_name};
-use crate::plan::{Decision, plan};
+use crate::observe::{Home, Live, Observed};
+use crate::plan::{Decision, living_owner, plan};
 use crate::quarantine::{Reason, Verdict, Wards};
 
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
@@ -45,7 +48,6 @@ pub struct Projector {
     pub(crate) planes: Arc<Planes>,
     pub(crate) queue: Arc<Queue>,
     config: ProjectorConfig,
-    pub(crate) echoes: Echoes,
     pub(crate) homes: Homes,
     pub(crate) wards: Wards,
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
@@ -60,7 +62,6 @@ impl Projector {
             planes,
             queue,
             config,
-            echoes: Echoes::default(),
             homes: Homes::default(),
             wards: Wards::default(),
             seen_deleted: DashMap::new(),
@@ -75,11 +76,11 @@ impl Projector {
         if !hub.synced() {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
-        let Some(hub_namespace) = hub.store(Kind::Namespace).get("", &key.namespace) else {
+        let Some(hub_namespace) = hub.store(Kind::Namespace).object("", &key.namespace) else {
             return Ok(Outcome::Waits);
         };
         let Some(home) = Home::of(&hub_namespace) else {
-            let there = hub.store(Kind::Instance).get(&key.namespace, &key.name).is_some();
+            let there = hub.store(Kind::Instance).digest(&key.namespace, &key.name).is_some();
             self.judge(key, there.then_some(Verdict::Quarantined(Reason::Unidentifiable)));
             return Ok(Outcome::Waits);
         };
@@ -90,13 +91,27 @@ impl Projector {
         };
         let (mut changed, mut live) = (false, None);
         for _ in 0..ROUNDS {
-            let seen = self.observe(&project, key, &home, &hub_namespace, live.take()).await?;
+            let sight = self.look(&project, key, &home, &hub_namespace);
+            if live.is_none() && self.in_order(&project, key, &sight) {
+                self.judge(key, None);
+                return Ok(self.settled(job, &sight, changed));
+            }
+            let Some(seen) = self.observe(&project, key, &sight, live.take()).await? else {
+                return Ok(Outcome::Waits);
+            };
             let decision = plan(&seen);
             self.judge(key, verdict(&decision));
             match decision {
-                Decision::InOrder => return Ok(self.settled(job, &seen, changed)),
-                Decision::Park(None) | Decision::Quarantine(_) => return Ok(Outcome::Waits),
-                Decision::Park(Some(wait)) => return Ok(Outcome::After(wait)),
+                Decision::InOrder => {
+                    self.rest(&project, key, &sight, sight.judged_by(&seen));
+                    return Ok(self.settled(job, &sight, changed));
+                }
+                Decision::Park(_) | Decision::Quarantine(_) => {
+                    // Whatever wakes it may be long in coming.
+                    self.rest(&project, key, &sight, 0);
+                    let wait = if let Decision::Park(wait) = decision { wait } else { None };
+                    return Ok(wait.map_or(Outcome::Waits, Outcome::After));
+                }
                 Decision::Write(write) => {
                     match apply::write(&self.writer(&project), write, seen.projection.as_ref()).await? {
                         Written::Stored => changed = true,
@@ -133,8 +148,8 @@ impl Projector {
         Err(Error::Bug(format!("{key} does not come to rest")))
     }
 
-    fn settled(&self, job: &Job, seen: &Observed, changed: bool) -> Outcome {
-        if seen.instance.is_some() || seen.projection.is_none() {
+    fn settled(&self, job: &Job, sight: &Sight, changed: bool) -> Outcome {
+        if sight.instance.is_some() || sight.projection.is_none() {
             self.seen_deleted.remove(&job.key);
         }
         if !changed {
@@ -149,7 +164,7 @@ impl Projector {
     }
 
     fn writer<'a>(&'a self, plane: &'a Plane) -> Writer<'a> {
-        Writer { plane, echoes: &self.echoes, manager: PROJECTOR_MANAGER, metrics: self.planes.metrics() }
+        Writer { plane, manager: PROJECTOR_MANAGER, metrics: self.planes.metrics() }
     }
 
     fn token(&self, plane: &PlaneName, key: &Key) -> Result<(), Duration> {
@@ -159,41 +174,88 @@ impl Projector {
         buckets.entry(plane.clone()).or_insert_with(fresh).take(key, now)
     }
 
+    /// What the stores tell, without any object of the many.
+    fn look(&self, project: &Plane, key: &Key, home: &Home, hub_namespace: &Shared) -> Sight {
+        let (hub, wd) = (self.planes.hub(), Kind::WorkloadDeployment);
+        let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
+        let facts = instance.as_ref().and_then(Digest::instance);
+        let deployment = facts.and_then(|facts| facts.deployment(&key.name)).map(str::to_owned);
+        let named = |plane: &Plane, space: &str| plane.store(wd).digest(space, deployment.as_deref()?);
+        let projections = project.store(Kind::Instance);
+        Sight {
+            hub_deployment: named(hub, &key.namespace),
+            owner: named(project, &home.namespace),
+            projection: projections.digest(&home.namespace, &key.name),
+            spec_echo: projections.echo(&home.namespace, &key.name, Part::Spec),
+            status_echo: projections.echo(&home.namespace, &key.name, Part::Status),
+            home: home.clone(),
+            hub_namespace: hub_namespace.clone(),
+            instance,
+            deployment,
+        }
+    }
+
+    /// Whether digests tell that nothing is to do; then nothing about this Instance is kept any longer.
+    fn in_order(&self, project: &Plane, key: &Key, sight: &Sight) -> bool {
+        let known = project.store(Kind::Instance).judged(&sight.home.namespace, &key.name);
+        let judged = known != 0 && known == sight.circumstances();
+        let in_order = judged || sight.in_order();
+        if in_order {
+            self.rest(project, key, sight, if judged { known } else { 0 });
+        }
+        in_order
+    }
+
+    fn rest(&self, project: &Plane, key: &Key, sight: &Sight, circumstances: u64) {
+        let stores = [
+            (self.planes.hub().store(Kind::Instance), &key.namespace, &sight.instance),
+            (project.store(Kind::Instance), &sight.home.namespace, &sight.projection),
+        ];
+        for (store, space, digest) in stores {
+            if let Some(digest) = digest {
+                store.rest(space, &key.name, &digest.version, circumstances);
+            }
+        }
+    }
+
+    /// What was seen, with the objects whole; `None` where the hub Instance has gone meanwhile.
     async fn observe(
         &self,
         project: &Plane,
         key: &Key,
-        home: &Home,
-        hub_namespace: &Shared,
+        sight: &Sight,
         live: Option<Live>,
-    ) -> Result<Observed, Error> {
-        let hub = self.planes.hub();
-        let instance = hub.store(Kind::Instance).get(&key.namespace, &key.name);
-        let name = instance.as_deref().and_then(deployment_name).map(str::to_owned);
-        let (mut hub_deployment, mut owner) = (None, None);
-        if let Some(name) = &name {
-            hub_deployment = hub.store(Kind::WorkloadDeployment).get(&key.namespace, name);
-            owner = project.store(Kind::WorkloadDeployment).get(&home.namespace, name);
-            if owner.is_none() && hub_deployment.is_some() {
-                owner = project.live(Kind::WorkloadDeployment, &home.namespace, name).await?.map(Arc::new);
-            }
+    ) -> Result<Option<Observed>, Error> {
+        let (hub, home) = (self.planes.hub(), &sight.home);
+        let instance = hub.whole(Kind::Instance, &key.namespace, &key.name).await?;
+        if instance.is_none() && sight.instance.is_some() {
+            return Ok(None);
         }
-        let projection = project.store(Kind::Instance).get(&home.namespace, &key.name);
-        let at = project.key(Kind::Instance, &home.namespace, &key.name);
-        Ok(Observed {
+        let mut owner = sight.owner.clone();
+        if let (Some(name), Some(_), None) = (&sight.deployment, &sight.hub_deployment, &owner) {
+            let wd = Kind::WorkloadDeployment;
+            let read = project.live(wd, &home.namespace, name).await?;
+            owner = read.map(|object| Digest::of(&project.id, wd, &object));
+        }
+        let mut seen = Observed {
             home: home.clone(),
-            hub_namespace: hub_namespace.clone(),
+            hub_namespace: sight.hub_namespace.clone(),
             instance,
-            hub_deployment,
+            hub_deployment: sight.hub_deployment.clone(),
             owner,
-            projection,
+            projection: None,
             seen_deleted: self.seen_deleted.get(key).map(|uid| uid.value().clone()),
             live,
-            spec_echo: self.echoes.get(&at, Part::Spec),
-            status_echo: self.echoes.get(&at, Part::Status),
+            spec_echo: sight.spec_echo,
+            status_echo: sight.status_echo,
             grace: self.config.grace,
             now: self.planes.clock().now(),
-        })
+        };
+        // Whatever it is like, it is not asked for on behalf of an Instance that is not to be projected.
+        if seen.instance.as_ref().is_none_or(|instance| living_owner(&seen, instance).is_ok()) {
+            seen.projection = project.whole(Kind::Instance, &home.namespace, &key.name).await?;
+        }
+        Ok(Some(seen))
     }
 
     async fn read_live(&self, seen: &Observed, key: &Key) -> Result<Live, Error> {

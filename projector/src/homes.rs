@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use fedhub_shared::engine::Change;
-use fedhub_shared::object::ObjectView;
 
 use crate::observe::Home;
 
@@ -23,10 +22,10 @@ impl Homes {
     /// A hub namespace was seen to change.
     pub fn changed(&self, change: &Change) {
         let home = match change {
-            Change::Applied { new, .. } => Home::of(new),
+            Change::Applied { new, .. } => new.object.as_deref().and_then(Home::of),
             Change::Deleted { .. } => None,
         };
-        let name = change.object().called();
+        let name: &str = &change.known().name;
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = match home.clone() {
             Some(home) => inner.by_name.insert(name.to_owned(), home),
@@ -59,8 +58,10 @@ impl Homes {
 mod tests {
     use std::sync::Arc;
 
+    use fedhub_shared::digest::Digest;
+    use fedhub_shared::engine::Known;
     use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
-    use fedhub_shared::object::{Kind, Shared, bare};
+    use fedhub_shared::object::{Kind, PlaneId, bare};
 
     use super::*;
 
@@ -68,13 +69,14 @@ mod tests {
         Home { plane: PlaneName::new(plane).unwrap(), namespace: namespace.to_owned() }
     }
 
-    fn namespace(name: &str, of: Option<&Home>) -> Shared {
+    fn namespace(name: &str, of: Option<&Home>) -> Known {
         let mut namespace = bare(Kind::Namespace, "", name);
         namespace.metadata.labels = of.map(|h| {
             let plane = (UPSTREAM_CLUSTER.to_owned(), encode_plane(&h.plane));
             [plane, (UPSTREAM_NAMESPACE.to_owned(), h.namespace.clone())].into()
         });
-        Arc::new(namespace)
+        let digest = Digest::of(&PlaneId::Hub, Kind::Namespace, &namespace);
+        Known { namespace: "".into(), name: name.into(), digest, object: Some(Arc::new(namespace)) }
     }
 
     #[test]

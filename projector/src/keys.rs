@@ -1,13 +1,12 @@
 //! Events to keys: which change concerns which hub Instance.
 
-use fedhub_shared::engine::{Change, Listener};
+use fedhub_shared::engine::{Change, Listener, View};
 use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
+use fedhub_shared::object::{Kind, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
 
 use crate::controller::Projector;
-use crate::mark::Mark;
-use crate::observe::{Home, deployment_name};
+use crate::observe::Home;
 
 impl Projector {
     /// Keys are those of hub Instances; turns are the project planes'.
@@ -17,15 +16,20 @@ impl Projector {
     }
 
     fn home(&self, hub_namespace: &str) -> Option<Home> {
-        Home::of(&*self.planes.hub().store(Kind::Namespace).get("", hub_namespace)?)
+        Home::of(&*self.planes.hub().store(Kind::Namespace).object("", hub_namespace)?)
     }
 
-    fn enqueue_instances(&self, hub_namespace: &str, of: impl Fn(&Object) -> bool) {
-        for instance in self.planes.hub().store(Kind::Instance).in_namespace(hub_namespace) {
-            if of(&instance) {
-                self.enqueue(hub_namespace, instance.called());
-            }
+    fn enqueue_instances(&self, hub_namespace: &str, of: impl Fn(View<'_>) -> bool) {
+        let instances = self.planes.hub().store(Kind::Instance);
+        for name in instances.select(Some(hub_namespace), |i| of(i).then(|| i.name.to_owned())) {
+            self.enqueue(hub_namespace, &name);
         }
+    }
+
+    fn enqueue_of_deployment(&self, hub_namespace: &str, deployment: &str) {
+        self.enqueue_instances(hub_namespace, |i| {
+            i.digest.instance().and_then(|facts| facts.deployment(i.name)) == Some(deployment)
+        });
     }
 
     /// The hub namespaces whose labels name that project namespace.
@@ -34,55 +38,34 @@ impl Projector {
     }
 
     fn hub_changed(&self, kind: Kind, change: &Change) {
-        let object = change.object();
+        let seen = change.known();
         match kind {
             Kind::Instance => {
                 if let Change::Deleted { last, gap: false } = change {
-                    let key = self.planes.hub().key(kind, last.space(), last.called());
-                    self.seen_deleted.insert(key, last.uid().to_owned());
+                    let key = self.planes.hub().key(kind, &last.namespace, &last.name);
+                    self.seen_deleted.insert(key, last.digest.uid.to_string());
                 }
-                self.enqueue(object.space(), object.called());
+                self.enqueue(&seen.namespace, &seen.name);
             }
-            Kind::WorkloadDeployment => {
-                let name = object.called();
-                self.enqueue_instances(object.space(), |i| deployment_name(i) == Some(name));
-            }
+            Kind::WorkloadDeployment => self.enqueue_of_deployment(&seen.namespace, &seen.name),
             Kind::Namespace => {
                 self.homes.changed(change);
-                self.enqueue_instances(object.called(), |_| true);
+                self.enqueue_instances(&seen.name, |_| true);
             }
             Kind::PropagationPolicy | Kind::Cluster => {}
         }
     }
 
     fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) {
-        let object = change.object();
-        match kind {
-            Kind::WorkloadDeployment => {
-                for namespace in self.hub_namespaces(plane, object.space()) {
-                    self.enqueue_instances(&namespace, |i| deployment_name(i) == Some(object.called()));
-                }
-            }
-            Kind::Instance => {
+        let seen = change.known();
+        for namespace in self.hub_namespaces(plane, &seen.namespace) {
+            match kind {
+                Kind::WorkloadDeployment => self.enqueue_of_deployment(&namespace, &seen.name),
                 // By its place and not by its mark, which a tenant may have edited (P4).
-                for namespace in self.hub_namespaces(plane, object.space()) {
-                    self.enqueue(&namespace, object.called());
-                }
-                if let Change::Deleted { last, .. } = change {
-                    self.echoes.forget(&projection_key(plane, last.space(), last.called()));
-                }
+                Kind::Instance => self.enqueue(&namespace, &seen.name),
+                _ => {}
             }
-            _ => {}
         }
-    }
-}
-
-fn projection_key(plane: &PlaneName, namespace: &str, name: &str) -> Key {
-    Key {
-        plane: PlaneId::Project(plane.clone()),
-        kind: Kind::Instance,
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
     }
 }
 
@@ -104,16 +87,18 @@ impl Listener for Projector {
             PlaneId::Project(name) => home.plane == *name,
             _ => true,
         };
-        for namespace in self.planes.hub().store(Kind::Namespace).all() {
+        for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
             if Home::of(&namespace).is_none_or(|home| concerned(&home)) {
                 self.enqueue_instances(namespace.called(), |_| true);
             }
         }
         for project in self.planes.projects() {
+            let PlaneId::Project(name) = &project.id else { continue };
             if plane.id == PlaneId::Hub || plane.id == project.id {
-                for projection in project.store(Kind::Instance).all() {
-                    if let Some(mark) = Mark::of(&projection) {
-                        self.enqueue(&mark.namespace, projection.called());
+                let here = |i: View<'_>| Some((i.namespace.to_owned(), i.name.to_owned()));
+                for (space, projection) in project.store(Kind::Instance).select(None, here) {
+                    for namespace in self.hub_namespaces(name, &space) {
+                        self.enqueue(&namespace, &projection);
                     }
                 }
             }
@@ -123,7 +108,7 @@ impl Listener for Projector {
     fn left(&self, plane: &Plane) {
         // What was judged by the plane's objects is not known any more. Its bucket stays: coming back fills none (I4).
         let PlaneId::Project(name) = &plane.id else { return };
-        for namespace in self.planes.hub().store(Kind::Namespace).all() {
+        for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
             if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
                 self.enqueue_instances(namespace.called(), |_| true);
             }

@@ -6,6 +6,7 @@
 pub mod apply;
 pub mod bucket;
 pub mod controller;
+pub mod glance;
 pub mod gone;
 pub mod homes;
 pub mod keys;

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::Echo;
-use fedhub_shared::names::{
-    PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, decode_plane,
-};
+use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_shared::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 
@@ -27,16 +26,6 @@ impl Home {
     }
 }
 
-/// The name of an Instance's WD: its label, else the Instance's name less its last `-<ordinal>` (P1).
-pub fn deployment_name(instance: &Object) -> Option<&str> {
-    if let Some(name) = instance.label(WORKLOAD_DEPLOYMENT_NAME).filter(|n| !n.is_empty()) {
-        return Some(name);
-    }
-    let (name, ordinal) = instance.called().rsplit_once('-')?;
-    let numeric = !ordinal.is_empty() && ordinal.bytes().all(|b| b.is_ascii_digit());
-    (numeric && !name.is_empty()).then_some(name)
-}
-
 /// Everything that [`crate::plan::plan`] decides by.
 #[derive(Clone, Debug)]
 pub struct Observed {
@@ -47,9 +36,9 @@ pub struct Observed {
     /// The hub Instance, if the hub has it.
     pub instance: Option<Shared>,
     /// The WD that it names, on the hub.
-    pub hub_deployment: Option<Shared>,
+    pub hub_deployment: Option<Digest>,
     /// That WD in the project plane; where the store has none, a live read confirmed it (P2).
-    pub owner: Option<Shared>,
+    pub owner: Option<Digest>,
     /// The Instance of that name in the project namespace.
     pub projection: Option<Shared>,
     /// The UID of the hub Instance of this name that was seen deleted on a watch without a gap, if one was (I4).
@@ -75,30 +64,4 @@ pub struct Live {
     pub instance: Option<Shared>,
     /// The hub WD that the projection names.
     pub deployment: Option<Shared>,
-}
-
-#[cfg(test)]
-mod tests {
-    use fedhub_shared::object::{Kind, bare};
-
-    use super::*;
-
-    #[test]
-    fn p1_the_label_names_the_wd_and_else_the_name_does() {
-        for (label, name, expected) in [
-            (Some("wd"), "other-0", Some("wd")),
-            (Some(""), "wd-0", Some("wd")),
-            (None, "wd-12", Some("wd")),
-            (None, "a-b-3", Some("a-b")),
-            (None, "wd-x", None),
-            (None, "wd-", None),
-            (None, "-0", None),
-            (None, "wd", None),
-        ] {
-            let mut instance = bare(Kind::Instance, "ns-1", name);
-            instance.metadata.labels =
-                label.map(|l| [(WORKLOAD_DEPLOYMENT_NAME.to_owned(), l.to_owned())].into());
-            assert_eq!(deployment_name(&instance), expected, "{label:?} {name}");
-        }
-    }
 }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use fedhub_shared::digest::deployment::home;
+use fedhub_shared::digest::instance::deployment_name;
 use fedhub_shared::engine::{StatusWrite, Write};
-use fedhub_shared::names::{FEDERATION_NAMESPACE, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use fedhub_shared::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_shared::object::{Object, ObjectView, Shared};
 
 use crate::mark::Mark;
-use crate::observe::{Observed, deployment_name};
+use crate::observe::Observed;
+use crate::projection::Owner;
 use crate::quarantine::Reason;
 use crate::{gone, projection};
 
@@ -41,24 +44,10 @@ pub enum Decision {
 /// Decides. See the specification, section 5, for the rules by their numbers.
 pub fn plan(seen: &Observed) -> Decision {
     let Some(instance) = &seen.instance else { return gone::plan(seen) };
-    if let Some(reason) = disagreement(seen, instance) {
-        return Decision::Quarantine(reason);
-    }
-    if deployment_name(instance).is_none() {
-        return Decision::Quarantine(Reason::Unnamed);
-    }
-    let Some(owner) = seen.owner.as_ref().filter(|o| !o.deleting()) else {
-        return without_owner(seen, instance);
+    let owner = match living_owner(seen, instance) {
+        Ok(owner) => owner,
+        Err(decision) => return decision,
     };
-    match owner.annotation(FEDERATION_NAMESPACE) {
-        Some(namespace) if namespace == seen.hub_namespace.called() => {}
-        // The federator has not marked it yet, or will put the annotation back: its event follows.
-        None => return Decision::Park(None),
-        Some(_) => return Decision::Quarantine(Reason::StaleNamespace),
-    }
-    if !alive_on_hub(seen, instance) {
-        return Decision::Park(None);
-    }
     if seen.projection.as_deref().is_some_and(|p| !is_ours(seen, p)) {
         return Decision::Quarantine(Reason::NameTaken);
     }
@@ -66,6 +55,24 @@ pub fn plan(seen: &Observed) -> Decision {
         return Decision::InOrder;
     }
     projection::plan(seen, instance, owner)
+}
+
+/// On whose behalf the Instance is projected (I5, I6); else what is decided, whatever its projection is like.
+pub fn living_owner<'a>(seen: &'a Observed, instance: &'a Object) -> Result<Owner<'a>, Decision> {
+    if let Some(reason) = disagreement(seen, instance) {
+        return Err(Decision::Quarantine(reason));
+    }
+    let Some(name) = deployment_name(instance) else { return Err(Decision::Quarantine(Reason::Unnamed)) };
+    let Some(owner) = seen.owner.as_ref().filter(|o| !o.deleting) else {
+        return Err(without_owner(seen, instance));
+    };
+    match owner.deployment().map(|facts| facts.home) {
+        Some(there) if there == home(Some(seen.hub_namespace.called())) => {}
+        Some(there) if there != home(None) => return Err(Decision::Quarantine(Reason::StaleNamespace)),
+        // The federator has not marked it yet, or will put the annotation back: its event follows.
+        _ => return Err(Decision::Park(None)),
+    }
+    if alive_on_hub(seen, instance) { Ok((name, &owner.uid)) } else { Err(Decision::Park(None)) }
 }
 
 /// I6: what the Instance's own labels say must not differ from what its hub namespace says.
@@ -94,9 +101,9 @@ fn without_owner(seen: &Observed, instance: &Object) -> Decision {
 /// I5, the hub side: the Instance belongs to the WD that lives on the hub now. A copy without an owner reference is
 /// accepted from older cells while its WD is alive.
 fn alive_on_hub(seen: &Observed, instance: &Object) -> bool {
-    let Some(deployment) = seen.hub_deployment.as_ref().filter(|d| !d.deleting()) else { return false };
+    let Some(deployment) = seen.hub_deployment.as_ref().filter(|d| !d.deleting) else { return false };
     let controller = instance.metadata.owner_references.iter().flatten().find(|o| o.controller == Some(true));
-    controller.is_none_or(|c| c.uid == deployment.uid())
+    controller.is_none_or(|c| deployment.uid.is(&c.uid))
 }
 
 /// P4: an Instance of that name is ours if it carries our mark, or our labels, or our owner; else it is somebody's.
@@ -107,6 +114,6 @@ fn is_ours(seen: &Observed, projection: &Object) -> bool {
         .owner_references
         .iter()
         .flatten()
-        .any(|o| seen.owner.as_ref().is_some_and(|owner| o.uid == owner.uid()));
+        .any(|o| seen.owner.as_ref().is_some_and(|owner| owner.uid.is(&o.uid)));
     Mark::of(projection).is_some() || ours || owned
 }

@@ -1,5 +1,7 @@
 //! What a projection is to be (P3, P4, P8).
 
+use fedhub_shared::digest::Uid;
+use fedhub_shared::digest::instance::{of_deployment, only_defaults};
 use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{StatusWrite, Write};
@@ -9,14 +11,16 @@ use fedhub_shared::names::{
 };
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use serde_json::Value;
 
 use crate::mark::Mark;
 use crate::observe::Observed;
 use crate::plan::Decision;
 
+/// The project WD: its name, and the UID that it has now.
+pub type Owner<'a> = (&'a str, &'a Uid);
+
 /// The write that brings the projection nearer to `instance`, if one is needed; metadata and spec first.
-pub fn plan(seen: &Observed, instance: &Shared, owner: &Shared) -> Decision {
+pub fn plan(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Decision {
     let wanted = wanted(seen, instance, owner);
     let Some(projection) = &seen.projection else { return Decision::Write(Write::Create(Box::new(wanted))) };
     if projection.deleting() {
@@ -34,7 +38,7 @@ pub fn plan(seen: &Observed, instance: &Shared, owner: &Shared) -> Decision {
 }
 
 /// The projection: labels by allow-list, the mark, the owner, the spec; all else of `seen.projection` as it is (I9).
-fn wanted(seen: &Observed, instance: &Shared, owner: &Shared) -> Object {
+fn wanted(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Object {
     let mut wanted = seen.projection.as_ref().map_or_else(
         || bare(Kind::Instance, &seen.home.namespace, instance.called()),
         |p| p.as_ref().clone(),
@@ -48,7 +52,7 @@ fn wanted(seen: &Observed, instance: &Shared, owner: &Shared) -> Object {
     }
     labels.insert(UPSTREAM_CLUSTER.to_owned(), encode_plane(&seen.home.plane));
     labels.insert(UPSTREAM_NAMESPACE.to_owned(), seen.home.namespace.clone());
-    labels.insert(WORKLOAD_DEPLOYMENT_UID.to_owned(), owner.uid().to_owned());
+    labels.insert(WORKLOAD_DEPLOYMENT_UID.to_owned(), owner.1.to_string());
     let mark = Mark {
         namespace: seen.hub_namespace.called().to_owned(),
         namespace_uid: seen.hub_namespace.uid().to_owned(),
@@ -62,22 +66,26 @@ fn wanted(seen: &Observed, instance: &Shared, owner: &Shared) -> Object {
 
 /// One owner reference to the project WD, by the UID that it has now (I5). Every other reference to a WD goes: it is
 /// to a dead UID, or makes the projection another WD's. References to other kinds are foreign and stay (I9).
-fn own(projection: &mut Object, owner: &Shared) {
-    let resource = Kind::WorkloadDeployment.resource();
-    let reference = OwnerReference {
-        api_version: resource.api_version.clone(),
-        kind: resource.kind.clone(),
-        name: owner.called().to_owned(),
-        uid: owner.uid().to_owned(),
-        controller: None,
-        block_owner_deletion: None,
-    };
+fn own(projection: &mut Object, owner: Owner<'_>) {
+    let reference = reference(owner);
     let references = projection.metadata.owner_references.get_or_insert_default();
-    let ours = |o: &OwnerReference| o.kind == reference.kind && o.api_version == reference.api_version;
     let mut there = false;
-    references.retain(|o| !ours(o) || (*o == reference && !std::mem::replace(&mut there, true)));
+    references.retain(|o| !of_deployment(o) || (*o == reference && !std::mem::replace(&mut there, true)));
     if !there {
         references.push(reference);
+    }
+}
+
+/// The owner reference of a projection (I5).
+pub fn reference((name, uid): Owner<'_>) -> OwnerReference {
+    let resource = Kind::WorkloadDeployment.resource();
+    OwnerReference {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+        name: name.to_owned(),
+        uid: uid.to_string(),
+        controller: None,
+        block_owner_deletion: None,
     }
 }
 
@@ -95,17 +103,4 @@ fn status(seen: &Observed, instance: &Object, projection: &Object) -> Option<Sta
     // Where neither side was told anything by a cell, the difference may be the plane's own defaults.
     let written_before = told || (only_defaults(wanted) && !current.is_null());
     Some(StatusWrite { status: wanted.clone(), probe: probe(true, written_before, seen.status_echo) })
-}
-
-/// Whether a status is nothing but what the schema puts there: conditions that never changed.
-pub fn only_defaults(status: &Value) -> bool {
-    let Some(fields) = status.as_object() else { return true };
-    fields.iter().all(|(key, value)| {
-        key == "conditions"
-            && value.as_array().is_some_and(|conditions| {
-                conditions.iter().all(|c| {
-                    c["lastTransitionTime"].as_str().is_some_and(|t| t.starts_with("1970-01-01T00:00:00"))
-                })
-            })
-    })
 }

@@ -5,8 +5,9 @@ use kube::Client;
 pub use kube::runtime::events::EventType;
 use kube::runtime::events::{Event, Recorder, Reporter};
 
+use crate::engine::Known;
 use crate::errors;
-use crate::object::Object;
+use crate::object::Kind;
 
 /// Writes Events to one plane.
 #[derive(Clone)]
@@ -34,15 +35,15 @@ impl Events {
     }
 }
 
-/// A reference to `object`.
-pub fn reference(object: &Object) -> ObjectReference {
-    let types = object.types.clone().unwrap_or_default();
+/// A reference to what a store knows.
+pub fn reference(kind: Kind, about: &Known) -> ObjectReference {
+    let resource = kind.resource();
     ObjectReference {
-        api_version: Some(types.api_version),
-        kind: Some(types.kind),
-        name: object.metadata.name.clone(),
-        namespace: object.metadata.namespace.clone(),
-        uid: object.metadata.uid.clone(),
+        api_version: Some(resource.api_version.clone()),
+        kind: Some(resource.kind.clone()),
+        name: Some(about.name.to_string()),
+        namespace: Some(about.namespace.to_string()),
+        uid: Some(about.digest.uid.to_string()),
         ..ObjectReference::default()
     }
 }

@@ -7,6 +7,7 @@ pub mod admin;
 pub mod api;
 pub mod clock;
 pub mod conditions;
+pub mod digest;
 pub mod engine;
 pub mod errors;
 pub mod events;

@@ -75,6 +75,8 @@ pub struct Metrics {
     pub leader: IntGauge,
     /// Objects in the stores.
     pub cache_objects: IntGauge,
+    /// Bytes that their digests and names take, about.
+    pub cache_bytes: IntGauge,
 }
 
 /// Buckets for spans that range from a millisecond to minutes.
@@ -179,6 +181,11 @@ impl Metrics {
             },
             cache_objects: {
                 let g = IntGauge::new("cache_objects", "Objects in the stores.")?;
+                r.register(Box::new(g.clone()))?;
+                g
+            },
+            cache_bytes: {
+                let g = IntGauge::new("cache_bytes", "Bytes that digests and names of objects take, about.")?;
                 r.register(Box::new(g.clone()))?;
                 g
             },

@@ -47,6 +47,11 @@ impl Kind {
         &RESOURCES[self as usize]
     }
 
+    /// Whether objects of this kind are so few that they are kept whole, in order or not.
+    pub fn kept_whole(self) -> bool {
+        !matches!(self, Self::WorkloadDeployment | Self::Instance)
+    }
+
     /// Whether objects of this kind live in namespaces.
     pub fn namespaced(self) -> bool {
         !matches!(self, Self::Namespace | Self::Cluster)

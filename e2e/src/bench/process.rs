@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use super::metrics::Scrape;
 use crate::{
     Error,
-    fedhub::get,
+    fedhub::scrape::metrics,
     planes::wait::{NotYet, http_ok, until},
 };
 
@@ -183,12 +183,13 @@ impl Process {
 
 /// What the process with its metrics on this port says of itself.
 pub async fn scrape(port: u16) -> Result<Scrape, Error> {
-    let answer = get(port, "/metrics").await.map_err(|error| Error::Timeout {
+    let text = metrics(port).await;
+    let text = text.map_err(|error| Error::Timeout {
         what: "metrics".to_owned(),
         seconds: 0,
         last: error.to_string(),
     })?;
-    Ok(Scrape::parse(answer.split_once("\r\n\r\n").map_or("", |(_, body)| body)))
+    Ok(Scrape::parse(&text))
 }
 
 /// Keys that are to be worked on. What the projector has pending includes Instances whose grace runs.

@@ -68,10 +68,13 @@ enum Command {
     Fedhub {
         /// What.
         action: Action,
-        /// With `start`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
+        /// With `start` or `attend`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
         /// once.
         #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
         flags: Vec<String>,
+        /// Do it to a second replica beside the usual one.
+        #[arg(long)]
+        second: bool,
         #[command(flatten)]
         instance: Instance,
     },
@@ -80,8 +83,9 @@ enum Command {
         /// The kubeconfig to write for fedhub, once it serves.
         #[arg(long, value_name = "FILE")]
         kubeconfig: PathBuf,
-        /// A project and the plane that is its control plane; may be given more than once.
-        #[arg(long = "project", value_name = "NAME=PLANE", value_parser = project)]
+        /// A project and the plane that is its control plane, or the namespace of a plane that is; may be given more
+        /// than once.
+        #[arg(long = "project", value_name = "NAME=PLANE[/NAMESPACE]", value_parser = project)]
         projects: Vec<(String, String)>,
         /// After how many seconds it ends by itself, in case nobody ends it.
         #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
@@ -133,13 +137,19 @@ enum ProcessAction {
 enum Action {
     /// Start it again and wait until it has engaged every plane.
     Start,
+    /// Start it and stay until it ends; fails unless it ends well.
+    Attend,
     /// Ask it to end (SIGTERM) and wait until it has.
     Stop,
     /// Kill it (SIGKILL).
     Kill,
+    /// Pause it (SIGSTOP).
+    Pause,
+    /// Let it go on (SIGCONT).
+    Resume,
     /// Stop and start.
     Restart,
-    /// Wait until it has nothing left to do.
+    /// Wait until it leads and has nothing left to do.
     Settle,
     /// Print its metrics.
     Metrics,
@@ -223,17 +233,10 @@ async fn help(command: Command) -> anyhow::Result<()> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, flags, instance } => {
-            let fedhub = Fedhub::load(&Layout::of(&instance.instance)?)?;
-            match action {
-                Action::Start if flags.is_empty() => fedhub.start_again().await?,
-                Action::Start => fedhub.start_with(&flags).await?,
-                Action::Stop => fedhub.stop().await?,
-                Action::Kill => fedhub.kill().await?,
-                Action::Restart => fedhub.restart().await?,
-                Action::Settle => fedhub.settled().await?,
-                Action::Metrics => print!("{}", fedhub.metrics().await?),
-            }
+        Command::Fedhub { action, flags, second, instance } => {
+            let layout = Layout::of(&instance.instance)?;
+            let fedhub = if second { Fedhub::second(&layout)? } else { Fedhub::load(&layout)? };
+            act(&fedhub, action, &flags).await?;
         }
         Command::Writes { since, planes, namespaces, instance } => {
             let layout = Layout::of(&instance.instance)?;
@@ -259,8 +262,27 @@ async fn help(command: Command) -> anyhow::Result<()> {
     Ok(())
 }
 
+async fn act(fedhub: &Fedhub, action: Action, flags: &[String]) -> anyhow::Result<()> {
+    match action {
+        Action::Start if flags.is_empty() => fedhub.start_again().await?,
+        Action::Start => fedhub.start_with(flags).await?,
+        Action::Attend => {
+            let status = fedhub.attend(flags).await?;
+            anyhow::ensure!(status.success(), "fedhub ended with {status}");
+        }
+        Action::Stop => fedhub.stop().await?,
+        Action::Kill => fedhub.kill().await?,
+        Action::Pause => fedhub.pause()?,
+        Action::Resume => fedhub.resume()?,
+        Action::Restart => fedhub.restart().await?,
+        Action::Settle => fedhub.settled().await?,
+        Action::Metrics => print!("{}", fedhub.metrics().await?),
+    }
+    Ok(())
+}
+
 fn project(text: &str) -> Result<(String, String), String> {
-    let (name, plane) = text.split_once('=').ok_or("expected NAME=PLANE")?;
+    let (name, plane) = text.split_once('=').ok_or("expected NAME=PLANE[/NAMESPACE]")?;
     Ok((name.to_owned(), plane.to_owned()))
 }
 

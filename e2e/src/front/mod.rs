@@ -4,15 +4,19 @@
 //! project, everything else by the management plane, where the Projects are. It speaks HTTP/2 and allows as many streams
 //! on a connection as API servers do. fedhub has a token of its own on every plane, and Milo takes one for all: callers
 //! show that of the management plane, and the front sends each request on with the one of the plane that it is for.
+//!
+//! Where there are more projects than servers, a project's plane is one namespace of a server. A plane can be made
+//! sick while all goes on ([`faults`]).
 
+mod faults;
 mod route;
 
 use std::{collections::BTreeMap, convert::Infallible, net::SocketAddr, path::Path, sync::Arc};
 
-use http::{HeaderMap, Request, Response, StatusCode, Uri, header};
-use http_body_util::BodyExt;
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use hyper::{
-    body::Incoming,
+    body::{Bytes, Incoming},
     server::conn::{http1, http2},
     service::service_fn,
 };
@@ -26,6 +30,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
+use self::faults::Faults;
 use crate::{
     Error,
     planes::{
@@ -38,6 +43,11 @@ use crate::{
 /// How many streams a connection may carry at once: what API servers allow.
 const STREAMS: u32 = 100;
 
+/// Why a body breaks off.
+type Problem = Box<dyn std::error::Error + Send + Sync>;
+type Content = UnsyncBoxBody<Bytes, Problem>;
+type Answer = Response<Content>;
+
 /// A front that listens.
 pub struct Front {
     listener: TcpListener,
@@ -48,23 +58,36 @@ pub struct Front {
 /// What is behind it.
 struct Behind {
     management: Client,
-    projects: BTreeMap<String, Client>,
+    projects: BTreeMap<String, Project>,
+    faults: Faults,
     /// What callers have to show.
     authorization: String,
 }
 
+/// A project's plane.
+struct Project {
+    server: Client,
+    /// Of the server it is this namespace only.
+    namespace: Option<String>,
+}
+
 impl Front {
-    /// Listens before an instance. `projects` says which plane is the control plane of which project; `file` becomes
-    /// the kubeconfig of fedhub for this front.
+    /// Listens before an instance. `projects` says which plane is the control plane of which project: `PLANE`, or
+    /// `PLANE/NAMESPACE` for one that is a namespace of it. `file` becomes the kubeconfig of fedhub for this front.
     pub async fn listen(
         layout: &Layout,
         projects: &BTreeMap<String, String>,
         file: &Path,
     ) -> Result<Self, Error> {
         let (management, token) = client(layout, MANAGEMENT).await?;
-        let mut clients = BTreeMap::new();
-        for (project, plane) in projects {
-            clients.insert(project.clone(), client(layout, Plane::named(plane)?.name).await?.0);
+        let mut planes = BTreeMap::new();
+        for (project, behind) in projects {
+            let (plane, namespace) = match behind.split_once('/') {
+                Some((plane, namespace)) => (plane, Some(namespace.to_owned())),
+                None => (behind.as_str(), None),
+            };
+            let server = client(layout, Plane::named(plane)?.name).await?.0;
+            planes.insert(project.clone(), Project { server, namespace });
         }
         let tls = tls(layout)?;
         let (ca, _) = crate::planes::pki::read(&layout.pki())?;
@@ -72,7 +95,8 @@ impl Front {
         let unusable = Error::file("listen on", any.to_string());
         let listener = TcpListener::bind(any).await.map_err(unusable)?;
         let bound = listener.local_addr().map_err(Error::file("listen on", any.to_string()))?;
-        let planes = Behind { management, projects: clients, authorization: format!("Bearer {token}") };
+        let authorization = format!("Bearer {token}");
+        let planes = Behind { management, projects: planes, faults: Faults::default(), authorization };
         // Written last: who finds it finds us.
         kubeconfig::write(file, "front", &format!("https://{bound}"), &ca, Credential::Token(&token))?;
         Ok(Self { listener, tls, planes: Arc::new(planes) })
@@ -146,23 +170,52 @@ async fn connection(tcp: TcpStream, tls: TlsAcceptor, planes: Arc<Behind>) {
 }
 
 impl Behind {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
         let shown = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         if shown != Some(&self.authorization) {
             return refusal(StatusCode::UNAUTHORIZED, "Unauthorized", "the front does not know this token");
         }
-        let asked = request.uri().path_and_query().map_or("/", |whole| whole.as_str());
-        let (plane, path) = match route::project(asked) {
-            None => (Some(&self.management), asked),
-            Some((project, path)) => (self.projects.get(project), path),
+        let asked = request.uri().path_and_query().map_or("/", |whole| whole.as_str()).to_owned();
+        let done = if let Some(project) = Faults::project(&asked) {
+            self.fault(project, request).await
+        } else if let Some((project, path)) = route::project(&asked) {
+            self.plane(project, path, request).await
+        } else {
+            let answer = forward(&self.management, asked, request).await;
+            answer.map(|answer| answer.map(|body| body.map_err(Into::into).boxed_unsync()))
         };
-        let Some(plane) = plane else {
-            return refusal(StatusCode::NOT_FOUND, "NotFound", "the front knows no plane of this project");
+        done.unwrap_or_else(|problem| refusal(StatusCode::BAD_GATEWAY, "ServiceUnavailable", &problem))
+    }
+
+    /// What is for the plane of a project.
+    async fn plane(&self, project: &str, path: &str, request: Request<Incoming>) -> Result<Answer, String> {
+        let there = self.projects.get(project).and_then(|plane| match &plane.namespace {
+            None => Some((plane, path.to_owned())),
+            Some(namespace) => Some((plane, route::within(namespace, path)?)),
+        });
+        let Some((plane, path)) = there else {
+            return Ok(refusal(
+                StatusCode::NOT_FOUND,
+                "NotFound",
+                "the front knows nothing of this project there",
+            ));
         };
-        match forward(plane, path.to_owned(), request).await {
-            Ok(answer) => answer,
-            Err(problem) => refusal(StatusCode::BAD_GATEWAY, "ServiceUnavailable", &problem),
+        let mut health = self.faults.of(project);
+        let fault = *health.borrow_and_update();
+        if let Some(fault) = fault {
+            return Ok(fault.answer().await);
         }
+        let answer = forward(&plane.server, path, request).await?;
+        Ok(answer.map(|body| faults::cut(body, health)))
+    }
+
+    /// What is for the front itself: it is told how a plane is to be.
+    async fn fault(&self, project: &str, request: Request<Incoming>) -> Result<Answer, String> {
+        if request.method() == Method::DELETE {
+            return Ok(self.faults.set(project, None));
+        }
+        let word = request.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+        Ok(self.faults.set(project, Some(&String::from_utf8_lossy(&word))))
     }
 }
 
@@ -191,12 +244,12 @@ fn of_one_connection(headers: &mut HeaderMap) {
 }
 
 /// An answer of the front's own, in the form that clients of API servers know.
-fn refusal(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
+fn refusal(code: StatusCode, reason: &str, message: &str) -> Answer {
     let status = serde_json::json!({
         "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
         "code": code.as_u16(), "reason": reason, "message": message,
     });
-    let mut answer = Response::new(Body::from(status.to_string().into_bytes()));
+    let mut answer = Response::new(faults::content(status.to_string()));
     *answer.status_mut() = code;
     let json = header::HeaderValue::from_static("application/json");
     answer.headers_mut().insert(header::CONTENT_TYPE, json);

@@ -1,9 +1,13 @@
-//! Which project a path is about.
+//! Which project a path is about, and where that is on the server behind.
 
 /// Before the project's name.
 const PROJECTS: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/";
 /// After it.
 const CONTROL_PLANE: &str = "/control-plane/";
+/// Before the kinds that fedhub watches.
+const COMPUTE: &str = "/apis/compute.datumapis.com/v1alpha/";
+/// What tells one plane from another by its UID.
+const IDENTITY: &str = "/api/v1/namespaces/kube-system";
 
 /// The project whose plane a path is of, and the path there.
 pub fn project(path: &str) -> Option<(&str, &str)> {
@@ -12,6 +16,26 @@ pub fn project(path: &str) -> Option<(&str, &str)> {
     let there = rest[name.len()..].strip_prefix(CONTROL_PLANE)?;
     // With the slash before it.
     Some((name, &rest[rest.len() - there.len() - 1..]))
+}
+
+/// The path on the server behind, for a plane that is one namespace of it: all objects of a kind are those of that
+/// namespace, the plane's identity is that namespace's, and no other namespace is there. `None` for one of those.
+pub fn within(namespace: &str, path: &str) -> Option<String> {
+    let (bare, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    if bare == IDENTITY {
+        return Some(format!("/api/v1/namespaces/{namespace}{query}"));
+    }
+    if let Some(kind) = bare.strip_prefix(COMPUTE).filter(|kind| !kind.is_empty() && !kind.contains('/')) {
+        return Some(format!("{COMPUTE}namespaces/{namespace}/{kind}{query}"));
+    }
+    match bare.split_once("/namespaces") {
+        Some((_, rest))
+            if rest.strip_prefix('/').and_then(|rest| rest.split('/').next()) != Some(namespace) =>
+        {
+            None
+        }
+        _ => Some(path.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -34,6 +58,25 @@ mod tests {
             ("/api/v1/namespaces".to_owned(), None),
         ] {
             assert_eq!(project(&path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_plane_that_is_one_namespace_shows_no_other() {
+        let compute = |rest: &str| format!("{COMPUTE}{rest}");
+        for (path, expected) in [
+            (compute("instances"), Some(compute("namespaces/mine/instances"))),
+            (compute("instances?watch=true"), Some(compute("namespaces/mine/instances?watch=true"))),
+            (compute("namespaces/mine/instances/x"), Some(compute("namespaces/mine/instances/x"))),
+            (compute("namespaces/other/instances/x"), None),
+            (compute(""), Some(compute(""))),
+            ("/api/v1/namespaces/kube-system".to_owned(), Some("/api/v1/namespaces/mine".to_owned())),
+            ("/api/v1/namespaces/mine".to_owned(), Some("/api/v1/namespaces/mine".to_owned())),
+            ("/api/v1/namespaces/mines".to_owned(), None),
+            ("/api/v1/namespaces".to_owned(), None),
+            ("/version".to_owned(), Some("/version".to_owned())),
+        ] {
+            assert_eq!(within("mine", &path), expected, "{path}");
         }
     }
 }

@@ -81,7 +81,7 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
             continue;
         }
         // A suite that failed between a stop and a start must not take the next ones with it.
-        fedhub.start_again().await?;
+        fedhub.restore().await?;
         results.extend(chainsaw::run(&context, &batch).await?);
     }
     Ok(results)
@@ -92,7 +92,7 @@ async fn servers(options: &Options) -> Result<(Planes, Fedhub), Error> {
     if options.reuse {
         let planes = Planes::load(&options.name)?;
         if let (false, Ok(fedhub)) = (options.replace, Fedhub::load(planes.layout())) {
-            fedhub.start_again().await?;
+            fedhub.restore().await?;
             progress.step("fedhub runs");
             return Ok((planes, fedhub));
         }

@@ -51,6 +51,7 @@ async fn f9_a_deletion_request_by_request() {
     assert_eq!(
         hub,
         [
+            "get workloaddeployments/web",
             "update workloaddeployments/web",
             "delete workloaddeployments/web",
             &format!("get namespaces/{space}"),
@@ -88,7 +89,7 @@ async fn f9_a_hub_that_is_down_holds_and_its_return_ends_it() {
 async fn f9_a_live_read_that_fails_holds() {
     let world = World::new();
     let run = world.federated().await;
-    let id = world.hub.fault(Fault::Status(500).on("get", "*"));
+    let id = world.hub.fault(Fault::Status(500).on("get", "namespaces"));
     world.delete(WD);
     quiet(600).await;
     assert!(world.hub_wd(WD).is_none());

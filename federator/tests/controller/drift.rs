@@ -29,7 +29,11 @@ async fn f4_a_hub_wd_that_is_edited_is_restored_in_one_write() {
         quiet(60).await;
         assert_eq!(
             world.asked(from),
-            [vec!["update workloaddeployments/web".to_owned()], vec![], vec![]],
+            [
+                vec!["update workloaddeployments/web".to_owned()],
+                vec!["get workloaddeployments/web".to_owned()],
+                vec![]
+            ],
             "{edit}"
         );
     }
@@ -48,7 +52,8 @@ async fn f4_a_hub_wd_that_is_deleted_is_made_anew_and_no_status_is_blanked() {
     until("another", || world.hub_wd(WD).is_some_and(|wd| uid(&wd) != old)).await;
     quiet(60).await;
     assert_eq!(essence(&world.hub_wd(WD).unwrap()), wanted);
-    assert_eq!(world.asked(from), [vec!["create workloaddeployments/web".to_owned()], vec![], vec![]]);
+    let (create, read) = ("create workloaddeployments/web", "get workloaddeployments/web");
+    assert_eq!(world.asked(from), [vec![create.to_owned()], vec![read.to_owned()], vec![]]);
     assert_eq!(world.wd(WD).unwrap()["status"], reported(2));
     run.stop().await;
 }
@@ -68,7 +73,8 @@ async fn i6_an_annotation_that_points_at_another_tenant_is_put_back_and_never_fo
     })
     .await;
     quiet(60).await;
-    assert_eq!(world.asked(from), [vec![], vec!["patch workloaddeployments/web".to_owned()], vec![]]);
+    let (read, patch) = ("get workloaddeployments/web", "patch workloaddeployments/web");
+    assert_eq!(world.asked(from), [vec![read.to_owned()], vec![patch.to_owned()], vec![]]);
 
     // Nor in a deletion that sees the spoofed annotation only.
     run.stop().await;

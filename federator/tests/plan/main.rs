@@ -8,6 +8,8 @@ mod deletion;
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
+mod glance;
+#[cfg(test)]
 mod make;
 #[cfg(test)]
 mod marked;

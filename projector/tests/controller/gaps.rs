@@ -28,7 +28,7 @@ async fn i4_instances_that_vanished_in_a_gap_go_with_proof() {
     world.hub.clear_fault(id);
     until("the projection to go", || world.projection("wd-1").is_none()).await;
     quiet(60).await;
-    assert_eq!(asked(&world.alpha, alpha), ["delete instances/wd-1"]);
+    assert_eq!(asked(&world.alpha, alpha), ["get instances/wd-1", "delete instances/wd-1"]);
     assert_eq!(
         asked(&world.hub, hub),
         ["get namespaces/ns-a", "get instances/wd-1", "get workloaddeployments/wd"]

@@ -67,10 +67,10 @@ fn i6_a_wd_that_is_federated_elsewhere_quarantines_and_one_that_is_not_yet_waits
         (None, Decision::Park(None)),
     ] {
         for mut seen in [fresh(), seen()] {
-            bent(&mut seen.owner, |o| {
+            seen.owner = Some(on_project(&but(owner(), |o| {
                 o.metadata.annotations =
                     value.map(|v| [(FEDERATION_NAMESPACE.to_owned(), v.to_owned())].into());
-            });
+            })));
             assert_eq!(plan(&seen), expected, "{value:?}");
         }
     }
@@ -109,7 +109,7 @@ fn p2_p7_an_absent_wd_parks_for_the_grace_and_quarantines_after() {
 #[test]
 fn i5_p6_a_wd_on_its_way_out_is_no_living_owner_and_nothing_is_quarantined_for_it() {
     for mut seen in [fresh(), seen()] {
-        bent(&mut seen.owner, dying);
+        seen.owner = Some(on_project(&but(owner(), dying)));
         let late = Observed { now: now() + Duration::from_hours(1), ..seen.clone() };
         assert_eq!((plan(&seen), plan(&late)), (Decision::Park(None), Decision::Park(None)));
     }
@@ -120,11 +120,11 @@ fn i5_without_its_living_hub_wd_an_instance_is_parked() {
     let mut cases =
         vec![Observed { hub_deployment: None, ..fresh() }, Observed { hub_deployment: None, ..seen() }];
     for mut seen in [fresh(), seen()] {
-        bent(&mut seen.hub_deployment, dying);
+        seen.hub_deployment = Some(on_hub(&but(hub_wd(), dying)));
         cases.push(seen);
     }
     for mut seen in [fresh(), seen()] {
-        bent(&mut seen.hub_deployment, |d| d.metadata.uid = Some("made anew".to_owned()));
+        seen.hub_deployment = Some(on_hub(&but(hub_wd(), |d| d.metadata.uid = Some("made anew".to_owned()))));
         cases.push(seen);
     }
     for seen in cases {
@@ -176,7 +176,7 @@ fn p4_a_dying_instance_without_a_projection_gets_none() {
 fn i5_a_dead_owner_on_the_hub_comes_before_a_name_that_is_taken() {
     // Nothing is said about a projection on behalf of an Instance whose own standing is not clear.
     let mut seen = seen();
-    bent(&mut seen.hub_deployment, |d| d.metadata.uid = Some("made anew".to_owned()));
+    seen.hub_deployment = Some(on_hub(&but(hub_wd(), |d| d.metadata.uid = Some("made anew".to_owned()))));
     bent(&mut seen.projection, |p| *p = object(fedhub_shared::object::Kind::Instance, SPACE, "wd-0", "x"));
     assert_eq!(plan(&seen), Decision::Park(None));
     let _kept: Arc<Object> = seen.projection.unwrap();

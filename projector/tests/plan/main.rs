@@ -5,6 +5,8 @@ mod deletion;
 #[cfg(test)]
 mod fixpoint;
 #[cfg(test)]
+mod glance;
+#[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod projecting;

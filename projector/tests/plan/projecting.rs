@@ -2,7 +2,7 @@
 
 use fedhub_projector::observe::Observed;
 use fedhub_projector::plan::{Decision, plan};
-use fedhub_projector::projection::only_defaults;
+use fedhub_shared::digest::instance::only_defaults;
 use fedhub_shared::engine::{Echo, StatusWrite, Write};
 use fedhub_shared::names::{INSTANCE_LABELS, PROJECTED_FROM};
 use fedhub_shared::object::{Object, ObjectView};

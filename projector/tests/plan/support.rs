@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use fedhub_projector::mark::Mark;
 use fedhub_projector::observe::{Home, Live, Observed};
+use fedhub_shared::digest::Digest;
 use fedhub_shared::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
-use fedhub_shared::object::{Kind, Object, Shared, bare};
+use fedhub_shared::object::{Kind, Object, PlaneId, Shared, bare};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
@@ -132,8 +133,8 @@ pub fn seen() -> Observed {
         home: Home { plane: PlaneName::new("alpha").unwrap(), namespace: SPACE.to_owned() },
         hub_namespace: Arc::new(hub_namespace()),
         instance: Some(Arc::new(instance())),
-        hub_deployment: Some(Arc::new(hub_wd())),
-        owner: Some(Arc::new(owner())),
+        hub_deployment: Some(on_hub(&hub_wd())),
+        owner: Some(on_project(&owner())),
         projection: Some(Arc::new(projection())),
         seen_deleted: None,
         live: None,
@@ -142,6 +143,23 @@ pub fn seen() -> Observed {
         grace: Duration::from_mins(15),
         now: now(),
     }
+}
+
+/// What a store keeps of a WD on the hub.
+pub fn on_hub(wd: &Object) -> Digest {
+    Digest::of(&PlaneId::Hub, Kind::WorkloadDeployment, wd)
+}
+
+/// What a store keeps of a WD in the project plane.
+pub fn on_project(wd: &Object) -> Digest {
+    let plane = PlaneId::Project(PlaneName::new("alpha").unwrap());
+    Digest::of(&plane, Kind::WorkloadDeployment, wd)
+}
+
+/// That object, bent.
+pub fn but(mut object: Object, bend: impl FnOnce(&mut Object)) -> Object {
+    bend(&mut object);
+    object
 }
 
 /// The hub Instance is gone.

@@ -156,8 +156,8 @@ prop_compose! {
     ) -> Observed {
         Observed {
             instance: instance.map(Arc::new),
-            hub_deployment: hub_deployment.map(Arc::new),
-            owner: owner.map(Arc::new),
+            hub_deployment: hub_deployment.as_ref().map(on_hub),
+            owner: owner.as_ref().map(on_project),
             projection: projection.map(Arc::new),
             seen_deleted: seen_deleted.map(str::to_owned),
             live,
@@ -191,17 +191,17 @@ fn right_to_delete(seen: &Observed) -> Option<bool> {
 }
 
 /// I5 and I6 in their own words: the living owner on whose behalf something may be written.
-fn living_owner(seen: &Observed) -> Option<&Shared> {
+fn living_owner(seen: &Observed) -> Option<String> {
     let instance = seen.instance.as_ref()?;
-    let owner = seen.owner.as_ref().filter(|o| !o.deleting())?;
-    let hub_wd = seen.hub_deployment.as_ref().filter(|d| !d.deleting())?;
+    let owner = seen.owner.as_ref().filter(|o| !o.deleting)?;
+    let hub_wd = seen.hub_deployment.as_ref().filter(|d| !d.deleting)?;
     let controllers =
         instance.metadata.owner_references.iter().flatten().filter(|o| o.controller == Some(true));
     let agree = instance.label(UPSTREAM_NAMESPACE).is_none_or(|s| s == SPACE)
         && instance.label(UPSTREAM_CLUSTER).is_none_or(|c| c == "cluster-alpha" || c == "cluster-x_alpha")
-        && owner.annotation(FEDERATION_NAMESPACE) == Some(HUB_SPACE)
-        && controllers.into_iter().all(|c| c.uid == hub_wd.uid());
-    agree.then_some(owner)
+        && owner.deployment().unwrap().home == fedhub_shared::digest::deployment::home(Some(HUB_SPACE))
+        && controllers.into_iter().all(|c| hub_wd.uid.is(&c.uid));
+    agree.then(|| owner.uid.to_string())
 }
 
 proptest! {
@@ -240,8 +240,8 @@ proptest! {
         let references = written.metadata.owner_references.as_deref().unwrap_or_default();
         let ours: Vec<_> = references.iter().filter(|o| o.kind == "WorkloadDeployment").collect();
         prop_assert_eq!(ours.len(), 1);
-        prop_assert_eq!((ours[0].uid.as_str(), ours[0].controller), (owner.uid(), None));
-        prop_assert_eq!(written.label(WORKLOAD_DEPLOYMENT_UID), Some(owner.uid()));
+        prop_assert_eq!((ours[0].uid.as_str(), ours[0].controller), (owner.as_str(), None));
+        prop_assert_eq!(written.label(WORKLOAD_DEPLOYMENT_UID), Some(owner.as_str()));
         prop_assert_eq!(written.label(UPSTREAM_CLUSTER), Some("cluster-alpha"));
         prop_assert_eq!(written.label(UPSTREAM_NAMESPACE), Some(SPACE));
         let uid = seen.instance.as_ref().unwrap().uid();

@@ -1,19 +1,15 @@
 //! What a server makes of what we send (I7).
 //!
 //! A schema may prune, default or normalise a write, so that the stored object differs from the one that was sent
-//! although nothing is left to do. An echo remembers the pair; where none is remembered (after a restart), a dry
-//! run of the write tells it.
-
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+//! although nothing is left to do. An echo remembers the pair, in the store beside the object; where none is
+//! remembered (after a restart), a dry run of the write tells it.
 
 use serde_json::Value;
 
 use crate::hash;
-use crate::object::Key;
 
 /// The part of an object that is written as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// `spec`.
     Spec,
@@ -21,17 +17,29 @@ pub enum Part {
     Status,
 }
 
-/// Hashes of what was sent and of what the server made of it.
+/// What a server made of what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Echo {
-    sent: u64,
-    got: u64,
+pub enum Echo {
+    /// It kept it as it was.
+    Kept,
+    /// It made something else of it.
+    Changed {
+        /// Hash of what was sent.
+        sent: u64,
+        /// Hash of what the server made of it.
+        got: u64,
+    },
 }
 
 impl Echo {
     /// Of a write and its answer.
     pub fn of(sent: &Value, got: &Value) -> Self {
-        Self { sent: hash::json(sent), got: hash::json(got) }
+        if sent == got { Self::Kept } else { Self::Changed { sent: hash::json(sent), got: hash::json(got) } }
+    }
+
+    /// Whether the part with the hash `current` is what the server made of the one with the hash `desired`.
+    pub fn explains(self, desired: u64, current: u64) -> bool {
+        desired == current || self == Self::Changed { sent: desired, got: current }
     }
 }
 
@@ -40,28 +48,32 @@ pub fn settled(desired: &Value, current: &Value, echo: Option<Echo>) -> bool {
     desired == current || echo.is_some_and(|e| e == Echo::of(desired, current))
 }
 
-/// The echoes of all objects that one controller writes.
-#[derive(Default)]
-pub struct Echoes(Mutex<BTreeMap<(Key, Part), Echo>>);
+/// The echoes of one object: in little room, for almost every server keeps almost everything.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    kept: [bool; 2],
+    changed: Option<Box<[Option<Echo>; 2]>>,
+}
 
-impl Echoes {
-    /// What is remembered of that part.
-    pub fn get(&self, key: &Key, part: Part) -> Option<Echo> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&(key.clone(), part)).copied()
+impl Heard {
+    pub(super) fn get(&self, part: Part) -> Option<Echo> {
+        let at = part as usize;
+        if self.kept[at] { Some(Echo::Kept) } else { self.changed.as_ref()?[at] }
     }
 
-    /// Remembers the answer to a write; says whether it is another than before.
-    pub fn learn(&self, key: &Key, part: Part, echo: Echo) -> bool {
-        let mut echoes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        echoes.insert((key.clone(), part), echo) != Some(echo)
-    }
-
-    /// Forgets an object that is gone.
-    pub fn forget(&self, key: &Key) {
-        let mut echoes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for part in [Part::Spec, Part::Status] {
-            echoes.remove(&(key.clone(), part));
+    /// Says whether it is another than before.
+    pub(super) fn learn(&mut self, part: Part, echo: Echo) -> bool {
+        let (at, before) = (part as usize, self.get(part));
+        self.kept[at] = echo == Echo::Kept;
+        let changed = (echo != Echo::Kept).then_some(echo);
+        if changed.is_some() || self.changed.is_some() {
+            self.changed.get_or_insert_default()[at] = changed;
         }
+        before != Some(echo)
+    }
+
+    pub(super) fn heap(&self) -> usize {
+        if self.changed.is_some() { size_of::<[Option<Echo>; 2]>() } else { 0 }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use kube::core::ApiResource;
+use kube::core::{ApiResource, TypeMeta};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -26,18 +26,30 @@ pub struct Unreadable {
 
 impl<'de> Deserialize<'de> for Guarded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        Ok(Self(Object::deserialize(&value).map_err(|error| {
-            let text = |field: &str| value["metadata"][field].as_str().map(str::to_owned);
-            let metadata = ObjectMeta {
-                namespace: text("namespace"),
-                name: text("name"),
-                uid: text("uid"),
-                resource_version: text("resourceVersion"),
-                ..ObjectMeta::default()
-            };
-            Unreadable { metadata, error: error.to_string() }
-        })))
+        let mut value = Value::deserialize(deserializer)?;
+        // By its parts and not as a whole, which would copy spec and status.
+        let (types, metadata) = (TypeMeta::deserialize(&value), ObjectMeta::deserialize(&value["metadata"]));
+        Ok(Self(match (types, metadata) {
+            (types, Ok(metadata)) => {
+                if let Some(fields) = value.as_object_mut() {
+                    for read in ["apiVersion", "kind", "metadata"] {
+                        fields.remove(read);
+                    }
+                }
+                Ok(Object { types: types.ok(), metadata, data: value })
+            }
+            (_, Err(error)) => {
+                let text = |field: &str| value["metadata"][field].as_str().map(str::to_owned);
+                let metadata = ObjectMeta {
+                    namespace: text("namespace"),
+                    name: text("name"),
+                    uid: text("uid"),
+                    resource_version: text("resourceVersion"),
+                    ..ObjectMeta::default()
+                };
+                Err(Unreadable { metadata, error: error.to_string() })
+            }
+        }))
     }
 }
 

@@ -4,17 +4,21 @@
 //! queue; workers take them in fair turns over planes and hand them to the [`Controller`]. No plane's stream is
 //! merged into another's, so one plane's trouble stays its own (I8).
 
+mod change;
 pub mod echo;
 mod guard;
 pub mod pump;
 pub mod queue;
+pub mod room;
 pub mod store;
 pub mod worker;
 pub mod writer;
 
-pub use echo::{Echo, Echoes, Part};
+pub use change::{Change, Known, View};
+pub use echo::{Echo, Part};
 pub use queue::{Job, Outcome, Queue, QueueConfig};
-pub use store::{Change, Store};
+pub use room::Room;
+pub use store::Store;
 pub use worker::{Controller, run_workers};
 pub use writer::{StatusWrite, Write, Writer};
 

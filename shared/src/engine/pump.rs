@@ -9,7 +9,6 @@ use kube::Api;
 use kube::runtime::watcher::{self, Event, watcher};
 use tokio::sync::SemaphorePermit;
 
-use super::Change;
 use super::guard::Guarded;
 use crate::errors;
 use crate::object::{Kind, Object};
@@ -151,7 +150,7 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
         Event::Init => store.list_begins(),
         Event::InitApply(object) => {
             if let Some(object) = decoded(planes, plane, kind, object) {
-                planes.tell(plane, kind, store.listed(Arc::new(object)));
+                planes.tell(plane, kind, store.listed(object));
             }
         }
         Event::InitDone => {
@@ -163,18 +162,15 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
         }
         Event::Apply(object) => {
             if let Some(object) = decoded(planes, plane, kind, object) {
-                planes.tell(plane, kind, store.applied(Arc::new(object)));
+                planes.tell(plane, kind, store.applied(object));
             }
         }
         Event::Delete(object) => {
-            let change: Option<Change> = match object.0 {
-                Ok(object) => store.deleted(Arc::new(stripped(object))),
+            let change = match object.0 {
+                Ok(object) => store.deleted(stripped(object)),
                 Err(invalid) => {
-                    let (space, name) = (
-                        invalid.metadata.namespace.unwrap_or_default(),
-                        invalid.metadata.name.unwrap_or_default(),
-                    );
-                    store.get(&space, &name).and_then(|known| store.deleted(known))
+                    let (space, name) = (invalid.metadata.namespace, invalid.metadata.name);
+                    store.deleted_unread(&space.unwrap_or_default(), &name.unwrap_or_default())
                 }
             };
             planes.tell(plane, kind, change);

@@ -1,113 +1,127 @@
 //! What is known of the objects of one kind on one plane.
+//!
+//! Of every object its digest; the object itself only while something about it waits to be done, and only as long as
+//! there is [`Room`]. Whoever needs an object that is not kept reads it from its server.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ops::Bound;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::object::{Object, ObjectView, Shared};
-
-/// What a watch told.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// The object is there, new or changed.
-    Applied {
-        /// What was known of it before, if anything.
-        old: Option<Shared>,
-        /// What it is now.
-        new: Shared,
-    },
-    /// The object is gone.
-    Deleted {
-        /// The last that was known of it.
-        last: Shared,
-        /// Whether its absence was inferred from a list after a gap, not seen on the watch (I4).
-        gap: bool,
-    },
-}
-
-impl Change {
-    /// The object, as it is or as it was last.
-    pub fn object(&self) -> &Shared {
-        match self {
-            Self::Applied { new, .. } => new,
-            Self::Deleted { last, .. } => last,
-        }
-    }
-}
+use super::change::{Change, Known, View};
+use super::echo::{Echo, Heard, Part};
+use super::room::{Place, Room};
+use crate::digest::{Digest, Uid, Version};
+use crate::object::{Kind, Object, ObjectView, PlaneId, Shared};
 
 struct Stored {
-    object: Shared,
-    epoch: u64,
+    digest: Digest,
+    kept: Option<Kept>,
+    heard: Heard,
+    /// Under which circumstances the object was found in order, see [`Store::rest`].
+    judged: u64,
+    epoch: u32,
     /// Our own write, whose watch event has not come yet.
     own: bool,
 }
 
+/// An object that is kept.
+struct Kept {
+    object: Shared,
+    /// Given back when the object is let go.
+    _place: Place,
+}
+
+/// By name; each in a box of its own, for a tree's nodes are half empty.
+type Names = BTreeMap<Box<str>, Box<Stored>>;
+
 #[derive(Default)]
 struct Inner {
     /// Counts lists: entries of an older epoch were not in the newest list.
-    epoch: u64,
+    epoch: u32,
     synced: bool,
-    objects: BTreeMap<(String, String), Stored>,
+    spaces: BTreeMap<Box<str>, Names>,
     /// UIDs that the watch reported deleted, newest last: the late answer to a write must not raise the dead.
-    buried: VecDeque<String>,
+    buried: VecDeque<Uid>,
 }
 
 /// How many deleted UIDs are remembered. An answer to a write is later than the watch by requests in flight only.
 const GRAVES: usize = 1024;
 
 /// Objects of one kind on one plane, ordered by namespace and name.
-#[derive(Default)]
 pub struct Store {
+    plane: PlaneId,
+    kind: Kind,
+    room: Room,
     inner: Mutex<Inner>,
 }
 
-fn key(object: &Object) -> (String, String) {
-    (object.space().to_owned(), object.called().to_owned())
-}
-
-/// resourceVersions of one server may be compared as numbers; where one is no number, the newcomer wins.
-fn older(candidate: &Object, known: &Object) -> bool {
-    match (candidate.version().parse::<u64>(), known.version().parse::<u64>()) {
-        (Ok(a), Ok(b)) => a < b,
-        _ => false,
-    }
-}
-
 impl Store {
+    /// An empty store. Kinds whose objects are few are kept whole, the others as long as `room` has a place.
+    pub fn new(plane: PlaneId, kind: Kind, room: Room) -> Self {
+        let room = if kind.kept_whole() { Room::unlimited() } else { room };
+        Self { plane, kind, room, inner: Mutex::default() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The object of that name.
-    pub fn get(&self, namespace: &str, name: &str) -> Option<Shared> {
-        let key = (namespace.to_owned(), name.to_owned());
-        self.lock().objects.get(&key).map(|s| s.object.clone())
+    fn digest_of(&self, object: &Object) -> Digest {
+        Digest::of(&self.plane, self.kind, object)
     }
 
-    /// All objects of a namespace, by name.
-    pub fn in_namespace(&self, namespace: &str) -> Vec<Shared> {
-        let from = (namespace.to_owned(), String::new());
-        self.lock()
-            .objects
-            .range((Bound::Included(from), Bound::Unbounded))
-            .take_while(|((space, _), _)| space == namespace)
-            .map(|(_, s)| s.object.clone())
-            .collect()
+    // === Reading ===
+
+    /// What is known of the object of that name.
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Known> {
+        let inner = self.lock();
+        let stored = inner.find(namespace, name)?;
+        Some(known(namespace, name, stored))
     }
 
-    /// All objects.
-    pub fn all(&self) -> Vec<Shared> {
-        self.lock().objects.values().map(|s| s.object.clone()).collect()
+    /// What is always known of the object of that name.
+    pub fn digest(&self, namespace: &str, name: &str) -> Option<Digest> {
+        self.lock().find(namespace, name).map(|s| s.digest.clone())
     }
 
-    /// Whether any object is like that.
-    pub fn any(&self, is_so: impl Fn(&Object) -> bool) -> bool {
-        self.lock().objects.values().any(|s| is_so(&s.object))
+    /// The object of that name, where it is kept.
+    pub fn object(&self, namespace: &str, name: &str) -> Option<Shared> {
+        let inner = self.lock();
+        Some(inner.find(namespace, name)?.kept.as_ref()?.object.clone())
+    }
+
+    /// What `pick` makes of the objects of a namespace, or of all, in their order.
+    pub fn select<T>(&self, namespace: Option<&str>, mut pick: impl FnMut(View<'_>) -> Option<T>) -> Vec<T> {
+        let inner = self.lock();
+        let mut picked = Vec::new();
+        let mut all = |namespace: &str, names: &Names| {
+            picked.extend(names.iter().filter_map(|(name, s)| pick(view(namespace, name, s))));
+        };
+        match namespace {
+            Some(namespace) => inner.spaces.get(namespace).into_iter().for_each(|n| all(namespace, n)),
+            None => inner.spaces.iter().for_each(|(namespace, names)| all(namespace, names)),
+        }
+        picked
+    }
+
+    /// The objects of a namespace, or all, that are kept: for kinds of which all are.
+    pub fn objects(&self, namespace: Option<&str>) -> Vec<Shared> {
+        self.select(namespace, |view| view.object.cloned())
+    }
+
+    /// Whether any object of a namespace, or any at all, is like that.
+    pub fn any(&self, namespace: Option<&str>, is_so: impl Fn(View<'_>) -> bool) -> bool {
+        let inner = self.lock();
+        let any =
+            |namespace: &str, names: &Names| names.iter().any(|(name, s)| is_so(view(namespace, name, s)));
+        match namespace {
+            Some(namespace) => inner.spaces.get(namespace).is_some_and(|names| any(namespace, names)),
+            None => inner.spaces.iter().any(|(namespace, names)| any(namespace, names)),
+        }
     }
 
     /// How many objects there are.
     pub fn len(&self) -> usize {
-        self.lock().objects.len()
+        self.lock().spaces.values().map(BTreeMap::len).sum()
     }
 
     /// Whether there are none.
@@ -115,40 +129,86 @@ impl Store {
         self.len() == 0
     }
 
+    /// Bytes that digests and names take, about; objects that are kept are not counted.
+    pub fn bytes(&self) -> usize {
+        const EACH: usize = size_of::<Stored>() + size_of::<(Box<str>, Box<Stored>)>();
+        let inner = self.lock();
+        let names = |names: &Names| -> usize {
+            names.iter().map(|(name, s)| EACH + name.len() + s.digest.heap() + s.heard.heap()).sum()
+        };
+        inner.spaces.iter().map(|(space, of)| space.len() + names(of)).sum()
+    }
+
     /// Whether a list was completed, so that absence means something.
     pub fn synced(&self) -> bool {
         self.lock().synced
     }
 
+    // === What was done about an object ===
+
+    /// Everything about that version of the object is in order: it is not kept any more. `circumstances` is a hash of
+    /// all that this was judged by, or zero where its digest alone tells; see [`Self::judged`].
+    pub fn rest(&self, namespace: &str, name: &str, version: &Version, circumstances: u64) {
+        let mut inner = self.lock();
+        let Some(stored) = inner.find_mut(namespace, name).filter(|s| s.digest.version == *version) else {
+            return;
+        };
+        stored.judged = circumstances;
+        if !self.kind.kept_whole() {
+            stored.kept = None;
+        }
+    }
+
+    /// The circumstances under which this object was found in order, zero where there were none.
+    pub fn judged(&self, namespace: &str, name: &str) -> u64 {
+        self.lock().find(namespace, name).map_or(0, |s| s.judged)
+    }
+
+    /// What the server made of the last write of that part, as far as it is remembered.
+    pub fn echo(&self, namespace: &str, name: &str, part: Part) -> Option<Echo> {
+        self.lock().find(namespace, name)?.heard.get(part)
+    }
+
+    /// Remembers what the server made of a write of that part; says whether it is another than before.
+    pub fn hear(&self, namespace: &str, name: &str, part: Part, echo: Echo) -> bool {
+        self.lock().find_mut(namespace, name).is_none_or(|s| s.heard.learn(part, echo))
+    }
+
+    // === What lists and watches say ===
+
     /// A list begins: what it does not name will be absent, by inference.
     pub fn list_begins(&self) {
-        self.lock().epoch += 1;
+        let mut inner = self.lock();
+        inner.epoch = inner.epoch.wrapping_add(1);
     }
 
     /// The list names this object. A list is the server's word of a new epoch: it is taken even where it is older
-    /// than what was known (a restored backup), unless we wrote since the list began.
-    pub fn listed(&self, object: Shared) -> Option<Change> {
+    /// than what was known (a restored backup), unless we wrote since the list began. Listed objects are not kept:
+    /// most of them are in order.
+    pub fn listed(&self, object: Object) -> Option<Change> {
+        let digest = self.digest_of(&object);
         let mut inner = self.lock();
         let epoch = inner.epoch;
-        if let Some(known) = inner.objects.get_mut(&key(&object)) {
-            if known.epoch == epoch && older(&object, &known.object) {
+        if let Some(known) = inner.find_mut(object.space(), object.called()) {
+            if known.epoch == epoch && digest.version.older_than(&known.digest.version) {
                 return None;
             }
-            // The whole object and not its version: when a plane's schema changes, the same version shows fields that
-            // it did not show before (I1).
-            if known.object == object && !known.own {
+            let same = known.digest.version == digest.version && known.digest.content == digest.content;
+            if same && !known.own {
                 known.epoch = epoch;
                 return None;
             }
         }
-        Some(put(&mut inner, object))
+        let (namespace, name) = (object.space().into(), object.called().into());
+        let object = self.kind.kept_whole().then(|| object.into());
+        Some(inner.put(Known { namespace, name, digest, object }, Place::default(), false))
     }
 
     /// The list names an object that cannot be read: what was known of it stands.
     pub fn keep(&self, namespace: &str, name: &str) {
         let mut inner = self.lock();
         let epoch = inner.epoch;
-        if let Some(known) = inner.objects.get_mut(&(namespace.to_owned(), name.to_owned())) {
+        if let Some(known) = inner.find_mut(namespace, name) {
             known.epoch = epoch;
         }
     }
@@ -158,168 +218,137 @@ impl Store {
         let mut inner = self.lock();
         inner.synced = true;
         let epoch = inner.epoch;
-        let missing: Vec<_> =
-            inner.objects.iter().filter(|(_, s)| s.epoch != epoch).map(|(k, _)| k.clone()).collect();
-        missing
-            .into_iter()
-            .filter_map(|k| inner.objects.remove(&k))
-            .map(|s| Change::Deleted { last: s.object, gap: true })
-            .collect()
+        let missing: Vec<Known> = inner
+            .spaces
+            .iter()
+            .flat_map(|(space, names)| names.iter().map(move |(name, s)| (space, name, s)))
+            .filter(|(.., s)| s.epoch != epoch)
+            .map(|(space, name, s)| known(space, name, s))
+            .collect();
+        for last in &missing {
+            inner.remove(&last.namespace, &last.name);
+        }
+        missing.into_iter().map(|last| Change::Deleted { last, gap: true }).collect()
     }
 
     /// The watch says that the object is there.
-    pub fn applied(&self, object: Shared) -> Option<Change> {
+    pub fn applied(&self, object: Object) -> Option<Change> {
+        let digest = self.digest_of(&object);
         let mut inner = self.lock();
-        if let Some(known) = inner.objects.get(&key(&object)) {
-            let same = known.object.version() == object.version();
-            if older(&object, &known.object) || (same && !known.own) {
+        if let Some(known) = inner.find(object.space(), object.called()) {
+            let same = known.digest.version == digest.version;
+            if digest.version.older_than(&known.digest.version) || (same && !known.own) {
                 return None;
             }
         }
-        Some(put(&mut inner, object))
+        let place = self.room.place();
+        let (namespace, name) = (object.space().into(), object.called().into());
+        let object = place.is_some().then(|| object.into());
+        Some(inner.put(Known { namespace, name, digest, object }, place.unwrap_or_default(), false))
     }
 
     /// The watch says that the object is gone.
-    pub fn deleted(&self, object: Shared) -> Option<Change> {
+    pub fn deleted(&self, object: Object) -> Option<Change> {
+        let digest = self.digest_of(&object);
+        let (namespace, name) = (object.space().into(), object.called().into());
+        self.gone(Known { namespace, name, digest, object: Some(object.into()) })
+    }
+
+    /// The watch says that an object is gone, in words that cannot be read: the one that was known.
+    pub fn deleted_unread(&self, namespace: &str, name: &str) -> Option<Change> {
+        self.gone(self.get(namespace, name)?)
+    }
+
+    fn gone(&self, last: Known) -> Option<Change> {
         let mut inner = self.lock();
         if inner.buried.len() == GRAVES {
             inner.buried.pop_front();
         }
-        inner.buried.push_back(object.uid().to_owned());
-        let key = key(&object);
+        inner.buried.push_back(last.digest.uid.clone());
         // Another object of that name may stand there already: our own write was faster than the watch.
-        if inner.objects.get(&key).is_some_and(|s| s.object.uid() != object.uid()) {
+        if inner.find(&last.namespace, &last.name).is_some_and(|s| s.digest.uid != last.digest.uid) {
             return None;
         }
-        inner.objects.remove(&key);
-        Some(Change::Deleted { last: object, gap: false })
+        inner.remove(&last.namespace, &last.name);
+        Some(Change::Deleted { last, gap: false })
     }
 
     /// The server's answer to a write of ours: known at once, told when the watch brings it.
-    pub fn own(&self, object: Shared) {
-        let mut inner = self.lock();
-        if inner.buried.iter().any(|uid| uid == object.uid()) {
-            return;
-        }
-        let key = key(&object);
+    pub fn own(&self, object: &Shared) {
         // The answer to the write that took the last finalizer off: the server names the version that it replaced.
         let last = object.deleting() && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty);
-        let news = |known: &Object| older(known, &object) || (last && known.version() == object.version());
-        if inner.objects.get(&key).is_some_and(|k| k.object.uid() == object.uid() && !news(&k.object)) {
+        self.answered(object, last);
+    }
+
+    /// The server's answer to a read of ours: known and kept, where it is not older than what is known.
+    pub fn read(&self, object: &Shared) {
+        self.answered(object, true);
+    }
+
+    fn answered(&self, object: &Shared, same_version_too: bool) {
+        let digest = self.digest_of(object);
+        let mut inner = self.lock();
+        if inner.buried.contains(&digest.uid) {
             return;
         }
-        let epoch = inner.epoch;
-        inner.objects.insert(key, Stored { object, epoch, own: true });
-    }
-}
-
-fn put(inner: &mut Inner, object: Shared) -> Change {
-    let epoch = inner.epoch;
-    let old = inner.objects.insert(key(&object), Stored { object: object.clone(), epoch, own: false });
-    Change::Applied { old: old.map(|s| s.object), new: object }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::object::{Kind, bare};
-
-    fn object(name: &str, uid: &str, version: u64) -> Shared {
-        let mut o = bare(Kind::Instance, "ns", name);
-        o.metadata.uid = Some(uid.to_owned());
-        o.metadata.resource_version = Some(version.to_string());
-        Arc::new(o)
-    }
-
-    fn filled(objects: &[Shared]) -> Store {
-        let store = Store::default();
-        store.list_begins();
-        for o in objects {
-            store.listed(o.clone());
+        let mut own = true;
+        if let Some(known) = inner.find(object.space(), object.called())
+            && known.digest.uid == digest.uid
+        {
+            let same = known.digest.version == digest.version;
+            let newer = known.digest.version.older_than(&digest.version);
+            let news = newer || (same && same_version_too);
+            if !news {
+                return;
+            }
+            own = known.own || known.digest != digest;
         }
-        store.list_ends();
-        store
+        let place = self.room.place();
+        let (namespace, name) = (object.space().into(), object.called().into());
+        let object = place.is_some().then(|| object.clone());
+        inner.put(Known { namespace, name, digest, object }, place.unwrap_or_default(), own);
+    }
+}
+
+impl Inner {
+    fn find(&self, namespace: &str, name: &str) -> Option<&Stored> {
+        self.spaces.get(namespace)?.get(name).map(Box::as_ref)
     }
 
-    #[test]
-    fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
-        let store = filled(&[object("a", "1", 1), object("b", "2", 2)]);
-        store.list_begins();
-        assert!(store.listed(object("a", "1", 1)).is_none(), "nothing changed");
-        let gone = store.list_ends();
-        assert!(matches!(&gone[..], [Change::Deleted { last, gap: true }] if last.called() == "b"));
-        let seen = store.deleted(object("a", "1", 3));
-        assert!(matches!(seen, Some(Change::Deleted { gap: false, .. })));
-        assert!(store.is_empty());
+    fn find_mut(&mut self, namespace: &str, name: &str) -> Option<&mut Stored> {
+        self.spaces.get_mut(namespace)?.get_mut(name).map(Box::as_mut)
     }
 
-    #[test]
-    fn i1_a_list_that_shows_more_of_the_same_version_is_news() {
-        let store = filled(&[object("a", "1", 1)]);
-        store.list_begins();
-        let mut more = object("a", "1", 1).as_ref().clone();
-        crate::object::set_field(&mut more, "status", serde_json::json!({"future": true}));
-        assert!(store.listed(Arc::new(more)).is_some(), "a field that the schema hid until now");
+    fn put(&mut self, new: Known, place: Place, own: bool) -> Change {
+        let kept = new.object.clone().map(|object| Kept { object, _place: place });
+        let (digest, epoch) = (new.digest.clone(), self.epoch);
+        if let Some(stored) = self.find_mut(&new.namespace, &new.name) {
+            let old = known(&new.namespace, &new.name, stored);
+            if stored.digest.uid != digest.uid {
+                (stored.heard, stored.judged) = (Heard::default(), 0);
+            }
+            (stored.digest, stored.kept, stored.epoch, stored.own) = (digest, kept, epoch, own);
+            return Change::Applied { old: Some(old), new };
+        }
+        let stored = Stored { digest, kept, heard: Heard::default(), judged: 0, epoch, own };
+        self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
+        Change::Applied { old: None, new }
     }
 
-    #[test]
-    fn a_list_of_an_older_world_is_believed() {
-        let store = filled(&[object("a", "1", 50)]);
-        store.list_begins();
-        assert!(store.listed(object("a", "1", 10)).is_some());
-        assert_eq!(store.get("ns", "a").unwrap().version(), "10");
+    fn remove(&mut self, namespace: &str, name: &str) {
+        let Some(names) = self.spaces.get_mut(namespace) else { return };
+        names.remove(name);
+        if names.is_empty() {
+            self.spaces.remove(namespace);
+        }
     }
+}
 
-    #[test]
-    fn a_write_during_a_list_is_not_undone_by_it() {
-        let store = filled(&[object("a", "1", 5)]);
-        store.list_begins();
-        store.own(object("a", "1", 9));
-        assert!(store.listed(object("a", "1", 5)).is_none());
-        store.list_ends();
-        assert_eq!(store.get("ns", "a").unwrap().version(), "9");
-    }
+fn view<'a>(namespace: &'a str, name: &'a str, stored: &'a Stored) -> View<'a> {
+    View { namespace, name, digest: &stored.digest, object: stored.kept.as_ref().map(|kept| &kept.object) }
+}
 
-    #[test]
-    fn own_writes_are_known_at_once_and_told_once() {
-        let store = filled(&[]);
-        store.own(object("a", "1", 7));
-        assert!(store.get("ns", "a").is_some());
-        assert!(store.applied(object("a", "1", 6)).is_none(), "older than our own write");
-        assert!(store.applied(object("a", "1", 7)).is_some(), "the event of our own write");
-        assert!(store.applied(object("a", "1", 7)).is_none(), "told already");
-    }
-
-    #[test]
-    fn the_answer_to_the_last_finalizers_removal_is_known_although_its_version_is_not_new() {
-        let store = filled(&[]);
-        let held = |finalizers: &[&str]| {
-            let mut held = Object::clone(&object("a", "1", 7));
-            held.metadata.deletion_timestamp =
-                Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
-            held.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
-            Arc::new(held)
-        };
-        store.applied(held(&["ours"]));
-        store.own(held(&["theirs"]));
-        assert!(store.get("ns", "a").unwrap().has_finalizer("ours"), "told already");
-        store.own(held(&[]));
-        assert!(!store.get("ns", "a").unwrap().has_finalizer("ours"));
-        assert!(store.deleted(object("a", "1", 8)).is_some());
-        assert!(store.is_empty());
-    }
-
-    #[test]
-    fn a_late_answer_does_not_raise_the_dead() {
-        let store = filled(&[]);
-        store.applied(object("a", "1", 7));
-        store.deleted(object("a", "1", 8));
-        store.own(object("a", "1", 7));
-        assert!(store.is_empty());
-        store.own(object("a", "2", 9));
-        assert!(store.deleted(object("a", "1", 8)).is_none(), "the new one stands");
-        assert_eq!(store.get("ns", "a").unwrap().uid(), "2");
-    }
+fn known(namespace: &str, name: &str, stored: &Stored) -> Known {
+    let object = stored.kept.as_ref().map(|kept| kept.object.clone());
+    Known { namespace: namespace.into(), name: name.into(), digest: stored.digest.clone(), object }
 }

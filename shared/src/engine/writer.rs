@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::echo::{Echo, Echoes, Part, lost};
+use super::echo::{Echo, Part, lost};
+use crate::digest::Digest;
 use crate::errors::RequestError;
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object, ObjectView, Shared};
@@ -42,8 +43,6 @@ pub fn probe(differs: bool, written_before: bool, echo: Option<Echo>) -> bool {
 pub struct Writer<'a> {
     /// The plane.
     pub plane: &'a Plane,
-    /// What servers made of this controller's writes.
-    pub echoes: &'a Echoes,
     /// The controller's field manager.
     pub manager: &'static str,
     /// Where pruned fields are counted.
@@ -61,8 +60,9 @@ impl Writer<'_> {
             Write::Replace { object, probe } => {
                 if probe {
                     let would = self.plane.replace(kind, &object, self.manager, true).await?;
-                    let stands = self.plane.store(kind).get(object.space(), object.called());
-                    if stands.is_some_and(|s| same(&s, &would)) {
+                    let stands = self.plane.store(kind).digest(object.space(), object.called());
+                    let would_be = Digest::of(&self.plane.id, kind, &would);
+                    if stands.is_some_and(|s| s.content == would_be.content) {
                         self.learn(kind, &object, Part::Spec, object.spec(), would.spec());
                         return Ok(None);
                     }
@@ -107,8 +107,7 @@ impl Writer<'_> {
 
     fn learn(&self, kind: Kind, object: &Object, part: Part, sent: &Value, got: &Value) {
         let key = self.plane.key(kind, object.space(), object.called());
-        let echo = Echo::of(sent, got);
-        let news = self.echoes.learn(&key, part, echo);
+        let news = self.plane.store(kind).hear(&key.namespace, &key.name, part, Echo::of(sent, got));
         let fields = if news && !sent.is_null() { lost(sent, got, 10) } else { Vec::new() };
         if !fields.is_empty() {
             self.metrics.fields_pruned.inc();
@@ -116,12 +115,4 @@ impl Writer<'_> {
                 "the plane did not keep all that was sent: its schema lacks these fields or changes them");
         }
     }
-}
-
-/// Whether two states of an object are one to us.
-fn same(a: &Object, b: &Object) -> bool {
-    a.spec() == b.spec()
-        && a.metadata.labels == b.metadata.labels
-        && a.metadata.annotations == b.metadata.annotations
-        && a.metadata.owner_references == b.metadata.owner_references
 }

@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 pub use plane::{Health, Plane};
 
 use crate::clock::Clock;
-use crate::engine::{Change, Listener, pump};
+use crate::engine::{Change, Listener, Room, pump};
 use crate::lease::Fence;
 use crate::metrics::Metrics;
 use crate::names::PlaneName;
@@ -38,11 +38,14 @@ pub struct Settings {
     pub lists_at_once: usize,
     /// Every write to any plane has to pass it.
     pub fence: Fence,
+    /// How many objects that wait for something to be done are kept whole at once; the others are read again when
+    /// their turn comes.
+    pub objects_kept: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 0, lists_at_once: 32, fence: Fence::open() }
+        Self { seed: 0, lists_at_once: 32, fence: Fence::open(), objects_kept: 4096 }
     }
 }
 
@@ -56,6 +59,7 @@ pub struct Planes {
     metrics: Metrics,
     clock: Clock,
     fence: Fence,
+    room: Room,
     seed: AtomicU64,
     tasks: TaskTracker,
     lists: Semaphore,
@@ -69,15 +73,17 @@ impl Planes {
 
     /// The same, with settings of one's own.
     pub fn with(hub: kube::Client, metrics: Metrics, clock: Clock, settings: Settings) -> Arc<Self> {
-        let Settings { seed, lists_at_once, fence } = settings;
+        let Settings { seed, lists_at_once, fence, objects_kept } = settings;
+        let room = Room::of(objects_kept);
         Arc::new(Self {
-            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone())),
+            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone(), &room)),
             projects: DashMap::new(),
             refused: Mutex::default(),
             listeners: RwLock::default(),
             metrics,
             clock,
             fence,
+            room,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
             lists: Semaphore::new(lists_at_once),
@@ -120,8 +126,8 @@ impl Planes {
     /// that name that is there already is replaced (its credentials or its address changed).
     pub fn engage(self: &Arc<Self>, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
         self.accept(name.as_str());
-        let plane =
-            Arc::new(Plane::new(PlaneId::Project(name.clone()), client, &PROJECT_KINDS, self.fence.clone()));
+        let id = PlaneId::Project(name.clone());
+        let plane = Arc::new(Plane::new(id, client, &PROJECT_KINDS, self.fence.clone(), &self.room));
         tracing::info!(plane = %name, "engaging");
         if let Some(old) = self.projects.insert(name.clone(), plane.clone()) {
             old.stop.cancel();

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::Store;
+use crate::engine::{Room, Store};
 use crate::events::Events;
 use crate::lease::Fence;
 use crate::object::{Kind, PlaneId};
@@ -44,19 +44,23 @@ pub struct Plane {
     pub stop: CancellationToken,
     pub(super) fence: Fence,
     stores: BTreeMap<Kind, Store>,
+    /// What is known of kinds that are not watched here.
+    nothing: Store,
     trouble: Mutex<BTreeMap<Kind, String>>,
 }
 
 impl Plane {
-    /// A plane that is not watched yet. Writes to it have to pass `fence`.
-    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Kind], fence: Fence) -> Self {
+    /// A plane that is not watched yet. Writes to it have to pass `fence`; objects that wait for something to be done
+    /// are kept as long as there is `room`.
+    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Kind], fence: Fence, room: &Room) -> Self {
         Self {
+            stores: kinds.iter().map(|k| (*k, Store::new(id.clone(), *k, room.clone()))).collect(),
+            nothing: Store::new(id.clone(), Kind::Namespace, Room::of(0)),
             id,
             events: Events::new(client.clone(), "fedhub"),
             client,
             fence,
             stop: CancellationToken::new(),
-            stores: kinds.iter().map(|k| (*k, Store::default())).collect(),
             trouble: Mutex::default(),
         }
     }
@@ -68,8 +72,7 @@ impl Plane {
 
     /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.
     pub fn store(&self, kind: Kind) -> &Store {
-        static NOTHING: std::sync::LazyLock<Store> = std::sync::LazyLock::new(Store::default);
-        self.stores.get(&kind).unwrap_or(&NOTHING)
+        self.stores.get(&kind).unwrap_or(&self.nothing)
     }
 
     /// Whether all lists are complete, so that absence means something.
@@ -80,6 +83,11 @@ impl Plane {
     /// How many objects are known.
     pub fn objects(&self) -> usize {
         self.stores.values().map(Store::len).sum()
+    }
+
+    /// Bytes that their digests take, about.
+    pub fn bytes(&self) -> usize {
+        self.stores.values().map(Store::bytes).sum()
     }
 
     /// How the plane is.

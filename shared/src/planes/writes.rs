@@ -49,7 +49,7 @@ impl Plane {
     fn learn(&self, kind: Kind, mut object: Object) -> Shared {
         object.metadata.managed_fields = None;
         let object = Arc::new(object);
-        self.store(kind).own(object.clone());
+        self.store(kind).own(&object);
         object
     }
 
@@ -63,15 +63,34 @@ impl Plane {
         self.api(kind, namespace).get_opt(name).await.map_err(self.failed("get", kind))
     }
 
-    /// Reads one object from the server into the store: for one that the server says is there and the watch does
-    /// not show, as after a list that was not whole.
+    /// Reads one object from the server into the store, which keeps it: for one that is known by its digest only, and
+    /// for one that the server says is there and the watch does not show, as after a list that was not whole.
     pub async fn refresh(
         &self,
         kind: Kind,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Shared>, RequestError> {
-        Ok(self.live(kind, namespace, name).await?.map(|object| self.learn(kind, object)))
+        let Some(mut object) = self.live(kind, namespace, name).await? else { return Ok(None) };
+        object.metadata.managed_fields = None;
+        let object = Arc::new(object);
+        self.store(kind).read(&object);
+        Ok(Some(object))
+    }
+
+    /// The object that the store knows of: as it is kept there, or else read. `None` where the store knows of none,
+    /// or the server has it no more.
+    pub async fn whole(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Shared>, RequestError> {
+        match self.store(kind).get(namespace, name) {
+            None => Ok(None),
+            Some(known) if known.object.is_some() => Ok(known.object),
+            Some(_) => self.refresh(kind, namespace, name).await,
+        }
     }
 
     /// Creates an object.

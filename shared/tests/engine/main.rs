@@ -17,6 +17,8 @@ mod queue;
 #[cfg(test)]
 mod queue_model;
 #[cfg(test)]
+mod store;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod workers;

@@ -7,7 +7,7 @@ use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Change, Listener};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_shared::object::{Key, Kind, PlaneId};
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
 use fedhub_shared::planes::{Plane, Planes};
 use fedhub_sim::ApiServer;
@@ -81,9 +81,9 @@ impl Listener for Notes {
         self.note(
             plane,
             match change {
-                Change::Applied { new, .. } => format!("+{}", new.called()),
-                Change::Deleted { last, gap: false } => format!("-{}", last.called()),
-                Change::Deleted { last, gap: true } => format!("-{}?", last.called()),
+                Change::Applied { new, .. } => format!("+{}", new.name),
+                Change::Deleted { last, gap: false } => format!("-{}", last.name),
+                Change::Deleted { last, gap: true } => format!("-{}?", last.name),
             },
         );
     }

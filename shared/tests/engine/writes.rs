@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedhub_shared::engine::{Echoes, Part, StatusWrite, Write, Writer};
+use fedhub_shared::engine::{Part, StatusWrite, Write, Writer};
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
 use fedhub_shared::planes::{Plane, Planes};
 use fedhub_sim::{ApiServer, Resource, resource};
@@ -22,7 +22,7 @@ fn object(value: Value) -> Box<Object> {
 }
 
 fn known(plane: &Plane, name: &str) -> Option<Shared> {
-    plane.store(Kind::Instance).get("n", name)
+    plane.store(Kind::Instance).object("n", name)
 }
 
 fn namespace(server: &ApiServer) {
@@ -56,7 +56,7 @@ async fn every_update_and_delete_carries_its_precondition() {
     let server = ApiServer::project_plane("alpha");
     server.put(instance("a")).unwrap();
     let (planes, plane) = engaged(&server).await;
-    let old = known(&plane, "a").unwrap();
+    let old = plane.whole(Kind::Instance, "n", "a").await.unwrap().unwrap();
     server.patch("Instance", "n", "a", &json!({"spec": {"a": 3}})).unwrap();
     quiet(1).await;
     let code = |e: fedhub_shared::errors::RequestError| e.code();
@@ -116,14 +116,13 @@ fn opinionated() -> ApiServer {
 async fn i1_what_a_plane_does_not_keep_is_counted_once() {
     let server = opinionated();
     let (planes, plane) = engaged(&server).await;
-    let (echoes, pruned) = (Echoes::default(), || planes.metrics().fields_pruned.get());
-    let writer = Writer { plane: &plane, echoes: &echoes, manager: "m", metrics: planes.metrics() };
+    let pruned = || planes.metrics().fields_pruned.get();
+    let writer = Writer { plane: &plane, manager: "m", metrics: planes.metrics() };
     let mut sent = instance("a");
     sent["spec"]["unknown"] = json!({"x": 1});
     let made = writer.write(Kind::Instance, Write::Create(object(sent.clone()))).await.unwrap().unwrap();
     assert_eq!((pruned(), made.spec()), (1, &json!({"a": 1, "put": "in"})));
-    let key = plane.key(Kind::Instance, "n", "a");
-    let echo = echoes.get(&key, Part::Spec);
+    let echo = plane.store(Kind::Instance).echo("n", "a", Part::Spec);
     assert!(fedhub_shared::engine::echo::settled(&sent["spec"], made.spec(), echo));
 
     let mut again = made.as_ref().clone();
@@ -142,8 +141,7 @@ async fn i1_what_a_plane_does_not_keep_is_counted_once() {
 async fn i7_a_dry_run_takes_the_place_of_a_write_that_would_change_nothing() {
     let server = opinionated();
     let (planes, plane) = engaged(&server).await;
-    let echoes = Echoes::default();
-    let writer = Writer { plane: &plane, echoes: &echoes, manager: "m", metrics: planes.metrics() };
+    let writer = Writer { plane: &plane, manager: "m", metrics: planes.metrics() };
     let made = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await.unwrap().unwrap();
     let mark = server.mark();
     let probe = |change: &dyn Fn(&mut Object)| {

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::engine::{Change, Listener};
-use crate::names::{FEDERATOR_FINALIZER, PlaneName};
-use crate::object::{Kind, ObjectView, PlaneId};
+use crate::names::PlaneName;
+use crate::object::{Kind, PlaneId};
 use crate::planes::Plane;
 
 /// The planes that wait for their last WD, and which of them have news.
@@ -57,7 +57,7 @@ impl Leaving {
 impl Listener for Leaving {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
         let waits = |change: &Change| match change {
-            Change::Applied { new, .. } => new.has_finalizer(FEDERATOR_FINALIZER),
+            Change::Applied { new, .. } => new.digest.deployment().is_some_and(|d| d.held),
             Change::Deleted { .. } => false,
         };
         if kind == Kind::WorkloadDeployment && !waits(change) {

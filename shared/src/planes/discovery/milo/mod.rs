@@ -24,7 +24,7 @@ use self::decision::{Facts, Held, Standing, Verdict, decide};
 use self::leaving::Leaving;
 use crate::errors;
 use crate::events::Events;
-use crate::names::{FEDERATOR_FINALIZER, PlaneName};
+use crate::names::PlaneName;
 use crate::object::{Kind, ObjectView, PlaneId};
 use crate::planes::Planes;
 use crate::planes::transport::Server;
@@ -230,7 +230,7 @@ impl Milo {
         let store = plane.store(Kind::WorkloadDeployment);
         Some(match store.synced() {
             false => Held::Unknown,
-            true if store.any(|wd| wd.has_finalizer(FEDERATOR_FINALIZER)) => Held::Yes,
+            true if store.any(None, |wd| wd.digest.deployment().is_some_and(|d| d.held)) => Held::Yes,
             true => Held::No,
         })
     }

@@ -1,0 +1,369 @@
+//! fedhub as processes beside an instance of the planes, with the identities that `deploy/` gives it.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), fedhub_e2e::Error> {
+//! use fedhub_e2e::{fedhub::{Fedhub, Options}, planes::{self, Planes}};
+//!
+//! let planes = Planes::up(&planes::Options::new("demo")).await?;
+//! let fedhub = Fedhub::start(planes.layout(), &Options::new()).await?;
+//! fedhub.stop().await?; // SIGTERM, and waits
+//! fedhub.start_again().await?; // as it was started before
+//! fedhub.end().await?;
+//! planes.down().await
+//! # }
+//! ```
+//!
+//! There is one, and for a while a second beside it ([`Fedhub::second`]); they elect a leader. What runs is written
+//! down in the instance's directory, so that any later command ([`Fedhub::load`]) can stop, kill, pause and start it,
+//! also a script within a suite, and also after the harness itself was killed.
+
+pub(crate) mod scrape;
+mod state;
+
+use std::{cell::Cell, fs, path::PathBuf, process::ExitStatus, time::Duration};
+
+use nix::sys::signal::Signal;
+
+pub use self::scrape::sample;
+use self::{
+    scrape::total,
+    state::{Replica, State, replaced},
+};
+use crate::{
+    Error,
+    planes::{
+        Layout, ports, ports_directory,
+        topology::{HUB, MANAGEMENT, projects},
+        wait::{NotYet, http_ok, until},
+    },
+};
+
+/// How long fedhub may take to become ready, and to have engaged every project plane.
+const START: Duration = Duration::from_mins(1);
+/// A short lease: suites kill its holder and wait for the next.
+const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
+/// Samples that are zero while there is nothing to do. What the federator has pending includes policies in their
+/// quiet time; what the projector has pending includes Instances whose grace runs, so its failures are asked for.
+const AT_WORK: [&str; 3] = [
+    "fedhub_queue_depth{",
+    "fedhub_objects{controller=\"federator\",state=\"pending\"}",
+    "fedhub_oldest_unsynced_seconds{controller=\"projector\"}",
+];
+
+/// How fedhub is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The program.
+    pub program: PathBuf,
+    /// Flags of `fedhub run` besides those that the harness gives, each in place of the one of its name if there is
+    /// one.
+    pub arguments: Vec<String>,
+}
+
+impl Options {
+    /// The `fedhub` beside the running program: one `cargo build` makes both.
+    pub fn new() -> Self {
+        let here = std::env::current_exe().unwrap_or_default();
+        Self { program: here.with_file_name(Replica::First.name()), arguments: Vec::new() }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A fedhub beside an instance. Dropping it leaves it running; [`end`] ends it.
+#[derive(Debug, Clone)]
+pub struct Fedhub {
+    layout: Layout,
+    replica: Replica,
+    port: u16,
+}
+
+impl Fedhub {
+    /// Starts fedhub for an instance and waits until it is ready and has engaged every project plane. What still runs
+    /// there is ended first.
+    pub async fn start(layout: &Layout, options: &Options) -> Result<Self, Error> {
+        end(layout).await?;
+        // The kernel names a process's program without symbolic links.
+        let program = fs::canonicalize(&options.program).map_err(Error::file("find", &options.program))?;
+        let port = port(layout, Replica::First)?;
+        let mut arguments = flags(layout, port);
+        arguments.extend(LEASE.map(str::to_owned));
+        let arguments = replaced(&arguments, &options.arguments).into_iter().cloned().collect();
+        State { program, arguments, port, otherwise: false, identity: None }.save(layout, Replica::First)?;
+        let fedhub = Self { layout: layout.clone(), replica: Replica::First, port };
+        fedhub.start_again().await?;
+        Ok(fedhub)
+    }
+
+    /// The fedhub that some earlier command started beside an instance, whether or not it runs now.
+    pub fn load(layout: &Layout) -> Result<Self, Error> {
+        let state = State::load(layout, Replica::First)?.ok_or_else(|| not_started(layout))?;
+        Ok(Self { layout: layout.clone(), replica: Replica::First, port: state.port })
+    }
+
+    /// A second replica beside the first, with its flags; [`Self::start_again`] starts it.
+    pub fn second(layout: &Layout) -> Result<Self, Error> {
+        let replica = Replica::Second;
+        if let Some(state) = State::load(layout, replica)? {
+            return Ok(Self { layout: layout.clone(), replica, port: state.port });
+        }
+        let first = State::load(layout, Replica::First)?.ok_or_else(|| not_started(layout))?;
+        let port = port(layout, replica)?;
+        let own = [format!("--admin-address=127.0.0.1:{port}")];
+        let arguments = replaced(&first.arguments, &own).into_iter().cloned().collect();
+        State { arguments, port, otherwise: false, identity: None, ..first }.save(layout, replica)?;
+        Ok(Self { layout: layout.clone(), replica, port })
+    }
+
+    /// Starts it as it was started before, and waits as [`Self::start`] does. Does nothing to one that runs, unless
+    /// it was started otherwise.
+    pub async fn start_again(&self) -> Result<(), Error> {
+        let state = self.state()?;
+        if state.runs() && !state.otherwise {
+            return self.ready().await;
+        }
+        self.start_with(&[]).await
+    }
+
+    /// Starts it with these flags for once, each in place of the one of its name if there is one; the next start is
+    /// as before. One that runs is stopped.
+    pub async fn start_with(&self, flags: &[String]) -> Result<(), Error> {
+        self.stop().await?;
+        let lock = self.layout.lock().await?;
+        let mut state = self.state()?;
+        if !state.runs() {
+            state.spawn(&self.layout, self.replica, flags)?;
+        }
+        drop(lock);
+        self.ready().await
+    }
+
+    /// Starts it like [`Self::start_with`], and stays until it has ended. Says how it did, which only its parent can.
+    pub async fn attend(&self, flags: &[String]) -> Result<ExitStatus, Error> {
+        self.stop().await?;
+        let lock = self.layout.lock().await?;
+        let mut state = self.state()?;
+        let mut child = state.spawn(&self.layout, self.replica, flags)?;
+        drop(lock);
+        child.wait().await.map_err(Error::file("wait for", &state.program))
+    }
+
+    /// Asks it to end (SIGTERM) and waits until it has. One that does not in time is killed, and that is an error.
+    pub async fn stop(&self) -> Result<(), Error> {
+        self.state()?.stop().await
+    }
+
+    /// Kills it (SIGKILL), as a machine that fails would.
+    pub async fn kill(&self) -> Result<(), Error> {
+        self.state()?.kill().await
+    }
+
+    /// Pauses it (SIGSTOP), as a machine that is overloaded would.
+    pub fn pause(&self) -> Result<(), Error> {
+        self.state()?.signal(Signal::SIGSTOP);
+        Ok(())
+    }
+
+    /// Lets one that is paused go on (SIGCONT).
+    pub fn resume(&self) -> Result<(), Error> {
+        self.state()?.signal(Signal::SIGCONT);
+        Ok(())
+    }
+
+    /// [`Self::stop`], then [`Self::start_again`].
+    pub async fn restart(&self) -> Result<(), Error> {
+        self.stop().await?;
+        self.start_again().await
+    }
+
+    /// Puts right what somebody left who stopped half-way: the first replica runs alone, as it was started.
+    pub async fn restore(&self) -> Result<(), Error> {
+        if let Some(second) = State::load(&self.layout, Replica::Second)? {
+            second.stop().await?;
+        }
+        self.resume()?;
+        self.start_again().await
+    }
+
+    /// Its PID, while it runs.
+    pub fn pid(&self) -> Option<i32> {
+        self.state().ok().filter(State::runs)?.identity.map(|identity| identity.pid)
+    }
+
+    /// What it writes; a restart goes on in the same file.
+    pub fn log(&self) -> PathBuf {
+        self.layout.log(self.replica.name())
+    }
+
+    /// Where it answers `/livez`, `/readyz` and `/metrics`: the same after a restart.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// A scrape.
+    pub async fn metrics(&self) -> Result<String, Error> {
+        scrape::metrics(self.port).await.map_err(Error::file("scrape", self.url()))
+    }
+
+    /// Waits until it leads and has nothing left to do: nothing is queued or waits for another try, and no pass began
+    /// between two looks. What it cannot do (a quarantined Instance, a WD without a cell) does not count.
+    pub async fn settled(&self) -> Result<(), Error> {
+        let before = Cell::new(None);
+        until("fedhub to come to rest", START, || async {
+            self.check()?;
+            let metrics = self.metrics().await.map_err(NotYet::again)?;
+            let passes = total(&metrics, "fedhub_reconciles_total{");
+            let waiting = AT_WORK.iter().map(|name| total(&metrics, name)).sum::<f64>();
+            // Straight after a start nothing waits yet: everything has to have had its pass.
+            let begun = leads(&metrics) && passes >= total(&metrics, "fedhub_objects{");
+            let quiet = begun && waiting == 0.0 && before.replace(Some(passes)) == Some(passes);
+            if quiet { Ok(()) } else { Err(NotYet::again(format!("{passes} passes, {waiting}"))) }
+        })
+        .await
+    }
+
+    /// Stops it and its second, kindly if they let us, and forgets them.
+    pub async fn end(self) -> Result<(), Error> {
+        end(&self.layout).await
+    }
+
+    async fn ready(&self) -> Result<(), Error> {
+        until("fedhub to be ready", START, || async {
+            self.check()?;
+            http_ok(self.port, "/readyz").await
+        })
+        .await?;
+        let planes = projects().count();
+        until("fedhub to engage every project plane", START, || async {
+            self.check()?;
+            let metrics = self.metrics().await.map_err(NotYet::again)?;
+            match sample(&metrics, "fedhub_planes{state=\"engaged\"}") {
+                #[allow(clippy::cast_precision_loss)] // a handful
+                Some(engaged) if engaged >= planes as f64 => Ok(()),
+                engaged => Err(NotYet::again(format!("engaged: {engaged:?} of {planes}"))),
+            }
+        })
+        .await?;
+        until("a fedhub to lead", START, || async {
+            self.check()?;
+            if self.led().await { Ok(()) } else { Err(NotYet::again("none does")) }
+        })
+        .await
+    }
+
+    /// Whether it leads, or the other one.
+    async fn led(&self) -> bool {
+        for replica in Replica::ALL {
+            let Ok(Some(state)) = State::load(&self.layout, replica) else { continue };
+            if state.runs() && scrape::metrics(state.port).await.is_ok_and(|metrics| leads(&metrics)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Fails once it has ended.
+    fn check(&self) -> Result<(), NotYet> {
+        if self.state().map_err(NotYet::Never)?.runs() {
+            return Ok(());
+        }
+        let log = self.log();
+        let content = fs::read_to_string(&log).unwrap_or_default();
+        let lines: Vec<_> = content.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n");
+        Err(NotYet::Never(Error::ProcessEnded { process: self.replica.name().to_owned(), log, tail }))
+    }
+
+    fn state(&self) -> Result<State, Error> {
+        State::load(&self.layout, self.replica)?.ok_or_else(|| not_started(&self.layout))
+    }
+}
+
+/// What every fedhub beside an instance is told.
+pub(crate) fn flags(layout: &Layout, port: u16) -> Vec<String> {
+    vec![
+        "run".to_owned(),
+        "--enable-management-controllers".to_owned(),
+        "--discovery=kubeconfigs".to_owned(),
+        format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
+        format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
+        format!("--admin-address=127.0.0.1:{port}"),
+    ]
+}
+
+/// Ends whatever fedhub was started beside an instance, in whatever state it is.
+pub async fn end(layout: &Layout) -> Result<(), Error> {
+    for replica in Replica::ALL {
+        let Some(state) = State::load(layout, replica)? else { continue };
+        // It is gone even where it would not go by itself.
+        if state.stop().await.is_err() {
+            state.kill().await?;
+        }
+        State::forget(layout, replica)?;
+    }
+    Ok(())
+}
+
+fn port(layout: &Layout, replica: Replica) -> Result<u16, Error> {
+    let reserved = ports::reserve(&ports_directory(), layout, &[replica.name().to_owned()])?;
+    Ok(reserved.values().copied().next().unwrap_or_default())
+}
+
+fn leads(metrics: &str) -> bool {
+    sample(metrics, scrape::LEADER) == Some(1.0)
+}
+
+fn not_started(layout: &Layout) -> Error {
+    let known = format!("none was started beside instance `{}`", layout.name());
+    Error::Unknown { kind: "process", name: Replica::First.name().to_owned(), known }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sleeper(layout: &Layout) -> State {
+        layout.create_root().unwrap();
+        layout.create().unwrap();
+        let program = fs::canonicalize("/bin/sleep").unwrap();
+        State { program, arguments: vec!["60".to_owned()], port: 1, otherwise: false, identity: None }
+    }
+
+    #[tokio::test]
+    async fn what_was_started_is_found_and_ended_by_a_later_command() {
+        let planes = tempfile::tempdir().unwrap();
+        let layout = Layout::below(planes.path(), "x").unwrap();
+        assert!(Fedhub::load(&layout).is_err());
+        let mut state = sleeper(&layout);
+        for replica in Replica::ALL {
+            state.spawn(&layout, replica, &[]).unwrap();
+            state.identity = None;
+            state.save(&layout, replica).unwrap();
+        }
+        let (fedhub, second) = (Fedhub::load(&layout).unwrap(), Fedhub::second(&layout).unwrap());
+        assert!(fedhub.pid().is_some() && second.pid().is_some() && fedhub.pid() != second.pid());
+        fedhub.pause().unwrap();
+        assert!(fedhub.pid().is_some());
+        fedhub.stop().await.unwrap();
+        assert!(fedhub.pid().is_none() && second.pid().is_some());
+        fedhub.end().await.unwrap();
+        assert_eq!(second.pid(), None);
+        assert!(Fedhub::load(&layout).is_err());
+    }
+
+    #[tokio::test]
+    async fn who_attends_learns_how_it_ended() {
+        let planes = tempfile::tempdir().unwrap();
+        let layout = Layout::below(planes.path(), "x").unwrap();
+        let mut state = sleeper(&layout);
+        state.arguments = vec!["0".to_owned()];
+        state.save(&layout, Replica::First).unwrap();
+        let fedhub = Fedhub::load(&layout).unwrap();
+        assert!(fedhub.attend(&[]).await.unwrap().success());
+        assert!(!fedhub.attend(&["nonsense".to_owned()]).await.unwrap().success());
+    }
+}

@@ -1,0 +1,181 @@
+//! What is written down of a replica: enough for any later command to signal exactly that process.
+
+use std::{fs, path::PathBuf, process::Stdio, time::Duration};
+
+use nix::sys::signal::Signal;
+use serde::{Deserialize, Serialize};
+use tokio::process::Child;
+
+use crate::{
+    Error,
+    planes::{
+        Layout,
+        process::{self, Identity},
+        topology::HUB,
+        wait::{NotYet, until},
+    },
+};
+
+/// The variable that marks the process; its value is the file with what is written down of it.
+const MARK: &str = "FEDHUB_E2E_STATE";
+/// How long it may take to end by itself: its own limit is ten seconds.
+const STOP: Duration = Duration::from_secs(20);
+
+/// Which of the processes beside an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replica {
+    /// The one that is always there.
+    First,
+    /// One that a suite starts beside it.
+    Second,
+}
+
+impl Replica {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::First, Self::Second];
+
+    /// What the process, its log and its port are called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "fedhub",
+            Self::Second => "fedhub-2",
+        }
+    }
+
+    /// Beside fedhub's kubeconfigs: it goes with the instance.
+    fn file(self, layout: &Layout) -> PathBuf {
+        layout.fedhub_kubeconfig(HUB).with_file_name(format!("{}.json", self.name()))
+    }
+}
+
+/// What is written down.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct State {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Where its page is.
+    pub port: u16,
+    /// The one that runs was started with other flags, for a while.
+    #[serde(default)]
+    pub otherwise: bool,
+    /// Nobody, if the harness was killed in the instant between starting it and writing this.
+    pub identity: Option<Identity>,
+}
+
+impl State {
+    /// What is written down of a replica, if it was ever started.
+    pub fn load(layout: &Layout, replica: Replica) -> Result<Option<Self>, Error> {
+        let path = replica.file(layout);
+        let content = match fs::read(&path) {
+            Ok(content) => content,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::file("read", path)(error)),
+        };
+        let mut state: Self = serde_json::from_slice(&content)
+            .map_err(|error| Error::Manifest { path: path.clone(), problem: error.to_string() })?;
+        if state.identity.is_none() {
+            state.identity = process::find(&state.program, &format!("{MARK}={}", path.display()));
+        }
+        Ok(Some(state))
+    }
+
+    /// Writes it down.
+    pub fn save(&self, layout: &Layout, replica: Replica) -> Result<(), Error> {
+        let path = replica.file(layout);
+        let content = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::Manifest { path: path.clone(), problem: error.to_string() })?;
+        crate::planes::write_atomically(&path, &content)
+    }
+
+    /// Forgets a replica.
+    pub fn forget(layout: &Layout, replica: Replica) -> Result<(), Error> {
+        let path = replica.file(layout);
+        fs::remove_file(&path).map_err(Error::file("remove", path))
+    }
+
+    /// Starts the process, with these flags in place of those of their names. Nobody has to wait for the child itself:
+    /// the runtime reaps it, and whoever looks at it later does so by its identity.
+    pub fn spawn(&mut self, layout: &Layout, replica: Replica, flags: &[String]) -> Result<Child, Error> {
+        let path = layout.log(replica.name());
+        let log =
+            fs::File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
+        let errors = log.try_clone().map_err(Error::file("open", &path))?;
+        self.otherwise = !flags.is_empty();
+        self.identity = None;
+        self.save(layout, replica)?;
+        let mut command = tokio::process::Command::new(&self.program);
+        command.args(replaced(&self.arguments, flags)).current_dir(layout.root());
+        // Nothing but this: fedhub takes its flags from the environment too.
+        command.env_clear().env(MARK, replica.file(layout));
+        for kept in ["PATH", "HOME", "TMPDIR"] {
+            command.envs(std::env::var_os(kept).map(|value| (kept, value)));
+        }
+        // A group of its own: Ctrl-C at the terminal reaches the harness alone, which ends things in order.
+        command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
+        let child = command.spawn().map_err(Error::file("start", &self.program))?;
+        self.identity = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Identity::of);
+        self.save(layout, replica)?;
+        Ok(child)
+    }
+
+    /// Whether it runs, paused or not.
+    pub fn runs(&self) -> bool {
+        self.identity.as_ref().is_some_and(|identity| identity.runs(&self.program))
+    }
+
+    /// Sends it a signal, if it runs.
+    pub fn signal(&self, signal: Signal) {
+        if let Some(identity) = &self.identity {
+            identity.signal(&self.program, signal);
+        }
+    }
+
+    /// Asks it to end and waits until it has. One that does not in time is killed, and that is an error.
+    pub async fn stop(&self) -> Result<(), Error> {
+        self.signal(Signal::SIGTERM);
+        // One that is paused hears of it only when it goes on.
+        self.signal(Signal::SIGCONT);
+        let ended = self.ended().await;
+        if ended.is_err() {
+            self.kill().await?;
+        }
+        ended
+    }
+
+    /// Kills it and waits until it is gone.
+    pub async fn kill(&self) -> Result<(), Error> {
+        self.signal(Signal::SIGKILL);
+        self.ended().await
+    }
+
+    async fn ended(&self) -> Result<(), Error> {
+        until("fedhub to end", STOP, || async {
+            if self.runs() { Err(NotYet::again("it runs")) } else { Ok(()) }
+        })
+        .await
+    }
+}
+
+/// The arguments, with each flag in place of the one of its name.
+pub fn replaced<'a>(arguments: &'a [String], flags: &'a [String]) -> Vec<&'a String> {
+    let name = |argument: &'a String| argument.split('=').next();
+    let stays = |argument: &&'a String| !flags.iter().any(|flag| name(flag) == name(argument));
+    arguments.iter().filter(stays).chain(flags).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_takes_the_place_of_the_one_of_its_name() {
+        let of = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let arguments = of(&["run", "--discovery=kubeconfigs", "--workers=2"]);
+        assert_eq!(replaced(&arguments, &[]), arguments.iter().collect::<Vec<_>>());
+        let flags = of(&["--discovery=milo", "--discovery-kubeconfig=x"]);
+        let expected = of(&["run", "--workers=2", "--discovery=milo", "--discovery-kubeconfig=x"]);
+        assert_eq!(replaced(&arguments, &flags), expected.iter().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Milo, played: the management plane has the Projects, a front serves their planes, and fedhub finds them there.
+#
+#   milo.sh front PROJECT=PLANE[/NAMESPACE]...   installs what is needed and starts the front
+#   milo.sh fedhub start|attend                  starts fedhub
+#   milo.sh fault PROJECT silent|unavailable|garbage|well
+#   milo.sh end                                  ends fedhub and the front
+set -eu
+here=$(dirname "$0")
+scratch=$(dirname "$KUBECONFIGS")/scratch
+front=$scratch/front.yaml
+management() { kubectl --kubeconfig "$KUBECONFIGS/management.yaml" "$@"; }
+case $1 in
+  front)
+    shift
+    management apply --server-side -f "$here/projects-crd.yaml"
+    management apply --server-side -k "$here/../../../deploy/components/milo"
+    management apply --server-side -k "$here/../../../deploy/crds"
+    management apply --server-side -k "$here/../../../deploy/components/project-plane"
+    management wait --for=condition=Established --timeout=30s crd --all
+    # None of an earlier suite is left.
+    left=$(management get projects -o 'jsonpath={.items[*].metadata.name}')
+    # shellcheck disable=SC2086
+    [ -z "$left" ] || "$here/project.sh" gone $left
+    for project in "$@"; do set -- "$@" --project "$project"; shift; done
+    rm -f "$front"
+    "$E2E" front --kubeconfig "$front" "$@" >"$(dirname "$KUBECONFIGS")/logs/front.log" 2>&1 </dev/null &
+    echo $! >"$scratch/front.pid"
+    tries=0
+    until [ -e "$front" ]; do
+      tries=$((tries + 1))
+      [ $tries -le 100 ] || exit 1
+      sleep 0.1
+    done
+    ;;
+  fedhub)
+    exec "$E2E" fedhub "$2" --with=--discovery=milo --with="--discovery-kubeconfig=$front"
+    ;;
+  fault)
+    if [ "$3" = well ]; then
+      kubectl --kubeconfig "$front" delete --raw "/faults/$2"
+    else
+      echo "$3" | kubectl --kubeconfig "$front" create --raw "/faults/$2" -f -
+    fi
+    ;;
+  end)
+    "$E2E" fedhub stop
+    kill "$(cat "$scratch/front.pid")"
+    ;;
+esac

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Milo, played: Projects are made if need be, and their condition Ready is set, or they are deleted and gone.
+#
+#   project.sh True|False|Unknown|gone NAME...
+set -eu
+export KUBECONFIG=$KUBECONFIGS/management.yaml
+state=$1
+shift
+if [ "$state" = gone ]; then
+  kubectl delete project "$@" --wait=false
+  kubectl patch project "$@" --type=merge --patch '{"metadata":{"finalizers":null}}'
+  exit
+fi
+for name in "$@"; do
+  cat <<END
+---
+apiVersion: resourcemanager.miloapis.com/v1alpha1
+kind: Project
+metadata:
+  name: $name
+  finalizers: [example.com/milo]
+spec:
+  ownerRef: {kind: Organization, name: somebody}
+END
+done | kubectl apply --server-side -f -
+for name in "$@"; do
+  cat <<END
+---
+apiVersion: resourcemanager.miloapis.com/v1alpha1
+kind: Project
+metadata: {name: $name}
+status:
+  conditions:
+  - {type: Ready, status: "$state", reason: Played, message: said by a suite, lastTransitionTime: "2026-01-02T03:04:05Z"}
+END
+done | kubectl apply --server-side --subresource=status -f -

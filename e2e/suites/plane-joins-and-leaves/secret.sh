@@ -1,0 +1,20 @@
+#!/bin/sh
+# The Secret that makes the management plane the plane project-c of discovery `kubeconfigs`.
+#
+#   secret.sh create|delete
+set -eu
+kubectl() { command kubectl --kubeconfig "$KUBECONFIGS/management.yaml" --namespace fedhub-system "$@"; }
+if [ "$1" = delete ]; then
+  kubectl delete --ignore-not-found secret plane-project-c
+  exit
+fi
+kubectl create -f - <<END
+apiVersion: v1
+kind: Secret
+metadata:
+  name: plane-project-c
+  labels: {federation.datumapis.com/plane: project}
+  annotations: {federation.datumapis.com/plane-name: project-c}
+data:
+  kubeconfig: $(base64 -w 0 "$(dirname "$KUBECONFIGS")/fedhub/management.yaml")
+END

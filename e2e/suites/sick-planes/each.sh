@@ -1,0 +1,17 @@
+#!/bin/sh
+# Runs a script for each of the twenty planes whose number matches: $NUMBER is that, $SERVER the plane that it is a
+# namespace of, $SPACE that namespace, $HUB its hub namespace, and $KUBECONFIG is that of the server.
+#
+#   each.sh REGEX SCRIPT
+set -eu
+for NUMBER in $(seq -w 20 | grep -E "$1"); do
+  case $((${NUMBER#0} % 3)) in 0) SERVER=project-a ;; 1) SERVER=project-b ;; 2) SERVER=management ;; esac
+  KUBECONFIG=$KUBECONFIGS/$SERVER.yaml SPACE=$NAMESPACE-$NUMBER
+  export NUMBER SERVER KUBECONFIG SPACE
+  case $2 in *HUB*)
+    HUB=ns-$(kubectl get namespace "$SPACE" -o 'jsonpath={.metadata.uid}')
+    export HUB
+    ;;
+  esac
+  sh -euc "$2"
+done

@@ -1,0 +1,89 @@
+//! P8: what digests call in order, the plan leaves alone; and what the projector left in order, digests call so.
+
+use std::sync::Arc;
+
+use fedhub_projector::glance::Sight;
+use fedhub_projector::observe::Observed;
+use fedhub_projector::plan::{Decision, plan};
+use fedhub_shared::digest::Digest;
+use fedhub_shared::names::PlaneName;
+use fedhub_shared::object::{Kind, ObjectView, PlaneId, Shared};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use crate::support::*;
+use crate::worlds::worlds;
+
+fn glance(seen: &Observed) -> bool {
+    let project = PlaneId::Project(PlaneName::new("alpha").unwrap());
+    let digest =
+        |plane: &PlaneId, o: &Option<Shared>| o.as_ref().map(|o| Digest::of(plane, Kind::Instance, o));
+    let instance = digest(&PlaneId::Hub, &seen.instance);
+    let name = |i: &Digest| i.instance().unwrap().deployment("wd-0").map(str::to_owned);
+    let sight = Sight {
+        home: seen.home.clone(),
+        hub_namespace: seen.hub_namespace.clone(),
+        deployment: instance.as_ref().and_then(name),
+        instance,
+        hub_deployment: seen.hub_deployment.clone(),
+        owner: seen.owner.clone(),
+        projection: digest(&project, &seen.projection),
+        spec_echo: seen.spec_echo,
+        status_echo: seen.status_echo,
+    };
+    assert_ne!(sight.judged_by(seen), 0);
+    assert_eq!(sight.judged_by(&Observed { owner: None, projection: None, ..seen.clone() }) == 0, {
+        seen.owner.is_some() || seen.projection.is_some()
+    });
+    sight.in_order()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::with_cases(1500) })]
+
+    #[test]
+    fn p8_what_a_glance_calls_in_order_the_plan_leaves_alone(seen in worlds()) {
+        prop_assert!(!glance(&seen) || plan(&seen) == Decision::InOrder, "{:?}", plan(&seen));
+    }
+
+    /// Almost in order: one or two things are otherwise, so that a glance that overlooks one is caught.
+    #[test]
+    fn p8_a_glance_overlooks_nothing(other in worlds(), first in 0usize..10, second in 0usize..10) {
+        let mut seen = seen();
+        prop_assert!(glance(&seen));
+        for what in [first, second] {
+            let mut projection = seen.projection.as_deref().cloned();
+            let mut instance = seen.instance.as_deref().cloned();
+            match (what, &mut projection, &mut instance, &other.projection, &other.instance) {
+                (0, Some(p), _, Some(o), _) => p.metadata.labels.clone_from(&o.metadata.labels),
+                (1, Some(p), _, Some(o), _) => p.metadata.annotations.clone_from(&o.metadata.annotations),
+                (2, Some(p), _, Some(o), _) => p.metadata.owner_references.clone_from(&o.metadata.owner_references),
+                (3, Some(p), _, Some(o), _) => p.data["spec"] = o.spec().clone(),
+                (4, Some(p), _, Some(o), _) => p.data["status"] = o.status().clone(),
+                (5, _, Some(i), _, Some(o)) => i.data["spec"] = o.spec().clone(),
+                (6, _, Some(i), _, Some(o)) => i.data["status"] = o.status().clone(),
+                (7, _, Some(i), _, Some(o)) => i.metadata = o.metadata.clone(),
+                (8, ..) => seen.owner.clone_from(&other.owner),
+                (9, ..) => seen.hub_deployment.clone_from(&other.hub_deployment),
+                (_, p, ..) => *p = None,
+            }
+            (seen.projection, seen.instance) = (projection.map(Arc::new), instance.map(Arc::new));
+        }
+        prop_assert!(!glance(&seen) || plan(&seen) == Decision::InOrder, "{:?}", plan(&seen));
+    }
+}
+
+#[test]
+fn p8_what_is_tied_otherwise_is_seen() {
+    assert!(glance(&seen()));
+    let mut adopted = seen();
+    bent(&mut adopted.instance, |i| i.metadata.owner_references = None);
+    assert!(glance(&adopted), "a copy without a controller, from an older cell");
+    let mut foreign = seen();
+    bent(&mut foreign.projection, |p| {
+        p.metadata.labels.get_or_insert_default().insert("app".to_owned(), "theirs".to_owned());
+        let pod = reference("v1", "Pod", "p", "p uid", None);
+        p.metadata.owner_references.get_or_insert_default().push(pod);
+    });
+    assert!(glance(&foreign), "foreign keys are no difference (I9)");
+}

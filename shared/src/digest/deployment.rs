@@ -1,0 +1,162 @@
+//! What is kept of a `WorkloadDeployment`: on a project plane what it is to become on the hub, on the hub what it has
+//! become there (F4), and its status in a form that can be compared (F8).
+
+use serde_json::Value;
+
+use crate::hash::{self, Sum};
+use crate::names::{
+    CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID,
+    MIRRORED_ANNOTATIONS, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_NAMESPACE,
+};
+use crate::object::{Object, ObjectView, PlaneId};
+
+/// The one condition that belongs to the project plane itself (F8).
+pub const PROJECTS_OWN: &str = "ReferencedDataReady";
+/// Counters that the schema requires, zeros too (F8).
+pub const COUNTERS: [&str; 5] =
+    ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
+
+/// What is kept of a WD.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deployment {
+    /// Its city: of its spec on a project plane, of its label on the hub.
+    pub city: Option<Box<str>>,
+    /// Whether the federator's finalizer holds it.
+    pub held: bool,
+    /// Whether its status says anything.
+    pub reported: bool,
+    /// Hash of its spec.
+    pub spec: u64,
+    /// Hash of its status less what a hub and a project may differ in: [`PROJECTS_OWN`] and `observedGeneration`.
+    pub status: u64,
+    /// `status.observedGeneration`.
+    pub observed_generation: Option<i64>,
+    /// Hash of what travels beside the spec: the generation on the project plane and the mirrored annotations.
+    pub carried: u64,
+    /// Hash of its `federation-namespace`, by [`home`]; of nothing where it has none.
+    pub home: u64,
+    /// What ties it to its counterpart: see [`marked`] for a project plane and [`placed`] for the hub.
+    pub bond: u64,
+}
+
+impl Deployment {
+    pub(super) fn of(plane: &PlaneId, object: &Object) -> Self {
+        let (spec, status) = (object.spec(), object.status());
+        let on_hub = *plane == PlaneId::Hub;
+        let generation = object.metadata.generation.unwrap_or_default().to_string();
+        let city = if on_hub { object.label(CITY_CODE) } else { spec["cityCode"].as_str() };
+        let namespace = object.annotation(FEDERATION_NAMESPACE);
+        Self {
+            city: city.map(Into::into),
+            held: object.has_finalizer(FEDERATOR_FINALIZER),
+            reported: reported(status),
+            spec: hash::json(spec),
+            status: comparable(status),
+            observed_generation: status["observedGeneration"].as_i64(),
+            carried: carried(
+                object,
+                if on_hub { object.annotation(SOURCE_GENERATION) } else { Some(&generation) },
+            ),
+            home: home(namespace),
+            bond: if on_hub {
+                placed(
+                    object.annotation(SOURCE),
+                    object.annotation(SOURCE_UID),
+                    object.label(UPSTREAM_NAMESPACE),
+                    object.label(CITY_CODE),
+                    object.label(DELETION_PROTECTED.0),
+                )
+            } else {
+                marked(
+                    object.has_finalizer(FEDERATOR_FINALIZER),
+                    namespace,
+                    object.annotation(HUB_NAMESPACE_UID),
+                )
+            },
+        }
+    }
+}
+
+/// Whether a cell has reported: a WD that was just made on the hub has an empty status, which tells nothing.
+pub fn reported(status: &Value) -> bool {
+    status.as_object().is_some_and(|s| !s.is_empty())
+}
+
+/// Hash of a project WD's `federation-namespace`.
+pub fn home(namespace: Option<&str>) -> u64 {
+    Sum::default().maybe(namespace).end()
+}
+
+/// What the federator marks a project WD with (I2): its finalizer, and the hub namespace by name and UID.
+pub fn marked(held: bool, namespace: Option<&str>, uid: Option<&str>) -> u64 {
+    Sum::default().number(held.into()).maybe(namespace).maybe(uid).end()
+}
+
+/// What the federator writes on a hub WD beside what travels: the origin mark and its labels (F4).
+pub fn placed(
+    source: Option<&str>,
+    uid: Option<&str>,
+    namespace: Option<&str>,
+    city: Option<&str>,
+    protection: Option<&str>,
+) -> u64 {
+    [source, uid, namespace, city, protection].into_iter().fold(Sum::default(), Sum::maybe).end()
+}
+
+fn carried(object: &Object, generation: Option<&str>) -> u64 {
+    let mirrored = MIRRORED_ANNOTATIONS.map(|key| object.annotation(key));
+    mirrored.into_iter().fold(Sum::default().maybe(generation), Sum::maybe).end()
+}
+
+fn comparable(status: &Value) -> u64 {
+    let Some(fields) = status.as_object() else { return hash::json(&Value::Null) };
+    let own = |c: &Value| c["type"] == PROJECTS_OWN;
+    let mut sum = Sum::default();
+    for counter in COUNTERS {
+        sum = sum.json(fields.get(counter).unwrap_or(&Value::from(0)));
+    }
+    for (key, value) in fields {
+        match (key.as_str(), value) {
+            ("observedGeneration", value) if value.is_i64() => {}
+            ("conditions", Value::Array(conditions)) => {
+                let theirs = conditions.iter().filter(|c| !own(c));
+                sum = theirs.fold(sum.text(key), Sum::json).number(0);
+            }
+            (key, _) if COUNTERS.contains(&key) => {}
+            (key, value) => sum = sum.text(key).json(value),
+        }
+    }
+    sum.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn f8_a_status_is_compared_less_what_is_the_projects_own() {
+        let hub = json!({"replicas": 3, "conditions": [{"type": "Available", "status": "True"}]});
+        let same = [
+            json!({"replicas": 3, "readyReplicas": 0, "conditions": [{"type": "Available", "status": "True"}]}),
+            json!({"replicas": 3, "observedGeneration": 4, "conditions": [{"type": "Available", "status": "True"}]}),
+            json!({"replicas": 3, "conditions": [
+                {"type": "Available", "status": "True"}, {"type": PROJECTS_OWN, "status": "False"}]}),
+        ];
+        for status in same {
+            assert_eq!(comparable(&hub), comparable(&status), "{status}");
+        }
+        let others = [
+            json!(null),
+            json!({}),
+            json!({"replicas": 2, "conditions": [{"type": "Available", "status": "True"}]}),
+            json!({"replicas": 3, "conditions": [{"type": "Available", "status": "False"}]}),
+            json!({"replicas": 3, "conditions": []}),
+            json!({"replicas": 3, "x": 1, "conditions": [{"type": "Available", "status": "True"}]}),
+        ];
+        for status in others {
+            assert_ne!(comparable(&hub), comparable(&status), "{status}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What is kept of an object that is in order: enough to see that it still is, and to notice when it is not.
+//!
+//! A digest is made once, when a watch or a list brings the object. Comparing an object with its counterpart on
+//! another plane is then comparing hashes; the object itself is kept only while something about it waits to be done
+//! (see [`crate::engine::Store`]).
+
+pub mod deployment;
+mod ids;
+pub mod instance;
+
+pub use deployment::Deployment;
+pub use ids::{Uid, Version};
+pub use instance::Instance;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use crate::hash::Sum;
+use crate::object::{Kind, Object, ObjectView, PlaneId};
+
+/// What is kept of one object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Digest {
+    /// Its UID.
+    pub uid: Uid,
+    /// Its resourceVersion.
+    pub version: Version,
+    /// Whether deletion was asked for.
+    pub deleting: bool,
+    /// Hash of everything but the resourceVersion: where a plane's schema changes, the same version shows fields that
+    /// it did not show before (I1).
+    pub content: u64,
+    /// What its kind adds.
+    pub facts: Facts,
+}
+
+/// What a kind adds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Facts {
+    /// Nothing: objects of this kind are few and kept whole.
+    None,
+    /// A `WorkloadDeployment`.
+    Deployment(Deployment),
+    /// An Instance.
+    Instance(Instance),
+}
+
+impl Digest {
+    /// Of an object of `kind` on `plane`: what matters of it depends on both.
+    pub fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
+        Self {
+            uid: Uid::new(object.uid()),
+            version: Version::new(object.version()),
+            deleting: object.deleting(),
+            content: content(object),
+            facts: match kind {
+                Kind::WorkloadDeployment => Facts::Deployment(Deployment::of(plane, object)),
+                Kind::Instance => Facts::Instance(Instance::of(plane, object)),
+                Kind::Namespace | Kind::Cluster | Kind::PropagationPolicy => Facts::None,
+            },
+        }
+    }
+
+    /// The facts of a WD.
+    pub fn deployment(&self) -> Option<&Deployment> {
+        if let Facts::Deployment(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    /// The facts of an Instance.
+    pub fn instance(&self) -> Option<&Instance> {
+        if let Facts::Instance(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    /// Bytes that it takes beside its own size.
+    pub(crate) fn heap(&self) -> usize {
+        let text = match &self.facts {
+            Facts::None => 0,
+            Facts::Deployment(facts) => facts.city.as_deref().map_or(0, str::len),
+            Facts::Instance(facts) => facts.deployment_name().map_or(0, str::len),
+        };
+        let other = |uid: &Uid| if let Uid::Other(text) = uid { text.len() } else { 0 };
+        text + other(&self.uid)
+    }
+}
+
+fn content(object: &Object) -> u64 {
+    let ObjectMeta {
+        labels,
+        annotations,
+        finalizers,
+        owner_references,
+        generation,
+        deletion_timestamp,
+        deletion_grace_period_seconds,
+        uid,
+        // Never changed by a server, or no news to anybody.
+        creation_timestamp: _,
+        generate_name: _,
+        managed_fields: _,
+        name: _,
+        namespace: _,
+        resource_version: _,
+        self_link: _,
+    } = &object.metadata;
+    let mut sum = Sum::default().maybe(uid.as_deref());
+    for pairs in [labels, annotations] {
+        for (key, value) in pairs.iter().flatten() {
+            sum = sum.text(key).text(value);
+        }
+        sum = sum.number(0);
+    }
+    for finalizer in finalizers.iter().flatten() {
+        sum = sum.text(finalizer);
+    }
+    let time = deletion_timestamp.as_ref().map(|t| t.0.to_string());
+    sum = owners(sum.number(0), owner_references.iter().flatten())
+        .maybe(generation.map(|g| g.to_string()).as_deref())
+        .maybe(time.as_deref())
+        .maybe(deletion_grace_period_seconds.map(|s| s.to_string()).as_deref());
+    sum.json(&object.data).end()
+}
+
+/// Adds owner references, whole and in their order.
+pub(crate) fn owners<'a>(sum: Sum, references: impl IntoIterator<Item = &'a OwnerReference>) -> Sum {
+    let flag = |flag: Option<bool>| flag.map_or(2, u64::from);
+    references
+        .into_iter()
+        .fold(sum, |sum, o| {
+            sum.text(&o.api_version)
+                .text(&o.kind)
+                .text(&o.name)
+                .text(&o.uid)
+                .number(flag(o.controller))
+                .number(flag(o.block_owner_deletion))
+        })
+        .number(0)
+}

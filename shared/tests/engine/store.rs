@@ -1,0 +1,188 @@
+//! The store: what lists, watches and our own writes make known, in which order, and what it costs.
+
+use std::sync::Arc;
+
+use fedhub_shared::digest::Version;
+use fedhub_shared::engine::{Change, Echo, Part, Room, Store};
+use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::json;
+
+fn object(name: &str, uid: &str, version: u64) -> Object {
+    let mut o = bare(Kind::Instance, "ns", name);
+    o.metadata.uid = Some(uid.to_owned());
+    o.metadata.resource_version = Some(version.to_string());
+    o
+}
+
+fn store(room: Room) -> Store {
+    Store::new(PlaneId::Hub, Kind::Instance, room)
+}
+
+fn filled(objects: &[Object]) -> Store {
+    let store = store(Room::of(100));
+    store.list_begins();
+    for o in objects {
+        store.listed(o.clone());
+    }
+    store.list_ends();
+    store
+}
+
+fn version(store: &Store) -> String {
+    store.digest("ns", "a").unwrap().version.to_string()
+}
+
+fn own(store: &Store, object: Object) {
+    store.own(&Arc::new(object));
+}
+
+#[test]
+fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
+    let store = filled(&[object("a", "1", 1), object("b", "2", 2)]);
+    store.list_begins();
+    assert!(store.listed(object("a", "1", 1)).is_none(), "nothing changed");
+    let gone = store.list_ends();
+    assert!(matches!(&gone[..], [Change::Deleted { last, gap: true }] if &*last.name == "b"));
+    let seen = store.deleted(object("a", "1", 3));
+    assert!(matches!(seen, Some(Change::Deleted { gap: false, .. })));
+    assert!(store.is_empty());
+}
+
+#[test]
+fn i1_a_list_that_shows_more_of_the_same_version_is_news() {
+    let store = filled(&[object("a", "1", 1)]);
+    store.list_begins();
+    let mut more = object("a", "1", 1);
+    set_field(&mut more, "status", json!({"future": true}));
+    assert!(store.listed(more).is_some(), "a field that the schema hid until now");
+}
+
+#[test]
+fn a_list_of_an_older_world_is_believed() {
+    let store = filled(&[object("a", "1", 50)]);
+    store.list_begins();
+    assert!(store.listed(object("a", "1", 10)).is_some());
+    assert_eq!(version(&store), "10");
+}
+
+#[test]
+fn a_write_during_a_list_is_not_undone_by_it() {
+    let store = filled(&[object("a", "1", 5)]);
+    store.list_begins();
+    own(&store, object("a", "1", 9));
+    assert!(store.listed(object("a", "1", 5)).is_none());
+    store.list_ends();
+    assert_eq!(version(&store), "9");
+}
+
+#[test]
+fn own_writes_are_known_at_once_and_told_once() {
+    let store = filled(&[]);
+    own(&store, object("a", "1", 7));
+    assert!(store.object("ns", "a").is_some());
+    assert!(store.applied(object("a", "1", 6)).is_none(), "older than our own write");
+    assert!(store.applied(object("a", "1", 7)).is_some(), "the event of our own write");
+    assert!(store.applied(object("a", "1", 7)).is_none(), "told already");
+}
+
+#[test]
+fn the_answer_to_the_last_finalizers_removal_is_known_although_its_version_is_not_new() {
+    let store = filled(&[]);
+    let held = |finalizers: &[&str]| {
+        let mut held = object("a", "1", 7);
+        held.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
+        held.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
+        held
+    };
+    store.applied(held(&["ours"]));
+    own(&store, held(&["theirs"]));
+    assert!(store.object("ns", "a").unwrap().has_finalizer("ours"), "told already");
+    own(&store, held(&[]));
+    assert!(!store.object("ns", "a").unwrap().has_finalizer("ours"));
+    assert!(store.deleted(object("a", "1", 8)).is_some());
+    assert!(store.is_empty());
+}
+
+#[test]
+fn a_late_answer_does_not_raise_the_dead() {
+    let store = filled(&[]);
+    store.applied(object("a", "1", 7));
+    store.deleted(object("a", "1", 8));
+    own(&store, object("a", "1", 7));
+    store.read(&Arc::new(object("a", "1", 7)));
+    assert!(store.is_empty());
+    own(&store, object("a", "2", 9));
+    assert!(store.deleted(object("a", "1", 8)).is_none(), "the new one stands");
+    assert_eq!(store.digest("ns", "a").unwrap().uid.to_string(), "2");
+}
+
+#[test]
+fn an_object_is_kept_from_its_event_until_it_rests() {
+    let store = filled(&[object("a", "1", 1)]);
+    let kept = || store.object("ns", "a").is_some();
+    assert!(!kept(), "most of what is listed is in order");
+    store.applied(object("a", "1", 2));
+    assert!(kept());
+    store.rest("ns", "a", &Version::new("1"), 0);
+    assert!(kept(), "that was about an older version");
+    store.rest("ns", "a", &Version::new("2"), 7);
+    assert!(!kept());
+    assert_eq!(store.judged("ns", "a"), 7);
+    assert!(store.applied(object("a", "1", 2)).is_none(), "no news");
+    store.read(&Arc::new(object("a", "1", 2)));
+    assert!(kept(), "what was read is kept again");
+    assert!(store.applied(object("a", "1", 2)).is_none(), "and is still no news");
+    store.read(&Arc::new(object("a", "1", 3)));
+    assert!(
+        store.applied(object("a", "1", 3)).is_some(),
+        "news that a read brought first is told all the same"
+    );
+}
+
+#[test]
+fn i8_a_flood_is_known_and_only_as_much_of_it_kept_as_there_is_room_for() {
+    let store = store(Room::of(3));
+    for n in 0..50 {
+        store.applied(object(&format!("a{n:02}"), &n.to_string(), n + 1));
+    }
+    assert_eq!((store.len(), store.objects(None).len()), (50, 3));
+    store.rest("ns", "a00", &Version::new("1"), 0);
+    store.applied(object("a49", "49", 99));
+    assert!(store.object("ns", "a49").is_some(), "there is room again");
+    store.deleted(object("a49", "49", 100));
+    store.applied(object("a48", "48", 99));
+    assert!(store.object("ns", "a48").is_some(), "what is gone needs none");
+}
+
+#[test]
+fn i7_echoes_live_and_die_with_their_object() {
+    let store = filled(&[object("a", "1", 1)]);
+    let (sent, got) = (json!({"a": 1}), json!({"a": 1, "b": 2}));
+    let echo = Echo::of(&sent, &got);
+    assert!(store.hear("ns", "a", Part::Spec, echo));
+    assert!(!store.hear("ns", "a", Part::Spec, echo), "no news");
+    assert!(store.hear("ns", "a", Part::Status, Echo::of(&sent, &sent)));
+    store.applied(object("a", "1", 2));
+    assert_eq!(store.echo("ns", "a", Part::Spec), Some(echo));
+    assert_eq!(store.echo("ns", "a", Part::Status), Some(Echo::Kept));
+    store.applied(object("a", "2", 3));
+    assert_eq!(store.echo("ns", "a", Part::Spec), None, "another object of that name");
+}
+
+#[test]
+fn an_object_in_order_costs_at_most_400_bytes() {
+    let store = store(Room::of(0));
+    for n in 0..10_000u64 {
+        let uid = format!("0d0c6a3e-9f2b-4c55-8a1e-{n:012x}");
+        let mut o = object(&format!("a-rather-long-workload-name-dfw-{n}"), &uid, n + 1);
+        set_field(
+            &mut o,
+            "status",
+            json!({"conditions": vec![json!({"type": "Ready", "message": "long"}); 9]}),
+        );
+        store.applied(o);
+    }
+    let each = store.bytes() / store.len();
+    assert!(each <= 400, "{each}");
+}
