@@ -67,7 +67,7 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
         "sigterm_s": digits(&asked), "sigkill_s": digits(&killed), "sigkill_median_s": rounded(middle(&killed), 3),
         "sigstop": {
             "gap_s": rounded(stopped.gap, 3), "stopped_s": STOPPED.as_secs(),
-            "stale_objects": stopped.stale, "writes_after_sigcont": stopped.writes,
+            "stale_objects": stopped.stale, "writes_since_just_before": stopped.writes,
         },
     });
     Ok(Report::on("failover", middle(&asked), "s without a leader after SIGTERM", &claims, details))

@@ -114,6 +114,7 @@ requests{verb="get",code="200"} 3
 requests{verb="get",code="404"} 1
 requests{verb="create",code="201"} 5 1700000000
 up 1
+uptime 9
 odd{path="a\"b,c=\"}\\",} 2
 seconds_sum{verb="get"} 0.5
 seconds_count{verb="get"} 2
