@@ -5,6 +5,7 @@
 //! measures.
 
 pub mod bench;
+pub mod conformance;
 pub mod demo;
 pub mod error;
 pub mod fedhub;

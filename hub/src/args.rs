@@ -104,6 +104,9 @@ pub struct RunArgs {
     /// How long connecting to a plane may take.
     #[arg(long, env = "FEDHUB_CONNECT_TIMEOUT", default_value = "5s", value_parser = span, value_name = "SPAN")]
     pub connect_timeout: Duration,
+    /// How often the kubeconfig files, and the files that they name, are looked at for new credentials.
+    #[arg(long, env = "FEDHUB_CREDENTIALS_INTERVAL", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    pub credentials_interval: Duration,
     /// First back-off of an object that failed; doubled with each failure.
     #[arg(long, env = "FEDHUB_BACKOFF_FIRST", default_value = "500ms", value_parser = span, value_name = "SPAN")]
     pub backoff_first: Duration,
@@ -162,6 +165,9 @@ impl RunArgs {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
         if self.lease_name.is_empty() || self.lease_name.len() > 253 || !self.lease_name.chars().all(plain) {
             faults.push(format!("--lease-name {:?} is no name of an object", self.lease_name));
+        }
+        if self.credentials_interval < Duration::from_millis(100) {
+            faults.push("--credentials-interval is shorter than 100ms".to_owned());
         }
         if self.backoff_first > self.backoff_max {
             faults.push("--backoff-first is longer than --backoff-max".to_owned());

@@ -12,13 +12,14 @@ use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::lease::{self, Fence, Leadership, LeaseConfig};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::PlaneId;
+use fedhub_shared::planes::discovery::credentials::Source;
 use fedhub_shared::planes::discovery::kubeconfigs::Kubeconfigs;
 use fedhub_shared::planes::discovery::milo::{self, Milo};
-use fedhub_shared::planes::discovery::{Discovery, credentials, single};
-use fedhub_shared::planes::transport::{Transport, TransportConfig};
-use fedhub_shared::planes::{Planes, Settings};
+use fedhub_shared::planes::discovery::reload::Followed;
+use fedhub_shared::planes::discovery::{Discovery, single};
+use fedhub_shared::planes::transport::{Server, Transport, TransportConfig};
+use fedhub_shared::planes::{Identities, Planes, Settings};
 use fedhub_shared::{admin, telemetry};
-use kube::Config;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -93,23 +94,33 @@ impl Management {
         };
         let transport = Transport::new(limits, metrics.clone());
         let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
-        let hub = credentials::from_file(hub_file, args.hub_context.as_deref()).await?;
-        let hub = transport.client(&hub, &PlaneId::Hub)?;
+        let follow = |name, source| follow(name, source, args, &transport, &metrics, stop);
+        let hub = follow("hub", Source::file(hub_file, args.hub_context.as_deref()))?.client(&PlaneId::Hub);
         let management = match args.management_kubeconfig.as_deref() {
-            Some(file) => credentials::from_file(file, args.management_context.as_deref()).await?,
-            None => credentials::in_cluster()?,
+            Some(file) => Source::file(file, args.management_context.as_deref()),
+            None => Source::InCluster,
         };
+        let management = follow("management", management)?;
+        let projects = projects_source(args).map(|source| follow("discovery", source)).transpose()?;
         let seed = seed();
         let leadership = if args.leader_elect {
-            let client = transport.client(&management, &PlaneId::Management)?;
+            let client = management.client(&PlaneId::Management);
             Some(Leadership::start(client, lease_config(args, seed), Clock::system()))
         } else {
             None
         };
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
-        let settings =
-            Settings { seed, lists_at_once: usize::from(args.lists_at_once), fence, ..Settings::default() };
+        let identities = Identities::new(&args.namespace);
+        let settings = Settings {
+            seed,
+            lists_at_once: usize::from(args.lists_at_once),
+            fence: fence.clone(),
+            identities: Some(identities.clone()),
+            ..Settings::default()
+        };
         let planes = Planes::with(hub.clone(), metrics.clone(), Clock::system(), settings);
+        let memory = management.client(&PlaneId::Management);
+        tokio::spawn(identities.run(memory, planes.clone(), fence, stop.clone()));
         let queue = || {
             Arc::new(Queue::new(QueueConfig {
                 per_plane: usize::from(args.workers_per_plane),
@@ -141,7 +152,7 @@ impl Management {
         run_workers(&federator, &queues[0].1, &metrics, workers, tasks);
         run_workers(&projector, &queues[1].1, &metrics, workers, tasks);
         tokio::spawn(preflight::interpreter(hub, stop.clone()));
-        discover(args, &planes, &transport, &management, stop).await?;
+        discover(args, &planes, &transport, management, projects, stop)?;
         Ok(Self { planes, queues, leadership })
     }
 
@@ -183,35 +194,54 @@ fn lease_config(args: &RunArgs, seed: u64) -> LeaseConfig {
     }
 }
 
-/// Starts what finds the project planes.
-async fn discover(
+/// The server that `source` describes, with credentials that are followed as they change.
+fn follow(
+    name: &'static str,
+    source: Source,
+    args: &RunArgs,
+    transport: &Transport,
+    metrics: &Metrics,
+    stop: &CancellationToken,
+) -> anyhow::Result<Server> {
+    let loaded = source.read()?;
+    let server = transport.server(&loaded.config).with_context(|| format!("the {name} kubeconfig"))?;
+    let followed = Followed::new(name, source, &loaded, &server);
+    tokio::spawn(followed.run(args.credentials_interval, metrics.clone(), stop.clone()));
+    Ok(server)
+}
+
+/// Where the server with the Projects is, unless it is the management plane.
+fn projects_source(args: &RunArgs) -> Option<Source> {
+    let context = args.discovery_context.as_deref();
+    match (&args.discovery_kubeconfig, context, &args.management_kubeconfig) {
+        (Some(file), context, _) | (None, context @ Some(_), Some(file)) => Some(Source::file(file, context)),
+        _ => None,
+    }
+}
+
+/// Starts what finds the project planes. `projects` is the server with the Projects, unless it is the management plane.
+fn discover(
     args: &RunArgs,
     planes: &Arc<Planes>,
     transport: &Transport,
-    management: &Config,
+    management: Server,
+    projects: Option<Server>,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
     match args.discovery {
         Discovery::Single => {
             let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
-            single::engage(planes, transport.client(management, &plane)?)?;
+            single::engage(planes, management.client(&plane))?;
         }
         Discovery::Kubeconfigs => {
-            let client = transport.client(management, &PlaneId::Management)?;
+            let client = management.client(&PlaneId::Management);
             let discovery = Kubeconfigs::new(planes.clone(), client, &args.namespace, transport.clone());
             tokio::spawn(discovery.run(stop.clone()));
         }
         Discovery::Milo => {
-            let context = args.discovery_context.as_deref();
-            let config = match (&args.discovery_kubeconfig, context, &args.management_kubeconfig) {
-                (Some(file), context, _) | (None, context @ Some(_), Some(file)) => {
-                    credentials::from_file(file, context).await?
-                }
-                _ => management.clone(),
-            };
-            let client = transport.client(&config, &PlaneId::Management)?;
-            let connect = milo::behind(transport.server(&config)?);
-            tokio::spawn(Milo::new(planes.clone(), client, connect).run(stop.clone()));
+            let server = projects.unwrap_or(management);
+            let client = server.client(&PlaneId::Management);
+            tokio::spawn(Milo::new(planes.clone(), client, milo::behind(server)).run(stop.clone()));
         }
     }
     Ok(())

@@ -105,6 +105,7 @@ fn every_reason_is_named() {
         ("federator/src/refusal.rs", "pub fn reason("),
         ("projector/src/quarantine.rs", "pub fn label("),
         ("shared/src/errors.rs", "pub fn label("),
+        ("shared/src/planes/identity/known.rs", "pub fn label("),
     ] {
         let source = source(path);
         let (_, body) = source.split_once(function).unwrap();

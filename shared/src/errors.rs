@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::lease::Fenced;
 use crate::object::PlaneId;
+use crate::planes::identity::Unrecognised;
 
 /// What kind of trouble an error is. Bounded, so that it may be a metric label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -122,7 +123,9 @@ pub fn category(error: &kube::Error) -> Category {
             400 | 404 | 405 | 406 | 413 | 415 | 422 => Category::Invalid,
             _ => Category::Transient,
         },
-        kube::Error::Service(cause) if cause.is::<Fenced>() => Category::NotEngaged,
+        kube::Error::Service(cause) if cause.is::<Fenced>() || cause.is::<Unrecognised>() => {
+            Category::NotEngaged
+        }
         _ => Category::Transient,
     }
 }

@@ -59,6 +59,10 @@ pub struct Metrics {
     pub planes: IntGaugeVec,
     /// HTTP/2 connections that are open, to all planes.
     pub plane_connections: IntGauge,
+    /// Whose credentials on disk cannot be used, so that older ones stay in use: 1 or 0.
+    pub credentials_stale: IntGaugeVec,
+    /// How often whose credentials were replaced.
+    pub credentials_reloads: IntCounterVec,
     /// Watches that were started anew, by plane kind and reason.
     pub watch_restarts: IntCounterVec,
     /// Watch events that led nowhere, by reason.
@@ -144,6 +148,18 @@ impl Metrics {
                 r.register(Box::new(g.clone()))?;
                 g
             },
+            credentials_stale: gauges(
+                r,
+                "credentials_stale",
+                "Whether credentials on disk cannot be used.",
+                &["credentials"],
+            )?,
+            credentials_reloads: counters(
+                r,
+                "credentials_reloads_total",
+                "Credentials that were replaced while the process ran.",
+                &["credentials"],
+            )?,
             watch_restarts: counters(
                 r,
                 "watch_restarts_total",

@@ -57,6 +57,9 @@ pub const PLANE_SECRET: (&str, &str) = ("federation.datumapis.com/plane", "proje
 /// Annotation of such a Secret: the plane's name, in place of the Secret's.
 pub const PLANE_NAME: &str = "federation.datumapis.com/plane-name";
 
+/// Label of the `ConfigMap`s that remember the identities of planes, and its value.
+pub const IDENTITIES: (&str, &str) = ("federation.datumapis.com/remembers", "plane-identities");
+
 /// Field manager of the federator's writes.
 pub const FEDERATOR_MANAGER: &str = "fedhub-federator";
 /// Field manager of the projector's writes.

@@ -125,6 +125,15 @@ impl Refusal {
         )
     }
 
+    /// 422: query parameters of a list or watch that do not go together.
+    pub(crate) fn invalid_options(field: &str, why: &str) -> Self {
+        let fault = FieldFault::forbidden(field, why);
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {field}: {}", fault.message);
+        let cause = json!({ "reason": fault.reason, "message": fault.message, "field": field });
+        let details = json!({ "group": "meta.k8s.io", "kind": "ListOptions", "causes": [cause] });
+        Self::new(422, "Invalid", message, details)
+    }
+
     /// 400: the request makes no sense.
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message, json!({}))

@@ -1,8 +1,9 @@
-//! API servers in memory, for engine and controller tests under paused time.
+//! API servers in memory, for engine and controller tests under paused time, and over HTTP for benchmarks.
 //!
 //! An [`ApiServer`] behaves as a kube-apiserver does in the details that controllers rest on, and answers over an
 //! in-process tower transport: no sockets, no threads, no system time, no randomness. The same test run twice sees the
-//! same UIDs, resourceVersions and order of events.
+//! same UIDs, resourceVersions and order of events. A [`fleet`] is a hub, a management plane and many project planes behind
+//! one service, [`http`] serves it over sockets, and [`conformance`] checks all of it against a real kube-apiserver.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,6 +35,7 @@
 mod answer;
 mod audit;
 mod clock;
+pub mod conformance;
 mod direct;
 mod discovery;
 mod dispatch;

@@ -15,8 +15,11 @@ pub(crate) fn partial(object: &Stored) -> Value {
 /// A list's body. Items of built-in resources do not say their type, as the real server's do not.
 pub(crate) fn list(resource: &Resource, page: &Page, metadata_only: bool) -> String {
     let mut metadata = json!({ "resourceVersion": page.revision.to_string() });
-    if let Some(token) = &page.token {
-        metadata["continue"] = json!(token);
+    match &page.token {
+        Some(token) => metadata["continue"] = json!(token),
+        // The real server says it for custom resources, empty as it is.
+        None if resource.custom && !metadata_only => metadata["continue"] = json!(""),
+        None => {}
     }
     if let Some(remaining) = page.remaining {
         metadata["remainingItemCount"] = json!(remaining);

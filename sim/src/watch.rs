@@ -66,9 +66,9 @@ impl Session {
         let bookmarks = call.flag("allowWatchBookmarks");
         let initial = call.flag("sendInitialEvents");
         if initial && (!bookmarks || call.param("resourceVersionMatch") != Some("NotOlderThan")) {
-            return Err(Refusal::bad_request(
-                "sendInitialEvents: Forbidden: it needs resourceVersionMatch=NotOlderThan and allowWatchBookmarks=true",
-            ));
+            let why =
+                "sendInitialEvents requires resourceVersionMatch=NotOlderThan and allowWatchBookmarks=true";
+            return Err(Refusal::invalid_options("sendInitialEvents", why));
         }
         let seconds = call.param("timeoutSeconds").and_then(|s| s.parse().ok()).filter(|s| *s > 0);
         let now = Instant::now();

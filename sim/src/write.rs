@@ -108,14 +108,16 @@ impl World {
         &mut self,
         key: &Key,
         status: bool,
-        update: Update,
+        mut update: Update,
         dry_run: bool,
     ) -> Result<(Stored, bool), Refusal> {
         let resource = self.resource(key.resource);
+        if let Update::Replace(body) = &mut update {
+            same_name(&resource, key, body)?;
+        }
         let Some(old) = self.store.value(key) else {
             return match update {
                 Update::Replace(mut body) if resource.create_on_update && !status => {
-                    same_name(&resource, key, &mut body)?;
                     meta::set(&mut body, "resourceVersion", Value::Null);
                     Ok((self.create(key.resource, &key.namespace, body, dry_run)?, true))
                 }
@@ -126,7 +128,9 @@ impl World {
             Update::Replace(body) => (body, false),
             Update::Patch(patch) => (patch.apply(&old)?, true),
         };
-        same_name(&resource, key, &mut new)?;
+        if is_patch {
+            same_name(&resource, key, &mut new)?;
+        }
         check_identity(&resource, &old, &new, is_patch)?;
         let mut new = if status { with_status_of(&old, &new) } else { new };
         keep_system_fields(&mut new, &old);

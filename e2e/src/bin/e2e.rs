@@ -5,6 +5,7 @@ use std::{path::PathBuf, process::ExitCode, time::Duration};
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::{
+    conformance,
     fedhub::{self, Fedhub},
     front::Front,
     planes::{Layout, Planes},
@@ -90,6 +91,15 @@ enum Command {
         /// After how many seconds it ends by itself, in case nobody ends it.
         #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
         seconds: u64,
+        #[command(flatten)]
+        instance: Instance,
+    },
+    /// Run the conformance script of the in-memory API servers against a plane and against one of those, and print how
+    /// each step went; fails unless both gave the answers that are expected.
+    Conformance {
+        /// The plane.
+        #[arg(long, default_value = "project-a")]
+        plane: String,
         #[command(flatten)]
         instance: Instance,
     },
@@ -237,6 +247,14 @@ async fn help(command: Command) -> anyhow::Result<()> {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = if second { Fedhub::second(&layout)? } else { Fedhub::load(&layout)? };
             act(&fedhub, action, &flags).await?;
+        }
+        Command::Conformance { plane, instance } => {
+            let steps = conformance::run(&Layout::of(&instance.instance)?, &plane).await?;
+            for step in &steps {
+                println!("{}", step.line());
+            }
+            let failed = steps.iter().filter(|step| !step.passed()).count();
+            anyhow::ensure!(failed == 0, "{failed} of {} steps failed", steps.len());
         }
         Command::Writes { since, planes, namespaces, instance } => {
             let layout = Layout::of(&instance.instance)?;

@@ -16,3 +16,5 @@ mod schemas;
 mod steady;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod twins;

@@ -8,7 +8,7 @@ use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
-use fedhub_shared::planes::Planes;
+use fedhub_shared::planes::{Planes, Settings};
 use fedhub_sim::{ApiServer, AuditEntry};
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
@@ -53,9 +53,14 @@ impl World {
 
     /// A process: registry, queue, federator, workers; both planes engaged.
     pub fn run(&self) -> Run {
+        self.run_with(Settings { seed: 7, ..Settings::default() })
+    }
+
+    /// The same, with settings of one's own.
+    pub fn run_with(&self, settings: Settings) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.hub.clock().now());
-        let planes = Planes::new(self.hub.client(), metrics.clone(), clock, 7);
+        let planes = Planes::with(self.hub.client(), metrics.clone(), clock, settings);
         let config = QueueConfig { seed: planes.seed(), per_plane: 2, ..QueueConfig::default() };
         let queue = Arc::new(Queue::new(config));
         let federator = Federator::new(planes.clone(), queue.clone(), QUIET);

@@ -36,7 +36,7 @@ pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     }
 }
 
-async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
+async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
     let mut waits = backoff(planes.seed());
     loop {
         let api: Api<Guarded> = Api::all_with(plane.client.clone(), kind.resource());
@@ -68,6 +68,7 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
                     listing = match event {
                         // Said before the list is asked for.
                         Event::Init => {
+                            planes.recognise(plane, kind, &mut waits).await;
                             turn.take(planes, plane).await;
                             true
                         }
@@ -89,6 +90,8 @@ async fn watch(planes: &Planes, plane: &Plane, kind: Kind) {
                     let wait = waits.next().unwrap_or(Duration::from_secs(30));
                     trouble(planes, plane, kind, &error, wait);
                     tokio::time::sleep(wait).await;
+                    // Whoever answers next may be another.
+                    planes.recognise(plane, kind, &mut waits).await;
                     if lost_its_place(&error) {
                         break;
                     }

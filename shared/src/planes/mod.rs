@@ -4,6 +4,7 @@
 //! one ends exactly its own tasks (section 2).
 
 pub mod discovery;
+pub mod identity;
 pub mod plane;
 pub mod transport;
 pub mod writes;
@@ -15,6 +16,7 @@ use dashmap::DashMap;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::task::TaskTracker;
 
+pub use identity::Identities;
 pub use plane::{Health, Plane};
 
 use crate::clock::Clock;
@@ -38,6 +40,8 @@ pub struct Settings {
     pub lists_at_once: usize,
     /// Every write to any plane has to pass it.
     pub fence: Fence,
+    /// What is remembered of the identities of project planes; without it they are taken for what they say.
+    pub identities: Option<Arc<Identities>>,
     /// How many objects that wait for something to be done are kept whole at once; the others are read again when
     /// their turn comes.
     pub objects_kept: usize,
@@ -45,7 +49,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 0, lists_at_once: 32, fence: Fence::open(), objects_kept: 4096 }
+        Self { seed: 0, lists_at_once: 32, fence: Fence::open(), identities: None, objects_kept: 4096 }
     }
 }
 
@@ -63,6 +67,7 @@ pub struct Planes {
     seed: AtomicU64,
     tasks: TaskTracker,
     lists: Semaphore,
+    identities: Option<Arc<Identities>>,
 }
 
 impl Planes {
@@ -73,7 +78,7 @@ impl Planes {
 
     /// The same, with settings of one's own.
     pub fn with(hub: kube::Client, metrics: Metrics, clock: Clock, settings: Settings) -> Arc<Self> {
-        let Settings { seed, lists_at_once, fence, objects_kept } = settings;
+        let Settings { seed, lists_at_once, fence, identities, objects_kept } = settings;
         let room = Room::of(objects_kept);
         Arc::new(Self {
             hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone(), &room)),
@@ -87,6 +92,7 @@ impl Planes {
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
             lists: Semaphore::new(lists_at_once),
+            identities,
         })
     }
 
@@ -126,8 +132,7 @@ impl Planes {
     /// that name that is there already is replaced (its credentials or its address changed).
     pub fn engage(self: &Arc<Self>, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
         self.accept(name.as_str());
-        let id = PlaneId::Project(name.clone());
-        let plane = Arc::new(Plane::new(id, client, &PROJECT_KINDS, self.fence.clone(), &self.room));
+        let plane = self.fresh(name, client);
         tracing::info!(plane = %name, "engaging");
         if let Some(old) = self.projects.insert(name.clone(), plane.clone()) {
             old.stop.cancel();
@@ -136,12 +141,34 @@ impl Planes {
         plane
     }
 
+    /// A project plane of which nothing is known.
+    fn fresh(&self, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
+        let id = PlaneId::Project(name.clone());
+        let plane = Plane::new(id, client, &PROJECT_KINDS, self.fence.clone(), &self.room);
+        Arc::new(if self.identities.is_some() { plane.unrecognised() } else { plane })
+    }
+
+    /// Engages a plane anew with the client that it has, if it still stands: nothing that was known of it counts.
+    fn anew(self: &Arc<Self>, old: &Plane) {
+        let PlaneId::Project(name) = &old.id else { return };
+        let plane = self.fresh(name, old.client.clone());
+        match self.projects.get_mut(name) {
+            Some(mut standing) if std::ptr::eq(Arc::as_ptr(&standing), old) => *standing = plane.clone(),
+            _ => return,
+        }
+        old.stop.cancel();
+        self.watch(plane);
+    }
+
     /// Lets a project plane go: its watches end, its objects are forgotten, nothing is deleted anywhere.
     pub fn disengage(&self, name: &PlaneName) {
         self.accept(name.as_str());
         if let Some((_, plane)) = self.projects.remove(name) {
             tracing::info!(plane = %name, "disengaged");
             plane.stop.cancel();
+            if let Some(identities) = &self.identities {
+                identities.release(name);
+            }
             for listener in self.listeners().iter() {
                 listener.left(&plane);
             }

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
+use super::identity::Recognition;
 use crate::engine::{Room, Store};
 use crate::events::Events;
 use crate::lease::Fence;
@@ -47,6 +48,7 @@ pub struct Plane {
     /// What is known of kinds that are not watched here.
     nothing: Store,
     trouble: Mutex<BTreeMap<Kind, String>>,
+    pub(super) recognition: Recognition,
 }
 
 impl Plane {
@@ -62,7 +64,14 @@ impl Plane {
             fence,
             stop: CancellationToken::new(),
             trouble: Mutex::default(),
+            recognition: Recognition::certain(),
         }
+    }
+
+    /// The same, of which nobody knows yet whether it is the one that its name stands for.
+    pub(super) fn unrecognised(mut self) -> Self {
+        self.recognition = Recognition::default();
+        self
     }
 
     /// The kinds that are watched here.
@@ -75,9 +84,10 @@ impl Plane {
         self.stores.get(&kind).unwrap_or(&self.nothing)
     }
 
-    /// Whether all lists are complete, so that absence means something.
+    /// Whether the plane is the one that its name stands for, and all lists are complete, so that absence means
+    /// something.
     pub fn synced(&self) -> bool {
-        self.stores.values().all(Store::synced)
+        self.recognition.holds() && self.stores.values().all(Store::synced)
     }
 
     /// How many objects are known.

@@ -8,6 +8,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions, Pro
 use serde_json::{Value, json};
 
 use super::Plane;
+use super::identity::Unrecognised;
 use crate::errors::RequestError;
 use crate::object::{Key, Kind, Object, ObjectView, Shared};
 
@@ -37,6 +38,9 @@ impl Plane {
     ) -> kube::Result<T> {
         if dry_run {
             return request.await;
+        }
+        if !self.recognition.holds() {
+            return Err(kube::Error::Service(Box::new(Unrecognised)));
         }
         self.fence.guard(request).await.unwrap_or_else(|fenced| Err(kube::Error::Service(Box::new(fenced))))
     }

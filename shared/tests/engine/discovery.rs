@@ -146,8 +146,10 @@ async fn a_secret_that_makes_no_plane_gets_an_event_once_and_disturbs_no_other()
 async fn new_content_makes_a_new_client_and_the_same_content_does_not() {
     let management = ApiServer::management("m");
     management.put(secret("one", None, &good())).unwrap();
+    management.put(secret("other", None, &good())).unwrap();
     let run = Discovering::start(management);
     quiet(5).await;
+    let other = run.planes.project(&plane_name("other")).unwrap();
     let first = run.planes.project(&plane_name("one")).unwrap();
     run.management.patch("Secret", HOME, "one", &json!({"metadata": {"labels": {"a": "b"}}})).unwrap();
     run.management.compact();
@@ -161,7 +163,12 @@ async fn new_content_makes_a_new_client_and_the_same_content_does_not() {
 
     run.management.put(secret("one", Some("renamed"), &good())).unwrap();
     quiet(5).await;
-    assert_eq!(run.names(), ["renamed"]);
+    assert_eq!(run.names(), ["other", "renamed"]);
+    assert!(
+        Arc::ptr_eq(&other, &run.planes.project(&plane_name("other")).unwrap()),
+        "nobody else is touched"
+    );
+    assert!(!other.stop.is_cancelled());
     run.end().await;
 }
 

@@ -5,6 +5,8 @@ mod discovery;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+mod identity;
+#[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod milo;

@@ -1,9 +1,10 @@
-//! A small HTTPS server: `/version` below any path answers its path, a watch answers one line and then stays silent.
+//! A small HTTPS server: `/version` below any path answers its path, `/whoami` who asks, a watch answers one line and
+//! then stays silent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
@@ -11,7 +12,9 @@ use hyper::body::{Body, Bytes, Frame, Incoming};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::RootCertStore;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +26,27 @@ pub enum Speaks {
     Http2 { streams: u32 },
 }
 
+/// A certificate that is its own authority, and its key.
+pub struct Identity(rcgen::CertifiedKey<rcgen::KeyPair>);
+
+impl Identity {
+    pub fn new(name: &str) -> Self {
+        Self(rcgen::generate_simple_self_signed([name.to_owned()]).unwrap())
+    }
+
+    pub fn certificate(&self) -> CertificateDer<'static> {
+        self.0.cert.der().clone()
+    }
+
+    pub fn certificate_pem(&self) -> String {
+        self.0.cert.pem()
+    }
+
+    pub fn key_pem(&self) -> String {
+        self.0.signing_key.serialize_pem()
+    }
+}
+
 pub struct Server {
     pub port: u16,
     pub ca: Vec<u8>,
@@ -30,42 +54,67 @@ pub struct Server {
     pub open: Arc<AtomicUsize>,
     /// Connections that were ever made.
     pub accepted: Arc<AtomicUsize>,
-    connections: Arc<std::sync::Mutex<CancellationToken>>,
+    /// Connections that are open now.
+    pub live: Arc<AtomicUsize>,
+    speaks: Speaks,
+    acceptor: Arc<Mutex<TlsAcceptor>>,
+    connections: Arc<Mutex<CancellationToken>>,
+}
+
+fn acceptor(speaks: Speaks, identity: &Identity, clients: &[&Identity]) -> TlsAcceptor {
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(identity.0.signing_key.serialize_der()));
+    let chain = vec![identity.certificate()];
+    let builder = rustls::ServerConfig::builder();
+    let builder = if clients.is_empty() {
+        builder.with_no_client_auth()
+    } else {
+        let mut roots = RootCertStore::empty();
+        for client in clients {
+            roots.add(client.certificate()).unwrap();
+        }
+        let verifier =
+            WebPkiClientVerifier::builder(Arc::new(roots)).allow_unauthenticated().build().unwrap();
+        builder.with_client_cert_verifier(verifier)
+    };
+    let mut tls = builder.with_single_cert(chain, key).unwrap();
+    tls.alpn_protocols = match speaks {
+        Speaks::Http1 => vec![b"http/1.1".to_vec()],
+        Speaks::Http2 { .. } => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+    };
+    TlsAcceptor::from(Arc::new(tls))
 }
 
 impl Server {
     pub async fn start(speaks: Speaks) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let cert = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(cert.signing_key.serialize_der()));
-        let chain = vec![cert.cert.der().clone()];
-        let mut tls =
-            rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
-        tls.alpn_protocols = match speaks {
-            Speaks::Http1 => vec![b"http/1.1".to_vec()],
-            Speaks::Http2 { .. } => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
-        };
-        let acceptor = TlsAcceptor::from(Arc::new(tls));
+        let identity = Identity::new("localhost");
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = Self {
             port: listener.local_addr().unwrap().port(),
-            ca: cert.cert.der().to_vec(),
+            ca: identity.certificate().to_vec(),
             open: Arc::default(),
             accepted: Arc::default(),
+            live: Arc::default(),
+            speaks,
+            acceptor: Arc::new(Mutex::new(acceptor(speaks, &identity, &[]))),
             connections: Arc::default(),
         };
         let (open, connections) = (server.open.clone(), server.connections.clone());
-        let accepted = server.accepted.clone();
+        let (accepted, live) = (server.accepted.clone(), server.live.clone());
+        let current = server.acceptor.clone();
         tokio::spawn(async move {
             while let Ok((tcp, _)) = listener.accept().await {
                 accepted.fetch_add(1, Ordering::SeqCst);
-                let (acceptor, open) = (acceptor.clone(), open.clone());
+                let (acceptor, open) = (current.lock().unwrap().clone(), open.clone());
+                let live = Held::of(&live);
                 let end = connections.lock().unwrap().clone();
                 tokio::spawn(async move {
+                    let _live = live;
                     let Ok(tls) = acceptor.accept(tcp).await else { return };
+                    let client = tls.get_ref().1.peer_certificates().map(|chain| chain[0].to_vec());
                     let service = service_fn(move |request: Request<Incoming>| {
-                        let open = open.clone();
-                        async move { Ok::<_, Infallible>(answer(&request, &open)) }
+                        let (open, client) = (open.clone(), client.clone());
+                        async move { Ok::<_, Infallible>(answer(&request, client.as_deref(), &open)) }
                     });
                     let io = TokioIo::new(tls);
                     match speaks {
@@ -85,24 +134,39 @@ impl Server {
         server
     }
 
+    /// From now on new connections meet this certificate, and are asked for one of `clients`.
+    pub fn present(&self, identity: &Identity, clients: &[&Identity]) {
+        *self.acceptor.lock().unwrap() = acceptor(self.speaks, identity, clients);
+    }
+
     /// Ends every connection without a word.
     pub fn hang_up(&self) {
         std::mem::take(&mut *self.connections.lock().unwrap()).cancel();
     }
 }
 
-fn answer(request: &Request<Incoming>, open: &Arc<AtomicUsize>) -> Response<Answer> {
+fn answer(request: &Request<Incoming>, client: Option<&[u8]>, open: &Arc<AtomicUsize>) -> Response<Answer> {
     let watch = request.uri().query().is_some_and(|q| q.contains("watch=true"));
-    let text = if watch { "begun\n".to_owned() } else { request.uri().path().to_owned() };
-    let held = watch.then(|| {
-        open.fetch_add(1, Ordering::SeqCst);
-        Held(open.clone())
-    });
-    Response::new(Answer { text: Some(Bytes::from(text)), held })
+    let text = match request.uri().path() {
+        _ if watch => "begun\n".to_owned(),
+        path if path.ends_with("/whoami") => {
+            let token = request.headers().get("authorization").map_or("nobody", |v| v.to_str().unwrap());
+            client.map_or(token.to_owned(), |der| format!("{token} {:02x?}", &der[..32]))
+        }
+        path => path.to_owned(),
+    };
+    Response::new(Answer { text: Some(Bytes::from(text)), held: watch.then(|| Held::of(open)) })
 }
 
-/// Counts an open watch for as long as its body lives.
+/// Counts an open watch or connection for as long as it lives.
 struct Held(Arc<AtomicUsize>);
+
+impl Held {
+    fn of(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count.clone())
+    }
+}
 
 impl Drop for Held {
     fn drop(&mut self) {

@@ -68,7 +68,7 @@ async fn where_a_watch_starts() {
     let mut lines = open(&server, MAPS, initial).await;
     assert_eq!(lines.now().await, [added_a, added_b, format!("BOOKMARK @{b}")]);
     let (code, _) = ask(&server, "GET", &format!("{MAPS}?watch=1&sendInitialEvents=true"), Value::Null).await;
-    assert_eq!(code, 400);
+    assert_eq!(code, 422);
 }
 
 #[tokio::test(start_paused = true)]

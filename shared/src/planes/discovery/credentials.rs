@@ -1,9 +1,26 @@
 //! Kubeconfigs: from files that the operator names, and from Secrets that others wrote.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use k8s_openapi::ByteString;
 use kube::Config;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{Kubeconfig, KubeconfigError};
+
+use crate::hash;
+
+/// What is wrong with a kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// It cannot be read.
+    #[error(transparent)]
+    Unreadable(Box<KubeconfigError>),
+    /// Its context names a user that it does not hold.
+    #[error("its context names the user {0:?}, which it does not hold")]
+    NoUser(String),
+    /// It wants a proxy.
+    #[error("proxy-url {0:?} is not supported: fedhub connects to the server itself")]
+    Proxy(String),
+}
 
 /// Why there are no credentials.
 #[derive(Debug, thiserror::Error)]
@@ -17,11 +34,20 @@ pub enum CredentialsError {
         context: String,
         /// What is wrong with it.
         #[source]
-        source: KubeconfigError,
+        source: Fault,
     },
+    /// A file that the kubeconfig refers to cannot be read.
+    #[error("{0}")]
+    Unreadable(String, #[source] std::io::Error),
+    /// A CA bundle that was cut off before its first certificate ends: no server could be trusted.
+    #[error("certificate-authority holds no certificate")]
+    NoAuthority,
+    /// A token file without a token.
+    #[error("{0} is empty")]
+    Empty(String),
     /// The content is not a kubeconfig.
-    #[error("not a kubeconfig")]
-    Content(#[source] KubeconfigError),
+    #[error("not a kubeconfig that can be used")]
+    Content(#[source] Fault),
     /// The content would run a program or read a file on this machine.
     #[error("{0} is refused in a kubeconfig from a Secret: it would run or read things on this machine")]
     Refused(&'static str),
@@ -30,33 +56,134 @@ pub enum CredentialsError {
     NotInCluster(#[source] kube::config::InClusterError),
 }
 
-/// The configuration that a file names; `context` in place of its current one.
-pub async fn from_file(path: &Path, context: Option<&str>) -> Result<Config, CredentialsError> {
-    let failed = |source| CredentialsError::File {
-        path: path.display().to_string(),
-        context: context.map_or_else(String::new, |c| format!(", context {c}")),
-        source,
-    };
-    let kubeconfig = Kubeconfig::read_from(path).map_err(failed)?;
-    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(failed)
+/// Where the process's own credentials come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A kubeconfig file that the operator names.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// The context in it, in place of its current one.
+        context: Option<String>,
+    },
+    /// The pod's own service account.
+    InCluster,
 }
 
-/// The configuration of the pod's own service account.
-pub fn in_cluster() -> Result<Config, CredentialsError> {
-    Config::incluster().map_err(CredentialsError::NotInCluster)
+impl Source {
+    /// The file at `path`; `context` in place of its current one.
+    pub fn file(path: &Path, context: Option<&str>) -> Self {
+        Self::File { path: path.to_owned(), context: context.map(str::to_owned) }
+    }
+
+    /// Reads everything: the configuration holds the content of the files that it names, and names none any more, so
+    /// that what is compared, tried and used is the same.
+    pub fn read(&self) -> Result<Loaded, CredentialsError> {
+        let config = match self {
+            Self::InCluster => Config::incluster().map_err(CredentialsError::NotInCluster)?,
+            Self::File { path, context } => {
+                let failed = |source| CredentialsError::File {
+                    path: path.display().to_string(),
+                    context: context.as_ref().map_or_else(String::new, |c| format!(", context {c}")),
+                    source,
+                };
+                let kubeconfig =
+                    Kubeconfig::read_from(path).map_err(|e| failed(Fault::Unreadable(Box::new(e))))?;
+                configured(kubeconfig, context.as_deref()).map_err(failed)?
+            }
+        };
+        Loaded::of(config)
+    }
+}
+
+/// Credentials as they were read.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The configuration, which refers to no file.
+    pub config: Config,
+    /// Hash of all that the configuration says.
+    pub print: u64,
+}
+
+impl Loaded {
+    fn of(mut config: Config) -> Result<Self, CredentialsError> {
+        trusts_somebody(&config)?;
+        // What it holds stands in `root_cert` already.
+        config.root_cert_file = None;
+        let auth = &mut config.auth_info;
+        if let Some(file) = auth.token_file.take().filter(|_| auth.token.is_none()) {
+            let token = text(&file)?;
+            let token = token.trim();
+            if token.is_empty() {
+                return Err(CredentialsError::Empty(file));
+            }
+            auth.token = Some(token.to_owned().into());
+        }
+        if let Some(file) = auth.client_certificate.take().filter(|_| auth.client_certificate_data.is_none())
+        {
+            auth.client_certificate_data = Some(base64(text(&file)?));
+        }
+        if let Some(file) = auth.client_key.take().filter(|_| auth.client_key_data.is_none()) {
+            auth.client_key_data = Some(base64(text(&file)?).into());
+        }
+        // As JSON, for a secret is blacked out where it is printed; as a value, for its keys are in order then.
+        let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
+        let Config { cluster_url, root_cert, accept_invalid_certs, tls_server_name, .. } = &config;
+        let print = hash::text(&format!(
+            "{cluster_url} {root_cert:?} {accept_invalid_certs} {tls_server_name:?} {auth}"
+        ));
+        Ok(Self { config, print })
+    }
+}
+
+fn text(file: &str) -> Result<String, CredentialsError> {
+    std::fs::read_to_string(file).map_err(|e| CredentialsError::Unreadable(file.to_owned(), e))
+}
+
+/// As a kubeconfig holds what could be a file.
+fn base64(content: String) -> String {
+    let coded = serde_json::to_value(ByteString(content.into_bytes())).unwrap_or_default();
+    coded.as_str().unwrap_or_default().to_owned()
 }
 
 /// The configuration that a Secret holds. Whoever may write the Secret must not be able to run or read anything on
 /// this machine by it.
-pub async fn from_secret(content: &str) -> Result<Config, CredentialsError> {
-    let kubeconfig = Kubeconfig::from_yaml(content).map_err(CredentialsError::Content)?;
+pub fn from_secret(content: &str) -> Result<Config, CredentialsError> {
+    let kubeconfig = Kubeconfig::from_yaml(content)
+        .map_err(|e| CredentialsError::Content(Fault::Unreadable(Box::new(e))))?;
     if let Some(what) = reaches_this_machine(&kubeconfig) {
         return Err(CredentialsError::Refused(what));
     }
-    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
-        .await
-        .map_err(CredentialsError::Content)
+    let config = configured(kubeconfig, None).map_err(CredentialsError::Content)?;
+    trusts_somebody(&config)?;
+    Ok(config)
+}
+
+fn trusts_somebody(config: &Config) -> Result<(), CredentialsError> {
+    let nobody = config.root_cert.as_ref().is_some_and(Vec::is_empty);
+    if nobody { Err(CredentialsError::NoAuthority) } else { Ok(()) }
+}
+
+/// What `context`, or the current one, says.
+fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Config, Fault> {
+    if let Some(context) = context {
+        kubeconfig.current_context = Some(context.to_owned());
+    }
+    let context = kubeconfig.contexts.iter().find(|c| Some(&c.name) == kubeconfig.current_context.as_ref());
+    if let Some(context) = context.and_then(|c| c.context.as_ref()) {
+        // Half a file may end before its users: without this check, such a one would make us nobody.
+        if let Some(user) = context.user.as_ref().filter(|user| !user.is_empty())
+            && !kubeconfig.auth_infos.iter().any(|u| u.name == *user && u.auth_info.is_some())
+        {
+            return Err(Fault::NoUser(user.clone()));
+        }
+        let cluster = kubeconfig.clusters.iter().find(|c| c.name == context.cluster);
+        let proxy = cluster.and_then(|c| c.cluster.as_ref()?.proxy_url.as_ref());
+        if let Some(proxy) = proxy.filter(|url| !url.is_empty()) {
+            return Err(Fault::Proxy(proxy.clone()));
+        }
+    }
+    Config::try_from(kubeconfig).map_err(|e| Fault::Unreadable(Box::new(e)))
 }
 
 fn reaches_this_machine(kubeconfig: &Kubeconfig) -> Option<&'static str> {
@@ -90,9 +217,9 @@ mod tests {
         )
     }
 
-    #[tokio::test]
-    async fn a_secret_cannot_reach_this_machine() {
-        assert!(from_secret(&kubeconfig("", "token: abc")).await.is_ok());
+    #[test]
+    fn a_secret_cannot_reach_this_machine() {
+        assert!(from_secret(&kubeconfig("", "token: abc")).is_ok());
         for (cluster, user) in [
             ("", "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true}"),
             ("", "auth-provider: {name: oidc, config: {}}"),
@@ -101,9 +228,74 @@ mod tests {
             ("", "client-key: /etc/hostname"),
             (", certificate-authority: /etc/hostname", "token: abc"),
         ] {
-            let refused = from_secret(&kubeconfig(cluster, user)).await;
+            let refused = from_secret(&kubeconfig(cluster, user));
             assert!(matches!(refused, Err(CredentialsError::Refused(_))), "{cluster}{user}: {refused:?}");
         }
-        assert!(matches!(from_secret("nonsense: [").await, Err(CredentialsError::Content(_))));
+        assert!(matches!(from_secret("nonsense: ["), Err(CredentialsError::Content(_))));
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused_by_its_name() {
+        let proxied = kubeconfig(", proxy-url: 'http://proxy:3128'", "token: abc");
+        let file = written("proxied", &proxied);
+        for error in [from_secret(&proxied).err(), Source::file(&file, None).read().err()] {
+            let words = crate::errors::chain(&error.unwrap());
+            assert!(words.contains("proxy-url \"http://proxy:3128\" is not supported"), "{words}");
+        }
+        assert!(from_secret(&kubeconfig(", proxy-url: ''", "token: abc")).is_ok());
+        // Another context's proxy is none of our business.
+        let other = "\n- name: other\n  cluster: {server: 'https://127.0.0.1:2', proxy-url: 'http://proxy:1'}\nusers:";
+        assert!(from_secret(&kubeconfig("", "token: abc").replace("\nusers:", other)).is_ok());
+    }
+
+    #[test]
+    fn what_names_the_servers_certificate_is_honoured() {
+        let config = from_secret(&kubeconfig(", tls-server-name: kubernetes", "token: abc")).unwrap();
+        assert_eq!(config.tls_server_name.as_deref(), Some("kubernetes"));
+        let config = from_secret(&kubeconfig(", insecure-skip-tls-verify: true", "token: abc")).unwrap();
+        assert!(config.accept_invalid_certs);
+    }
+
+    #[test]
+    fn half_a_kubeconfig_does_not_make_us_nobody() {
+        let whole = kubeconfig("", "token: abc");
+        let (half, _) = whole.split_once("users:").unwrap();
+        let error = crate::errors::chain(&from_secret(half).unwrap_err());
+        assert!(error.contains("names the user \"u\""), "{error}");
+    }
+
+    #[test]
+    fn what_is_read_from_files_is_content_and_refers_to_none() {
+        let token = written("token", "first\n");
+        let user = format!("tokenFile: {}, as-user-extra: {{a: [b], c: [d], e: [f]}}", token.display());
+        let source = Source::file(&written("config", &kubeconfig("", &user)), Some("c"));
+        let first = source.read().unwrap();
+        let told = serde_json::to_value(&first.config.auth_info).unwrap();
+        assert_eq!((&told["token"], &told["tokenFile"]), (&"first".into(), &serde_json::Value::Null));
+        assert!((0..20).all(|_| source.read().unwrap().print == first.print), "the same each time");
+        written("token", "second");
+        assert_ne!(source.read().unwrap().print, first.print);
+        written("token", "\n");
+        assert!(matches!(source.read(), Err(CredentialsError::Empty(_))));
+        std::fs::remove_file(&token).unwrap();
+        let words = crate::errors::chain(&source.read().err().unwrap());
+        assert!(words.contains(token.to_str().unwrap()), "{words}");
+        assert!(matches!(
+            Source::file(&token, Some("other")).read(),
+            Err(CredentialsError::File { source: Fault::Unreadable(_), .. })
+        ));
+    }
+
+    /// A file of this process and this thread.
+    fn written(name: &str, content: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!(
+            "fedhub-credentials-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
     }
 }

@@ -118,7 +118,7 @@ impl Kubeconfigs {
 
     async fn consider(&mut self, secret: &Secret) {
         let name = secret.name_any();
-        if let Err(reason) = self.engage(secret).await {
+        if let Err(reason) = self.engage(secret) {
             // A plane that works on older credentials goes on with them: safety over liveness.
             if self.planes.refuse(&name, &reason) {
                 tracing::warn!(secret = name, reason, "this Secret makes no plane");
@@ -127,7 +127,7 @@ impl Kubeconfigs {
         }
     }
 
-    async fn engage(&mut self, secret: &Secret) -> Result<(), String> {
+    fn engage(&mut self, secret: &Secret) -> Result<(), String> {
         let name = secret.name_any();
         let plane = secret.annotations().get(PLANE_NAME).unwrap_or(&name);
         let plane = PlaneName::new(plane).map_err(|e| e.to_string())?;
@@ -147,7 +147,7 @@ impl Kubeconfigs {
             self.planes.accept(&name);
             return Ok(());
         }
-        let config = credentials::from_secret(content).await.map_err(|e| errors::chain(&e))?;
+        let config = credentials::from_secret(content).map_err(|e| errors::chain(&e))?;
         let id = PlaneId::Project(plane.clone());
         let client = self.transport.client(&config, &id).map_err(|e| errors::chain(&e))?;
         let source = Source { plane: plane.clone(), content: print };

@@ -5,6 +5,7 @@
 pub mod credentials;
 pub mod kubeconfigs;
 pub mod milo;
+pub mod reload;
 pub mod single;
 
 use std::fmt;

@@ -1,9 +1,10 @@
 //! One connection to a server: TCP, TLS, and which HTTP it speaks.
 
 use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,8 +23,6 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower::{BoxError, Service};
 
-use crate::hash;
-
 /// How often a connection without traffic is pinged, and how long the answer may take: a dead one is found within
 /// the sum.
 const PING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
@@ -34,6 +33,10 @@ const WINDOW: (u32, u32) = (256 << 10, 32 << 20);
 /// How often a server's SETTINGS are looked for: before the first, and after.
 const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(1));
 
+/// Keyed anew in each process: nobody who writes a kubeconfig can make its trust look like another one's, and so be
+/// given the connections of somebody else's client certificate.
+static TRUST: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
 /// A server and the trust in it: planes with the same may share connections. Tokens are not part of it; they travel
 /// with each request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,7 +45,7 @@ pub struct Endpoint {
     server: String,
     /// Name that the certificate has to carry, where it is not the host.
     server_name: Option<String>,
-    /// Hash of the CA bundle and of the client certificate.
+    /// Hash of the CA bundle, of the client certificate and of its key.
     trust: u64,
 }
 
@@ -51,9 +54,12 @@ impl Endpoint {
     pub fn of(config: &Config) -> Self {
         let uri = &config.cluster_url;
         let auth = &config.auth_info;
-        let identity = (&auth.client_certificate, &auth.client_certificate_data, &auth.client_key);
+        let certificate = (&auth.client_certificate, &auth.client_certificate_data, &auth.client_key);
+        // Printed, a secret is blacked out; as JSON it is not.
+        let key = auth.client_key_data.as_ref().and_then(|_| serde_json::to_value(auth).ok());
+        let key = key.as_ref().map(|auth| &auth["client-key-data"]);
         let trust = format!(
-            "{:?} {:?} {} {identity:?}",
+            "{:?} {:?} {} {certificate:?} {key:?}",
             config.root_cert, config.root_cert_file, config.accept_invalid_certs
         );
         Self {
@@ -64,7 +70,7 @@ impl Endpoint {
                 port(uri)
             ),
             server_name: config.tls_server_name.clone(),
-            trust: hash::text(&trust),
+            trust: TRUST.hash_one(trust),
         }
     }
 }

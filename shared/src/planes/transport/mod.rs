@@ -1,5 +1,5 @@
-//! The HTTP stack of one plane: base path, authentication, limit on requests in flight, time-out to headers,
-//! metrics, over hyper.
+//! The HTTP stack of one plane: patience, limit on requests in flight, metrics, base path, authentication, time-out to
+//! headers, over hyper.
 //!
 //! kube's own client waits for ever on a server that accepts and never answers, and retries 5xx silently up to
 //! fifteen times; here the first is an error after a few seconds and the second is the queue's business.
@@ -9,22 +9,18 @@ mod connect;
 mod measure;
 mod patience;
 mod pool;
+mod server;
 mod timeout;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use http::Uri;
-use kube::client::ConfigExt;
-use kube::client::middleware::{AuthLayer, BaseUriLayer};
 use kube::{Client, Config};
-use tower::layer::layer_fn;
-use tower::limit::GlobalConcurrencyLimitLayer;
-use tower::{BoxError, Layer, ServiceBuilder};
+use tower::BoxError;
 
 pub use measure::MeasureLayer;
 pub use patience::PatienceLayer;
 pub use pool::Pools;
+pub use server::Server;
 pub use timeout::{HeaderTimeoutLayer, TimedOut};
 
 use crate::metrics::Metrics;
@@ -72,58 +68,16 @@ impl Transport {
 
     /// A client for the plane that `config` describes.
     pub fn client(&self, config: &Config, plane: &PlaneId) -> Result<Client, UnusableConfig> {
-        self.server(config)?.client(config.cluster_url.clone(), plane)
+        Ok(self.server(config)?.client(plane))
     }
 
-    /// The server that `config` describes, for clients of several planes behind it.
+    /// The server that `config` describes, for clients of several planes behind it, and for credentials that change.
     pub fn server(&self, config: &Config) -> Result<Server, UnusableConfig> {
-        let built = || -> Result<Server, BoxError> {
-            let connector = connect::Connector::of(config, self.limits.connect_timeout)?;
-            Ok(Server {
-                pool: self.pools.get(connect::Endpoint::of(config), || connector),
-                auth: config.auth_layer()?.map(Arc::new),
-                config: config.clone(),
-                transport: self.clone(),
-            })
-        };
-        built().map_err(UnusableConfig)
+        Server::new(config, self)
     }
 
     /// HTTP/2 connections that are open now, to all planes.
     pub fn connections(&self) -> usize {
         self.pools.connections()
-    }
-}
-
-/// A server and who we are to it: planes that are told apart by their path share its connections and, where the
-/// credentials are a token that is read or asked for anew, that one token.
-pub struct Server {
-    pool: pool::Pool,
-    auth: Option<Arc<AuthLayer>>,
-    config: Config,
-    transport: Transport,
-}
-
-impl Server {
-    /// A client for the plane at `url`, which has to be of this server: only its path counts.
-    pub fn client(&self, url: Uri, plane: &PlaneId) -> Result<Client, UnusableConfig> {
-        let Transport { limits, metrics, .. } = &self.transport;
-        let headers = self.config.extra_headers_layer().map_err(|e| UnusableConfig(e.into()))?;
-        let auth = self.auth.clone().map(|auth| layer_fn(move |service| auth.layer(service)));
-        let service = ServiceBuilder::new()
-            .layer(BaseUriLayer::new(url))
-            .option_layer(auth)
-            .layer(headers)
-            .layer(PatienceLayer::default())
-            .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
-            .layer(MeasureLayer::new(plane, metrics))
-            .layer(HeaderTimeoutLayer::new(limits.header_timeout))
-            .service(self.pool.clone());
-        Ok(Client::new(service, self.config.default_namespace.clone()))
-    }
-
-    /// Its configuration.
-    pub fn config(&self) -> &Config {
-        &self.config
     }
 }

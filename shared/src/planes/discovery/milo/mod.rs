@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use futures::{StreamExt, pin_mut};
-use http::Uri;
-use http::uri::PathAndQuery;
+use http::uri::{InvalidUri, PathAndQuery};
 use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use kube::runtime::WatchStreamExt;
@@ -42,23 +41,20 @@ pub fn resource() -> &'static ApiResource {
     &PROJECT
 }
 
-/// Where the plane of a project is: `server` with another path. A path of the server's own is dropped: Milo serves
-/// projects at its root, also to those who see the Projects through an organization's plane.
-pub fn address(server: &Uri, project: &PlaneName) -> Result<Uri, http::Error> {
-    let path = format!("/apis/{GROUP}/{VERSION}/projects/{project}/control-plane");
-    let mut parts = server.clone().into_parts();
-    parts.path_and_query = Some(PathAndQuery::try_from(path)?);
-    Ok(Uri::from_parts(parts)?)
+/// Where the plane of a project is on its server. A path of the server's own is dropped: Milo serves projects at its
+/// root, also to those who see the Projects through an organization's plane.
+pub fn path(project: &PlaneName) -> Result<PathAndQuery, InvalidUri> {
+    PathAndQuery::try_from(format!("/apis/{GROUP}/{VERSION}/projects/{project}/control-plane"))
 }
 
 /// Makes the client of a project's plane, or says why there is none.
 pub type Connect = Box<dyn Fn(&PlaneName) -> Result<Client, String> + Send + Sync>;
 
-/// Planes behind `server`, with the credentials that it is known with.
+/// Planes behind `server`, with the credentials that it is known with at any time.
 pub fn behind(server: Server) -> Connect {
     Box::new(move |project| {
-        let url = address(&server.config().cluster_url, project).map_err(|e| e.to_string())?;
-        server.client(url, &PlaneId::Project(project.clone())).map_err(|e| errors::chain(&e))
+        let path = path(project).map_err(|e| e.to_string())?;
+        Ok(server.client_at(path, &PlaneId::Project(project.clone())))
     })
 }
 
@@ -273,20 +269,6 @@ mod tests {
             json!([{"type": "Other", "status": "True"}]),
         ] {
             assert_eq!(of(false, not.clone()), Standing::NotReady, "{not}");
-        }
-    }
-
-    #[test]
-    fn a_plane_is_on_its_servers_host_under_a_path_of_its_own() {
-        let plane = PlaneName::new("p").unwrap();
-        let path = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/p/control-plane";
-        for server in [
-            "https://milo:6443",
-            "https://milo:6443/",
-            "https://milo:6443/apis/resourcemanager.miloapis.com/v1alpha1/organizations/o/control-plane",
-        ] {
-            let address = address(&server.parse().unwrap(), &plane).unwrap();
-            assert_eq!(address.to_string(), format!("https://milo:6443{path}"));
         }
     }
 }

@@ -4,8 +4,9 @@ use std::io::Cursor;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use fedhub_sim::conformance;
 use fedhub_sim::fleet::{Fleet, FleetService, Settings, kubeconfig::kubeconfig};
-use fedhub_sim::http::{self, Identity};
+use fedhub_sim::http::{self as speak, Identity};
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::{Bytes, Incoming};
@@ -35,8 +36,8 @@ async fn served() -> Served {
     let (serving, service) = (identity.clone(), fleet.service());
     let census = fleet.census();
     tokio::spawn(async move {
-        let settings = http::Settings { streams: 7 };
-        http::serve::<FleetService>(listener, &serving, settings, service, census).await;
+        let settings = speak::Settings { streams: 7 };
+        speak::serve::<FleetService>(listener, &serving, settings, service, census).await;
     });
     Served { fleet, identity, address }
 }
@@ -141,16 +142,34 @@ async fn both_versions_of_http_are_spoken_with_tls_and_without() {
     assert_eq!(served.fleet.census().count().accepted, 4);
 }
 
+impl Served {
+    /// kube's own client, by the kubeconfig of a plane whose path is `prefix`.
+    async fn client(&self, prefix: &str) -> kube::Client {
+        let _first = rustls::crypto::ring::default_provider().install_default();
+        let url = format!("https://{}{prefix}", self.address);
+        let text = kubeconfig("plane", &url, self.identity.ca()).to_string();
+        let kubeconfig = Kubeconfig::from_yaml(&text).unwrap();
+        let config =
+            kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+        kube::Client::try_from(config).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_plane_answers_as_a_kube_apiserver_does() {
+    let served = served().await;
+    served.fleet.plane("p-00001").unwrap().register(conformance::widget());
+    let client = served.client(PROJECT).await;
+    let outcomes = conformance::run(&client, "conformance", |_| ()).await;
+    let faults: Vec<_> = outcomes.iter().filter(|outcome| outcome.fault.is_some()).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert!(outcomes.len() > 80, "{} steps", outcomes.len());
+}
+
 #[tokio::test]
 async fn a_kubeconfig_leads_to_its_plane() {
     let served = served().await;
-    let _first = rustls::crypto::ring::default_provider().install_default();
-    let url = format!("https://{}", served.address);
-    let text = kubeconfig("management", &url, served.identity.ca()).to_string();
-    let kubeconfig = Kubeconfig::from_yaml(&text).unwrap();
-    let config =
-        kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
-    let client = kube::Client::try_from(config).unwrap();
+    let client = served.client("").await;
     let resource = kube::api::ApiResource {
         group: "resourcemanager.miloapis.com".into(),
         version: "v1alpha1".into(),
@@ -209,10 +228,10 @@ async fn streams_and_requests_are_counted() {
     let (_, _, body) = wire.ask("GET", "/sim/counters?plane=p-00001", Value::Null).await.unwrap();
     let counters = json_of(&body);
     assert_eq!(counters["open"], json!({ "connections": 1, "accepted": 1, "streams": 4, "most_streams": 4 }));
-    let watched = json!({
+    let counted = json!({
         "plane": "p-00001", "verb": "watch", "resource": "namespaces", "dry_run": false, "code": 200, "count": 3,
     });
-    assert_eq!(counters["requests"], json!([watched]));
+    assert_eq!(counters["requests"], json!([counted]));
     let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
     wire.ask("POST", &format!("{PROJECT}/api/v1/namespaces/default/configmaps"), map).await.unwrap();
     let (_, _, body) = wire.ask("GET", "/sim/counters", Value::Null).await.unwrap();

@@ -111,9 +111,10 @@ fn without_what_differs(mut object: Value, plane: &str) -> Value {
     for key in ["uid", "resourceVersion", "creationTimestamp"] {
         meta.remove(key);
     }
-    if plane != "hub" {
-        meta.get_mut("annotations")
-            .map(|a| a["federation.datumapis.com/hub-namespace-uid"] = json!("a hub's"));
+    if plane != "hub"
+        && let Some(annotations) = meta.get_mut("annotations")
+    {
+        annotations["federation.datumapis.com/hub-namespace-uid"] = json!("a hub's");
     }
     object
 }

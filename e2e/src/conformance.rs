@@ -1,0 +1,56 @@
+//! The conformance script of the in-memory API servers, against a real plane and against one of those: both have to
+//! give the same answers.
+
+use fedhub_sim::ApiServer;
+use fedhub_sim::conformance::{self, Outcome};
+use kube::Client;
+
+use crate::{
+    Error,
+    planes::{self, Layout, kubeconfig},
+};
+
+/// How a step went on both servers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it is about.
+    pub name: &'static str,
+    /// What was not as expected on the real plane.
+    pub real: Option<String>,
+    /// What was not as expected on the one in memory.
+    pub sim: Option<String>,
+}
+
+impl Step {
+    /// Whether both gave the answer that is expected, and so the same.
+    pub fn passed(&self) -> bool {
+        self.real.is_none() && self.sim.is_none()
+    }
+
+    /// One line.
+    pub fn line(&self) -> String {
+        let fault = |server: &str, fault: &Option<String>| {
+            fault.as_ref().map(|fault| format!("; {server}: {fault}")).unwrap_or_default()
+        };
+        let verdict = if self.passed() { "ok  " } else { "FAIL" };
+        format!("{verdict} {}{}{}", self.name, fault("real", &self.real), fault("sim", &self.sim))
+    }
+}
+
+/// Runs the script against `plane` of an instance that is up, and against a server in memory.
+pub async fn run(layout: &Layout, plane: &str) -> Result<Vec<Step>, Error> {
+    let real = kubeconfig::client(&planes::kubeconfig_of(layout, plane)?).await?;
+    let unready =
+        |last| Error::Timeout { what: format!("the script's resource on {plane}"), seconds: 30, last };
+    conformance::prepare(&real).await.map_err(unready)?;
+    let sim = ApiServer::project_plane("sim");
+    sim.register(conformance::widget());
+    let name = format!("conformance-{}", std::process::id());
+    let (real, sim) = (script(&real, &name).await, script(&sim.client(), &name).await);
+    let both = real.into_iter().zip(sim);
+    Ok(both.map(|(real, sim)| Step { name: real.step, real: real.fault, sim: sim.fault }).collect())
+}
+
+async fn script(client: &Client, name: &str) -> Vec<Outcome> {
+    conformance::run(client, name, |_| ()).await
+}
