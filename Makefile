@@ -12,6 +12,7 @@ CARGO_DENY := $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 
 # Where cargo puts programs: a target directory of the user's own is respected.
 TARGET := $(or $(CARGO_TARGET_DIR),target)/debug
+RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 # Cargo.lock is part of the repository, and what is tested is what it says.
 CARGO := cargo
 LOCKED := --locked
@@ -19,7 +20,7 @@ LOCKED := --locked
 # The instance of the planes that `planes` and `down` are about.
 NAME ?= default
 
-.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e crds build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e bench crds build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -32,12 +33,12 @@ demo: build ## Show fedhub at work on real planes, until Ctrl-C; ONCE=1 takes al
 planes: build ## Start real planes without fedhub, and leave them running (NAME=default)
 	@$(TARGET)/planes up --name $(NAME)
 
-down: build ## End the demonstration, the planes of NAME, and whatever a killed test run left
+down: build ## End the demonstration, the planes of NAME, and whatever a killed test run or benchmark left
 	@$(TARGET)/planes down --name demo
 	@$(TARGET)/planes down --name $(NAME)
-	@for state in tmp/planes/e2e-*/state.json; do \
+	@for state in tmp/planes/e2e-*/state.json tmp/planes/bench-*/state.json; do \
 		instance=$$(basename "$$(dirname "$$state")"); \
-		if [ -e "$$state" ] && ! kill -0 "$${instance#e2e-}" 2>/dev/null; then \
+		if [ -e "$$state" ] && ! kill -0 "$${instance#*-}" 2>/dev/null; then \
 			$(TARGET)/planes down --name "$$instance"; \
 		fi; \
 	done
@@ -51,6 +52,10 @@ unit: need-rust ## Unit and property tests
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
+
+bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails where a bar is missed
+	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-sim --bin fedhub --bin fedhub-bench --bin fedhub-sim
+	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
 
 crds: need-rust ## Write deploy/crds anew from the types in shared/src/api
 	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-shared --lib api::crds

@@ -118,6 +118,9 @@ pub enum Error {
     /// A certificate could not be made.
     #[error("cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
+    /// A benchmark saw what it cannot measure by.
+    #[error("{0}")]
+    Benchmark(String),
     /// A background task ended without an answer.
     #[error("a background task failed: {0}")]
     Task(#[from] tokio::task::JoinError),

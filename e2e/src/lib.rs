@@ -1,8 +1,10 @@
-//! Real planes as processes, chainsaw suites and the demonstration.
+//! Real planes as processes, chainsaw suites, the demonstration and the benchmarks.
 //!
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
-//! them, [`front`] puts the planes of projects below paths of one server, [`suites`] runs the chainsaw suites.
+//! them, [`front`] puts the planes of projects below paths of one server, [`suites`] runs the chainsaw suites, [`bench`]
+//! measures.
 
+pub mod bench;
 pub mod conformance;
 pub mod demo;
 pub mod error;

@@ -2,7 +2,7 @@
 //! of the way there and back as watches see it. Only the cells' own controllers are simulated.
 
 mod cell;
-mod objects;
+pub(crate) mod objects;
 mod sight;
 mod story;
 mod voice;

@@ -17,7 +17,7 @@
 //! down in the instance's directory, so that any later command ([`Fedhub::load`]) can stop, kill, pause and start it,
 //! also a script within a suite, and also after the harness itself was killed.
 
-mod scrape;
+pub(crate) mod scrape;
 mod state;
 
 use std::{cell::Cell, fs, path::PathBuf, process::ExitStatus, time::Duration};
@@ -90,14 +90,7 @@ impl Fedhub {
         // The kernel names a process's program without symbolic links.
         let program = fs::canonicalize(&options.program).map_err(Error::file("find", &options.program))?;
         let port = port(layout, Replica::First)?;
-        let mut arguments = vec![
-            "run".to_owned(),
-            "--enable-management-controllers".to_owned(),
-            "--discovery=kubeconfigs".to_owned(),
-            format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
-            format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
-            format!("--admin-address=127.0.0.1:{port}"),
-        ];
+        let mut arguments = flags(layout, port);
         arguments.extend(LEASE.map(str::to_owned));
         let arguments = replaced(&arguments, &options.arguments).into_iter().cloned().collect();
         State { program, arguments, port, otherwise: false, identity: None }.save(layout, Replica::First)?;
@@ -288,6 +281,18 @@ impl Fedhub {
     fn state(&self) -> Result<State, Error> {
         State::load(&self.layout, self.replica)?.ok_or_else(|| not_started(&self.layout))
     }
+}
+
+/// What every fedhub beside an instance is told.
+pub(crate) fn flags(layout: &Layout, port: u16) -> Vec<String> {
+    vec![
+        "run".to_owned(),
+        "--enable-management-controllers".to_owned(),
+        "--discovery=kubeconfigs".to_owned(),
+        format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
+        format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
+        format!("--admin-address=127.0.0.1:{port}"),
+    ]
 }
 
 /// Ends whatever fedhub was started beside an instance, in whatever state it is.

@@ -1,0 +1,137 @@
+//! `blast`: one bad plane of a hundred, and how long the WDs of the others take.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use http::{Method, Request};
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::{
+    Options,
+    objects::{Kind, deployment},
+    report::{Claim, Report},
+    sim::{Sim, name, project_path},
+    stats::{median, percentile, rounded},
+    watch::Sight,
+};
+use crate::Error;
+
+/// Planes; the first of them is the bad one.
+const PLANES: usize = 100;
+/// WDs that stand in order.
+const DEPLOYMENTS: usize = 10_000;
+/// WDs of a lap, made on the other planes in turn.
+const MEASURED: usize = 2_000;
+/// And at which pace.
+const EVERY: Duration = Duration::from_millis(10);
+/// WDs that wait on the plane that answers nothing.
+const STUCK: usize = 200;
+/// Updates of the plane that floods.
+const FLOOD: usize = 10_000;
+
+/// What is the matter with the first plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    None,
+    Hangs,
+    Floods,
+}
+
+/// Laps without trouble, and with each kind of it, in turn.
+pub async fn run(options: &Options) -> Result<Report, Error> {
+    let sim = Sim::up(options, PLANES).await?;
+    sim.populate(options.scaled(DEPLOYMENTS), 0, "in-order", "wd").await?;
+    let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+    let (mut hangs, mut floods, mut details) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..options.repetitions {
+        let mut p99 = HashMap::new();
+        for trouble in [Trouble::None, Trouble::Hangs, Trouble::Floods] {
+            let took = lap(&sim, options, trouble, at).await?;
+            let (p50, worst) = (percentile(&took, 50), percentile(&took, 99));
+            let (p50, worst) = (p50.unwrap_or(f64::NAN), worst.unwrap_or(f64::NAN));
+            sim.progress.step(format!("{trouble:?}: p50 {p50:.1} ms, p99 {worst:.1} ms"));
+            details.push(json!({ "trouble": format!("{trouble:?}"), "p50_ms": rounded(p50, 2), "p99_ms": rounded(worst, 2) }));
+            p99.insert(format!("{trouble:?}"), worst);
+        }
+        hangs.push(p99["Hangs"] / p99["None"]);
+        floods.push(p99["Floods"] / p99["None"]);
+    }
+    fedhub.stop().await?;
+    let (hangs, floods) = (median(&hangs).unwrap_or(f64::NAN), median(&floods).unwrap_or(f64::NAN));
+    let claims = [
+        Claim::at_most("one hangs: times the p99 without", hangs, 1.5),
+        Claim::at_most("one floods", floods, 1.5),
+    ];
+    let details = json!({
+        "planes": PLANES, "p99_ratio_hangs": rounded(hangs, 3), "p99_ratio_floods": rounded(floods, 3), "laps": details,
+    });
+    Ok(Report::on("blast", hangs.max(floods), "times the p99 without", &claims, details))
+}
+
+/// From each WD's create acknowledged to the hub's event, in milliseconds.
+async fn lap(sim: &Sim, options: &Options, trouble: Trouble, at: usize) -> Result<Vec<f64>, Error> {
+    let prefix = format!("x{at}{}", format!("{trouble:?}").to_lowercase());
+    let client = sim.management().await?;
+    let mut arrived = Sight::of(&sim.hub().await?, Kind::Deployment, &prefix, |_| true).await?;
+    let bad = format!("/planes/{}", name(0));
+    let flood = match trouble {
+        Trouble::None => None,
+        Trouble::Hangs => {
+            for index in 0..STUCK {
+                create(&client, 0, &format!("stuck-{prefix}-{index}")).await?;
+            }
+            sim.ask(Method::POST, &format!("{bad}/faults"), json!({ "fault": "hang" })).await?;
+            None
+        }
+        Trouble::Floods => Some(json!({ "updates": options.scaled(FLOOD), "what": "spec" })),
+    };
+    let count = options.scaled(MEASURED);
+    let flooding = async {
+        if let Some(flood) = flood {
+            sim.ask(Method::POST, &format!("{bad}/touch"), flood).await?;
+        }
+        Ok(())
+    };
+    let (made, _, ()) = tokio::try_join!(paced(&client, &prefix, count), arrived.all(count), flooding)?;
+    if trouble == Trouble::Hangs {
+        sim.ask(Method::DELETE, &format!("{bad}/faults"), Value::Null).await?;
+    }
+    let arrivals = arrived.times();
+    let took = made.into_iter().filter_map(|(name, made)| {
+        Some(arrivals.get(&name)?.saturating_duration_since(made).as_secs_f64() * 1e3)
+    });
+    Ok(took.collect())
+}
+
+/// Makes WDs at a steady pace on all planes but the first; when each was asked for.
+async fn paced(client: &Client, prefix: &str, count: usize) -> Result<Vec<(String, Instant)>, Error> {
+    let mut pace = tokio::time::interval(EVERY);
+    let (mut under_way, mut made) = (JoinSet::new(), Vec::new());
+    for index in 0..count {
+        pace.tick().await;
+        let (client, name) = (client.clone(), format!("{prefix}-{index}"));
+        under_way.spawn(async move {
+            let began = Instant::now();
+            create(&client, 1 + index % (PLANES - 1), &name).await?;
+            Ok::<_, Error>((name, began))
+        });
+    }
+    while let Some(done) = under_way.join_next().await {
+        made.push(done??);
+    }
+    Ok(made)
+}
+
+async fn create(client: &Client, plane: usize, name: &str) -> Result<(), Error> {
+    let wrong = |error: String| Error::Benchmark(format!("create {name}: {error}"));
+    let body = deployment("default", name).to_string().into_bytes();
+    let request = Request::post(project_path(plane, Some("default"), "workloaddeployments"))
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(body)
+        .map_err(|error| wrong(error.to_string()))?;
+    client.request::<Value>(request).await.map(drop).map_err(|error| wrong(error.to_string()))
+}

@@ -1,0 +1,53 @@
+//! `curve`: what a WD costs fedhub itself, with ever more planes.
+
+use serde_json::json;
+
+use super::{
+    Options,
+    report::{Claim, Report},
+    sim::Sim,
+    stats::{median, number, rounded},
+};
+use crate::Error;
+
+/// Planes.
+const PLANES: [usize; 4] = [10, 100, 1_000, 10_000];
+/// WDs that are federated once all planes are engaged, spread over them. Before that each plane has one already: its
+/// hub namespace and its policy are there, so that a WD costs the same writes everywhere.
+const DEPLOYMENTS: usize = 10_000;
+
+/// One lap for each number of planes.
+pub async fn run(options: &Options) -> Result<Report, Error> {
+    let (mut costs, mut details) = (Vec::new(), Vec::new());
+    for planes in PLANES.map(|planes| options.scaled(planes)) {
+        let mut laps = Vec::new();
+        for lap in 0..options.repetitions {
+            let sim = Sim::up(options, planes).await?;
+            sim.populate(planes, 0, "in-order", "first").await?;
+            let mut fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+            let count = options.scaled(DEPLOYMENTS);
+            let connections = fedhub.connections_to(sim.port())?;
+            sim.count_anew().await?;
+            let before = fedhub.cpu()?;
+            sim.populate(count, 0, "unfederated", "wd").await?;
+            sim.federated(count).await?;
+            let cpu = fedhub.cpu()?.saturating_sub(before);
+            fedhub.settled().await?;
+            let engaging = before.as_secs_f64();
+            laps.push(cpu.as_secs_f64() * 1e3 / number(count));
+            sim.progress.step(format!("{planes} planes, lap {lap}: {:.3} ms each", laps[lap]));
+            let resident = rounded(fedhub.resident()? / 1e6, 1);
+            details.push(json!({
+                "planes": planes, "cpu_ms_per_deployment": rounded(laps[lap], 3),
+                "cpu_s_to_engage": rounded(engaging, 2), "connections": connections, "resident_mb": resident,
+            }));
+            fedhub.stop().await?;
+        }
+        costs.push(median(&laps).unwrap_or(f64::NAN));
+    }
+    let (most, least) =
+        (costs.iter().copied().fold(0.0, f64::max), costs.iter().copied().fold(f64::MAX, f64::min));
+    let spread = most / least;
+    let details = json!({ "cpu_ms_per_deployment": costs.iter().map(|cost| rounded(*cost, 3)).collect::<Vec<_>>(), "laps": details });
+    Ok(Report::on("curve", spread, "times the cheapest", &[Claim::at_most("dearest", spread, 1.25)], details))
+}

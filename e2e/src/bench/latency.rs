@@ -1,0 +1,114 @@
+//! `latency`: WDs at a steady pace, from the project's watch event to the hub's.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    Options, loader,
+    objects::Kind,
+    report::{Claim, Report},
+    stage::Stage,
+    stats::{median, percentile, rounded},
+    watch::Sight,
+    yardstick::{Bare, CONCURRENCY},
+};
+use crate::Error;
+
+/// Seconds of a lap.
+const SECONDS: usize = 60;
+/// WDs in a second.
+const PACE: u16 = 20;
+/// Namespaces that they are spread over.
+const NAMESPACES: usize = 20;
+/// WDs before the clock counts: they make the hub namespaces and policies, which the bare client finds made.
+const FIRST: &str = "first";
+
+/// What a lap saw, in milliseconds.
+struct Lap {
+    p50: f64,
+    p99: f64,
+    more: Value,
+}
+
+/// Laps of fedhub and of the bare client in turn.
+pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
+    let count = options.scaled(SECONDS * usize::from(PACE));
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for at in 0..options.repetitions {
+        ours.push(Box::pin(lap(stage, count, &format!("l{at}f"), true)).await?);
+        bare.push(Box::pin(lap(stage, count, &format!("l{at}b"), false)).await?);
+    }
+    let ratio = |of: fn(&Lap) -> f64| {
+        let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| of(ours) / of(bare)).collect();
+        median(&ratios).unwrap_or(f64::NAN)
+    };
+    let (p50, p99) = (ratio(|lap| lap.p50), ratio(|lap| lap.p99));
+    let told = |laps: &[Lap]| laps.iter().map(|lap| lap.more.clone()).collect::<Vec<_>>();
+    let details = json!({
+        "deployments": count, "per_second": PACE, "concurrency": CONCURRENCY,
+        "p50_ratio": rounded(p50, 3), "p99_ratio": rounded(p99, 3),
+        "fedhub": told(&ours), "bare": told(&bare),
+    });
+    let claims = [Claim::at_most("p50", p50, 2.0), Claim::at_most("p99", p99, 3.0)];
+    Ok(Report::on("latency", p50, "of the bare client's p50", &claims, details))
+}
+
+async fn lap(stage: &Stage, count: usize, prefix: &str, fedhub: bool) -> Result<Lap, Error> {
+    let spaces = loader::spaces(&stage.project, prefix, NAMESPACES).await?;
+    let (process, bare) = if fedhub {
+        let mut process = stage.fedhub().await?;
+        let first = format!("{FIRST}-{prefix}");
+        let mut seen = Sight::of(&stage.hub, Kind::Deployment, &first, |_| true).await?;
+        loader::deployments(&stage.project, &spaces, &first, spaces.len()).await?;
+        seen.all(spaces.len()).await?;
+        process.settled().await?;
+        (Some(process), None)
+    } else {
+        (None, Some(Bare::federator(stage, &spaces).await?))
+    };
+    let before = match &process {
+        Some(process) => process.scrape().await?,
+        None => super::metrics::Scrape::default(),
+    };
+    let mut came = Sight::of(&stage.project, Kind::Deployment, prefix, |_| true).await?;
+    let mut arrived = Sight::of(&stage.hub, Kind::Deployment, prefix, |_| true).await?;
+    let every = Duration::from_secs(1) / u32::from(PACE);
+    let (..) = tokio::try_join!(
+        loader::deployments_at(&stage.project, &spaces, prefix, count, every),
+        came.all(count),
+        arrived.all(count),
+    )?;
+    let arrivals = arrived.times();
+    let took: Vec<_> = came
+        .times()
+        .iter()
+        .filter_map(|(name, came)| {
+            Some(arrivals.get(name)?.saturating_duration_since(*came).as_secs_f64() * 1e3)
+        })
+        .collect();
+    let mut lap = summary(&took);
+    if let Some(process) = process {
+        let hop = [("hop", &["project_to_hub"][..])];
+        let mean = process.scrape().await?.since(&before).mean("fedhub_propagation_seconds", &hop);
+        lap.more["own_mean_ms"] = json!(rounded(mean * 1e3, 2));
+        process.stop().await?;
+    }
+    if let Some(bare) = bare {
+        let own: Vec<_> = bare.times().iter().map(|took| took.as_secs_f64() * 1e3).collect();
+        lap.more["own_p50_ms"] = json!(rounded(percentile(&own, 50).unwrap_or(f64::NAN), 2));
+        lap.more["own_p99_ms"] = json!(rounded(percentile(&own, 99).unwrap_or(f64::NAN), 2));
+        bare.end().await?;
+    }
+    stage.clear(&spaces).await?;
+    let who = if fedhub { "fedhub" } else { "the bare client" };
+    stage.progress.step(format!("{who}: p50 {:.1} ms, p99 {:.1} ms", lap.p50, lap.p99));
+    Ok(lap)
+}
+
+fn summary(milliseconds: &[f64]) -> Lap {
+    let at = |percent| percentile(milliseconds, percent).unwrap_or(f64::NAN);
+    let (p50, p99) = (at(50), at(99));
+    let more = json!({ "p50_ms": rounded(p50, 2), "p99_ms": rounded(p99, 2), "max_ms": rounded(at(100), 2) });
+    Lap { p50, p99, more }
+}

@@ -1,0 +1,131 @@
+//! Benchmarks: figures of fedhub, each against a bar and, where that says more, against a yardstick in the same run.
+//!
+//! What runs is the release build of fedhub as a process of its own, on real planes. Where there is a yardstick, laps of
+//! fedhub and of the yardstick follow each other, both judged by the same watch of the benchmark's own, and the median of
+//! the laps counts. Karmada's controllers are stopped. What takes more planes than a machine has room for runs on planes
+//! in memory ([`sim`]).
+
+pub mod estate;
+pub mod loader;
+pub mod metrics;
+pub mod objects;
+pub mod process;
+pub mod report;
+pub mod sim;
+pub mod stage;
+pub mod stats;
+pub mod watch;
+pub mod yardstick;
+
+mod blast;
+mod curve;
+mod failover;
+mod idle;
+mod latency;
+mod machine;
+mod memory;
+mod projection;
+mod requests;
+mod restart;
+mod sockets;
+mod throughput;
+
+use std::path::PathBuf;
+
+use self::{report::Report, stage::Stage};
+use crate::{Error, progress::Progress};
+pub use stage::clear_up;
+
+/// What the benchmarks are called and what they are about, in the order of the table.
+pub const BENCHMARKS: [(&str, &str); 11] = [
+    ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
+    ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
+    ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
+    ("requests", "API requests for a WD, for a status change, for a no-op"),
+    ("memory", "RSS with 20,000 WDs and 100,000 Instances over 1,000 planes, and with fewer on real planes"),
+    ("restart", "20,000 objects: start to in sync, against a bare list; writes; an edit at the start"),
+    ("blast", "one of 100 planes hangs or floods: how long the others' WDs take"),
+    ("idle", "1,000 planes, 20,000 objects, and nothing happens: CPU and requests"),
+    ("curve", "own CPU for a WD with 10, 100, 1,000 and 10,000 planes"),
+    ("sockets", "TCP connections for 1,000 planes behind one host"),
+    (
+        "failover",
+        "two replicas: the gap after SIGTERM, after SIGKILL, and what a leader that was stopped does",
+    ),
+];
+
+/// How to measure.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The program that is measured.
+    pub fedhub: PathBuf,
+    /// Laps of each side.
+    pub repetitions: usize,
+    /// The part of the usual number of objects; 1 for figures that count.
+    pub scale: f64,
+    /// Minutes of doing nothing.
+    pub minutes: u32,
+    /// Planes that run already, in place of planes of the benchmark's own.
+    pub instance: Option<String>,
+    /// Where it says what it does.
+    pub progress: Progress,
+}
+
+impl Options {
+    /// The program as the kernel names it, without symbolic links.
+    pub fn fedhub(&self) -> Result<PathBuf, Error> {
+        std::fs::canonicalize(&self.fedhub).map_err(Error::file("find", &self.fedhub))
+    }
+
+    /// So many objects at this scale.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // counts
+    pub fn scaled(&self, count: usize) -> usize {
+        ((stats::number(count) * self.scale).round() as usize).max(1)
+    }
+}
+
+/// The names of the benchmarks.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BENCHMARKS.into_iter().map(|(name, _)| name)
+}
+
+/// Runs one benchmark, on planes that are there for nothing else.
+pub async fn run(name: &str, options: &Options) -> Result<Report, Error> {
+    let report = Box::pin(measure(name, options)).await;
+    let cleared = stage::clear_up().await;
+    let report = report?;
+    cleared?;
+    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    Ok(report.measured(&machine::words(), &date, options.scale, options.repetitions))
+}
+
+async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
+    let in_memory = match name {
+        "blast" => return Box::pin(blast::run(options)).await,
+        "idle" => return Box::pin(idle::run(options)).await,
+        "curve" => return Box::pin(curve::run(options)).await,
+        "sockets" => return Box::pin(sockets::run(options)).await,
+        "memory" => Some(Box::pin(memory::sim(options)).await?),
+        "restart" => Some(Box::pin(restart::sim(options)).await?),
+        _ => None,
+    };
+    stage::clear_up().await?;
+    let stage = Stage::up(options).await?;
+    match (name, in_memory) {
+        ("throughput", _) => Box::pin(throughput::run(&stage, options)).await,
+        ("projection", _) => Box::pin(projection::run(&stage, options)).await,
+        ("latency", _) => Box::pin(latency::run(&stage, options)).await,
+        ("requests", _) => Box::pin(requests::run(&stage, options)).await,
+        ("failover", _) => Box::pin(failover::run(&stage, options)).await,
+        ("memory", Some(sim)) => {
+            Ok(Report::of(name, "MB", sim, Box::pin(memory::real(&stage, options)).await?))
+        }
+        ("restart", Some(sim)) => {
+            Ok(Report::of(name, "times the bare list", sim, Box::pin(restart::real(&stage, options)).await?))
+        }
+        _ => {
+            let known = names().collect::<Vec<_>>().join(", ");
+            Err(Error::Unknown { kind: "benchmark", name: name.to_owned(), known })
+        }
+    }
+}

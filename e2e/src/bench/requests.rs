@@ -1,0 +1,197 @@
+//! `requests`: what fedhub asks of the API servers, by its own count, which has to agree with theirs.
+
+use futures::{StreamExt, TryStreamExt, stream};
+use http::Request;
+use kube::{
+    Client,
+    api::{Patch, PatchParams},
+};
+use serde_json::json;
+
+use super::{
+    Options,
+    estate::Estate,
+    loader,
+    metrics::Scrape,
+    objects::{Kind, api, reported},
+    process::Process,
+    report::{Claim, Report},
+    stage::{HANDS, Stage},
+    stats::{number, rounded},
+    watch::Sight,
+};
+use crate::Error;
+
+/// WDs that are federated, told a new status, and touched without need.
+const DEPLOYMENTS: usize = 2_000;
+/// Namespaces that they are spread over.
+const NAMESPACES: usize = 50;
+/// Verbs that write.
+const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
+/// Resources that only fedhub writes in this benchmark, by plane: verb and resource as API servers name them, and as
+/// fedhub does.
+const CHECKED: [(&str, &str, &str, &str, &str); 4] = [
+    ("project", "PATCH", "workloaddeployments", "patch", "workloaddeployments"),
+    ("hub", "POST", "workloaddeployments", "create", "workloaddeployments"),
+    ("hub", "POST", "namespaces", "create", "namespaces"),
+    ("hub", "POST", "propagationpolicies", "create", "propagationpolicies"),
+];
+
+/// Counts, once: requests do not depend on the time of day.
+pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
+    let count = options.scaled(DEPLOYMENTS);
+    let each = |requests: f64| rounded(requests / number(count), 4);
+    let spaces = loader::spaces(&stage.project, "r", options.scaled(NAMESPACES)).await?;
+    let mut fedhub = stage.fedhub().await?;
+
+    let (before, servers) =
+        (fedhub.scrape().await?, [count_at(&stage.project).await?, count_at(&stage.hub).await?]);
+    let mut seen = Sight::of(&stage.hub, Kind::Deployment, "r", |_| true).await?;
+    tokio::try_join!(loader::deployments(&stage.project, &spaces, "r", count), seen.all(count))?;
+    fedhub.settled().await?;
+    let federated = fedhub.scrape().await?.since(&before);
+    let at_project = count_at(&stage.project).await?.since(&servers[0]);
+    let at_hub = count_at(&stage.hub).await?.since(&servers[1]);
+    let differences = disagreement(&federated, &at_project, &at_hub);
+    stage.progress.step(format!("{count} WDs were federated"));
+
+    let estate = Estate::find(stage, "r", spaces).await?;
+    let told = status_changes(stage, &estate, &mut fedhub).await?;
+    stage.progress.step("each has a new status");
+    let touched = touches(stage, &estate, &mut fedhub).await?;
+    stage.progress.step("each was touched without need");
+    fedhub.stop().await?;
+
+    let federation = each(all(&federated));
+    let renewed = |grown: &Scrape| grown.sum("fedhub_api_requests_total", &[("verb", &["watch"])]);
+    // A watch that the server ends is no answer to a change.
+    let (writes, reads) = (each(writes(&told)), each(all(&told) - writes(&told) - renewed(&told)));
+    let noop = each(all(&touched) - renewed(&touched));
+    let claims = [
+        Claim::at_most("for a WD", federation, 3.0),
+        Claim::at_most("for a status change: writes", writes, 1.0),
+        Claim::at_most("reads", reads, 1.0),
+        Claim::at_most("for a no-op", noop, 0.0),
+        Claim::at_most(
+            "difference from the API servers' count",
+            differences.iter().fold(0.0, |sum, (_, _, difference)| sum + difference.abs()),
+            0.0,
+        ),
+    ];
+    let series = |scrape: &Scrape| {
+        json!(scrape.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource", "code"]))
+    };
+    let details = json!({
+        "deployments": count,
+        "namespaces": options.scaled(NAMESPACES),
+        "per_deployment": federation,
+        "per_status_change": { "writes": writes, "reads": reads },
+        "per_no_op": noop,
+        "passes_of_no_ops": touched.sum("fedhub_reconciles_total", &[]),
+        "federation": series(&federated),
+        "status": series(&told),
+        "no_op": series(&touched),
+        "api_servers": differences.iter().map(|(what, theirs, difference)| json!({
+            "what": what, "theirs": theirs, "difference": difference,
+        })).collect::<Vec<_>>(),
+    });
+    Ok(Report::on("requests", federation, "requests per WD", &claims, details))
+}
+
+/// A cell reports on every WD; the growth of fedhub's counters until the project shows it all.
+async fn status_changes(stage: &Stage, estate: &Estate, fedhub: &mut Process) -> Result<Scrape, Error> {
+    let before = fedhub.scrape().await?;
+    let shows = |seen: &super::watch::Seen| seen.status["readyReplicas"] == 1;
+    let mut seen = Sight::of(&stage.project, Kind::Deployment, "r", shows).await?;
+    let patch = Patch::Merge(json!({ "status": reported(1) }));
+    let changes = estate.on_hub.iter().map(|(home, wd)| {
+        let (api, patch) = (api(&stage.hub, Kind::Deployment, &home.name), &patch);
+        async move {
+            let told = api.patch_status(&wd.name, &PatchParams::default(), patch).await;
+            told.map(drop).map_err(Error::api(format!("report on {}", wd.name)))
+        }
+    });
+    stream::iter(changes).buffer_unordered(HANDS).try_collect::<()>().await?;
+    seen.all(estate.on_hub.len()).await?;
+    fedhub.settled().await?;
+    Ok(fedhub.scrape().await?.since(&before))
+}
+
+/// Every WD gets an annotation that is nobody's business, on both planes: two events for each, nothing to do.
+async fn touches(stage: &Stage, estate: &Estate, fedhub: &mut Process) -> Result<Scrape, Error> {
+    let before = fedhub.scrape().await?;
+    let on_hub = estate.on_hub.iter().map(|(home, wd)| (&stage.hub, &home.name, &wd.name));
+    let on_project = estate.on_project.iter().map(|(space, wd)| (&stage.project, space, &wd.name));
+    let touches = on_hub.chain(on_project).map(|(client, at, name)| touch(client, at, name));
+    stream::iter(touches).buffer_unordered(HANDS).try_collect::<()>().await?;
+    let events = number(estate.on_hub.len());
+    crate::planes::wait::until("a pass for every touch", std::time::Duration::from_mins(1), || async {
+        let passes = fedhub.scrape().await?.since(&before).sum("fedhub_reconciles_total", &[]);
+        // Two events of one WD may be answered by one pass.
+        if passes >= events { Ok(()) } else { Err(crate::planes::wait::NotYet::again(passes)) }
+    })
+    .await?;
+    fedhub.settled().await?;
+    Ok(fedhub.scrape().await?.since(&before))
+}
+
+async fn touch(client: &Client, at: &str, name: &str) -> Result<(), Error> {
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { "example.com/touched": "yes" } } }));
+    let (api, params) = (api(client, Kind::Deployment, at), PatchParams::default());
+    let touched = api.patch_metadata(name, &params, &patch).await;
+    touched.map(drop).map_err(Error::api(format!("touch {name}")))
+}
+
+fn all(grown: &Scrape) -> f64 {
+    grown.sum("fedhub_api_requests_total", &[])
+}
+
+fn writes(grown: &Scrape) -> f64 {
+    grown.sum("fedhub_api_requests_total", &[("verb", &WRITES)])
+}
+
+/// What an API server says of itself.
+async fn count_at(plane: &Client) -> Result<Scrape, Error> {
+    let request = Request::get("/metrics").body(Vec::new());
+    let request = request.map_err(|error| Error::Benchmark(format!("metrics: {error}")))?;
+    let text = plane.request_text(request).await.map_err(Error::api("scrape an API server"))?;
+    Ok(Scrape::parse(&text))
+}
+
+/// What was compared, how often the API server saw it, and by how much fedhub's own count differs.
+fn disagreement(fedhub: &Scrape, project: &Scrape, hub: &Scrape) -> Vec<(String, f64, f64)> {
+    let compare = |(plane, their_verb, their_resource, verb, resource): (&str, &str, &str, &str, &str)| {
+        let server = if plane == "hub" { hub } else { project };
+        let labels: [super::metrics::Label<'_>; 3] =
+            [("verb", &[their_verb]), ("resource", &[their_resource]), ("subresource", &[""])];
+        let theirs = server.sum("apiserver_request_total", &labels);
+        let labels: [super::metrics::Label<'_>; 3] =
+            [("plane_kind", &[plane]), ("verb", &[verb]), ("resource", &[resource])];
+        let ours = fedhub.sum("fedhub_api_requests_total", &labels);
+        (format!("{plane} {verb} {resource}"), theirs, ours - theirs)
+    };
+    CHECKED.into_iter().map(compare).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_compared_by_plane_verb_and_resource() {
+        let fedhub = Scrape::parse(
+            "fedhub_api_requests_total{plane_kind=\"project\",verb=\"patch\",resource=\"workloaddeployments\",code=\"200\"} 7\n\
+             fedhub_api_requests_total{plane_kind=\"hub\",verb=\"create\",resource=\"workloaddeployments\",code=\"201\"} 5",
+        );
+        let project = Scrape::parse(
+            "apiserver_request_total{verb=\"PATCH\",resource=\"workloaddeployments\",subresource=\"\",code=\"200\"} 7\n\
+             apiserver_request_total{verb=\"PATCH\",resource=\"workloaddeployments\",subresource=\"status\",code=\"200\"} 9",
+        );
+        let hub = Scrape::parse(
+            "apiserver_request_total{verb=\"POST\",resource=\"workloaddeployments\",subresource=\"\",code=\"201\"} 6",
+        );
+        let found = disagreement(&fedhub, &project, &hub);
+        assert_eq!(found[0], ("project patch workloaddeployments".to_owned(), 7.0, 0.0));
+        assert_eq!(found[1], ("hub create workloaddeployments".to_owned(), 6.0, -1.0));
+    }
+}

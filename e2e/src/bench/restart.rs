@@ -1,0 +1,218 @@
+//! `restart`: from the start of the process to everything in order, what it writes, and how soon an
+//! edit that was made meanwhile is carried.
+
+use std::time::{Duration, Instant};
+
+use futures::{FutureExt, StreamExt, TryStreamExt, future::try_join_all, stream};
+use http::Request;
+use jiff::Timestamp;
+use kube::{
+    Client,
+    api::{DynamicObject, ListParams, ObjectList, Patch, PatchParams},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Options,
+    estate::Estate,
+    objects::{Kind, api, api_all},
+    process::Process,
+    report::{Claim, Part},
+    sim::{Sim, project_path},
+    stage::{PROJECT, Stage},
+    stats::{median, number, rounded},
+    watch::Sight,
+};
+use crate::{
+    Error,
+    planes::topology::{HUB, projects},
+    suites::writes,
+};
+
+/// WDs, each on both planes.
+const DEPLOYMENTS: usize = 5_000;
+/// Namespaces that they are spread over.
+const NAMESPACES: usize = 50;
+/// Instances of each WD, each on both planes: twenty thousand objects in all.
+const EACH: usize = 1;
+/// Objects that an answer of the bare list holds, as fedhub asks for.
+const PAGE: u32 = 500;
+/// Verbs that write.
+const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
+
+/// Planes in memory, with as many objects.
+const SIM_PLANES: usize = 1_000;
+/// Lists that the bare client has under way at once: fedhub's default of `--lists-at-once`.
+const LISTS: usize = 32;
+
+/// Planes in memory: starts, and the bare list of the same, in turn.
+pub async fn sim(options: &Options) -> Result<Part, Error> {
+    let sim = Sim::up(options, options.scaled(SIM_PLANES)).await?;
+    let count = options.scaled(DEPLOYMENTS);
+    sim.populate(count, count * EACH, "in-order", "wd").await?;
+    let (mut starts, mut lists, mut writes) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..options.repetitions {
+        sim.count_anew().await?;
+        let began = Instant::now();
+        let mut fedhub = sim.spawn(&["--leader-elect=false"])?;
+        starts.push(in_order(&mut fedhub, sim.planes, began).await?);
+        fedhub.stop().await?;
+        writes += sim.counters().await?.writes;
+        lists.push(sim_list(&sim).await?);
+        sim.progress.step(format!("in sync after {:?} s, bare list {:?} s", starts.last(), lists.last()));
+    }
+    let ratios: Vec<_> = starts.iter().zip(&lists).map(|(start, list)| start / list).collect();
+    let ratio = median(&ratios).unwrap_or(f64::NAN);
+    let writes = f64::from(u32::try_from(writes).unwrap_or(u32::MAX));
+    let claims =
+        vec![Claim::at_most("times the bare list", ratio, 2.0), Claim::at_most("writes", writes, 0.0)];
+    let two = |values: &[f64]| values.iter().map(|value| rounded(*value, 2)).collect::<Vec<_>>();
+    let details = json!({
+        "planes": sim.planes, "objects": count * 2 * (1 + EACH), "start_s": two(&starts),
+        "bare_list_s": two(&lists), "writes": writes,
+    });
+    Ok(Part { value: ratio, claims, details })
+}
+
+/// Seconds of a paged list of everything that fedhub watches there.
+async fn sim_list(sim: &Sim) -> Result<f64, Error> {
+    let (hub, all) = (sim.hub().await?, sim.management().await?);
+    let on_hub = [Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance];
+    let began = Instant::now();
+    let hub = on_hub.iter().map(|kind| pages(&hub, *kind).boxed());
+    let projects = (0..sim.planes).flat_map(|plane| {
+        let paths = ["workloaddeployments", "instances"].map(|plural| project_path(plane, None, plural));
+        paths.map(|path| page(&all, path).boxed())
+    });
+    stream::iter(hub.chain(projects)).buffer_unordered(LISTS).try_collect::<Vec<_>>().await?;
+    Ok(began.elapsed().as_secs_f64())
+}
+
+/// A list that has one page only.
+async fn page(client: &Client, path: String) -> Result<usize, Error> {
+    let request = Request::get(format!("{path}?limit={PAGE}")).body(Vec::new());
+    let request = request.map_err(|error| Error::Benchmark(format!("list {path}: {error}")))?;
+    let list: ObjectList<DynamicObject> =
+        client.request(request).await.map_err(Error::api(format!("list {path}")))?;
+    Ok(list.items.len())
+}
+
+/// Starts on an unchanged world, and the bare list of the same, in turn; then starts with an edit.
+pub async fn real(stage: &Stage, options: &Options) -> Result<Part, Error> {
+    let estate = Estate::build(stage, "s", options.scaled(NAMESPACES), options.scaled(DEPLOYMENTS)).await?;
+    estate.populate(stage, EACH).await?;
+    let (mut starts, mut lists, mut edits) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut written, mut probes, mut details) = (0, 0.0, Vec::new());
+    for at in 0..options.repetitions {
+        let (took, stored, asked, more) = start(stage).await?;
+        starts.push(took);
+        written += stored;
+        probes += asked;
+        details.push(more);
+        lists.push(list(stage).await?);
+        edits.push(edit(stage, &estate, at).await?);
+        let (start, list, edit) = (starts[at], lists[at], edits[at]);
+        stage.progress.step(format!("in sync after {start:.2} s, bare list {list:.2} s, edit {edit:.2} s"));
+    }
+    let ratios: Vec<_> = starts.iter().zip(&lists).map(|(start, list)| start / list).collect();
+    let (ratio, edit) = (median(&ratios).unwrap_or(f64::NAN), median(&edits).unwrap_or(f64::NAN));
+    let two = |values: &[f64]| values.iter().map(|value| rounded(*value, 2)).collect::<Vec<_>>();
+    let details = json!({
+        "objects": estate.on_hub.len() * 2 * (1 + EACH),
+        "start_s": two(&starts), "bare_list_s": two(&lists), "edit_s": two(&edits),
+        "writes": written, "dry_runs": probes, "starts": details,
+    });
+    let claims = vec![
+        Claim::at_most("real planes: times the bare list", ratio, 2.0),
+        Claim::at_most("writes", number(written), 0.0),
+        Claim::at_most("seconds to an edit after leadership", edit, 2.0),
+    ];
+    Ok(Part { value: ratio, claims, details })
+}
+
+/// Seconds to everything in order; what was written by the planes' own record; dry runs.
+async fn start(stage: &Stage) -> Result<(f64, usize, f64, Value), Error> {
+    let (since, began) = (Timestamp::now(), Instant::now());
+    let mut fedhub = stage.spawn(0, &["--leader-elect=false".to_owned()])?;
+    let took = in_order(&mut fedhub, projects().count(), began).await?;
+    fedhub.settled().await?;
+    let scrape = fedhub.scrape().await?;
+    let cpu = fedhub.cpu()?.as_secs_f64();
+    let more = json!({
+        "cpu_s": rounded(cpu, 2),
+        "passes": scrape.by("fedhub_reconciles_total", &["controller", "outcome"]),
+        "requests": scrape.by("fedhub_api_requests_total", &["plane_kind", "verb", "resource"]),
+        "peak_mb": rounded(fedhub.peak()? / 1e6, 1),
+        "resident_mb": rounded(fedhub.resident()? / 1e6, 1),
+    });
+    let asked = scrape.sum("fedhub_api_requests_total", &[("verb", &WRITES)]);
+    fedhub.stop().await?;
+    let layout = stage.planes().layout();
+    let mut stored = 0;
+    for plane in [HUB, PROJECT] {
+        stored += writes::since(layout, plane, since, &[])?.len();
+    }
+    Ok((took, stored, asked - number(stored), more))
+}
+
+/// Looks until the process has looked at everything and has nothing left to do. The looks are close: what they cost is
+/// the process's own.
+async fn in_order(fedhub: &mut Process, planes: usize, began: Instant) -> Result<f64, Error> {
+    loop {
+        if fedhub.rests(planes).await.is_ok() {
+            return Ok(began.elapsed().as_secs_f64());
+        }
+        fedhub.alive()?;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Seconds of a paged list of the same: all kinds at once, as fedhub does.
+async fn list(stage: &Stage) -> Result<f64, Error> {
+    let mut planes = vec![(stage.as_fedhub(HUB).await?, vec![Kind::Namespace, Kind::Policy])];
+    for plane in projects() {
+        planes.push((stage.as_fedhub(plane.name).await?, Vec::new()));
+    }
+    let began = Instant::now();
+    let lists = planes.iter().flat_map(|(client, more)| {
+        more.iter().copied().chain([Kind::Deployment, Kind::Instance]).map(|kind| pages(client, kind))
+    });
+    try_join_all(lists).await?;
+    Ok(began.elapsed().as_secs_f64())
+}
+
+async fn pages(client: &Client, kind: Kind) -> Result<usize, Error> {
+    let (api, mut params, mut count) = (api_all(client, kind), ListParams::default().limit(PAGE), 0);
+    loop {
+        let page = api.list(&params).await.map_err(Error::api(format!("list {kind}")))?;
+        count += page.items.len();
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params = params.continue_token(&token),
+            None => return Ok(count),
+        }
+    }
+}
+
+/// Seconds from leadership to the hub's copy of an edit that was made as the process started.
+async fn edit(stage: &Stage, estate: &Estate, at: usize) -> Result<f64, Error> {
+    let (space, wd) =
+        estate.on_project.get(at).ok_or_else(|| Error::Benchmark("no WD to edit".to_owned()))?;
+    let mut seen = Sight::of(&stage.hub, Kind::Deployment, &wd.name, |_| true).await?;
+    let mut fedhub = stage.spawn(0, &["--leader-elect=true".to_owned()])?;
+    let replicas = json!({ "spec": { "scaleSettings": { "minReplicas": at + 2 } } });
+    let edited = api(&stage.project, Kind::Deployment, space)
+        .patch(&wd.name, &PatchParams::default(), &Patch::Merge(replicas))
+        .await;
+    edited.map_err(Error::api(format!("edit {}", wd.name)))?;
+    let leads = loop {
+        if fedhub.scrape().await.is_ok_and(|scrape| scrape.sum("fedhub_leader", &[]) > 0.0) {
+            break Instant::now();
+        }
+        fedhub.alive()?;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    let seen = seen.all(1).await?;
+    fedhub.settled().await?;
+    fedhub.stop().await?;
+    Ok(seen.saturating_duration_since(leads).as_secs_f64())
+}
