@@ -1,16 +1,17 @@
 //! Processes that take part in the election over one simulated management plane and write to one hub.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
+use fedhub_shared::engine::{Change, Controller, Job, Listener, Outcome, Queue, QueueConfig, run_workers};
 use fedhub_shared::errors::Error;
 use fedhub_shared::lease::{Leadership, LeaseConfig, Term, follow};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::{Key, Kind, Object, PlaneId};
-use fedhub_shared::planes::{Planes, Settings};
+use fedhub_shared::planes::{Plane, Planes, Settings};
 use fedhub_sim::ApiServer;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -50,6 +51,31 @@ pub fn holder(management: &ApiServer) -> String {
 /// Writes a namespace on the hub in each pass, named by the key; a key `slow` takes its time before.
 struct Writes {
     planes: Arc<Planes>,
+    queue: Arc<Queue>,
+    /// What is to be written: looked at again whenever the registry says so, as at the beginning of a term.
+    wanted: Mutex<BTreeSet<String>>,
+}
+
+impl Writes {
+    fn enqueue(&self, name: &str) {
+        let key = Key {
+            plane: PlaneId::Hub,
+            kind: Kind::Namespace,
+            namespace: String::new(),
+            name: name.to_owned(),
+        };
+        self.queue.add(key, &PlaneId::Hub);
+    }
+}
+
+impl Listener for Writes {
+    fn changed(&self, _: &Plane, _: Kind, _: &Change) {}
+
+    fn synced(&self, _: &Plane, _: Kind) {
+        self.wanted.lock().unwrap().iter().for_each(|name| self.enqueue(name));
+    }
+
+    fn left(&self, _: &Plane) {}
 }
 
 impl Controller for Writes {
@@ -62,6 +88,7 @@ impl Controller for Writes {
             tokio::time::sleep(Duration::from_secs(20)).await;
         }
         self.planes.hub().create(Kind::Namespace, &namespace(&job.key.name), "test").await?;
+        self.wanted.lock().unwrap().remove(&job.key.name);
         Ok(Outcome::Wrote)
     }
 }
@@ -77,6 +104,7 @@ pub struct Replica {
     pub queue: Arc<Queue>,
     pub metrics: Metrics,
     pub terms: watch::Receiver<Option<Term>>,
+    writes: Arc<Writes>,
     leadership: Leadership,
     tasks: TaskTracker,
 }
@@ -100,20 +128,18 @@ impl Replica {
         let queue = Arc::new(Queue::new(QueueConfig::default()));
         let terms = leadership.terms();
         tokio::spawn(follow(terms.clone(), planes.clone(), vec![queue.clone()]));
+        let writes =
+            Arc::new(Writes { planes: planes.clone(), queue: queue.clone(), wanted: Mutex::default() });
+        planes.listen(writes.clone());
         planes.start();
         let tasks = TaskTracker::new();
-        run_workers(&Arc::new(Writes { planes: planes.clone() }), &queue, &metrics, 2, &tasks);
-        Self { planes, queue, metrics, terms, leadership, tasks }
+        run_workers(&writes, &queue, &metrics, 16, &tasks);
+        Self { planes, queue, metrics, terms, writes, leadership, tasks }
     }
 
     pub fn add(&self, name: &str) {
-        let key = Key {
-            plane: PlaneId::Hub,
-            kind: Kind::Namespace,
-            namespace: String::new(),
-            name: name.to_owned(),
-        };
-        self.queue.add(key, &PlaneId::Hub);
+        self.writes.wanted.lock().unwrap().insert(name.to_owned());
+        self.writes.enqueue(name);
     }
 
     pub fn leads(&self) -> bool {

@@ -12,6 +12,7 @@ mod patience;
 mod pool;
 mod server;
 mod timeout;
+mod watches;
 
 use std::time::Duration;
 

@@ -23,6 +23,7 @@ use tower::{BoxError, Service};
 
 use super::body::{Counted, Stream};
 use super::connect::{Connector, Dialled, Endpoint, Http2};
+use super::watches;
 
 /// The body of an answer.
 pub type AnswerBody = UnsyncBoxBody<Bytes, BoxError>;
@@ -184,14 +185,23 @@ impl Pool {
                     let answer = client.request(request).await?;
                     return Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()));
                 }
-                Room::Http2(mut send, stream) => match send.try_send_request(request).await {
-                    Ok(answer) => return Ok(answer.map(|body| Counted::new(body, stream).boxed_unsync())),
-                    Err(mut failed) => match failed.take_message() {
-                        // The connection ended before the request left: another one takes it.
-                        Some(unsent) if attempt < ATTEMPTS => request = unsent,
-                        _ => return Err(failed.into_error().into()),
-                    },
-                },
+                Room::Http2(mut send, stream) => {
+                    let asked = request.uri().clone();
+                    if let Some(longer) = watches::lengthened(&asked) {
+                        *request.uri_mut() = longer;
+                    }
+                    match send.try_send_request(request).await {
+                        Ok(answer) => return Ok(answer.map(|body| Counted::new(body, stream).boxed_unsync())),
+                        Err(mut failed) => match failed.take_message() {
+                            // The connection ended before the request left: another one takes it.
+                            Some(unsent) if attempt < ATTEMPTS => {
+                                request = unsent;
+                                *request.uri_mut() = asked;
+                            }
+                            _ => return Err(failed.into_error().into()),
+                        },
+                    }
+                }
             }
         }
         Err(Unreachable("no connection stayed open".to_owned()).into())

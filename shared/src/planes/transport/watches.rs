@@ -1,0 +1,48 @@
+//! How long a watch lasts on a connection that is pinged: dead connections are found in seconds there, so a watch need
+//! not end to find them. kube's watcher asks for less than five minutes at most; two watches of each of a thousand
+//! planes would then begin anew seven times a second.
+
+use http::Uri;
+use http::uri::PathAndQuery;
+
+/// How many times as long as was asked for.
+const LONGER: u32 = 6;
+
+/// The same request, where it is a watch for a longer one.
+pub fn lengthened(uri: &Uri) -> Option<Uri> {
+    let query = uri.query()?;
+    if !query.split('&').any(|part| part == "watch=true") {
+        return None;
+    }
+    let longer = |part: &str| match part.strip_prefix("timeoutSeconds=").and_then(|s| s.parse::<u32>().ok()) {
+        Some(seconds) => format!("timeoutSeconds={}", seconds.saturating_mul(LONGER)),
+        None => part.to_owned(),
+    };
+    let query = query.split('&').map(longer).collect::<Vec<_>>().join("&");
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(format!("{}?{query}", uri.path())).ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_watches_last_longer() {
+        for (asked, sent) in [
+            ("/api/v1/pods?limit=500&timeoutSeconds=240", None),
+            ("/api/v1/pods", None),
+            (
+                "/api/v1/pods?watch=true&timeoutSeconds=240&resourceVersion=7",
+                Some("/api/v1/pods?watch=true&timeoutSeconds=1440&resourceVersion=7"),
+            ),
+            ("/api/v1/pods?watch=true", Some("/api/v1/pods?watch=true")),
+        ] {
+            let sent_now = lengthened(&asked.parse().unwrap()).map(|uri| uri.to_string());
+            assert_eq!(sent_now.as_deref(), sent, "{asked}");
+        }
+        let absolute = lengthened(&"https://h:1/x?watch=true&timeoutSeconds=1".parse().unwrap()).unwrap();
+        assert_eq!(absolute.to_string(), "https://h:1/x?watch=true&timeoutSeconds=6");
+    }
+}
