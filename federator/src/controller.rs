@@ -161,31 +161,34 @@ impl Federator {
 
     /// What the stores tell, without any object; `None` for a WD that is none of our business any more.
     async fn look(&self, plane: &PlaneName, project: &Plane, key: &Key) -> Result<Option<Sight>, Error> {
-        let hub = self.planes.hub();
-        let Some(wd) = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name) else {
-            return Ok(None);
-        };
-        let Some(facts) = wd.deployment().filter(|d| d.held || !wd.deleting) else { return Ok(None) };
+        let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
+        let ours = |wd: &Digest| !wd.deleting || wd.deployment().is_some_and(|d| d.held);
+        let Some(wd) = wd.filter(ours) else { return Ok(None) };
         let namespace = hub_namespace(&self.namespace_uid(plane, project, key, &wd).await?);
-        let echo = |policy: &Shared| {
-            hub.store(Kind::PropagationPolicy).echo(policy.space(), policy.called(), Part::Spec)
-        };
-        let policies = hub.store(Kind::PropagationPolicy).objects(Some(&namespace));
-        let code = facts.city.as_deref().unwrap_or_default();
+        Ok(Some(self.sight(key, wd, namespace)))
+    }
+
+    /// The same, for the WD `wd` that belongs into this hub namespace.
+    pub(crate) fn sight(&self, key: &Key, wd: Digest, namespace: String) -> Sight {
+        let hub = self.planes.hub();
+        let (policies, wds) = (hub.store(Kind::PropagationPolicy), hub.store(Kind::WorkloadDeployment));
+        let echo = |policy: &Shared| policies.echo(policy.space(), policy.called(), Part::Spec);
+        let code = wd.deployment().and_then(|d| d.city.as_deref()).unwrap_or_default();
         let carries = |cell: &Shared| cell.label(CITY_CODE) == Some(code);
-        Ok(Some(Sight {
+        let known = |p| Known { echo: echo(&p), object: p };
+        Sight {
             hub_namespace: hub.store(Kind::Namespace).object("", &namespace),
-            hub: hub.store(Kind::WorkloadDeployment).digest(&namespace, &key.name),
-            policies: policies.into_iter().map(|p| Known { echo: echo(&p), object: p }).collect(),
+            hub: wds.digest(&namespace, &key.name),
+            policies: policies.objects(Some(&namespace)).into_iter().map(known).collect(),
             cells: hub.store(Kind::Cluster).objects(None).iter().filter(|c| carries(c)).count(),
-            spec_echo: hub.store(Kind::WorkloadDeployment).echo(&namespace, &key.name, Part::Spec),
+            spec_echo: wds.echo(&namespace, &key.name, Part::Spec),
             hub_namespace_name: namespace,
             project: wd,
-        }))
+        }
     }
 
     /// Whether digests tell that nothing is to do; then nothing about this WD is kept any longer.
-    fn in_order(&self, plane: &PlaneName, project: &Plane, key: &Key, sight: &Sight) -> bool {
+    pub(crate) fn in_order(&self, plane: &PlaneName, project: &Plane, key: &Key, sight: &Sight) -> bool {
         let known = project.store(Kind::WorkloadDeployment).judged(&key.namespace, &key.name);
         if known != 0 && known == sight.circumstances() {
             self.rest(project, key, sight, known);

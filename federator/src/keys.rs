@@ -1,13 +1,14 @@
 //! Events to keys: which event concerns which WD and which policy.
 
+use fedhub_shared::digest::deployment::home;
 use fedhub_shared::digest::{Digest, Uid};
 use fedhub_shared::engine::{Change, Known, Listener};
 use fedhub_shared::names::{
     CITY_CODE, FEDERATION_NAMESPACE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane,
-    hub_namespace,
+    hub_namespace, project_namespace_uid,
 };
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
-use fedhub_shared::planes::Plane;
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::planes::{Home, Plane};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -15,7 +16,11 @@ use crate::controller::held;
 use crate::late::Gone;
 
 impl Federator {
+    /// What cannot be worked on yet is looked at when its plane comes into sync.
     fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) {
+        if !self.planes.ready(plane) {
+            return;
+        }
         let id = PlaneId::Project(plane.clone());
         let key = Key {
             plane: id.clone(),
@@ -37,12 +42,34 @@ impl Federator {
 
     fn enqueue_all(&self, project: &Plane, of: impl Fn(&Digest) -> bool) {
         let PlaneId::Project(plane) = &project.id else { return };
+        if !self.planes.ready(plane) {
+            return;
+        }
         let names = project
             .store(Kind::WorkloadDeployment)
             .select(None, |wd| of(wd.digest).then(|| (wd.namespace.to_owned(), wd.name.to_owned())));
         for (namespace, name) in names {
-            self.enqueue(plane, &namespace, &name);
+            if !self.rests(plane, project, &namespace, &name) {
+                self.enqueue(plane, &namespace, &name);
+            }
         }
+    }
+
+    /// Whether a WD that is looked at only because everything is, is in order: then it needs no turn. After a restart
+    /// that is almost every one. Where its namespace belongs is told by the hub namespace's labels and by the marks on
+    /// both planes that name each other, and need not be asked for (F2).
+    fn rests(&self, plane: &PlaneName, project: &Plane, namespace: &str, name: &str) -> bool {
+        let Some(wd) = project.store(Kind::WorkloadDeployment).digest(namespace, name) else { return true };
+        let at = Home { plane: plane.clone(), namespace: namespace.to_owned() };
+        let is_home = |hub: &String| wd.deployment().is_some_and(|d| d.home == home(Some(hub)));
+        let Some(hub) = self.planes.homes().of(&at).into_iter().find(is_home) else { return false };
+        let key = project.key(Kind::WorkloadDeployment, namespace, name);
+        let sight = self.sight(&key, wd, hub);
+        let rests = self.in_order(plane, project, &key, &sight);
+        if let (true, Some(uid)) = (rests, project_namespace_uid(&sight.hub_namespace_name)) {
+            self.namespaces.entry((at.plane, at.namespace)).or_insert_with(|| uid.to_owned());
+        }
+        rests
     }
 
     /// The project plane and namespace that a hub namespace is for: by its labels or, where it has none yet, by the
@@ -217,21 +244,34 @@ impl Listener for Federator {
         }
         self.queue.works(&plane.id);
         self.prune(plane);
-        // Passes that came too early ended without a trace: everything is looked at once.
+        if !self.planes.hub().synced() {
+            return;
+        }
+        let hub = self.planes.hub();
+        let look = |policies: Vec<Shared>| {
+            for policy in policies {
+                let key = hub.key(Kind::PropagationPolicy, policy.space(), policy.called());
+                self.queue.add(key, &PlaneId::Hub);
+            }
+        };
+        let policies = hub.store(Kind::PropagationPolicy);
         match &plane.id {
-            PlaneId::Project(_) => self.enqueue_all(plane, |_| true),
+            PlaneId::Project(name) => {
+                self.enqueue_all(plane, |_| true);
+                let theirs = self.planes.homes().of_plane(name);
+                for namespace in theirs {
+                    look(policies.objects(Some(&namespace)));
+                }
+            }
             PlaneId::Hub => {
                 self.planes.projects().iter().for_each(|p| self.enqueue_all(p, |_| true));
                 self.departed.keys().into_iter().for_each(|key| {
                     let lane = key.plane.clone();
                     self.queue.add(key, &lane);
                 });
+                look(policies.objects(None));
             }
             PlaneId::Management => {}
-        }
-        let hub = self.planes.hub();
-        for policy in hub.store(Kind::PropagationPolicy).objects(None) {
-            self.queue.add(hub.key(Kind::PropagationPolicy, policy.space(), policy.called()), &PlaneId::Hub);
         }
     }
 

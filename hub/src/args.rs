@@ -96,7 +96,7 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_REQUESTS_IN_FLIGHT", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096), value_name = "N")]
     pub requests_in_flight: u16,
     /// Lists of project planes that may be under way at once.
-    #[arg(long, env = "FEDHUB_LISTS_AT_ONCE", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    #[arg(long, env = "FEDHUB_LISTS_AT_ONCE", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub lists_at_once: u16,
     /// How long a plane may take to begin its answer.
     #[arg(long, env = "FEDHUB_HEADER_TIMEOUT", default_value = "9s", value_parser = span, value_name = "SPAN")]

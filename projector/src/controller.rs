@@ -17,7 +17,6 @@ use tokio::time::Instant;
 use crate::apply::{self, Written};
 use crate::bucket::Bucket;
 use crate::glance::Sight;
-use crate::homes::Homes;
 use crate::mark::Mark;
 use crate::observe::{Home, Live, Observed};
 use crate::plan::{Decision, living_owner, plan};
@@ -48,7 +47,6 @@ pub struct Projector {
     pub(crate) planes: Arc<Planes>,
     pub(crate) queue: Arc<Queue>,
     config: ProjectorConfig,
-    pub(crate) homes: Homes,
     pub(crate) wards: Wards,
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
     pub(crate) seen_deleted: DashMap<Key, String>,
@@ -62,7 +60,6 @@ impl Projector {
             planes,
             queue,
             config,
-            homes: Homes::default(),
             wards: Wards::default(),
             seen_deleted: DashMap::new(),
             buckets: Mutex::default(),
@@ -70,9 +67,8 @@ impl Projector {
     }
 
     /// How many entries each memory holds, by its name: none may grow without end.
-    pub fn remembered(&self) -> [(&'static str, usize); 4] {
+    pub fn remembered(&self) -> [(&'static str, usize); 3] {
         [
-            ("homes", self.homes.len()),
             ("wards", self.wards.len()),
             ("seen_deleted", self.seen_deleted.len()),
             ("buckets", self.buckets.lock().unwrap_or_else(PoisonError::into_inner).len()),
@@ -194,7 +190,7 @@ impl Projector {
     }
 
     /// What the stores tell, without any object of the many.
-    fn look(&self, project: &Plane, key: &Key, home: &Home, hub_namespace: &Shared) -> Sight {
+    pub(crate) fn look(&self, project: &Plane, key: &Key, home: &Home, hub_namespace: &Shared) -> Sight {
         let (hub, wd) = (self.planes.hub(), Kind::WorkloadDeployment);
         let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
         let facts = instance.as_ref().and_then(Digest::instance);
@@ -215,7 +211,7 @@ impl Projector {
     }
 
     /// Whether digests tell that nothing is to do; then nothing about this Instance is kept any longer.
-    fn in_order(&self, project: &Plane, key: &Key, sight: &Sight) -> bool {
+    pub(crate) fn in_order(&self, project: &Plane, key: &Key, sight: &Sight) -> bool {
         let known = project.store(Kind::Instance).judged(&sight.home.namespace, &key.name);
         let judged = known != 0 && known == sight.circumstances();
         let in_order = judged || sight.in_order();

@@ -15,9 +15,14 @@ use crate::observe::Home;
 const MOST: usize = 16_384;
 
 impl Projector {
-    /// Keys are those of hub Instances; turns are the project planes'.
+    /// Keys are those of hub Instances; turns are the project planes'. What cannot be worked on yet is looked at when its
+    /// plane comes into sync.
     fn enqueue(&self, hub_namespace: &str, name: &str) {
-        let lane = self.home(hub_namespace).map_or(PlaneId::Hub, |home| PlaneId::Project(home.plane));
+        let home = self.home(hub_namespace);
+        if !home.as_ref().map_or_else(|| self.planes.hub().synced(), |home| self.planes.ready(&home.plane)) {
+            return;
+        }
+        let lane = home.map_or(PlaneId::Hub, |home| PlaneId::Project(home.plane));
         self.queue.add(self.planes.hub().key(Kind::Instance, hub_namespace, name), &lane);
     }
 
@@ -32,6 +37,33 @@ impl Projector {
         }
     }
 
+    /// All Instances and projections of a project plane, but for those that are in order: after a restart that is almost
+    /// every one.
+    fn enqueue_plane(&self, project: &Plane, name: &PlaneName) {
+        if !self.planes.ready(name) {
+            return;
+        }
+        let hub = self.planes.hub();
+        for namespace in self.planes.homes().of_plane(name) {
+            let Some(object) = hub.store(Kind::Namespace).object("", &namespace) else { continue };
+            let Some(home) = Home::of(&object) else { continue };
+            let here = |i: View<'_>| Some(i.name.to_owned());
+            let mut names = hub.store(Kind::Instance).select(Some(&namespace), here);
+            names.extend(project.store(Kind::Instance).select(Some(&home.namespace), here));
+            names.sort_unstable();
+            names.dedup();
+            for name in names {
+                let key = hub.key(Kind::Instance, &namespace, &name);
+                let sight = self.look(project, &key, &home, &object);
+                if self.in_order(project, &key, &sight) {
+                    self.wards.set(&key, None, self.planes.metrics());
+                } else {
+                    self.enqueue(&namespace, &name);
+                }
+            }
+        }
+    }
+
     fn enqueue_of_deployment(&self, hub_namespace: &str, deployment: &str) {
         self.enqueue_instances(hub_namespace, |i| {
             i.digest.instance().and_then(|facts| facts.deployment(i.name)) == Some(deployment)
@@ -40,7 +72,7 @@ impl Projector {
 
     /// The hub namespaces whose labels name that project namespace.
     fn hub_namespaces(&self, plane: &PlaneName, namespace: &str) -> Vec<String> {
-        self.homes.of(&Home { plane: plane.clone(), namespace: namespace.to_owned() })
+        self.planes.homes().of(&Home { plane: plane.clone(), namespace: namespace.to_owned() })
     }
 
     fn hub_changed(&self, kind: Kind, change: &Change) {
@@ -61,7 +93,6 @@ impl Projector {
             }
             Kind::WorkloadDeployment => self.enqueue_of_deployment(&seen.namespace, &seen.name),
             Kind::Namespace => {
-                self.homes.changed(change);
                 if matches!(change, Change::Deleted { .. }) {
                     self.seen_deleted.retain(|key, _| key.namespace != *seen.name);
                     self.wards.forget(&seen.name, self.planes.metrics());
@@ -136,25 +167,19 @@ impl Listener for Projector {
         if let PlaneId::Project(name) = &plane.id {
             self.remember_only_projected(name);
         }
-        // Passes that came too early ended without a trace, and projections may have lost their Instance meanwhile.
-        let concerned = |home: &Home| match &plane.id {
-            PlaneId::Project(name) => home.plane == *name,
-            _ => true,
-        };
+        // Projections may have lost their Instance meanwhile, and Instances have none yet.
+        if let PlaneId::Project(name) = &plane.id {
+            self.enqueue_plane(plane, name);
+            return;
+        }
         for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
-            if Home::of(&namespace).is_none_or(|home| concerned(&home)) {
+            if Home::of(&namespace).is_none() {
                 self.enqueue_instances(namespace.called(), |_| true);
             }
         }
         for project in self.planes.projects() {
-            let PlaneId::Project(name) = &project.id else { continue };
-            if plane.id == PlaneId::Hub || plane.id == project.id {
-                let here = |i: View<'_>| Some((i.namespace.to_owned(), i.name.to_owned()));
-                for (space, projection) in project.store(Kind::Instance).select(None, here) {
-                    for namespace in self.hub_namespaces(name, &space) {
-                        self.enqueue(&namespace, &projection);
-                    }
-                }
+            if let PlaneId::Project(name) = &project.id {
+                self.enqueue_plane(&project, name);
             }
         }
     }
@@ -165,10 +190,8 @@ impl Listener for Projector {
         // Its bucket stays until it is full: coming back fills none (I4).
         let now = Instant::now();
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, bucket| !bucket.is_full(now));
-        for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
-            if Home::of(&namespace).is_some_and(|home| home.plane == *name) {
-                self.wards.forget(namespace.called(), self.planes.metrics());
-            }
+        for namespace in self.planes.homes().of_plane(name) {
+            self.wards.forget(&namespace, self.planes.metrics());
         }
     }
 }

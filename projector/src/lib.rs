@@ -8,7 +8,6 @@ pub mod bucket;
 pub mod controller;
 pub mod glance;
 pub mod gone;
-pub mod homes;
 pub mod keys;
 pub mod mark;
 pub mod observe;

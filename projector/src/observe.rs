@@ -4,27 +4,9 @@ use std::time::Duration;
 
 use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::Echo;
-use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_shared::object::Shared;
+pub use fedhub_shared::planes::Home;
 use jiff::Timestamp;
-
-/// Where the Instances of a hub namespace belong.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Home {
-    /// The project plane.
-    pub plane: PlaneName,
-    /// The namespace in it.
-    pub namespace: String,
-}
-
-impl Home {
-    /// What a hub namespace's labels say; only the federator writes those (I6).
-    pub fn of(hub_namespace: &Object) -> Option<Self> {
-        let plane = decode_plane(hub_namespace.label(UPSTREAM_CLUSTER)?)?;
-        let namespace = hub_namespace.label(UPSTREAM_NAMESPACE).filter(|n| !n.is_empty())?.to_owned();
-        Some(Self { plane, namespace })
-    }
-}
 
 /// Everything that [`crate::plan::plan`] decides by.
 #[derive(Clone, Debug)]

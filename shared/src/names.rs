@@ -140,6 +140,11 @@ pub fn hub_namespace(project_namespace_uid: &str) -> String {
     format!("ns-{project_namespace_uid}")
 }
 
+/// The UID of the project namespace that a hub namespace is named by; `None` where it is not named so.
+pub fn project_namespace_uid(hub_namespace: &str) -> Option<&str> {
+    hub_namespace.strip_prefix("ns-").filter(|uid| !uid.is_empty())
+}
+
 /// Whether `value` may be the value of a label: at most 63 characters, letters, digits, `-`, `_` and `.`,
 /// a letter or digit at both ends.
 pub fn is_label_value(value: &str) -> bool {

@@ -66,8 +66,8 @@ impl fmt::Display for Uid {
 pub enum Version {
     /// A number, as servers give it.
     Number(u64),
-    /// Anything else.
-    Other(Box<str>),
+    /// Anything else; in a box of its own, so that a number takes no more room for it.
+    Other(Box<Box<str>>),
 }
 
 impl Version {
@@ -75,7 +75,7 @@ impl Version {
     pub fn new(text: &str) -> Self {
         match text.parse::<u64>() {
             Ok(number) if number.to_string() == text => Self::Number(number),
-            _ => Self::Other(text.into()),
+            _ => Self::Other(Box::new(text.into())),
         }
     }
 

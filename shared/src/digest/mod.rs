@@ -37,8 +37,8 @@ pub struct Digest {
 pub enum Facts {
     /// Nothing: objects of this kind are few and kept whole.
     None,
-    /// A `WorkloadDeployment`.
-    Deployment(Deployment),
+    /// A `WorkloadDeployment`; in a box, for there are many more Instances, which need less room.
+    Deployment(Box<Deployment>),
     /// An Instance.
     Instance(Instance),
 }
@@ -52,7 +52,7 @@ impl Digest {
             deleting: object.deleting(),
             content: content(object),
             facts: match kind {
-                Kind::WorkloadDeployment => Facts::Deployment(Deployment::of(plane, object)),
+                Kind::WorkloadDeployment => Facts::Deployment(Box::new(Deployment::of(plane, object))),
                 Kind::Instance => Facts::Instance(Instance::of(plane, object)),
                 Kind::Namespace | Kind::Cluster | Kind::PropagationPolicy => Facts::None,
             },
@@ -73,7 +73,7 @@ impl Digest {
     pub(crate) fn heap(&self) -> usize {
         let text = match &self.facts {
             Facts::None => 0,
-            Facts::Deployment(facts) => facts.city.as_deref().map_or(0, str::len),
+            Facts::Deployment(facts) => size_of::<Deployment>() + facts.city.as_deref().map_or(0, str::len),
             Facts::Instance(facts) => facts.deployment_name().map_or(0, str::len),
         };
         let other = |uid: &Uid| if let Uid::Other(text) = uid { text.len() } else { 0 };

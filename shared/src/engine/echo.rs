@@ -51,8 +51,8 @@ pub fn settled(desired: &Value, current: &Value, echo: Option<Echo>) -> bool {
 /// The echoes of one object: in little room, for almost every server keeps almost everything.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    kept: [bool; 2],
     changed: Option<Box<[Option<Echo>; 2]>>,
+    kept: [bool; 2],
 }
 
 impl Heard {

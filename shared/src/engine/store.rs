@@ -14,7 +14,8 @@ use crate::object::{Kind, Object, ObjectView, PlaneId, Shared};
 
 struct Stored {
     digest: Digest,
-    kept: Option<Kept>,
+    /// In a box: few are.
+    kept: Option<Box<Kept>>,
     heard: Heard,
     /// Under which circumstances the object was found in order, see [`Store::rest`].
     judged: u64,
@@ -320,7 +321,7 @@ impl Inner {
     }
 
     fn put(&mut self, new: Known, place: Place, own: bool) -> Change {
-        let kept = new.object.clone().map(|object| Kept { object, _place: place });
+        let kept = new.object.clone().map(|object| Box::new(Kept { object, _place: place }));
         let (digest, epoch) = (new.digest.clone(), self.epoch);
         if let Some(stored) = self.find_mut(&new.namespace, &new.name) {
             let old = known(&new.namespace, &new.name, stored);

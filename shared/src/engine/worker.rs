@@ -49,7 +49,8 @@ async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> (O
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
-    let reconcile = in_epoch(job.epoch, controller.reconcile(job).instrument(span));
+    // In a box for as long as it lasts: an idle worker must not hold room for the largest pass there is.
+    let reconcile = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
     let (reconciled, mut heard) = listening(AssertUnwindSafe(reconcile).catch_unwind()).await;
     if let Ok(Err(error)) = &reconciled {
         heard.sick = error.sick().cloned();

@@ -4,6 +4,7 @@
 //! one ends exactly its own tasks (section 2).
 
 pub mod discovery;
+mod homes;
 pub mod identity;
 pub mod plane;
 pub mod transport;
@@ -16,6 +17,7 @@ use dashmap::DashMap;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::task::TaskTracker;
 
+pub use homes::{Home, Homes};
 pub use identity::Identities;
 pub use plane::{Health, Plane};
 
@@ -49,7 +51,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 0, lists_at_once: 32, fence: Fence::open(), identities: None, objects_kept: 4096 }
+        Self { seed: 0, lists_at_once: 16, fence: Fence::open(), identities: None, objects_kept: 4096 }
     }
 }
 
@@ -59,6 +61,7 @@ pub struct Planes {
     projects: DashMap<PlaneName, Arc<Plane>>,
     /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
     refused: Mutex<std::collections::BTreeMap<String, String>>,
+    homes: Homes,
     listeners: RwLock<Vec<Arc<dyn Listener>>>,
     metrics: Metrics,
     clock: Clock,
@@ -92,6 +95,7 @@ impl Planes {
             hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone(), &room)),
             projects: DashMap::new(),
             refused: Mutex::default(),
+            homes: Homes::default(),
             listeners: RwLock::default(),
             metrics,
             clock,
@@ -128,6 +132,17 @@ impl Planes {
     /// A project plane whose watches are in sync.
     pub fn engaged(&self, name: &PlaneName) -> Option<Arc<Plane>> {
         self.project(name).filter(|p| p.synced())
+    }
+
+    /// Which hub namespaces stand for which project namespaces.
+    pub fn homes(&self) -> &Homes {
+        &self.homes
+    }
+
+    /// Whether the hub and that project plane are in sync, so that an object of it can be worked on. Where they are
+    /// not, nothing is lost by waiting: everything of a plane is looked at when it comes into sync.
+    pub fn ready(&self, name: &PlaneName) -> bool {
+        self.hub.synced() && self.projects.get(name).is_some_and(|plane| plane.synced())
     }
 
     /// All project planes, by name.
@@ -272,6 +287,9 @@ impl Planes {
 
     pub(crate) fn tell(&self, plane: &Plane, kind: Kind, change: Option<Change>) {
         let Some(change) = change else { return };
+        if plane.id == PlaneId::Hub && kind == Kind::Namespace {
+            self.homes.changed(&change);
+        }
         for listener in self.listeners().iter() {
             listener.changed(plane, kind, &change);
         }

@@ -73,10 +73,11 @@ async fn i7_a_start_on_a_populated_fleet_writes_nothing_not_even_to_try() {
     let (writes, metrics) = run(&fleet, 120).await;
     assert_eq!(writes, Vec::<String>::new(), "dry runs included");
     assert_eq!(fleet.planes().map(fedhub_sim::ApiServer::objects_hash).collect::<Vec<_>>(), before);
-    assert!(reconciled(&metrics, "federator", "in_order") >= 7, "every WD was looked at");
-    assert!(reconciled(&metrics, "projector", "in_order") >= 20, "and every Instance");
-    for (controller, outcome) in [("federator", "waits"), ("projector", "waits")] {
-        assert_eq!(reconciled(&metrics, controller, outcome), 0, "{controller} {outcome}");
+    // What is in order is seen to be so without a pass; whatever had one was in order too.
+    for outcome in ["wrote", "waits", "failed", "transient", "conflict", "bug"] {
+        for controller in ["federator", "projector"] {
+            assert_eq!(reconciled(&metrics, controller, outcome), 0, "{controller} {outcome}");
+        }
     }
     assert_eq!(metrics.objects.with_label_values(&["projector", "parked"]).get(), 0);
 }

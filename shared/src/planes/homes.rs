@@ -4,9 +4,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use fedhub_shared::engine::Change;
+use crate::engine::Change;
+use crate::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use crate::object::{Object, ObjectView};
 
-use crate::observe::Home;
+/// Where the objects of a hub namespace belong.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Home {
+    /// The project plane.
+    pub plane: PlaneName,
+    /// The namespace in it.
+    pub namespace: String,
+}
+
+impl Home {
+    /// What a hub namespace's labels say; only the federator writes those (I6).
+    pub fn of(hub_namespace: &Object) -> Option<Self> {
+        let plane = decode_plane(hub_namespace.label(UPSTREAM_CLUSTER)?)?;
+        let namespace = hub_namespace.label(UPSTREAM_NAMESPACE).filter(|n| !n.is_empty())?.to_owned();
+        Some(Self { plane, namespace })
+    }
+}
 
 #[derive(Default)]
 struct Inner {
@@ -57,6 +75,14 @@ impl Homes {
         self.len() == 0
     }
 
+    /// The hub namespaces of all namespaces of a project plane.
+    pub fn of_plane(&self, plane: &PlaneName) -> Vec<String> {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = Home { plane: plane.clone(), namespace: String::new() };
+        let theirs = inner.by_home.range(first..).take_while(|(home, _)| home.plane == *plane);
+        theirs.flat_map(|(_, names)| names.iter().cloned()).collect()
+    }
+
     /// The hub namespaces of a project namespace, by name.
     pub fn of(&self, home: &Home) -> Vec<String> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,10 +94,10 @@ impl Homes {
 mod tests {
     use std::sync::Arc;
 
-    use fedhub_shared::digest::Digest;
-    use fedhub_shared::engine::Known;
-    use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
-    use fedhub_shared::object::{Kind, PlaneId, bare};
+    use crate::digest::Digest;
+    use crate::engine::Known;
+    use crate::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
+    use crate::object::{Kind, PlaneId, bare};
 
     use super::*;
 
@@ -102,8 +128,10 @@ mod tests {
             (homes.of(&a), homes.of(&b)),
             (vec!["ns-1".to_owned(), "ns-2".to_owned()], vec!["ns-3".to_owned()])
         );
+        assert_eq!(homes.of_plane(&a.plane), ["ns-1", "ns-2"]);
         applied("ns-1", Some(&b));
         applied("ns-2", None);
+        assert!(homes.of_plane(&a.plane).is_empty());
         assert_eq!((homes.of(&a), homes.of(&b)), (vec![], vec!["ns-1".to_owned(), "ns-3".to_owned()]));
         homes.changed(&Change::Deleted { last: namespace("ns-1", Some(&b)), gap: false });
         assert_eq!(homes.of(&b), ["ns-3"]);
