@@ -69,9 +69,9 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
             match event {
                 Ok(event) => {
                     listing = match event {
-                        // Said before the list is asked for.
+                        // Said before the list is asked for. In a box: thousands of watches must not hold room for it.
                         Event::Init => {
-                            planes.recognise(plane, kind, &mut waits).await;
+                            Box::pin(planes.recognise(plane, kind, &mut waits)).await;
                             turn.take(planes, plane).await;
                             true
                         }
@@ -94,7 +94,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                     trouble(planes, plane, kind, &error, wait);
                     tokio::time::sleep(wait).await;
                     // Whoever answers next may be another.
-                    planes.recognise(plane, kind, &mut waits).await;
+                    Box::pin(planes.recognise(plane, kind, &mut waits)).await;
                     if lost_its_place(&error) {
                         break;
                     }

@@ -31,7 +31,7 @@ struct Kept {
     _place: Place,
 }
 
-/// By name; each in a box of its own, for a tree's nodes are half empty.
+/// By name; each in a box of its own, for a tree's nodes are not always full.
 type Names = BTreeMap<Box<str>, Box<Stored>>;
 
 #[derive(Default)]
@@ -229,6 +229,7 @@ impl Store {
         for last in &missing {
             inner.remove(&last.namespace, &last.name);
         }
+        inner.compact();
         missing.into_iter().map(|last| Change::Deleted { last, gap: true }).collect()
     }
 
@@ -334,6 +335,13 @@ impl Inner {
         let stored = Stored { digest, kept, heard: Heard::default(), judged: 0, epoch, own };
         self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
         Change::Applied { old: None, new }
+    }
+
+    /// Makes the trees anew: one that grew in order, as by a list, has nodes that are half empty.
+    fn compact(&mut self) {
+        for names in self.spaces.values_mut() {
+            *names = std::mem::take(names).into_iter().collect();
+        }
     }
 
     fn remove(&mut self, namespace: &str, name: &str) {
