@@ -66,6 +66,9 @@ impl Federator {
         let key = project.key(Kind::WorkloadDeployment, namespace, name);
         let sight = self.sight(&key, wd, hub);
         let rests = self.in_order(plane, project, &key, &sight);
+        if rests {
+            self.planes.metrics().glances.with_label_values(&["federator"]).inc();
+        }
         if let (true, Some(uid)) = (rests, project_namespace_uid(&sight.hub_namespace_name)) {
             self.namespaces.entry((at.plane, at.namespace)).or_insert_with(|| uid.to_owned());
         }

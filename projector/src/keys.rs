@@ -56,6 +56,7 @@ impl Projector {
                 let key = hub.key(Kind::Instance, &namespace, &name);
                 let sight = self.look(project, &key, &home, &object);
                 if self.in_order(project, &key, &sight) {
+                    self.planes.metrics().glances.with_label_values(&["projector"]).inc();
                     self.wards.set(&key, None, self.planes.metrics());
                 } else {
                     self.enqueue(&namespace, &name);

@@ -79,6 +79,8 @@ pub struct Metrics {
     pub cells_for_city: IntGaugeVec,
     /// Whether this process leads: 1 or 0.
     pub leader: IntGauge,
+    /// Objects that were seen to be in order without a pass, by controller.
+    pub glances: IntCounterVec,
     /// Objects in the stores.
     pub cache_objects: IntGauge,
     /// Bytes that their digests and names take, about.
@@ -203,6 +205,12 @@ impl Metrics {
                 r.register(Box::new(g.clone()))?;
                 g
             },
+            glances: counters(
+                r,
+                "glances_total",
+                "Objects that were seen to be in order without a pass.",
+                &["controller"],
+            )?,
             cache_objects: {
                 let g = IntGauge::new("cache_objects", "Objects in the stores.")?;
                 r.register(Box::new(g.clone()))?;

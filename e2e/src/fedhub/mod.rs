@@ -218,8 +218,9 @@ impl Fedhub {
             let metrics = self.metrics().await.map_err(NotYet::again)?;
             let passes = total(&metrics, "fedhub_reconciles_total{");
             let waiting = AT_WORK.iter().map(|name| total(&metrics, name)).sum::<f64>();
-            // Straight after a start nothing waits yet: everything has to have had its pass.
-            let begun = leads(&metrics) && passes >= total(&metrics, "fedhub_objects{");
+            // Straight after a start nothing waits yet: everything has to have been looked at.
+            let looks = passes + total(&metrics, "fedhub_glances_total{");
+            let begun = leads(&metrics) && looks >= total(&metrics, "fedhub_objects{");
             let quiet = begun && waiting == 0.0 && before.replace(Some(passes)) == Some(passes);
             if quiet { Ok(()) } else { Err(NotYet::again(format!("{passes} passes, {waiting}"))) }
         })
