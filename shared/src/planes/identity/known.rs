@@ -72,7 +72,7 @@ pub struct Known {
     claims: BTreeMap<PlaneName, String>,
     /// `remembered` by identity. It should hold one name for each; people can write what they like.
     stored: BTreeMap<String, BTreeSet<PlaneName>>,
-    /// `claims` by identity.
+    /// `claims` by all that their planes showed.
     claimed: BTreeMap<String, PlaneName>,
 }
 
@@ -97,6 +97,8 @@ impl Known {
             return Verdict::Refuse(Refusal::IdentityTaken { by, identity });
         }
         self.release(name);
+        // By all that it shows: another name of this cluster may be known by the other of the two.
+        self.claimed.extend(seen.uids().map(|uid| (uid.clone(), name.clone())));
         self.claimed.insert(identity.clone(), name.clone());
         self.claims.insert(name.clone(), identity);
         Verdict::Accept
@@ -135,8 +137,8 @@ impl Known {
 
     /// The plane is not worked on any more. What is remembered of it stays so.
     pub fn release(&mut self, name: &PlaneName) {
-        if let Some(uid) = self.claims.remove(name) {
-            self.claimed.remove(&uid);
+        if self.claims.remove(name).is_some() {
+            self.claimed.retain(|_, by| by != name);
         }
     }
 
