@@ -47,19 +47,20 @@ impl Sight {
         !self.project.deleting
             && Refusal::of_input(&key.name, city).is_none()
             && self.cells == 1
-            && self.names_each_other(plane, key, namespace)
+            && self.names_each_other(plane, key, namespace, (project, hub))
             && self.carries_the_same(project, hub)
             && says_the_same(project, hub)
             && matches!(policy(namespace.called(), city, &self.policies), PolicyStep::InOrder)
     }
 
     /// I2, F3, F4: the marks on both planes name each other, and the hub namespace names this project namespace.
-    fn names_each_other(&self, plane: &PlaneName, key: &Key, namespace: &Shared) -> bool {
-        let (Some(project), Some(hub)) =
-            (self.project.deployment(), self.hub.as_ref().and_then(Digest::deployment))
-        else {
-            return false;
-        };
+    fn names_each_other(
+        &self,
+        plane: &PlaneName,
+        key: &Key,
+        namespace: &Shared,
+        (project, hub): (&Deployment, &Deployment),
+    ) -> bool {
         let (space, city) = (Some(key.namespace.as_str()), project.city.as_deref());
         let source = format!("{plane}/{}/{}", key.namespace, key.name);
         let uid = self.project.uid.to_string();

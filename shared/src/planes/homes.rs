@@ -65,16 +65,6 @@ impl Homes {
         }
     }
 
-    /// How many hub namespaces are known.
-    pub fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_name.len()
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The hub namespaces of all namespaces of a project plane.
     pub fn of_plane(&self, plane: &PlaneName) -> Vec<String> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
