@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// How many lines of a suite that failed are shown; its log has them all.
-const SHOWN: usize = 60;
+const SHOWN: usize = 40;
 
 /// What chainsaw is run with.
 pub struct Context<'a> {
@@ -127,12 +127,10 @@ fn report(context: &Context<'_>, reader: &Reader, result: &SuiteResult) {
         return;
     }
     let layout = context.planes.layout();
-    let lines = reader.lines(name);
-    let shown = &lines[lines.len().saturating_sub(SHOWN)..];
     context.progress.warn(format!(
-        "FAIL {name} ({seconds:.1} s); the end of {}:\n{}\nfedhub's log: {}",
+        "FAIL {name} ({seconds:.1} s); of {}:\n{}\nfedhub's log: {}",
         layout.log(&format!("suite-{name}")).display(),
-        shown.join("\n"),
+        reader.reason(name, SHOWN).join("\n"),
         layout.log("fedhub").display(),
     ));
 }

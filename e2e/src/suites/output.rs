@@ -65,6 +65,18 @@ impl Reader {
         self.lines.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// Of what was said about a suite, where it first went wrong: at most so many lines around that. The end, where
+    /// nothing says so.
+    pub fn reason(&self, name: &str, most: usize) -> &[String] {
+        let lines = self.lines(name);
+        let begin = match lines.iter().position(|line| line.starts_with("| ") && line.contains(" | ERROR ")) {
+            // What a command printed stands before its verdict, the verdict's words after.
+            Some(verdict) => verdict.saturating_sub(most / 2),
+            None => lines.len().saturating_sub(most),
+        };
+        &lines[begin..lines.len().min(begin + most)]
+    }
+
     /// What was said about none: where chainsaw itself fails, the reason is here.
     pub fn others(&self) -> &[String] {
         &self.others
@@ -129,5 +141,18 @@ Done with failures.";
         assert!(reader.lines("one")[0].starts_with("| 10:07:41 | one"));
         assert!(reader.lines("two").iter().any(|line| line.contains("actual resource not found")));
         assert!(reader.others().iter().any(|line| line == "Done with failures."));
+    }
+
+    #[test]
+    fn the_reason_is_around_the_first_verdict_of_error() {
+        let mut reader = Reader::default();
+        SAID.lines().for_each(|line| drop(reader.line(line)));
+        let reason = reader.reason("two", 3);
+        assert!(
+            reason[0].contains("| ERROR ") && reason[2].contains("actual resource not found"),
+            "{reason:?}"
+        );
+        assert!(reader.reason("one", 1)[0].contains("=== COMMAND"), "nothing says so: the end");
+        assert!(reader.reason("none", 3).is_empty());
     }
 }
