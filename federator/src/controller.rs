@@ -12,7 +12,7 @@ use fedhub_shared::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATOR_MANAGER, PlaneName, SOURCE, SOURCE_UID, hub_namespace,
 };
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
-use fedhub_shared::planes::{Plane, Planes};
+use fedhub_shared::planes::{Home, Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
@@ -33,7 +33,7 @@ pub struct Federator {
     pub(crate) quiet: Quiet,
     quiet_time: Duration,
     /// UIDs of project namespaces, for as long as a WD stands in them (F2).
-    pub(crate) namespaces: DashMap<(PlaneName, String), String>,
+    pub(crate) namespaces: DashMap<Home, String>,
     pub(crate) holds: Holds,
     pub(crate) departed: Departed,
 }
@@ -130,7 +130,8 @@ impl Federator {
         let source = format!("{plane}/{}/{}", key.namespace, key.name);
         let is_its =
             late.annotation(SOURCE) == Some(&source) && late.annotation(SOURCE_UID) == Some(&gone.uid);
-        if !is_its || self.labelled(&gone.hub_namespace) != Some((plane.clone(), key.namespace.clone())) {
+        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        if !is_its || self.labelled(&gone.hub_namespace) != Some(at) {
             return Ok(false);
         }
         let known = project.store(wd).digest(&key.namespace, &key.name);
@@ -243,7 +244,7 @@ impl Federator {
         key: &Key,
         wd: &Digest,
     ) -> Result<String, Error> {
-        let at = (plane.clone(), key.namespace.clone());
+        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
         let known = self.namespaces.get(&at).map(|uid| uid.value().clone());
         let is_held = wd.deployment().is_some_and(|d| d.held);
         if let Some(uid) = known.filter(|_| is_held || held(project, &key.namespace)) {
@@ -297,7 +298,7 @@ impl Federator {
         let Some(policy) = hub.store(Kind::PropagationPolicy).object(&key.namespace, &key.name) else {
             return Ok(Outcome::InOrder);
         };
-        let Some((plane, namespace)) = self.owner(&key.namespace) else { return Ok(Outcome::Waits) };
+        let Some(Home { plane, namespace }) = self.owner(&key.namespace) else { return Ok(Outcome::Waits) };
         // Who is on the way cannot be known while the plane is not in sync.
         let project = self.planes.engaged(&plane).ok_or(Error::NotEngaged(PlaneId::Project(plane)))?;
         let used = |code: &str| {

@@ -4,10 +4,9 @@ use fedhub_shared::digest::deployment::home;
 use fedhub_shared::digest::{Digest, Uid};
 use fedhub_shared::engine::{Change, Known, Listener};
 use fedhub_shared::names::{
-    CITY_CODE, FEDERATION_NAMESPACE, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane,
-    hub_namespace, project_namespace_uid,
+    CITY_CODE, FEDERATION_NAMESPACE, PlaneName, hub_namespace, project_namespace_uid,
 };
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Home, Plane};
 use tokio::time::Instant;
 
@@ -70,7 +69,7 @@ impl Federator {
             self.planes.metrics().glances.with_label_values(&["federator"]).inc();
         }
         if let (true, Some(uid)) = (rests, project_namespace_uid(&sight.hub_namespace_name)) {
-            self.namespaces.entry((at.plane, at.namespace)).or_insert_with(|| uid.to_owned());
+            self.namespaces.entry(at).or_insert_with(|| uid.to_owned());
         }
         rests
     }
@@ -78,7 +77,7 @@ impl Federator {
     /// The project plane and namespace that a hub namespace is for: by its labels or, where it has none yet, by the
     /// WDs that wait for it. Events of namespaces that are nobody's are dropped: engaging a plane reads everything
     /// anyway (F1).
-    pub(crate) fn owner(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
+    pub(crate) fn owner(&self, hub_namespace: &str) -> Option<Home> {
         let owner = self.labelled(hub_namespace).or_else(|| self.waiting_for(hub_namespace));
         if owner.is_none() {
             self.planes.metrics().events_dropped.with_label_values(&["unlabelled_namespace"]).inc();
@@ -87,8 +86,8 @@ impl Federator {
     }
 
     /// The project plane and namespace that a hub namespace's labels name.
-    pub(crate) fn labelled(&self, hub_namespace: &str) -> Option<(PlaneName, String)> {
-        self.planes.hub().store(Kind::Namespace).object("", hub_namespace).as_deref().and_then(named)
+    pub(crate) fn labelled(&self, hub_namespace: &str) -> Option<Home> {
+        self.planes.hub().store(Kind::Namespace).object("", hub_namespace).as_deref().and_then(Home::of)
     }
 
     /// A WD went while this process looked on. Where its hub WD is gone too, that is remembered, by whoever leads.
@@ -115,7 +114,7 @@ impl Federator {
                 let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
                 self.holds.retain(&plane.id, self.planes.metrics(), stands);
                 let wds = plane.store(Kind::WorkloadDeployment);
-                self.namespaces.retain(|(of, space), _| of != name || wds.any(Some(space), |_| true));
+                self.namespaces.retain(|at, _| at.plane != *name || wds.any(Some(&at.namespace), |_| true));
             }
             PlaneId::Hub => {
                 let policies = plane.store(Kind::PropagationPolicy).objects(None);
@@ -125,7 +124,7 @@ impl Federator {
         }
     }
 
-    fn waiting_for(&self, name: &str) -> Option<(PlaneName, String)> {
+    fn waiting_for(&self, name: &str) -> Option<Home> {
         self.namespaces
             .iter()
             .find(|known| hub_namespace(known.value()) == name)
@@ -164,13 +163,12 @@ impl Federator {
             }
         };
         if replaced {
-            self.namespaces.remove(&(plane.clone(), wd.namespace.to_string()));
+            self.namespaces.remove(&at(plane, wd));
         }
     }
 
     fn policies_of_project(&self, plane: &PlaneName, wd: &Known) {
-        let uid =
-            self.namespaces.get(&(plane.clone(), wd.namespace.to_string())).map(|uid| uid.value().clone());
+        let uid = self.namespaces.get(&at(plane, wd)).map(|uid| uid.value().clone());
         if let (Some(uid), Some(code)) = (uid, city(wd)) {
             self.policies_of(&hub_namespace(&uid), code);
         }
@@ -181,7 +179,7 @@ impl Federator {
         let gone = matches!(change, Change::Deleted { .. });
         match kind {
             Kind::WorkloadDeployment => {
-                if let Some((plane, namespace)) = self.owner(&seen.namespace) {
+                if let Some(Home { plane, namespace }) = self.owner(&seen.namespace) {
                     self.enqueue(&plane, &namespace, &seen.name);
                 }
                 if gone || old.is_some_and(|old| city(old) != city(seen)) {
@@ -191,7 +189,7 @@ impl Federator {
             }
             Kind::PropagationPolicy => {
                 self.queue.add(self.planes.hub().key(kind, &seen.namespace, &seen.name), &PlaneId::Hub);
-                if let Some((plane, namespace)) = self.owner(&seen.namespace) {
+                if let Some(Home { plane, namespace }) = self.owner(&seen.namespace) {
                     self.enqueue_namespace(&plane, &namespace);
                 }
                 if gone {
@@ -201,7 +199,7 @@ impl Federator {
             Kind::Namespace => {
                 let states =
                     [Some(seen), old].into_iter().flatten().filter_map(|known| known.object.as_deref());
-                for (plane, namespace) in states.filter_map(named) {
+                for Home { plane, namespace } in states.filter_map(Home::of) {
                     self.enqueue_namespace(&plane, &namespace);
                 }
             }
@@ -226,10 +224,9 @@ fn city(wd: &Known) -> Option<&str> {
     wd.digest.deployment()?.city.as_deref()
 }
 
-/// The project plane and namespace that a hub namespace's labels name.
-fn named(namespace: &Object) -> Option<(PlaneName, String)> {
-    let plane = decode_plane(namespace.label(UPSTREAM_CLUSTER)?)?;
-    Some((plane, namespace.label(UPSTREAM_NAMESPACE)?.to_owned()))
+/// Where a WD of a project plane is.
+fn at(plane: &PlaneName, wd: &Known) -> Home {
+    Home { plane: plane.clone(), namespace: wd.namespace.to_string() }
 }
 
 impl Listener for Federator {
@@ -281,7 +278,7 @@ impl Listener for Federator {
     fn left(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
         self.queue.forget(&plane.id);
-        self.namespaces.retain(|(of, _), _| of != name);
+        self.namespaces.retain(|at, _| at.plane != *name);
         self.holds.retain(&plane.id, self.planes.metrics(), |_| false);
     }
 }

@@ -9,7 +9,7 @@ use crate::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane
 use crate::object::{Object, ObjectView};
 
 /// Where the objects of a hub namespace belong.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Home {
     /// The project plane.
     pub plane: PlaneName,
