@@ -47,7 +47,7 @@ pub const BENCHMARKS: [(&str, &str); 11] = [
     ("blast", "one of 100 planes hangs or floods: how long the others' WDs take"),
     ("idle", "1,000 planes, 20,000 objects, and nothing happens: CPU and requests"),
     ("curve", "own CPU for a WD with 10, 100, 1,000 and 10,000 planes"),
-    ("sockets", "TCP connections for 1,000 planes behind one host"),
+    ("sockets", "TCP connections for 1,000 planes behind one host, and under load to real planes"),
     (
         "failover",
         "two replicas: the gap after SIGTERM, after SIGKILL, and what a leader that was stopped does",
@@ -104,9 +104,9 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         "blast" => return Box::pin(blast::run(options)).await,
         "idle" => return Box::pin(idle::run(options)).await,
         "curve" => return Box::pin(curve::run(options)).await,
-        "sockets" => return Box::pin(sockets::run(options)).await,
         "memory" => Some(Box::pin(memory::sim(options)).await?),
         "restart" => Some(Box::pin(restart::sim(options)).await?),
+        "sockets" => Some(Box::pin(sockets::sim(options)).await?),
         _ => None,
     };
     stage::clear_up().await?;
@@ -122,6 +122,9 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         }
         ("restart", Some(sim)) => {
             Ok(Report::of(name, "times the bare list", sim, Box::pin(restart::real(&stage, options)).await?))
+        }
+        ("sockets", Some(sim)) => {
+            Ok(Report::of(name, "connections", sim, Box::pin(sockets::real(&stage, options)).await?))
         }
         _ => {
             let known = names().collect::<Vec<_>>().join(", ");

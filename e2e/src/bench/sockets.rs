@@ -1,36 +1,102 @@
-//! `sockets`: TCP connections for many planes behind one host.
+//! `sockets`: TCP connections for many planes behind one host, and under load to real API servers.
+
+use std::time::Duration;
 
 use serde_json::json;
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::{
-    Options,
-    report::{Claim, Report},
+    Options, loader,
+    objects::Kind,
+    report::{Claim, Part},
     sim::Sim,
+    stage::{PROJECT, Stage},
     stats::number,
+    watch::Sight,
 };
-use crate::Error;
+use crate::{
+    Error,
+    planes::{
+        topology::HUB,
+        wait::{NotYet, until},
+    },
+};
 
 /// Planes.
 const PLANES: usize = 1_000;
+/// Watches that fedhub has on a project plane.
+const WATCHES: usize = 2;
 /// Streams that API servers allow on a connection.
 const STREAMS: usize = 100;
 /// Connections that may be more than the streams need.
 const SPARE: usize = 4;
+/// WDs that are federated while connections to real servers are counted.
+const DEPLOYMENTS: usize = 1_000;
+/// Streams to a real server at most: requests that may wait for an answer at once, fedhub's usual, and watches.
+const BUSY: usize = 64 + 5;
 
-/// Counts, once, when all planes are engaged.
-pub async fn run(options: &Options) -> Result<Report, Error> {
+fn limit(streams: usize) -> usize {
+    streams.div_ceil(STREAMS) + SPARE
+}
+
+/// Counts once, in memory, when all watches of all planes stand.
+pub async fn sim(options: &Options) -> Result<Part, Error> {
     let sim = Sim::up(options, options.scaled(PLANES)).await?;
     sim.populate(sim.planes, sim.planes, "in-order", "wd").await?;
     let fedhub = sim.fedhub(&["--leader-elect=true"]).await?;
+    let least = sim.planes * WATCHES;
+    let streams = until("all watches to stand", Duration::from_mins(2), || async {
+        // This question is a stream too.
+        let streams = sim.counters().await?.open.streams.saturating_sub(1);
+        if streams >= least { Ok(streams) } else { Err(NotYet::again(format!("{streams} of {least}"))) }
+    })
+    .await?;
     let connections = fedhub.connections_to(sim.port())?;
-    // This question is a stream too.
-    let streams = sim.counters().await?.open.streams.saturating_sub(1);
     let own = fedhub.scrape().await?.sum("fedhub_plane_connections", &[]);
     fedhub.stop().await?;
-    let limit = streams.div_ceil(STREAMS) + SPARE;
-    let details = json!({
-        "planes": sim.planes, "streams": streams, "limit": limit, "connections_by_own_metric": own,
-    });
-    let claims = [Claim::at_most(&format!("for {streams} streams"), number(connections), number(limit))];
-    Ok(Report::on("sockets", number(connections), "connections", &claims, details))
+    let limit = limit(streams);
+    Ok(Part {
+        value: number(connections),
+        claims: vec![Claim::at_most(&format!("for {streams} streams"), number(connections), number(limit))],
+        details: json!({
+            "planes": sim.planes, "streams": streams, "limit": limit, "connections_by_own_metric": own,
+        }),
+    })
+}
+
+/// Counts on real planes, which take one name for one identity, so that there are few: again and again while WDs are
+/// federated as fast as they are created.
+pub async fn real(stage: &Stage, options: &Options) -> Result<Part, Error> {
+    let fedhub = stage.fedhub().await?;
+    let spaces = loader::spaces(&stage.project, "s", 10).await?;
+    let count = options.scaled(DEPLOYMENTS);
+    let mut seen = Sight::of(&stage.hub, Kind::Deployment, "s", |_| true).await?;
+    let ports = [stage.port(HUB)?, stage.port(PROJECT)?];
+    let mut most = [0, 0];
+    let mut look = interval(Duration::from_millis(20));
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    {
+        let load = async {
+            tokio::try_join!(loader::deployments(&stage.project, &spaces, "s", count), seen.all(count))
+        };
+        tokio::pin!(load);
+        loop {
+            tokio::select! {
+                done = &mut load => break done.map(drop)?,
+                _ = look.tick() => {
+                    for (most, port) in most.iter_mut().zip(ports) {
+                        *most = fedhub.connections_to(port)?.max(*most);
+                    }
+                }
+            }
+        }
+    }
+    fedhub.stop().await?;
+    let connections = most.into_iter().max().unwrap_or_default();
+    let limit = limit(BUSY);
+    Ok(Part {
+        value: number(connections),
+        claims: vec![Claim::at_most("on real planes", number(connections), number(limit))],
+        details: json!({ "deployments": count, "hub": most[0], "project": most[1], "limit": limit }),
+    })
 }

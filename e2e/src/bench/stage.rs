@@ -75,6 +75,19 @@ impl Stage {
         &self.planes
     }
 
+    /// The port of a plane's API server.
+    pub fn port(&self, plane: &str) -> Result<u16, Error> {
+        let path = self.planes.kubeconfig(plane);
+        let unreadable = |error| Error::Kubeconfig { path: path.clone(), cause: Box::new(error) };
+        let kubeconfig = Kubeconfig::read_from(&path).map_err(unreadable)?;
+        let server = kubeconfig.clusters.into_iter().find_map(|named| named.cluster?.server);
+        let port = server.and_then(|server| server.parse::<http::Uri>().ok()?.port_u16());
+        port.ok_or_else(|| Error::Manifest {
+            path: path.clone(),
+            problem: "no server with a port".to_owned(),
+        })
+    }
+
     /// A client with fedhub's own identity, as the yardstick uses it.
     pub async fn as_fedhub(&self, plane: &str) -> Result<Client, Error> {
         client(&self.planes.fedhub_kubeconfig(plane)).await
