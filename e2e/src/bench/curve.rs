@@ -26,6 +26,7 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
             sim.populate(planes, 0, "in-order", "first").await?;
             let mut fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
             let count = options.scaled(DEPLOYMENTS);
+            sim.watched().await?;
             let connections = fedhub.connections_to(sim.port())?;
             sim.count_anew().await?;
             let before = fedhub.cpu()?;

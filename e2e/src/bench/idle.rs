@@ -24,6 +24,7 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
     sim.populate(count, count, "in-order", "wd").await?;
     let fedhub = sim.fedhub(&["--leader-elect=true"]).await?;
     let time = Duration::from_secs(60 * u64::from(options.minutes));
+    sim.watched().await?;
     sim.count_anew().await?;
     let before = fedhub.cpu()?;
     tokio::time::sleep(time).await;

@@ -31,6 +31,8 @@ use crate::{
 const PATIENCE: Duration = Duration::from_mins(15);
 /// How often it looks: each look costs the other side something.
 const LOOK: Duration = Duration::from_millis(500);
+/// Watches that fedhub has on a project plane.
+const WATCHES: usize = 2;
 /// Where the planes of projects are.
 const PROJECTS: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects";
 
@@ -201,6 +203,17 @@ impl Sim {
     pub async fn counters(&self) -> Result<Counters, Error> {
         let counters = self.ask(Method::GET, "/counters", Value::Null).await?;
         serde_json::from_value(counters).map_err(|error| Error::Benchmark(format!("counters: {error}")))
+    }
+
+    /// Waits until fedhub's watches of all planes stand, and tells how many requests are under way then.
+    pub async fn watched(&self) -> Result<usize, Error> {
+        let least = self.planes * WATCHES;
+        until("all watches to stand", PATIENCE, || async {
+            // This question is a stream too.
+            let streams = self.counters().await?.open.streams.saturating_sub(1);
+            if streams >= least { Ok(streams) } else { Err(NotYet::again(format!("{streams} of {least}"))) }
+        })
+        .await
     }
 
     /// Counts from zero.

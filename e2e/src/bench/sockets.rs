@@ -14,18 +14,10 @@ use super::{
     stats::number,
     watch::Sight,
 };
-use crate::{
-    Error,
-    planes::{
-        topology::HUB,
-        wait::{NotYet, until},
-    },
-};
+use crate::{Error, planes::topology::HUB};
 
 /// Planes.
 const PLANES: usize = 1_000;
-/// Watches that fedhub has on a project plane.
-const WATCHES: usize = 2;
 /// Streams that API servers allow on a connection.
 const STREAMS: usize = 100;
 /// Connections that may be more than the streams need.
@@ -44,13 +36,7 @@ pub async fn sim(options: &Options) -> Result<Part, Error> {
     let sim = Sim::up(options, options.scaled(PLANES)).await?;
     sim.populate(sim.planes, sim.planes, "in-order", "wd").await?;
     let fedhub = sim.fedhub(&["--leader-elect=true"]).await?;
-    let least = sim.planes * WATCHES;
-    let streams = until("all watches to stand", Duration::from_mins(2), || async {
-        // This question is a stream too.
-        let streams = sim.counters().await?.open.streams.saturating_sub(1);
-        if streams >= least { Ok(streams) } else { Err(NotYet::again(format!("{streams} of {least}"))) }
-    })
-    .await?;
+    let streams = sim.watched().await?;
     let connections = fedhub.connections_to(sim.port())?;
     let own = fedhub.scrape().await?.sum("fedhub_plane_connections", &[]);
     fedhub.stop().await?;
