@@ -43,7 +43,7 @@ const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
 /// Planes in memory, with as many objects.
 const SIM_PLANES: usize = 1_000;
 /// Lists that the bare client has under way at once: fedhub's default of `--lists-at-once`.
-const LISTS: usize = 32;
+const LISTS: usize = 16;
 
 /// Planes in memory: starts, and the bare list of the same, in turn.
 pub async fn sim(options: &Options) -> Result<Part, Error> {

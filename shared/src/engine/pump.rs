@@ -87,6 +87,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         }
                     };
                     take(planes, plane, kind, event);
+                    // Of a flood much is there at once: everybody else has a turn after each event of it (I8).
+                    tokio::task::yield_now().await;
                 }
                 Err(error) => {
                     turn.end();

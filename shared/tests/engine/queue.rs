@@ -232,3 +232,48 @@ async fn a_held_queue_keeps_nothing_and_gives_out_what_was_gathered_for_the_next
     queue.add(key(&lane, "b"), &lane);
     assert_eq!(now(&queue).unwrap().since, Instant::now());
 }
+
+/// Takes the key again and again, each time changed meanwhile and written, until it has to wait.
+fn written_at_once(queue: &Queue, lane: &PlaneId) -> usize {
+    let mut written = 0;
+    while let Some(job) = now(queue) {
+        queue.add(key(lane, "a"), lane);
+        queue.done(&job, Outcome::Wrote);
+        written += 1;
+    }
+    written
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_key_that_changes_without_end_has_its_writes_spaced_out() {
+    let (queue, lane) = (queue(), alpha());
+    queue.add(key(&lane, "a"), &lane);
+    let began = Instant::now();
+    assert_eq!(written_at_once(&queue, &lane), 5, "a few changes in a moment are nothing unusual");
+    assert_eq!(queue.unsynced(fedhub_shared::object::Kind::Instance), 1, "it is not in order");
+    queue.add(key(&lane, "a"), &lane);
+    assert!(now(&queue).is_none(), "one more change does not bring its turn forward");
+    queue.add(key(&lane, "b"), &lane);
+    let other = now(&queue).expect("the others have their turns");
+    queue.done(&other, Outcome::InOrder);
+    for turn in 1..=3 {
+        let job = queue.next().await.unwrap();
+        assert_eq!(began.elapsed(), Duration::from_millis(500 * turn));
+        assert_eq!(job.since, began + Duration::from_millis(500 * (turn - 1)), "since its first change");
+        queue.add(key(&lane, "a"), &lane);
+        queue.done(&job, Outcome::Wrote);
+    }
+    advance(Duration::from_secs(10)).await;
+    assert_eq!(written_at_once(&queue, &lane), 5, "that is forgotten once it is quiet");
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_passes_that_write_nothing_are_not_spaced_out() {
+    let (queue, lane) = (queue(), alpha());
+    queue.add(key(&lane, "a"), &lane);
+    for _ in 0..50 {
+        let job = now(&queue).unwrap();
+        queue.add(key(&lane, "a"), &lane);
+        queue.done(&job, Outcome::InOrder);
+    }
+}

@@ -3,7 +3,7 @@
 use rand::Rng;
 use tokio::time::Instant;
 
-use super::lane::{Alarm, Place};
+use super::lane::{Alarm, Place, State};
 use super::turns::{Mode, Turns};
 use crate::engine::circuit::{Circuit, Stance};
 use crate::engine::heard::Heard;
@@ -89,7 +89,7 @@ impl Turns {
                 Some((_, Alarm::Key(key))) => {
                     if let Some(entry) = self.entries.get_mut(&key) {
                         entry.timer = None;
-                        if entry.failures == 0 {
+                        if entry.failures == 0 && entry.state != State::Paced {
                             entry.since = now;
                         }
                         self.ready(key, now);

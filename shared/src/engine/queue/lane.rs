@@ -11,6 +11,8 @@ use crate::object::{Key, PlaneId};
 pub(super) enum State {
     /// Known only for its back-off or its age.
     Idle,
+    /// It changed again, but has written too often just now.
+    Paced,
     Ready,
     Running {
         began: Instant,

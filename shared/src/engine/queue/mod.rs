@@ -3,10 +3,12 @@
 //! A key waits at most once and runs at most once at a time. Turns go round robin over planes, each with a limit on
 //! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
 //! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
-//! that fails as a whole wait for its [`Circuit`](super::circuit::Circuit) instead, see `turns`.
+//! that fails as a whole wait for its [`Circuit`](super::circuit::Circuit) instead, see `turns`. A key that changes
+//! without end has its writes spaced out, see `pace`.
 
 mod health;
 mod lane;
+mod pace;
 mod turns;
 
 use std::collections::BTreeMap;

@@ -23,6 +23,7 @@ use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
 use super::lane::{Alarm, Entry, Lane, Place, State};
+use super::pace::Pace;
 use super::{Job, Outcome, QueueConfig};
 use crate::engine::circuit::{Circuit, Stance};
 use crate::engine::heard::Heard;
@@ -64,6 +65,7 @@ pub(super) struct Turns {
     /// Lanes whose keys the hub failed since it last answered.
     pub hub_failed: BTreeSet<PlaneId>,
     pub timers: BTreeSet<(Instant, Alarm)>,
+    pace: Pace,
     pub rng: SmallRng,
 }
 
@@ -89,6 +91,7 @@ impl Turns {
             hub_probed: false,
             hub_failed: BTreeSet::new(),
             timers: BTreeSet::new(),
+            pace: Pace::default(),
         }
     }
 
@@ -109,11 +112,11 @@ impl Turns {
             Entry::new(lane.clone(), since, now)
         });
         entry.failures = 0;
-        if let Some(at) = entry.timer.take() {
+        if let Some(at) = entry.timer.take_if(|_| entry.state != State::Paced) {
             self.timers.remove(&(at, Alarm::Key(key.clone())));
         }
         match entry.state {
-            State::Ready => {}
+            State::Ready | State::Paced => {}
             State::Running { .. } => {
                 entry.next_since.get_or_insert(since);
             }
@@ -181,6 +184,11 @@ impl Turns {
 
     pub fn ready(&mut self, key: Key, now: Instant) {
         let Some(entry) = self.entries.get_mut(&key) else { return };
+        if let Some(at) = self.pace.not_before(&key, now) {
+            (entry.state, entry.timer) = (State::Paced, Some(at));
+            self.timers.insert((at, Alarm::Key(key)));
+            return;
+        }
         (entry.state, entry.ready_at) = (State::Ready, now);
         let id = entry.lane.clone();
         self.lanes.entry(id.clone()).or_default().ready.push_back(key);
@@ -296,6 +304,9 @@ impl Turns {
             entry.failures = 0;
         } else if !interrupted {
             entry.failures = entry.failures.saturating_add(1);
+        }
+        if outcome == Outcome::Wrote {
+            self.pace.wrote(key, now);
         }
         let held = self.mode == Mode::Held;
         if let Some(next_since) = again.filter(|_| !held) {
