@@ -72,6 +72,9 @@ pub struct RunArgs {
     /// How often the leader renews its lease.
     #[arg(long, env = "FEDHUB_LEASE_RENEW", default_value = "5s", value_parser = span, value_name = "SPAN")]
     pub lease_renew: Duration,
+    /// How long a process that is not in sync yet leaves a free lease to others.
+    #[arg(long, env = "FEDHUB_LEASE_WARM_UP", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    pub lease_warm_up: Duration,
     /// What this process is called in the Lease, before a suffix of its own; without it, the host's name.
     #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,

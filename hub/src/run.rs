@@ -9,7 +9,7 @@ use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::lease::{self, Fence, Leadership, LeaseConfig};
+use fedhub_shared::lease::{self, Fence, Leadership, LeaseConfig, WarmUp};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::PlaneId;
 use fedhub_shared::planes::discovery::credentials::Source;
@@ -145,6 +145,7 @@ impl Management {
         planes.listen(projector.clone());
         if let Some(leadership) = &leadership {
             let queues = queues.iter().map(|(_, queue)| queue.clone()).collect();
+            planes.listen(Arc::new(WarmUp { planes: planes.clone(), warm: leadership.warm() }));
             tokio::spawn(lease::follow(leadership.terms(), planes.clone(), queues));
         }
         planes.start();
@@ -191,6 +192,7 @@ fn lease_config(args: &RunArgs, seed: u64) -> LeaseConfig {
         identity: format!("{name}_{}_{seed:016x}", std::process::id()),
         duration: args.lease_duration,
         renew: args.lease_renew,
+        warm_up: args.lease_warm_up,
     }
 }
 

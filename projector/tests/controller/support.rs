@@ -106,6 +106,7 @@ impl World {
             identity: "standby".to_owned(),
             duration: Duration::from_secs(15),
             renew: Duration::from_secs(5),
+            warm_up: Duration::ZERO,
         };
         let clock = Clock::from_tokio(self.hub.clock().now());
         let fence = Leadership::start(management.client(), config, clock).fence();

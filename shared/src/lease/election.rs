@@ -129,6 +129,8 @@ pub struct Election {
     /// When the server was heard last.
     heard: Instant,
     not_before: Instant,
+    /// No term begins before that time.
+    cold_until: Instant,
     retiring: bool,
 }
 
@@ -136,6 +138,7 @@ impl Election {
     /// A process that knows nothing yet.
     pub fn new(config: LeaseConfig, now: Instant) -> Self {
         Self {
+            cold_until: now + config.warm_up,
             config,
             seen: None,
             presence: Presence::Unknown,
@@ -228,6 +231,11 @@ impl Election {
         }
     }
 
+    /// The process is in sync: from now on it may begin to lead.
+    pub fn warm(&mut self, now: Instant) {
+        self.cold_until = self.cold_until.min(now);
+    }
+
     /// The process will end: it may renew, but not begin to lead.
     pub fn retire(&mut self) {
         self.retiring = true;
@@ -251,7 +259,8 @@ impl Election {
     /// What to do next.
     pub fn plan(&self, now: Instant) -> Step {
         let (due, step) = self.next(now);
-        let due = due.max(self.not_before);
+        let begins = self.reign.is_none() && matches!(step, Step::Claim { .. });
+        let due = if begins { due.max(self.cold_until) } else { due }.max(self.not_before);
         if due <= now {
             return step;
         }

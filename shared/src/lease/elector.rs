@@ -61,6 +61,7 @@ pub struct Elector {
 /// A running election, as the rest of the process sees it.
 pub struct Leadership {
     term: watch::Receiver<Option<Term>>,
+    warm: CancellationToken,
     retire: CancellationToken,
     release: CancellationToken,
     task: JoinHandle<()>,
@@ -79,9 +80,9 @@ impl Leadership {
             said: None,
             troubled: false,
         };
-        let (retire, release) = (CancellationToken::new(), CancellationToken::new());
-        let task = tokio::spawn(elector.run(retire.clone(), release.clone()));
-        Self { term, retire, release, task }
+        let [warm, retire, release] = std::array::from_fn(|_| CancellationToken::new());
+        let task = tokio::spawn(elector.run(warm.clone(), retire.clone(), release.clone()));
+        Self { term, warm, retire, release, task }
     }
 
     /// The fence that the process's writes have to pass.
@@ -92,6 +93,12 @@ impl Leadership {
     /// The term in which this process leads, and every change of that.
     pub fn terms(&self) -> watch::Receiver<Option<Term>> {
         self.term.clone()
+    }
+
+    /// To be cancelled when this process is in sync, so that it may begin to lead. Without that it waits for
+    /// [`LeaseConfig::warm_up`].
+    pub fn warm(&self) -> CancellationToken {
+        self.warm.clone()
     }
 
     /// From now on this process does not begin to lead. A term goes on, for what is under way.
@@ -109,7 +116,7 @@ impl Leadership {
 }
 
 impl Elector {
-    async fn run(mut self, retire: CancellationToken, release: CancellationToken) {
+    async fn run(mut self, warm: CancellationToken, retire: CancellationToken, release: CancellationToken) {
         let config = watcher::Config::default()
             .fields(&format!("metadata.name={}", self.config.name))
             .timeout(WATCH_SECONDS);
@@ -121,7 +128,7 @@ impl Elector {
             identity = self.config.identity,
             "taking part in the leader election"
         );
-        let lead = self.lead(news, &retire);
+        let lead = self.lead(news, &warm, &retire);
         tokio::select! { biased; () = release.cancelled() => (), () = lead => () }
         if timeout(RELEASE, self.step_down()).await.is_err() {
             tracing::warn!("the Lease could not be released: others take over when it has ended");
@@ -131,6 +138,7 @@ impl Elector {
     async fn lead(
         &mut self,
         mut news: impl Stream<Item = Result<Event<Lease>, watcher::Error>> + Unpin,
+        warm: &CancellationToken,
         retire: &CancellationToken,
     ) {
         let (mut listed, mut deaf_until) = (None, Instant::now());
@@ -139,6 +147,9 @@ impl Elector {
                 self.election.retire();
             }
             let now = Instant::now();
+            if warm.is_cancelled() {
+                self.election.warm(now);
+            }
             self.publish(now);
             match self.election.plan(now) {
                 Step::Read => self.read().await,
@@ -151,6 +162,7 @@ impl Elector {
                     tokio::select! {
                         biased;
                         () = retire.cancelled(), if !retire.is_cancelled() => (),
+                        () = warm.cancelled(), if !warm.is_cancelled() => (),
                         event = hear => match event {
                             Some(Ok(event)) => self.hear(event, &mut listed),
                             Some(Err(error)) => {

@@ -1,12 +1,35 @@
-//! What a term means for the rest of the process: whether its workers are given keys.
+//! What a term means for the rest of the process: whether its workers are given keys; and what the rest means for it:
+//! whether it is worth to have one.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use super::Term;
-use crate::engine::Queue;
-use crate::planes::Planes;
+use crate::engine::{Change, Listener, Queue};
+use crate::object::Kind;
+use crate::planes::{Plane, Planes};
+
+/// Tells the election when the hub and every project plane that can be reached are in sync.
+pub struct WarmUp {
+    /// The registry.
+    pub planes: Arc<Planes>,
+    /// What [`super::Leadership::warm`] gave.
+    pub warm: CancellationToken,
+}
+
+impl Listener for WarmUp {
+    fn changed(&self, _: &Plane, _: Kind, _: &Change) {}
+
+    fn synced(&self, _: &Plane, _: Kind) {
+        if !self.warm.is_cancelled() && self.planes.warm() {
+            self.warm.cancel();
+        }
+    }
+
+    fn left(&self, _: &Plane) {}
+}
 
 /// Holds the queues from now on while the process does not lead, and lets them go in each term, until the election has
 /// ended. They keep nothing meanwhile, however long that is; at the beginning of a term everything that is known is

@@ -40,7 +40,7 @@ use std::time::Duration;
 pub use election::{Claimed, Election, Record, Source, Step};
 pub use elector::{Elector, Leadership, LeaseError};
 pub use fence::{Fence, Fenced, Term, in_epoch};
-pub use gate::follow;
+pub use gate::{WarmUp, follow};
 
 /// How a process takes part in the election.
 #[derive(Clone, Debug)]
@@ -55,6 +55,9 @@ pub struct LeaseConfig {
     pub duration: Duration,
     /// How often the leader renews.
     pub renew: Duration,
+    /// How long a process that is not in sync yet leaves a free lease to others, which may be: until it is in sync
+    /// itself it could do nothing with it.
+    pub warm_up: Duration,
 }
 
 impl LeaseConfig {

@@ -145,6 +145,11 @@ impl Planes {
         self.hub.synced() && self.projects.get(name).is_some_and(|plane| plane.synced())
     }
 
+    /// Whether the hub is in sync, and no project plane is on its way to that.
+    pub fn warm(&self) -> bool {
+        self.hub.synced() && !self.projects.iter().any(|plane| plane.value().health() == Health::Engaging)
+    }
+
     /// All project planes, by name.
     pub fn projects(&self) -> Vec<Arc<Plane>> {
         let mut planes: Vec<_> = self.projects.iter().map(|p| p.value().clone()).collect();

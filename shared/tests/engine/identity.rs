@@ -287,6 +287,7 @@ async fn a_standby_reads_and_the_leader_writes() {
         identity: "standby".to_owned(),
         duration: Duration::from_secs(15),
         renew: Duration::from_secs(5),
+        warm_up: Duration::ZERO,
     };
     let leadership = Leadership::start(client(&never), config, Clock::from_tokio(never.clock().now()));
     let standby = Process::fenced(&management, leadership.fence());

@@ -32,6 +32,15 @@ async fn one_leads_at_once_and_renews() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_cannot_get_into_sync_leads_after_its_warm_up() {
+    let (management, hub) = (management(), ApiServer::hub("hub"));
+    hub.fault(Fault::Hang);
+    let one = Replica::start(&management, &hub, "one");
+    let took = until("one leads", || one.leads()).await;
+    assert!(took >= Duration::from_secs(10) && took < Duration::from_secs(11), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_standby_is_warm_and_its_workers_take_no_keys() {
     let (management, hub) = (management(), ApiServer::hub("hub"));
     let one = Replica::start(&management, &hub, "one");

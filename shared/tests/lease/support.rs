@@ -8,7 +8,7 @@ use std::time::Duration;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Change, Controller, Job, Listener, Outcome, Queue, QueueConfig, run_workers};
 use fedhub_shared::errors::Error;
-use fedhub_shared::lease::{Leadership, LeaseConfig, Term, follow};
+use fedhub_shared::lease::{Leadership, LeaseConfig, Term, WarmUp, follow};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::{Key, Kind, Object, PlaneId};
 use fedhub_shared::planes::{Plane, Planes, Settings};
@@ -29,6 +29,7 @@ pub fn config(identity: &str) -> LeaseConfig {
         identity: identity.to_owned(),
         duration: DURATION,
         renew: Duration::from_secs(5),
+        warm_up: Duration::from_secs(10),
     }
 }
 
@@ -131,6 +132,7 @@ impl Replica {
         let writes =
             Arc::new(Writes { planes: planes.clone(), queue: queue.clone(), wanted: Mutex::default() });
         planes.listen(writes.clone());
+        planes.listen(Arc::new(WarmUp { planes: planes.clone(), warm: leadership.warm() }));
         planes.start();
         let tasks = TaskTracker::new();
         run_workers(&writes, &queue, &metrics, 16, &tasks);

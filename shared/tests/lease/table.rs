@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_shared::lease::{Claimed, Election, Record, Source, Step};
+use fedhub_shared::lease::{Claimed, Election, LeaseConfig, Record, Source, Step};
 use tokio::time::Instant;
 
 use crate::support::*;
@@ -35,8 +35,12 @@ struct Hand {
 
 impl Hand {
     fn new() -> Self {
+        Self::cold(Duration::ZERO)
+    }
+
+    fn cold(warm_up: Duration) -> Self {
         let zero = Instant::now();
-        Self { election: Election::new(config("me"), zero), zero }
+        Self { election: Election::new(LeaseConfig { warm_up, ..config("me") }, zero), zero }
     }
 
     fn at(&self, millis: u64) -> Instant {
@@ -199,4 +203,18 @@ fn who_will_end_does_not_begin_to_lead() {
     assert_eq!(hand.election.step_down().unwrap().version, "7");
     assert!(!hand.leads(5_000));
     assert!(!matches!(hand.plan(5_000), Step::Claim { .. }));
+}
+
+#[test]
+fn who_is_not_in_sync_leaves_a_free_lease_to_others_for_a_while() {
+    let mut hand = Hand::cold(Duration::from_secs(10));
+    hand.see(0, Some(record(4, "", 8, 1)));
+    assert!(matches!(hand.plan(9_999), Step::Wait(_)), "somebody who is in sync may take it");
+    assert_eq!(hand.plan(10_000), claim(Some(4), 9), "nobody did");
+    let mut hand = Hand::cold(Duration::from_secs(10));
+    hand.see(0, Some(record(4, "", 8, 1)));
+    hand.election.warm(hand.at(3_000));
+    assert_eq!(hand.plan(3_000), claim(Some(4), 9), "it is in sync");
+    hand.claimed(3_000, 3_010, 9, Claimed::Done(record(5, "me", 9, 15)));
+    assert!(hand.leads(3_010));
 }
