@@ -121,7 +121,7 @@ impl Federator {
                 let policies = plane.store(Kind::PropagationPolicy).objects(None);
                 self.quiet.keep(&policies.iter().map(|p| Uid::new(p.uid())).collect());
             }
-            PlaneId::Management => {}
+            PlaneId::Management | PlaneId::Cell => {}
         }
     }
 
@@ -274,7 +274,7 @@ impl Listener for Federator {
                 });
                 look(policies.objects(None));
             }
-            PlaneId::Management => {}
+            PlaneId::Management | PlaneId::Cell => {}
         }
     }
 

@@ -156,7 +156,7 @@ impl Listener for Projector {
         match &plane.id {
             PlaneId::Hub => self.hub_changed(kind, change),
             PlaneId::Project(name) => self.project_changed(name, kind, change),
-            PlaneId::Management => {}
+            PlaneId::Management | PlaneId::Cell => {}
         }
     }
 
