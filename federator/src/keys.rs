@@ -216,7 +216,7 @@ impl Federator {
                     self.planes.projects().iter().for_each(|p| self.enqueue_all(p, concerned));
                 }
             }
-            Kind::Instance => {}
+            _ => {}
         }
     }
 }

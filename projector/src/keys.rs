@@ -100,7 +100,7 @@ impl Projector {
                 }
                 self.enqueue_instances(&seen.name, |_| true);
             }
-            Kind::PropagationPolicy | Kind::Cluster => {}
+            _ => {}
         }
     }
 

@@ -79,3 +79,21 @@ pub(crate) fn note<T>(plane: &PlaneId, answer: &kube::Result<T>) {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::names::PlaneName;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn i8_an_answer_speaks_for_the_plane_that_gave_it() {
+        let planes = [PlaneId::Hub, PlaneId::Cell, PlaneId::Project(PlaneName::new("p").unwrap())];
+        for plane in &planes {
+            let ((), heard) = listening(async { note(plane, &Ok(())) }).await;
+            for lane in &planes {
+                assert_eq!(heard.answered(lane), lane == plane, "{plane} answered, not {lane}");
+            }
+        }
+    }
+}

@@ -138,7 +138,9 @@ async fn a_kind_that_the_cell_does_not_serve_makes_it_unreachable_by_name_until_
          networking.datumapis.com)"
     );
     assert!(!plane.synced());
-    resource::cell().into_iter().for_each(|resource| cell.register(resource));
+    for resource in resource::cell() {
+        cell.register(resource);
+    }
     quiet(60).await;
     assert_eq!(plane.health(), Health::Engaged);
     planes.stop().await;
