@@ -120,7 +120,7 @@ impl Federator {
                 let policies = plane.store(Kind::PropagationPolicy).objects(None);
                 self.quiet.keep(&policies.iter().map(|p| Uid::new(p.uid())).collect());
             }
-            PlaneId::Management => {}
+            PlaneId::Management | PlaneId::Cell => {}
         }
     }
 
@@ -214,7 +214,7 @@ impl Federator {
                     self.planes.projects().iter().for_each(|p| self.enqueue_all(p, concerned));
                 }
             }
-            Kind::Instance => {}
+            _ => {}
         }
     }
 }
@@ -271,7 +271,7 @@ impl Listener for Federator {
                 });
                 look(policies.objects(None));
             }
-            PlaneId::Management => {}
+            PlaneId::Management | PlaneId::Cell => {}
         }
     }
 

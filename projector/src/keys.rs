@@ -100,7 +100,7 @@ impl Projector {
                 }
                 self.enqueue_instances(&seen.name, |_| true);
             }
-            Kind::PropagationPolicy | Kind::Cluster => {}
+            _ => {}
         }
     }
 
@@ -156,7 +156,7 @@ impl Listener for Projector {
         match &plane.id {
             PlaneId::Hub => self.hub_changed(kind, change),
             PlaneId::Project(name) => self.project_changed(name, kind, change),
-            PlaneId::Management => {}
+            PlaneId::Management | PlaneId::Cell => {}
         }
     }
 

@@ -10,51 +10,80 @@ use crate::names::PlaneName;
 /// Any object of any plane, with nothing dropped that this version does not know (I1).
 pub type Object = DynamicObject;
 
-/// The kinds that fedhub watches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// `v1` Namespace.
-    Namespace,
-    /// Karmada's `cluster.karmada.io/v1alpha1` Cluster.
+/// Whether the objects of a kind live in namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
     Cluster,
-    /// Karmada's `policy.karmada.io/v1alpha1` PropagationPolicy.
-    PropagationPolicy,
-    /// `compute.datumapis.com/v1alpha` WorkloadDeployment.
-    WorkloadDeployment,
-    /// `compute.datumapis.com/v1alpha` Instance.
-    Instance,
+    Namespaced,
+}
+
+/// Makes [`Kind`] and all that follows from a kind alone, so that nothing can be said of one kind and forgotten of
+/// another.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident: $group:literal, $version:literal, $plural:literal, $scope:ident;)+) => {
+        /// The kinds that fedhub watches.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Kind {
+            $($(#[$doc])* $kind,)+
+        }
+
+        impl Kind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// Group, version, kind and plural, as the client needs them.
+            pub fn resource(self) -> &'static ApiResource {
+                match self {
+                    $(Self::$kind => {
+                        static RESOURCE: LazyLock<ApiResource> = LazyLock::new(|| {
+                            let kind = GroupVersionKind::gvk($group, $version, stringify!($kind));
+                            ApiResource::from_gvk_with_plural(&kind, $plural)
+                        });
+                        &RESOURCE
+                    })+
+                }
+            }
+
+            fn scope(self) -> Scope {
+                match self {
+                    $(Self::$kind => Scope::$scope,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// `v1` Namespace.
+    Namespace: "", "v1", "namespaces", Cluster;
+    /// Karmada's Cluster.
+    Cluster: "cluster.karmada.io", "v1alpha1", "clusters", Cluster;
+    /// Karmada's PropagationPolicy.
+    PropagationPolicy: "policy.karmada.io", "v1alpha1", "propagationpolicies", Namespaced;
+    /// WorkloadDeployment.
+    WorkloadDeployment: "compute.datumapis.com", "v1alpha", "workloaddeployments", Namespaced;
+    /// Instance.
+    Instance: "compute.datumapis.com", "v1alpha", "instances", Namespaced;
+    /// A deployment's wish for a network in a cell.
+    NetworkBinding: "networking.datumapis.com", "v1alpha", "networkbindings", Namespaced;
+    /// A wish for a subnet of such a network.
+    SubnetClaim: "networking.datumapis.com", "v1alpha", "subnetclaims", Namespaced;
+    /// Which location a cell serves.
+    LocationBinding: "networking.datumapis.com", "v1alpha", "locationbindings", Cluster;
+    /// A project's wish for quota.
+    ResourceClaim: "quota.miloapis.com", "v1alpha1", "resourceclaims", Namespaced;
 }
 
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::Namespace, Self::Cluster, Self::PropagationPolicy, Self::WorkloadDeployment, Self::Instance];
-
-    /// Group, version, kind and plural, as the client needs them.
-    pub fn resource(self) -> &'static ApiResource {
-        static RESOURCES: LazyLock<[ApiResource; 5]> = LazyLock::new(|| {
-            let of = |group: &str, version: &str, kind: &str, plural: &str| {
-                ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
-            };
-            [
-                of("", "v1", "Namespace", "namespaces"),
-                of("cluster.karmada.io", "v1alpha1", "Cluster", "clusters"),
-                of("policy.karmada.io", "v1alpha1", "PropagationPolicy", "propagationpolicies"),
-                of("compute.datumapis.com", "v1alpha", "WorkloadDeployment", "workloaddeployments"),
-                of("compute.datumapis.com", "v1alpha", "Instance", "instances"),
-            ]
-        });
-        &RESOURCES[self as usize]
-    }
-
-    /// Whether objects of this kind are so few that they are kept whole, in order or not.
-    pub fn kept_whole(self) -> bool {
-        !matches!(self, Self::WorkloadDeployment | Self::Instance)
+    /// Whether objects of this kind are so few on `plane` that they are kept whole, in order or not: all but WDs and
+    /// Instances, and these too in a cell, where there are thousands at most and each step needs the objects.
+    pub fn kept_whole(self, plane: &PlaneId) -> bool {
+        !matches!(self, Self::WorkloadDeployment | Self::Instance) || *plane == PlaneId::Cell
     }
 
     /// Whether objects of this kind live in namespaces.
     pub fn namespaced(self) -> bool {
-        !matches!(self, Self::Namespace | Self::Cluster)
+        self.scope() == Scope::Namespaced
     }
 }
 
@@ -65,6 +94,8 @@ pub enum PlaneId {
     Management,
     /// The Karmada API server.
     Hub,
+    /// The API server of the cell that the cell process runs in.
+    Cell,
     /// A tenant's API server.
     Project(PlaneName),
 }
@@ -75,6 +106,7 @@ impl PlaneId {
         match self {
             Self::Management => "management",
             Self::Hub => "hub",
+            Self::Cell => "cell",
             Self::Project(_) => "project",
         }
     }
@@ -85,6 +117,7 @@ impl std::fmt::Display for PlaneId {
         match self {
             Self::Management => f.write_str("management"),
             Self::Hub => f.write_str("hub"),
+            Self::Cell => f.write_str("cell"),
             Self::Project(name) => write!(f, "project {name}"),
         }
     }
@@ -199,3 +232,38 @@ pub fn set_field(object: &mut Object, field: &str, value: Value) {
 
 /// A shared object.
 pub type Shared = Arc<Object>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_resource_of_its_own() {
+        let mut names: Vec<_> =
+            Kind::ALL.iter().map(|k| (&k.resource().group, &k.resource().plural)).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), Kind::ALL.len());
+        for (kind, api_version, plural, namespaced) in [
+            (Kind::Namespace, "v1", "namespaces", false),
+            (Kind::Instance, "compute.datumapis.com/v1alpha", "instances", true),
+            (Kind::LocationBinding, "networking.datumapis.com/v1alpha", "locationbindings", false),
+            (Kind::ResourceClaim, "quota.miloapis.com/v1alpha1", "resourceclaims", true),
+        ] {
+            let resource = kind.resource();
+            assert_eq!((resource.api_version.as_str(), resource.plural.as_str()), (api_version, plural));
+            assert_eq!((resource.kind.clone(), kind.namespaced()), (format!("{kind:?}"), namespaced));
+        }
+    }
+
+    #[test]
+    fn what_is_kept_whole_depends_on_the_plane() {
+        let project = PlaneId::Project(PlaneName::new("p").unwrap());
+        for kind in Kind::ALL.iter().copied() {
+            let many = matches!(kind, Kind::WorkloadDeployment | Kind::Instance);
+            for (plane, whole) in [(&PlaneId::Hub, !many), (&project, !many), (&PlaneId::Cell, true)] {
+                assert_eq!(kind.kept_whole(plane), whole, "{kind:?} on {plane}");
+            }
+        }
+    }
+}

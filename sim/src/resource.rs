@@ -181,6 +181,22 @@ pub fn hub() -> Vec<Resource> {
     resources
 }
 
+/// A cell: a [`project_plane`], and the network service's resources.
+pub fn cell() -> Vec<Resource> {
+    let group = "networking.datumapis.com";
+    let mut resources = project_plane();
+    resources.push(Resource::custom(group, "v1alpha", "NetworkBinding", "networkbindings").with_status());
+    resources.push(Resource::custom(group, "v1alpha", "SubnetClaim", "subnetclaims").with_status());
+    let location = Resource::custom(group, "v1alpha", "LocationBinding", "locationbindings");
+    resources.push(location.cluster_scoped().with_status());
+    resources
+}
+
+/// The quota service's claims, which a cell makes in project planes.
+pub fn resource_claim() -> Resource {
+    Resource::custom("quota.miloapis.com", "v1alpha1", "ResourceClaim", "resourceclaims").with_status()
+}
+
 /// The namespace that fedhub's own account is in, by its manifests.
 pub const FEDHUB_NAMESPACE: &str = "fedhub-system";
 

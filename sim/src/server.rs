@@ -167,6 +167,11 @@ impl ApiServer {
         Self::builder(name).resources(resource::hub()).build()
     }
 
+    /// A cell: [`resource::cell`].
+    pub fn cell(name: &str) -> Self {
+        Self::builder(name).resources(resource::cell()).build()
+    }
+
     /// The management plane: [`resource::base`].
     pub fn management(name: &str) -> Self {
         Self::builder(name).resources(resource::base()).build()

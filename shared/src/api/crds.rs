@@ -4,6 +4,7 @@
 //! `UPDATE_CRDS=1 cargo test -p fedhub-shared api::crds` writes them anew.
 
 use std::io::{self, Write};
+use std::sync::LazyLock;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceValidation,
@@ -52,6 +53,15 @@ pub fn all() -> Result<Vec<CustomResourceDefinition>, CrdError> {
             None,
         )?,
     ])
+}
+
+/// Whether a resource is among those of [`all`].
+pub fn ours(group: &str, plural: &str) -> bool {
+    static OURS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+        let crds = all().unwrap_or_default();
+        crds.into_iter().map(|crd| (crd.spec.group, crd.spec.names.plural)).collect()
+    });
+    OURS.iter().any(|(g, p)| g == group && p == plural)
 }
 
 /// The name of each CRD's file, and its content.

@@ -35,7 +35,7 @@ pub struct Digest {
 /// What a kind adds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Facts {
-    /// Nothing: objects of this kind are few and kept whole.
+    /// Nothing: objects of this kind are few there and kept whole.
     None,
     /// A `WorkloadDeployment`; in a box, for there are many more Instances, which need less room.
     Deployment(Box<Deployment>),
@@ -52,9 +52,16 @@ impl Digest {
             deleting: object.deleting(),
             content: content(object),
             facts: match kind {
+                kind if kind.kept_whole(plane) => Facts::None,
                 Kind::WorkloadDeployment => Facts::Deployment(Box::new(Deployment::of(plane, object))),
                 Kind::Instance => Facts::Instance(Instance::of(plane, object)),
-                Kind::Namespace | Kind::Cluster | Kind::PropagationPolicy => Facts::None,
+                Kind::Namespace
+                | Kind::Cluster
+                | Kind::PropagationPolicy
+                | Kind::NetworkBinding
+                | Kind::SubnetClaim
+                | Kind::LocationBinding
+                | Kind::ResourceClaim => Facts::None,
             },
         }
     }

@@ -30,7 +30,8 @@ pub enum Change {
     Deleted {
         /// The last that was known of it.
         last: Known,
-        /// Whether its absence was inferred from a list after a gap, not seen on the watch (I4).
+        /// Whether its absence was inferred and not seen (I4): from a list after a gap, or from a watch of what carries a
+        /// label, which an object leaves that loses it.
         gap: bool,
     },
 }
@@ -41,6 +42,15 @@ impl Change {
         match self {
             Self::Applied { new, .. } => new,
             Self::Deleted { last, .. } => last,
+        }
+    }
+
+    /// The same, but where it is an absence, it was inferred.
+    #[must_use]
+    pub fn inferred(self) -> Self {
+        match self {
+            Self::Deleted { last, gap: _ } => Self::Deleted { last, gap: true },
+            applied @ Self::Applied { .. } => applied,
         }
     }
 

@@ -12,13 +12,28 @@ pub struct Heard {
     pub sick: Option<PlaneId>,
     /// Whether the hub answered a request.
     pub hub: bool,
+    /// Whether the cell answered one.
+    pub cell: bool,
     /// Whether the project plane answered one: a pass speaks to one only, that of its lane.
     pub project: bool,
+}
+
+impl Heard {
+    /// Whether the plane of the pass's own lane answered.
+    pub fn answered(&self, lane: &PlaneId) -> bool {
+        match lane {
+            PlaneId::Management => false,
+            PlaneId::Hub => self.hub,
+            PlaneId::Cell => self.cell,
+            PlaneId::Project(_) => self.project,
+        }
+    }
 }
 
 #[derive(Default)]
 struct Answers {
     hub: AtomicBool,
+    cell: AtomicBool,
     project: AtomicBool,
 }
 
@@ -34,6 +49,7 @@ pub(super) async fn listening<T>(pass: impl Future<Output = T>) -> (T, Heard) {
         let heard = ANSWERS.with(|answers| Heard {
             sick: None,
             hub: answers.hub.load(Ordering::Relaxed),
+            cell: answers.cell.load(Ordering::Relaxed),
             project: answers.project.load(Ordering::Relaxed),
         });
         (ended, heard)
@@ -53,8 +69,31 @@ pub(crate) fn note<T>(plane: &PlaneId, answer: &kube::Result<T>) {
     if answered {
         // Outside of a pass nobody listens.
         let _ = ANSWERS.try_with(|answers| {
-            let of = if *plane == PlaneId::Hub { &answers.hub } else { &answers.project };
-            of.store(true, Ordering::Relaxed);
+            match plane {
+                PlaneId::Management => return,
+                PlaneId::Hub => &answers.hub,
+                PlaneId::Cell => &answers.cell,
+                PlaneId::Project(_) => &answers.project,
+            }
+            .store(true, Ordering::Relaxed);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::names::PlaneName;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn i8_an_answer_speaks_for_the_plane_that_gave_it() {
+        let planes = [PlaneId::Hub, PlaneId::Cell, PlaneId::Project(PlaneName::new("p").unwrap())];
+        for plane in &planes {
+            let ((), heard) = listening(async { note(plane, &Ok(())) }).await;
+            for lane in &planes {
+                assert_eq!(heard.answered(lane), lane == plane, "{plane} answered, not {lane}");
+            }
+        }
     }
 }

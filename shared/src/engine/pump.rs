@@ -10,10 +10,12 @@ use kube::runtime::watcher::{self, Event, watcher};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
+use super::change::Change;
 use super::guard::Guarded;
+use crate::api::crds;
 use crate::errors;
 use crate::object::{Kind, Object};
-use crate::planes::{Place, Plane, Planes};
+use crate::planes::{Place, Plane, Planes, Watched};
 
 /// Objects on one page of a list.
 const PAGE: u32 = 500;
@@ -40,11 +42,13 @@ pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
 
 async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
     let mut waits = backoff(planes.seed());
-    let lasts = lasts(planes.seed());
+    let config = watcher::Config {
+        label_selector: plane.watched(kind).and_then(Watched::selector),
+        ..watcher::Config::default().page_size(PAGE).timeout(lasts(planes.seed()))
+    };
     loop {
         let api: Api<Guarded> = Api::all_with(plane.client.clone(), kind.resource());
-        let config = watcher::Config::default().page_size(PAGE).timeout(lasts);
-        let stream = watcher(api, config);
+        let stream = watcher(api, config.clone());
         pin_mut!(stream);
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
@@ -186,7 +190,9 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
                     store.deleted_unread(&space.unwrap_or_default(), &name.unwrap_or_default())
                 }
             };
-            planes.tell(plane, kind, change);
+            // An object that lost the label that is asked for is told of in the same words.
+            let certain = plane.watched(kind).is_some_and(|watched| watched.label.is_none());
+            planes.tell(plane, kind, if certain { change } else { change.map(Change::inferred) });
         }
     }
 }
@@ -227,10 +233,12 @@ fn trouble(planes: &Planes, plane: &Plane, kind: Kind, error: &watcher::Error, w
     planes.metrics().watch_restarts.with_label_values(&[plane.id.kind(), reason]).inc();
     let resource = kind.resource();
     let words = if reason == "not_found" {
-        format!(
-            "{}.{} is not served there: its CRD is missing (`fedhub crds | kubectl apply -f -` installs ours)",
-            resource.plural, resource.group
-        )
+        let remedy = if crds::ours(&resource.group, &resource.plural) {
+            "`fedhub crds | kubectl apply -f -` installs it".to_owned()
+        } else {
+            format!("it comes with what serves {}", resource.group)
+        };
+        format!("{}.{} is not served there: its CRD is missing ({remedy})", resource.plural, resource.group)
     } else {
         format!("cannot {} {}: {}", verb(error), resource.plural, cause(error))
     };

@@ -51,15 +51,18 @@ const GRAVES: usize = 1024;
 pub struct Store {
     plane: PlaneId,
     kind: Kind,
+    /// Whether objects are kept, in order or not.
+    whole: bool,
     room: Room,
     inner: Mutex<Inner>,
 }
 
 impl Store {
-    /// An empty store. Kinds whose objects are few are kept whole, the others as long as `room` has a place.
+    /// An empty store. Kinds whose objects are few there are kept whole, the others as long as `room` has a place.
     pub fn new(plane: PlaneId, kind: Kind, room: Room) -> Self {
-        let room = if kind.kept_whole() { Room::unlimited() } else { room };
-        Self { plane, kind, room, inner: Mutex::default() }
+        let whole = kind.kept_whole(&plane);
+        let room = if whole { Room::unlimited() } else { room };
+        Self { plane, kind, whole, room, inner: Mutex::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -155,7 +158,7 @@ impl Store {
             return;
         };
         stored.judged = circumstances;
-        if !self.kind.kept_whole() {
+        if !self.whole {
             stored.kept = None;
         }
     }
@@ -201,7 +204,7 @@ impl Store {
             }
         }
         let (namespace, name) = (object.space().into(), object.called().into());
-        let object = self.kind.kept_whole().then(|| object.into());
+        let object = self.whole.then(|| object.into());
         Some(inner.put(Known { namespace, name, digest, object }, Place::default(), false))
     }
 
@@ -242,6 +245,9 @@ impl Store {
             if digest.version.older_than(&known.digest.version) || (same && !known.own) {
                 return None;
             }
+        } else {
+            // It lives: what was told as deleted had only left what the watch selects.
+            inner.buried.retain(|uid| *uid != digest.uid);
         }
         let place = self.room.place();
         let (namespace, name) = (object.space().into(), object.called().into());

@@ -8,6 +8,7 @@ mod homes;
 pub mod identity;
 pub mod plane;
 pub mod transport;
+pub mod watched;
 pub mod writes;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +21,7 @@ use tokio_util::task::TaskTracker;
 pub use homes::{Home, Homes};
 pub use identity::Identities;
 pub use plane::{Health, Plane};
+pub use watched::Watched;
 
 use crate::clock::Clock;
 use crate::engine::{Change, Listener, Room, pump};
@@ -28,15 +30,22 @@ use crate::metrics::Metrics;
 use crate::names::PlaneName;
 use crate::object::{Kind, PlaneId};
 
-/// The kinds that are watched on the hub.
-pub const HUB_KINDS: [Kind; 5] = Kind::ALL;
-/// The kinds that are watched on a project plane.
+/// The kinds that the hub role watches on the hub.
+pub const HUB_KINDS: [Kind; 5] =
+    [Kind::Namespace, Kind::Cluster, Kind::PropagationPolicy, Kind::WorkloadDeployment, Kind::Instance];
+/// The kinds that it watches on a project plane.
 pub const PROJECT_KINDS: [Kind; 2] = [Kind::WorkloadDeployment, Kind::Instance];
 
 /// What a registry is told.
 pub struct Settings {
     /// Makes every jitter reproducible.
     pub seed: u64,
+    /// The plane that the registry is around: the hub or the cell.
+    pub anchor: PlaneId,
+    /// What is watched there; each kind once.
+    pub anchor_kinds: Vec<Watched>,
+    /// What is watched on each project plane; each kind once.
+    pub project_kinds: Vec<Watched>,
     /// How many lists of project planes are under way at once: thousands of planes that are found in one instant, or
     /// lost and found with their server, must not all be listed in it.
     pub lists_at_once: usize,
@@ -49,15 +58,27 @@ pub struct Settings {
     pub objects_kept: usize,
 }
 
+/// Those of the hub role.
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 0, lists_at_once: 16, fence: Fence::open(), identities: None, objects_kept: 4096 }
+        Self {
+            seed: 0,
+            anchor: PlaneId::Hub,
+            anchor_kinds: watched::all(&HUB_KINDS),
+            project_kinds: watched::all(&PROJECT_KINDS),
+            lists_at_once: 16,
+            fence: Fence::open(),
+            identities: None,
+            objects_kept: 4096,
+        }
     }
 }
 
-/// The registry: the hub and all project planes.
+/// The registry: the plane that it is around, its anchor, and all project planes. A process may have several, which
+/// share nothing.
 pub struct Planes {
-    hub: Arc<Plane>,
+    anchor: Arc<Plane>,
+    project_kinds: Vec<Watched>,
     projects: DashMap<PlaneName, Arc<Plane>>,
     /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
     refused: Mutex<std::collections::BTreeMap<String, String>>,
@@ -82,17 +103,27 @@ pub(crate) struct Place<'a> {
 }
 
 impl Planes {
-    /// A registry around the hub, with no project plane yet. `seed` makes every jitter reproducible.
+    /// The hub role's registry, around the hub, with no project plane yet. `seed` makes every jitter reproducible.
     pub fn new(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
         Self::with(hub, metrics, clock, Settings { seed, ..Settings::default() })
     }
 
-    /// The same, with settings of one's own.
-    pub fn with(hub: kube::Client, metrics: Metrics, clock: Clock, settings: Settings) -> Arc<Self> {
-        let Settings { seed, lists_at_once, fence, identities, objects_kept } = settings;
+    /// The same, with settings of one's own. `client` is the anchor's.
+    pub fn with(client: kube::Client, metrics: Metrics, clock: Clock, settings: Settings) -> Arc<Self> {
+        let Settings {
+            seed,
+            anchor,
+            anchor_kinds,
+            project_kinds,
+            lists_at_once,
+            fence,
+            identities,
+            objects_kept,
+        } = settings;
         let room = Room::of(objects_kept);
         Arc::new(Self {
-            hub: Arc::new(Plane::new(PlaneId::Hub, hub, &HUB_KINDS, fence.clone(), &room)),
+            anchor: Arc::new(Plane::new(anchor, client, &anchor_kinds, fence.clone(), &room)),
+            project_kinds,
             projects: DashMap::new(),
             refused: Mutex::default(),
             homes: Homes::default(),
@@ -114,14 +145,20 @@ impl Planes {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }
 
-    /// Starts the watches of the hub.
+    /// Starts the watches of the anchor.
     pub fn start(self: &Arc<Self>) {
-        self.watch(self.hub.clone());
+        self.watch(self.anchor.clone());
     }
 
-    /// The hub.
+    /// The plane that the registry is around.
+    pub fn anchor(&self) -> &Arc<Plane> {
+        &self.anchor
+    }
+
+    /// The hub, of a registry that is around it. Of another nobody may ask.
     pub fn hub(&self) -> &Arc<Plane> {
-        &self.hub
+        debug_assert_eq!(self.anchor.id, PlaneId::Hub, "the registry is around another plane");
+        &self.anchor
     }
 
     /// A project plane that is known, in whatever state.
@@ -139,10 +176,10 @@ impl Planes {
         &self.homes
     }
 
-    /// Whether the hub and that project plane are in sync, so that an object of it can be worked on. Where they are
+    /// Whether the anchor and that project plane are in sync, so that an object of it can be worked on. Where they are
     /// not, nothing is lost by waiting: everything of a plane is looked at when it comes into sync.
     pub fn ready(&self, name: &PlaneName) -> bool {
-        self.hub.synced() && self.projects.get(name).is_some_and(|plane| plane.synced())
+        self.anchor.synced() && self.projects.get(name).is_some_and(|plane| plane.synced())
     }
 
     /// Whether the hub is in sync, and no project plane is on its way to that.
@@ -173,7 +210,7 @@ impl Planes {
     /// A project plane of which nothing is known.
     fn fresh(&self, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
         let id = PlaneId::Project(name.clone());
-        let plane = Plane::new(id, client, &PROJECT_KINDS, self.fence.clone(), &self.room);
+        let plane = Plane::new(id, client, &self.project_kinds, self.fence.clone(), &self.room);
         Arc::new(if self.identities.is_some() { plane.unrecognised() } else { plane })
     }
 
@@ -243,10 +280,10 @@ impl Planes {
 
     /// Has everything looked at once more that is in sync: the beginning of a term.
     pub fn look_again(&self) {
-        if self.hub.synced() {
-            // The hub's word is about all objects of all planes.
+        // The anchor's word is about all objects of all planes.
+        if let Some(kind) = self.anchor.kinds().next().filter(|_| self.anchor.synced()) {
             for listener in self.listeners().iter() {
-                listener.synced(&self.hub, Kind::Namespace);
+                listener.synced(&self.anchor, kind);
             }
         }
     }
@@ -258,7 +295,7 @@ impl Planes {
 
     /// Ends all watches and waits until they have.
     pub async fn stop(&self) {
-        self.hub.stop.cancel();
+        self.anchor.stop.cancel();
         for plane in self.projects() {
             plane.stop.cancel();
         }
@@ -267,7 +304,7 @@ impl Planes {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// A place among the lists that are under way, in the order of asking. The hub has no need of one: nothing works
+    /// A place among the lists that are under way, in the order of asking. The anchor has no need of one: nothing works
     /// before its lists are complete, and there is one of it. Planes in trouble wait in a line of their own, and leave
     /// a quarter of the places: a plane that is well must not wait behind thousands that are tried again and again.
     pub(crate) async fn turn_to_list(&self, plane: &Plane) -> Option<Place<'_>> {

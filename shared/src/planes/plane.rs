@@ -5,11 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
+use super::Watched;
 use super::identity::Recognition;
 use crate::engine::{Room, Store};
 use crate::events::Events;
 use crate::lease::Fence;
-use crate::object::{Kind, PlaneId};
+use crate::object::{Kind, Object, PlaneId};
 
 /// How a plane is, as far as its watches tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub struct Plane {
     /// Cancelled when the plane is disengaged; ends its tasks and no other's.
     pub stop: CancellationToken,
     pub(super) fence: Fence,
-    stores: BTreeMap<Kind, Store>,
+    stores: BTreeMap<Kind, (Watched, Store)>,
     /// What is known of kinds that are not watched here.
     nothing: Store,
     trouble: Mutex<BTreeMap<Kind, String>>,
@@ -54,9 +55,10 @@ pub struct Plane {
 impl Plane {
     /// A plane that is not watched yet. Writes to it have to pass `fence`; objects that wait for something to be done
     /// are kept as long as there is `room`.
-    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Kind], fence: Fence, room: &Room) -> Self {
+    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Watched], fence: Fence, room: &Room) -> Self {
+        let store = |kind| Store::new(id.clone(), kind, room.clone());
         Self {
-            stores: kinds.iter().map(|k| (*k, Store::new(id.clone(), *k, room.clone()))).collect(),
+            stores: kinds.iter().map(|w| (w.kind, (w.clone(), store(w.kind)))).collect(),
             nothing: Store::new(id.clone(), Kind::Namespace, Room::of(0)),
             id,
             events: Events::new(client.clone(), "fedhub"),
@@ -81,23 +83,37 @@ impl Plane {
 
     /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.
     pub fn store(&self, kind: Kind) -> &Store {
-        self.stores.get(&kind).unwrap_or(&self.nothing)
+        self.stores.get(&kind).map_or(&self.nothing, |(_, store)| store)
+    }
+
+    /// What is watched of a kind here.
+    pub fn watched(&self, kind: Kind) -> Option<&Watched> {
+        self.stores.get(&kind).map(|(watched, _)| watched)
+    }
+
+    /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.
+    pub(super) fn store_of(&self, kind: Kind, object: &Object) -> Option<&Store> {
+        self.stores.get(&kind).filter(|(watched, _)| watched.selects(object)).map(|(_, store)| store)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Store> {
+        self.stores.values().map(|(_, store)| store)
     }
 
     /// Whether the plane is the one that its name stands for, and all lists are complete, so that absence means
     /// something.
     pub fn synced(&self) -> bool {
-        self.recognition.holds() && self.stores.values().all(Store::synced)
+        self.recognition.holds() && self.all().all(Store::synced)
     }
 
     /// How many objects are known.
     pub fn objects(&self) -> usize {
-        self.stores.values().map(Store::len).sum()
+        self.all().map(Store::len).sum()
     }
 
     /// Bytes that their digests take, about.
     pub fn bytes(&self) -> usize {
-        self.stores.values().map(Store::bytes).sum()
+        self.all().map(Store::bytes).sum()
     }
 
     /// How the plane is.

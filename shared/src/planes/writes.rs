@@ -69,7 +69,9 @@ impl Plane {
     fn learn(&self, kind: Kind, mut object: Object) -> Shared {
         object.metadata.managed_fields = None;
         let object = Arc::new(object);
-        self.store(kind).own(&object);
+        if let Some(store) = self.store_of(kind, &object) {
+            store.own(&object);
+        }
         object
     }
 
@@ -96,7 +98,9 @@ impl Plane {
         let Some(mut object) = self.live(kind, namespace, name).await? else { return Ok(None) };
         object.metadata.managed_fields = None;
         let object = Arc::new(object);
-        self.store(kind).read(&object);
+        if let Some(store) = self.store_of(kind, &object) {
+            store.read(&object);
+        }
         Ok(Some(object))
     }
 

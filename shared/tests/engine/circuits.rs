@@ -100,6 +100,19 @@ async fn i8_a_refusal_is_an_answer_and_an_answer_closes_the_circuit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i8_the_cells_answer_speaks_for_the_cell_and_for_no_project() {
+    for (lane, closed) in [(PlaneId::Cell, 0), (project("alpha"), 1)] {
+        let queue = queue();
+        fill(&queue, &lane, 40);
+        fail_all(&queue, &lane);
+        assert_eq!(queue.circuits_open(), 1);
+        let probe = queue.next().await.unwrap();
+        queue.ended(&probe, Outcome::Waits, &Heard { cell: true, ..Heard::default() });
+        assert_eq!(queue.circuits_open(), closed, "{lane}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn i8_a_probe_that_says_nothing_of_the_plane_is_followed_by_another() {
     let (queue, alpha) = (queue(), project("alpha"));
     fill(&queue, &alpha, 40);
@@ -347,7 +360,7 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
                     Outcome::Failed,
                 ];
                 let outcome = if sick.is_some() { Outcome::Failed } else { outcomes[usize::from(*outcome)] };
-                let heard = Heard { sick: sick.clone(), hub: *hub, project: *project };
+                let heard = Heard { sick: sick.clone(), hub: *hub, project: *project, ..Heard::default() };
                 queue.ended(&job, outcome, &heard);
                 if matches!(outcome, Outcome::Failed | Outcome::After(_)) {
                     waiting.insert(job.key.clone());
@@ -381,7 +394,7 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
         };
         failing.retain(|lane, _| needed(lane));
     }
-    let well = Heard { sick: None, hub: true, project: true };
+    let well = Heard { hub: true, project: true, ..Heard::default() };
     jobs.drain(..).for_each(|job| queue.ended(&job, Outcome::InOrder, &well));
     while queue.pending() > 0 {
         let job = tokio::time::timeout(LONGEST * 5 + Duration::from_secs(1), queue.next()).await;

@@ -21,6 +21,8 @@ mod queue;
 #[cfg(test)]
 mod queue_model;
 #[cfg(test)]
+mod roles;
+#[cfg(test)]
 mod store;
 #[cfg(test)]
 mod storms;

@@ -105,6 +105,28 @@ fn the_answer_to_the_last_finalizers_removal_is_known_although_its_version_is_no
 }
 
 #[test]
+fn what_had_only_left_the_selection_of_a_watch_is_not_taken_for_dead_when_it_is_back() {
+    let store = filled(&[object("a", "1", 1)]);
+    store.deleted(object("a", "1", 2));
+    own(&store, object("a", "1", 3));
+    assert!(store.is_empty(), "dead as far as anybody knows");
+    store.applied(object("a", "1", 4));
+    own(&store, object("a", "1", 5));
+    assert_eq!(version(&store), "5", "own writes count again");
+}
+
+#[test]
+fn in_a_cell_what_is_in_order_is_kept() {
+    let (a, room) = (object("a", "1", 1), Room::of(0));
+    let store = Store::new(PlaneId::Cell, Kind::Instance, room);
+    store.list_begins();
+    store.listed(a.clone());
+    store.list_ends();
+    store.rest("ns", "a", &Version::new("1"), 0);
+    assert_eq!(store.object("ns", "a").as_deref(), Some(&a));
+}
+
+#[test]
 fn a_late_answer_does_not_raise_the_dead() {
     let store = filled(&[]);
     store.applied(object("a", "1", 7));

@@ -1,6 +1,8 @@
 //! Leadership: the election by hand, over a modelled network, and over simulated planes on paused time.
 
 #[cfg(test)]
+mod cell;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod model;

@@ -19,7 +19,7 @@ impl Turns {
             self.works(&PlaneId::Hub, now);
         }
         // A key that was put into the hub's lane before anybody knew whose it is speaks for no plane.
-        if heard.project && heard.sick.as_ref() != Some(lane) && *lane != PlaneId::Hub {
+        if heard.answered(lane) && heard.sick.as_ref() != Some(lane) && *lane != PlaneId::Hub {
             self.works(lane, now);
         }
         let Some(plane) = &heard.sick else { return false };
