@@ -1,0 +1,108 @@
+//! A new Instance, and the labels that it has to have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fedhub_shared::api::LocationReference;
+use fedhub_shared::names::{
+    INSTANCE_CITY, INSTANCE_INDEX, PLACEMENT_NAME, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
+};
+use fedhub_shared::object::{Kind, Object, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::{Value, json};
+
+use super::view::{Deployment, name};
+
+/// What an Instance waits for before it is started. The order is that of `schedulingGates`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gate {
+    /// Its networks are ready.
+    Network,
+    /// Its quota is granted.
+    Quota,
+    /// What its template refers to is there.
+    ReferencedData,
+}
+
+impl Gate {
+    /// The gate's name in `schedulingGates`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Network => "Network",
+            Self::Quota => "Quota",
+            Self::ReferencedData => "ReferencedData",
+        }
+    }
+}
+
+/// The labels of the wire contract that an Instance of this WD has to have (specification, section 3). The two upstream
+/// labels are not among them: the write-back takes those from the hub namespace.
+pub fn labels(deployment: &Deployment<'_>, ordinal: u32) -> BTreeMap<&'static str, String> {
+    BTreeMap::from([
+        (INSTANCE_INDEX, ordinal.to_string()),
+        (WORKLOAD_DEPLOYMENT_NAME, deployment.name.to_owned()),
+        (WORKLOAD_DEPLOYMENT_UID, deployment.uid.to_owned()),
+        (WORKLOAD_NAME, deployment.workload.to_owned()),
+        (WORKLOAD_UID, deployment.workload_uid.to_owned()),
+        (PLACEMENT_NAME, deployment.placement.to_owned()),
+        (INSTANCE_CITY, deployment.city.to_owned()),
+        (SERVICE_NAME.0, SERVICE_NAME.1.to_owned()),
+    ])
+}
+
+/// The Instance of an ordinal, as it is to be created. What its template says travels whole (I1); what this program
+/// says overrides it.
+pub fn build(
+    deployment: &Deployment<'_>,
+    ordinal: u32,
+    location: Option<&LocationReference>,
+    gates: impl IntoIterator<Item = Gate>,
+) -> Object {
+    let mut object = bare(Kind::Instance, deployment.namespace, &name(deployment.name, ordinal));
+    let metadata = &deployment.template["metadata"];
+    let mut all = texts(&metadata["labels"]);
+    // Whose an Instance is, a template has no say in.
+    all.retain(|key, _| key != UPSTREAM_CLUSTER && key != UPSTREAM_NAMESPACE);
+    all.extend(labels(deployment, ordinal).into_iter().map(|(key, value)| (key.to_owned(), value)));
+    object.metadata.labels = Some(all);
+    object.metadata.annotations = Some(texts(&metadata["annotations"])).filter(|map| !map.is_empty());
+    object.metadata.owner_references = Some(vec![owner(deployment)]);
+
+    let mut spec = deployment.template["spec"].as_object().cloned().unwrap_or_default();
+    if let Some(location) = location {
+        spec.insert("location".to_owned(), place(location));
+    }
+    let gates: BTreeSet<Gate> = gates.into_iter().collect();
+    let mut controller = json!({"templateHash": deployment.template_hash});
+    if !gates.is_empty() {
+        controller["schedulingGates"] = gates.iter().map(|gate| json!({"name": gate.as_str()})).collect();
+    }
+    spec.insert("controller".to_owned(), controller);
+    set_field(&mut object, "spec", Value::Object(spec));
+    object
+}
+
+fn owner(deployment: &Deployment<'_>) -> OwnerReference {
+    let kind = Kind::WorkloadDeployment.resource();
+    OwnerReference {
+        api_version: kind.api_version.clone(),
+        kind: kind.kind.clone(),
+        name: deployment.name.to_owned(),
+        uid: deployment.uid.to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+fn place(location: &LocationReference) -> Value {
+    let mut value = json!({"name": location.name});
+    if let Some(namespace) = &location.namespace {
+        value["namespace"] = json!(namespace);
+    }
+    value
+}
+
+fn texts(map: &Value) -> BTreeMap<String, String> {
+    let pairs = map.as_object().into_iter().flatten();
+    pairs.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+}

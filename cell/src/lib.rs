@@ -1,0 +1,3 @@
+//! Cell: what makes the Instances of a `WorkloadDeployment` where they run.
+
+pub mod instances;
