@@ -1,0 +1,4 @@
+//! The cell side: from a WorkloadDeployment in a cell to Instances that are written back to the hub.
+
+pub mod quota;
+pub mod status;
