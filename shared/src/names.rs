@@ -27,12 +27,26 @@ pub const SOURCE_UID: &str = "federation.datumapis.com/source-uid";
 /// Origin mark of a hub WD: generation of the project WD.
 pub const SOURCE_GENERATION: &str = "federation.datumapis.com/source-generation";
 /// Annotations mirrored from the project WD to the hub WD, their absence too (F4).
-pub const MIRRORED_ANNOTATIONS: [&str; 3] = [
-    "compute.datumapis.com/suspended",
-    "compute.datumapis.com/expected-referenced-data",
-    "compute.datumapis.com/referenced-data-error",
-];
+pub const MIRRORED_ANNOTATIONS: [&str; 3] = [SUSPENDED, EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR];
+/// Annotation of a WD: `true` or `false`; its absence means `false`.
+pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
+/// Annotation of a WD: the referenced data that a cell awaits, as a JSON array.
+pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-referenced-data";
+/// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.
+pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";
+/// Annotation of an Instance template's metadata: an RFC 3339 time, whose change restarts the Instances one by one.
+pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
 
+/// Label of WDs and Instances: UID of their Workload on the project plane.
+pub const WORKLOAD_UID: &str = "compute.datumapis.com/workload-uid";
+/// Label of Instances: name of their Workload.
+pub const WORKLOAD_NAME: &str = "compute.datumapis.com/workload-name";
+/// Label of Instances: name of the Workload's placement that they belong to.
+pub const PLACEMENT_NAME: &str = "compute.datumapis.com/placement-name";
+/// Label of Instances: city code of their WD. Hub WDs have [`CITY_CODE`] for it.
+pub const INSTANCE_CITY: &str = "compute.datumapis.com/city-code";
+/// Label of Instances: their ordinal, in decimal.
+pub const INSTANCE_INDEX: &str = "compute.datumapis.com/instance-index";
 /// Label of Instances: UID of the WD on the plane where the Instance stands.
 pub const WORKLOAD_DEPLOYMENT_UID: &str = "compute.datumapis.com/workload-deployment-uid";
 /// Label of Instances: name of their WD, the same on every plane.
@@ -41,14 +55,46 @@ pub const WORKLOAD_DEPLOYMENT_NAME: &str = "compute.datumapis.com/workload-deplo
 pub const INSTANCE_LABELS: [&str; 9] = [
     UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE,
-    "compute.datumapis.com/workload-uid",
+    WORKLOAD_UID,
     WORKLOAD_DEPLOYMENT_UID,
     WORKLOAD_DEPLOYMENT_NAME,
-    "compute.datumapis.com/workload-name",
-    "compute.datumapis.com/placement-name",
-    "compute.datumapis.com/city-code",
-    "compute.datumapis.com/instance-index",
+    WORKLOAD_NAME,
+    PLACEMENT_NAME,
+    INSTANCE_CITY,
+    INSTANCE_INDEX,
 ];
+/// Labels that tie an Instance to its WD and Workload: all have to be there, and not empty, before it is written back
+/// to the hub.
+pub const LINKING_LABELS: [&str; 7] = [
+    WORKLOAD_UID,
+    WORKLOAD_DEPLOYMENT_UID,
+    WORKLOAD_DEPLOYMENT_NAME,
+    WORKLOAD_NAME,
+    PLACEMENT_NAME,
+    INSTANCE_CITY,
+    INSTANCE_INDEX,
+];
+/// Label of WDs and Instances: the service that they belong to, and its value.
+pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
+/// Annotation of a hub Instance: `<cell>/<UID of the cell's Instance>`; a cell touches only its own copies.
+pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
+
+/// Finalizer of the deployment controller on a cell's WD.
+pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";
+/// Finalizer of the instance controller on a cell's Instance: its copy on the hub has to go first.
+pub const INSTANCE_FINALIZER: &str = "compute.datumapis.com/instance-controller";
+/// Finalizer of the instance controller on a cell's Instance that has a `ResourceClaim`.
+pub const CLAIM_FINALIZER: &str = "quota.compute.datumapis.com/claim-cleanup";
+
+/// Label of a `ResourceClaim`: the name of the cell that made it.
+pub const SOURCE_CLUSTER: &str = "compute.datumapis.com/source-cluster";
+/// Label of a `ResourceClaim`: the namespace of its Instance in the cell.
+pub const INSTANCE_NAMESPACE: &str = "compute.datumapis.com/instance-namespace";
+/// Label of a `NetworkBinding`: the network's name.
+pub const NETWORK: &str = "networking.datumapis.com/network";
+/// Label of a `NetworkBinding`: the location's name.
+pub const LOCATION: &str = "networking.datumapis.com/location";
+
 /// Annotation of a projection: `<hub namespace>/<its UID>/<UID of the hub Instance>`.
 pub const PROJECTED_FROM: &str = "federation.datumapis.com/projected-from";
 
@@ -64,6 +110,8 @@ pub const IDENTITIES: (&str, &str) = ("federation.datumapis.com/remembers", "pla
 pub const FEDERATOR_MANAGER: &str = "fedhub-federator";
 /// Field manager of the projector's writes.
 pub const PROJECTOR_MANAGER: &str = "fedhub-projector";
+/// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
+pub const CELL_MANAGER: &str = "fedhub-cell";
 
 const CLUSTER_PREFIX: &str = "cluster-";
 const LABEL_VALUE_MAX: usize = 63;

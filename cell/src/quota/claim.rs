@@ -2,20 +2,16 @@
 
 use std::sync::LazyLock;
 
-use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use fedhub_shared::names::{
+    CELL_SOURCE, INSTANCE_NAMESPACE, PlaneName, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    decode_plane,
+};
 use fedhub_shared::object::{Object, ObjectView};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::sizing::Sizing;
 
-/// Label of a claim: the cell that made it.
-pub const SOURCE_CLUSTER: &str = "compute.datumapis.com/source-cluster";
-/// Label of a claim: the Instance's namespace in the cell.
-pub const INSTANCE_NAMESPACE: &str = "compute.datumapis.com/instance-namespace";
-/// Annotation of a claim: `<cell>/<UID of the cell's Instance>`, as on the hub's copy of it. By it a claim of an
-/// earlier Instance of that name, or of another cell's while a deployment moves, is told from this one's.
-pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
 const PREFIX: &str = "instance-";
 
 /// Group, version, kind and plural of `ResourceClaims`.
@@ -85,7 +81,8 @@ fn mark(instance: &Object, cell: &str) -> String {
     format!("{cell}/{}", instance.uid())
 }
 
-/// Whose a claim under an Instance's name is.
+/// Whose a claim under an Instance's name is. By its mark, which is that of the hub's copy of the Instance, a claim of
+/// an earlier Instance of the name is told from this one's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// This Instance's.

@@ -1,7 +1,7 @@
 //! The status of a deployment in its cell.
 
 use fedhub_shared::conditions::{find, is_true, put, said};
-use fedhub_shared::names::WORKLOAD_DEPLOYMENT_UID;
+use fedhub_shared::names::{REFERENCED_DATA_ERROR, SUSPENDED, WORKLOAD_DEPLOYMENT_UID};
 use fedhub_shared::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -9,11 +9,6 @@ use serde_json::{Value, json};
 use super::blocker::{Words, foremost, needs_somebody, priority};
 use super::network::{Location, Network};
 use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY};
-
-/// Annotation of a WD: `true` while its Instances are kept but do not run.
-pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
-/// Annotation of a WD: `{"reason", "message"}` of what its template refers to and cannot be had.
-pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";
 
 /// What a deployment's status is computed from.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
-use fedhub_cell::status::deployment::{REFERENCED_DATA_ERROR, SUSPENDED, Seen, status};
+use fedhub_cell::status::deployment::{Seen, status};
 use fedhub_cell::status::network::{Location, Network};
+use fedhub_shared::names::{REFERENCED_DATA_ERROR, SUSPENDED};
 use fedhub_shared::object::{Object, Shared};
 use serde_json::{Value, json};
 
@@ -16,6 +17,11 @@ fn of(
 ) -> Value {
     status(&Seen { deployment, instances, desired, template_hash: HASH, network, location, now: now() })
 }
+
+/// What blocks a deployment; the reason and a part of the message.
+type Blocked = (Object, Vec<Shared>, Network, Location, &'static str, &'static str);
+/// The case, the Instances and how many are wanted; status, reason and message.
+type Counted = (&'static str, Vec<Shared>, u32, &'static str, &'static str, &'static str);
 
 fn plain(deployment: &Object, instances: &[Shared], desired: u32) -> Value {
     of(deployment, instances, desired, &Network::Ready, &Location::Unasked)
@@ -82,7 +88,7 @@ fn c9_the_most_important_reason_is_said_on_the_deployment() {
         wd.data["status"] =
             json!({"conditions": [condition("ReferencedDataReady", "Unknown", "Resolving", "reading")]});
     });
-    let table: Vec<(Object, Vec<Shared>, Network, Location, &str, &str)> = vec![
+    let table: Vec<Blocked> = vec![
         (wd(), vec![], fine.clone(), unasked.clone(), "InstancesProvisioning", "No instances available yet"),
         (
             wd(),
@@ -198,7 +204,7 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
         ))
     };
     let data = Arc::new(instance("wd-1", &[], &[condition("ReferencedDataReady", "False", "Resolving", "")]));
-    let table: [(&str, Vec<Shared>, u32, &str, &str, &str); 6] = [
+    let table: [Counted; 6] = [
         ("all", vec![ready("wd-0"), ready("wd-1")], 2, "True", "ReplicasAvailable", "2/2 replicas available"),
         ("a stage", vec![ready("wd-0")], 2, "False", "InstancesProvisioning", "1/2 replicas available"),
         (

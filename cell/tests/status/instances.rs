@@ -6,6 +6,11 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
+/// Gates, conditions, quota, network; status, reason and a part of the message.
+type Row<'a> = (&'a [&'a str], Vec<Value>, Value, Network, &'a str, &'a str, &'a str);
+/// Quota's status and generation, data's, the network; the gates that are left.
+type Gated<'a> = ((&'a str, i64), (&'a str, i64), bool, Option<&'a [&'a str]>);
+
 fn granted() -> Value {
     condition("QuotaGranted", "True", "QuotaAvailable", "granted")
 }
@@ -23,8 +28,6 @@ fn ready_says_the_most_important_thing() {
     let failed = || Network::Failed("Network \"x\": full".to_owned());
     let fine = || Network::Ready;
     let both = ["Network", "Quota"];
-    // Gates, conditions, quota, network; status, reason and a part of the message.
-    type Row<'a> = (&'a [&'a str], Vec<Value>, Value, Network, &'a str, &'a str, &'a str);
     let table: Vec<Row> = vec![
         (&[], vec![programmed()], denied(), fine(), "False", "PendingQuota", "used up"),
         (
@@ -181,6 +184,16 @@ fn ready_says_the_most_important_thing() {
 }
 
 #[test]
+fn what_was_said_before_is_no_reason_for_saying_it_again() {
+    let conditions = [
+        condition("Ready", "False", "ImageUnavailable", "no such image"),
+        condition("QuotaGranted", "Unknown", "NetworkFailedToCreate", "odd"),
+    ];
+    let s = of(&instance("wd-0", &[], &conditions), &conditions[1], &Network::Ready, false);
+    assert_eq!(words(&s, "Ready").1, "PendingProgramming");
+}
+
+#[test]
 fn suspension_is_said_before_all_else_and_ends() {
     let i = instance("wd-0", &["Quota"], &[condition("Programmed", "True", "Programmed", "")]);
     let s = of(&i, &condition("QuotaGranted", "False", "QuotaExceeded", ""), &Network::Ready, true);
@@ -199,8 +212,7 @@ fn judged(kind: &str, status: &str, generation: i64) -> Value {
 #[test]
 fn c6_a_gate_goes_only_for_what_holds_for_the_current_generation() {
     let all = ["Network", "Quota", "Odd", "ReferencedData"];
-    // Quota's status and generation, data's, the network; what is left.
-    let table: [((&str, i64), (&str, i64), bool, Option<&[&str]>); 9] = [
+    let table: [Gated; 9] = [
         (("True", 3), ("True", 3), true, Some(&["Odd"])),
         (("True", 2), ("True", 3), false, Some(&["Network", "Quota", "Odd"])),
         (("True", 3), ("True", 2), false, Some(&["Network", "Odd", "ReferencedData"])),

@@ -7,6 +7,7 @@ use fedhub_cell::status::event::turn;
 use fedhub_cell::status::network::{Location, Network};
 use fedhub_cell::status::{deployment, instance as own};
 use fedhub_shared::conditions::find;
+use fedhub_shared::names::SUSPENDED;
 use fedhub_shared::object::{Object, ObjectView};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -128,7 +129,7 @@ proptest! {
         desired in 0..5_u32, network in networks(), location in locations(), suspended: bool, turned in 0..5_usize,
     ) {
         let wd = but(wd(), |wd| wd.data["status"] = status.clone());
-        let wd = if suspended { annotated(wd, deployment::SUSPENDED, "true") } else { wd };
+        let wd = if suspended { annotated(wd, SUSPENDED, "true") } else { wd };
         let mut all: Vec<_> = all.into_iter().map(Arc::new).collect();
         let mut of = |wd: &Object, now| {
             let s = deployment::status(&deployment::Seen {
