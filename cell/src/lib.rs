@@ -1,3 +1,5 @@
-//! Cell: what makes the Instances of a `WorkloadDeployment` where they run.
+//! The cell side: from a `WorkloadDeployment` in a cell to Instances that are written back to the hub.
 
 pub mod instances;
+pub mod quota;
+pub mod status;

@@ -15,6 +15,17 @@ pub fn is_true(status: &Value, kind: &str) -> bool {
     find(status, kind).is_some_and(|c| c["status"] == "True")
 }
 
+/// Whether a condition of that type stands at `True` for that very generation of its object (C6).
+pub fn holds_for(status: &Value, kind: &str, generation: i64) -> bool {
+    find(status, kind).is_some_and(|c| c["status"] == "True" && c["observedGeneration"] == generation)
+}
+
+/// The status, reason and message of a condition; empty where it lacks them.
+pub fn said(condition: &Value) -> (&str, &str, &str) {
+    let text = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
+    (text("status"), text("reason"), text("message"))
+}
+
 /// Puts `condition` in the place of the one of its type, or at the end.
 pub fn put(status: &mut Value, condition: Value) {
     if !status.is_object() {
@@ -70,6 +81,17 @@ mod tests {
         assert_eq!(kept["lastTransitionTime"], "2020-01-01T00:00:00Z");
         let moved = stand(Some(&old), "Available", "True", "New", "new words", now);
         assert_eq!(moved["lastTransitionTime"], "1970-01-12T13:46:40Z");
+    }
+
+    #[test]
+    fn c6_a_condition_of_another_generation_does_not_hold() {
+        let status = |c: Value| json!({"conditions": [c]});
+        let of = |generation| json!({"type": "A", "status": "True", "observedGeneration": generation});
+        assert!(holds_for(&status(of(2)), "A", 2));
+        assert!(!holds_for(&status(of(1)), "A", 2) && !holds_for(&status(of(3)), "A", 2));
+        assert!(!holds_for(&status(json!({"type": "A", "status": "True"})), "A", 0), "judged on nothing");
+        let denied = json!({"type": "A", "status": "False", "observedGeneration": 2});
+        assert!(!holds_for(&status(denied), "A", 2));
     }
 
     #[test]

@@ -51,18 +51,6 @@ pub const INSTANCE_INDEX: &str = "compute.datumapis.com/instance-index";
 pub const WORKLOAD_DEPLOYMENT_UID: &str = "compute.datumapis.com/workload-deployment-uid";
 /// Label of Instances: name of their WD, the same on every plane.
 pub const WORKLOAD_DEPLOYMENT_NAME: &str = "compute.datumapis.com/workload-deployment-name";
-/// Label of Instances: UID of the Workload that their WD is a placement of.
-pub const WORKLOAD_UID: &str = "compute.datumapis.com/workload-uid";
-/// Label of Instances: name of that Workload.
-pub const WORKLOAD_NAME: &str = "compute.datumapis.com/workload-name";
-/// Label of Instances: name of the placement in that Workload.
-pub const PLACEMENT_NAME: &str = "compute.datumapis.com/placement-name";
-/// Label of Instances: the city code of their WD. WDs themselves carry it as [`CITY_CODE`].
-pub const INSTANCE_CITY: &str = "compute.datumapis.com/city-code";
-/// Label of Instances: their ordinal in their WD, decimal.
-pub const INSTANCE_INDEX: &str = "compute.datumapis.com/instance-index";
-/// Label of Instances by which other services know what they are, and its value.
-pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
 /// Labels of a hub Instance that a projection carries: an allow-list (P3).
 pub const INSTANCE_LABELS: [&str; 9] = [
     UPSTREAM_CLUSTER,

@@ -1,0 +1,111 @@
+//! The `ResourceClaim` of an Instance (`quota.miloapis.com/v1alpha1`), in its project's plane.
+
+use std::sync::LazyLock;
+
+use fedhub_shared::names::{
+    CELL_SOURCE, INSTANCE_NAMESPACE, PlaneName, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    decode_plane,
+};
+use fedhub_shared::object::{Object, ObjectView};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+use super::sizing::Sizing;
+
+const PREFIX: &str = "instance-";
+
+/// Group, version, kind and plural of `ResourceClaims`.
+pub fn resource() -> &'static ApiResource {
+    static RESOURCE: LazyLock<ApiResource> = LazyLock::new(|| {
+        let kind = GroupVersionKind::gvk("quota.miloapis.com", "v1alpha1", "ResourceClaim");
+        ApiResource::from_gvk_with_plural(&kind, "resourceclaims")
+    });
+    &RESOURCE
+}
+
+/// On whose account an Instance runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consumer {
+    /// The project.
+    pub project: PlaneName,
+    /// The namespace in the project's plane, where the claim stands.
+    pub namespace: String,
+}
+
+impl Consumer {
+    /// By the labels of the Instance's namespace, which no tenant writes; `None` where they do not say.
+    pub fn of(namespace: &Object) -> Option<Self> {
+        let project = decode_plane(namespace.label(UPSTREAM_CLUSTER)?)?;
+        let namespace = namespace.label(UPSTREAM_NAMESPACE).filter(|n| !n.is_empty())?.to_owned();
+        Some(Self { project, namespace })
+    }
+}
+
+/// The name of the claim of an Instance.
+pub fn name(instance: &str) -> String {
+    format!("{PREFIX}{instance}")
+}
+
+/// The namespace and name, in the cell, of the Instance that a claim is for; `None` if `cell` did not make it.
+pub fn instance_of<'a>(claim: &'a Object, cell: &str) -> Option<(&'a str, &'a str)> {
+    let ours = claim.label(SOURCE_CLUSTER) == Some(cell);
+    let namespace = claim.label(INSTANCE_NAMESPACE).filter(|_| ours)?;
+    Some((namespace, claim.called().strip_prefix(PREFIX)?))
+}
+
+/// The claim of `instance` in `cell`. Claims are made once and never changed.
+pub fn of(instance: &Object, cell: &str, consumer: &Consumer, sizing: &Sizing) -> Object {
+    let mut claim = Object::new(&name(instance.called()), resource());
+    claim.metadata.namespace = Some(consumer.namespace.clone());
+    let labels = [(SOURCE_CLUSTER, cell), (INSTANCE_NAMESPACE, instance.space())];
+    claim.metadata.labels = Some(labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+    claim.metadata.annotations = Some([(CELL_SOURCE.to_owned(), mark(instance, cell))].into());
+    let project = json!({
+        "apiGroup": "resourcemanager.miloapis.com",
+        "kind": "Project",
+        "name": consumer.project.as_str(),
+    });
+    let request = |what: &str, amount: i64| json!({"resourceType": format!("compute.datumapis.com/{what}"), "amount": amount});
+    let mut requests = vec![request("instances", 1)];
+    if let Sizing::Known { millicores, mebibytes } = sizing {
+        requests.push(request("vcpus", *millicores));
+        requests.push(request("memory", *mebibytes));
+    }
+    claim.data = json!({
+        "spec": {"consumerRef": project, "resourceRef": project, "requests": Value::Array(requests)},
+    });
+    claim
+}
+
+fn mark(instance: &Object, cell: &str) -> String {
+    format!("{cell}/{}", instance.uid())
+}
+
+/// Whose a claim under an Instance's name is. By its mark, which is that of the hub's copy of the Instance, a claim of
+/// an earlier Instance of the name is told from this one's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// This Instance's.
+    Ours,
+    /// This cell made it for an earlier Instance of the name, whose place this one has taken: it is gone, so the
+    /// claim may be deleted (C8), with its UID as the precondition.
+    Earlier,
+    /// On its way out: wait for it.
+    Going,
+    /// Somebody else's, most often another cell's while a deployment moves: it is not touched.
+    Anothers,
+}
+
+/// Whose `claim` is, which stands under the name of the claim of `instance` in `cell`.
+pub fn whose(claim: &Object, instance: &Object, cell: &str) -> Whose {
+    if instance_of(claim, cell) != Some((instance.space(), instance.called())) {
+        return Whose::Anothers;
+    }
+    match claim.annotation(CELL_SOURCE) {
+        _ if claim.deleting() => Whose::Going,
+        // Made before claims were marked.
+        None => Whose::Ours,
+        Some(mark_there) if mark_there == mark(instance, cell) => Whose::Ours,
+        Some(_) => Whose::Earlier,
+    }
+}

@@ -1,0 +1,177 @@
+//! From a claim's answer to an Instance's `QuotaGranted`.
+
+use std::time::Duration;
+
+use fedhub_shared::conditions::{find, said};
+use fedhub_shared::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::status::QUOTA_GRANTED;
+use crate::status::blocker::Words;
+
+const AVAILABLE: &str = "QuotaAvailable";
+/// For so long a claim that nobody has evaluated yet counts as just made.
+const JUST_MADE: Duration = Duration::from_secs(10);
+
+/// What is known of an Instance's quota.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// This cell does not ask for quota.
+    Off,
+    /// The claim was just made, or is about to be.
+    Asked,
+    /// The Instance's own claim as it stands.
+    Claim(&'a Object),
+    /// A claim of that name that is not this Instance's stands there still.
+    Occupied,
+    /// A request failed, or could not be made.
+    Failed(&'a Failure),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The labels of the Instance's namespace do not say which project it is of.
+    ProjectUnresolvable,
+    /// The project has no such namespace.
+    NamespaceNotFound(String),
+    /// There is no such project.
+    ProjectNotFound(String),
+    /// The claim was refused: no right to make it, or no such resource registered.
+    Misconfigured(String),
+    /// Anything else, that may come right.
+    Unavailable(String),
+}
+
+impl Failure {
+    /// Why a claim could not be made in `namespace` of `project`, by the status code of the answer, if there was
+    /// one.
+    pub fn of_create(code: Option<u16>, project: &str, namespace: &str, words: &str) -> Self {
+        match code {
+            Some(404) if namespace.is_empty() => Self::ProjectNotFound(project.to_owned()),
+            Some(404) => Self::NamespaceNotFound(format!("{project}/{namespace}")),
+            Some(403 | 422) => Self::Misconfigured(words.to_owned()),
+            _ => Self::Unavailable(words.to_owned()),
+        }
+    }
+
+    /// One word in CamelCase: the condition's reason.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::ProjectUnresolvable => "QuotaProjectIDUnresolvable",
+            Self::NamespaceNotFound(_) => "QuotaNamespaceNotFound",
+            Self::ProjectNotFound(_) => "QuotaProjectNotFound",
+            Self::Misconfigured(_) => "QuotaMisconfigured",
+            Self::Unavailable(_) => "QuotaBackendUnavailable",
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::ProjectUnresolvable => {
+                "the labels of the instance's namespace do not name its project; the platform's operator has to put \
+                 them right"
+                    .to_owned()
+            }
+            Self::NamespaceNotFound(name) => format!("namespace {name} does not exist in the project"),
+            Self::ProjectNotFound(name) => format!("project {name} does not exist"),
+            Self::Misconfigured(words) => {
+                format!("the quota claim was refused; the platform's operator has to put it right: {words}")
+            }
+            Self::Unavailable(words) => format!("the quota service cannot be asked, it is tried again: {words}"),
+        }
+    }
+}
+
+/// `QuotaGranted` as it should stand, for the Instance's present generation. `remark` is something to be said along
+/// with it, such as why the Instance's size is not counted. A request that failed takes no grant back: what was
+/// granted stays as it stands, judged on the generation that it was judged on (C6).
+pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>, now: Timestamp) -> Value {
+    let old = find(instance.status(), QUOTA_GRANTED);
+    let granted = old.filter(|c| c["status"] == "True" && c["reason"] == AVAILABLE);
+    if let (Answer::Failed(_), Some(granted)) = (answer, granted) {
+        return granted.clone();
+    }
+    let mut words = words(answer, now);
+    if let (Some(remark), false) = (remark, matches!(answer, Answer::Off)) {
+        words.message = format!("{} ({remark})", words.message);
+    }
+    let mut condition = words.stand(old, QUOTA_GRANTED, now);
+    if let Some(generation) = instance.metadata.generation {
+        condition["observedGeneration"] = json!(generation);
+    }
+    condition
+}
+
+fn words(answer: Answer<'_>, now: Timestamp) -> Words {
+    let unknown = |reason: &str, message: &str| Words::of("Unknown", reason, message);
+    match answer {
+        Answer::Off => Words::yes("QuotaDisabled", "Quota is not enforced in this cell"),
+        Answer::Asked => unknown("PendingEvaluation", "Waiting for quota evaluation"),
+        Answer::Occupied => {
+            unknown("PendingEvaluation", "Waiting for the quota claim of an earlier instance to go")
+        }
+        Answer::Failed(failure) => Words::no(failure.reason(), failure.words()),
+        Answer::Claim(claim) => granted(claim, now),
+    }
+}
+
+/// What the claim's own condition says.
+fn granted(claim: &Object, now: Timestamp) -> Words {
+    let Some(condition) = find(claim.status(), "Granted") else { return words(Answer::Asked, now) };
+    let behind = condition["observedGeneration"].as_i64().zip(claim.metadata.generation);
+    if behind.is_some_and(|(seen, present)| seen < present) {
+        return words(Answer::Asked, now);
+    }
+    let or =
+        |message: &str, words: &str| if message.is_empty() { words.to_owned() } else { message.to_owned() };
+    match said(condition) {
+        ("True", _, message) => Words::yes(AVAILABLE, or(message, "Quota is granted")),
+        ("False", "PendingEvaluation", _) if just_made(claim, now) => words(Answer::Asked, now),
+        ("False", "PendingEvaluation", message) => Words::of(
+            "Unknown",
+            "QuotaNoBudget",
+            &format!(
+                "Quota has not been evaluated; the project may have no budget for it yet: {}",
+                or(message, "no answer")
+            ),
+        ),
+        ("False", "ValidationFailed", message) => Words::no(
+            "ValidationFailed",
+            format!("The quota claim is not valid: {}", or(message, "no reason given")),
+        ),
+        ("False", _, message) => Words::no(
+            "QuotaExceeded",
+            format!(
+                "{} (ask for more quota, or use fewer or smaller instances)",
+                or(message, "The quota is used up").trim_end_matches('.')
+            ),
+        ),
+        _ => words(Answer::Asked, now),
+    }
+}
+
+fn just_made(claim: &Object, now: Timestamp) -> bool {
+    claim.metadata.creation_timestamp.as_ref().is_none_or(|made| age(made.0, now) < JUST_MADE)
+}
+
+/// Nothing for a time that is yet to come.
+fn age(since: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(since)).unwrap_or_default()
+}
+
+/// After how long an Instance without quota is to be looked at again, by its age: soon while somebody may be waiting
+/// for it, seldom later. `None` where there is nothing to wait for.
+pub fn look_again(instance: &Object, quota: &Value, now: Timestamp) -> Option<Duration> {
+    if said(quota).0 == "True" {
+        return None;
+    }
+    let born = instance.metadata.creation_timestamp.as_ref().map_or(now, |t| t.0);
+    Some(Duration::from_secs(match age(born, now).as_secs() {
+        0..60 => 1,
+        60..300 => 15,
+        300..600 => 60,
+        _ => 300,
+    }))
+}

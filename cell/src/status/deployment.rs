@@ -1,0 +1,240 @@
+//! The status of a deployment in its cell.
+
+use fedhub_shared::conditions::{find, is_true, put, said};
+use fedhub_shared::names::{REFERENCED_DATA_ERROR, SUSPENDED, WORKLOAD_DEPLOYMENT_UID};
+use fedhub_shared::object::{Object, ObjectView, Shared};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::blocker::{Words, foremost, needs_somebody, priority};
+use super::network::{Location, Network};
+use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY};
+
+/// What a deployment's status is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The WD, with the status that stands.
+    pub deployment: &'a Object,
+    /// Its own Instances (C3), those on their way out too, in any order.
+    pub instances: &'a [Shared],
+    /// How many are wanted.
+    pub desired: u32,
+    /// The hash of its template.
+    pub template_hash: &'a str,
+    /// How far its networking is.
+    pub network: &'a Network,
+    /// Which location the cell serves.
+    pub location: &'a Location,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// Whether a WD is suspended.
+pub fn suspended(deployment: &Object) -> bool {
+    deployment.annotation(SUSPENDED) == Some("true")
+}
+
+/// The whole status as it should stand; equal to the one that stands where nothing is to be written (I7).
+pub fn status(seen: &Seen<'_>) -> Value {
+    let old = seen.deployment.status();
+    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    let counts = Counts::of(seen);
+    status["replicas"] = json!(counts.listed);
+    status["updatedReplicas"] = json!(counts.updated);
+    status["currentReplicas"] = json!(counts.current);
+    status["readyReplicas"] = json!(counts.ready);
+    status["desiredReplicas"] = json!(seen.desired);
+    status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_UID}={}", seen.deployment.uid()));
+    status["suspended"] = json!(suspended(seen.deployment));
+    if let Some(generation) = seen.deployment.metadata.generation {
+        status["observedGeneration"] = json!(generation);
+    }
+    if let Location::Serving(name) = seen.location {
+        // A location that is gone or in doubt takes nothing back: the Instances still run where they ran.
+        if status["location"]["name"] != json!(name) {
+            status["location"] = json!({"name": name});
+        }
+    }
+    let blocker = foremost(blockers(seen, counts));
+    for (kind, words) in [
+        (REPLICAS_READY, replicas_ready(seen, counts, blocker.as_ref())),
+        (AVAILABLE, available(seen, counts, blocker)),
+    ] {
+        put(&mut status, words.stand(find(old, kind), kind, seen.now));
+    }
+    status
+}
+
+#[derive(Clone, Copy)]
+struct Counts {
+    listed: usize,
+    updated: usize,
+    current: usize,
+    ready: usize,
+}
+
+impl Counts {
+    fn of(seen: &Seen<'_>) -> Self {
+        let on_template = |i: &&Shared| {
+            i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str)
+                == Some(seen.template_hash)
+        };
+        let is = |kind: &'static str| move |i: &&Shared| is_true(i.status(), kind);
+        let updated = seen.instances.iter().filter(on_template);
+        Self {
+            listed: seen.instances.len(),
+            current: updated.clone().filter(is(PROGRAMMED)).count(),
+            updated: updated.count(),
+            ready: seen.instances.iter().filter(is(READY)).count(),
+        }
+    }
+}
+
+/// True only when all that are wanted are ready; else the most important of what is in the way.
+fn replicas_ready(seen: &Seen<'_>, counts: Counts, blocker: Option<&Words>) -> Words {
+    if suspended(seen.deployment) {
+        return suspension();
+    }
+    if let Some(quota) = waiting(seen, QUOTA_GRANTED, "QuotaExceeded", "are pending quota") {
+        return quota;
+    }
+    if let Some(data) = waiting(
+        seen,
+        REFERENCED_DATA_READY,
+        "AwaitingPropagation",
+        "are waiting for referenced data companions",
+    ) {
+        return data;
+    }
+    let words = format!("{}/{} replicas available", counts.ready, seen.desired);
+    if counts.ready >= seen.desired as usize {
+        return Words::yes("ReplicasAvailable", words);
+    }
+    match blocker {
+        Some(b) => Words::no(&b.reason, format!("{words}. {}", b.message)),
+        None => Words::no("InstancesProvisioning", words),
+    }
+}
+
+/// True when at least one is ready.
+fn available(seen: &Seen<'_>, counts: Counts, blocker: Option<Words>) -> Words {
+    if suspended(seen.deployment) {
+        return suspension();
+    }
+    if counts.ready > 0 {
+        let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
+        return Words::yes("StableInstanceFound", words);
+    }
+    match blocker {
+        Some(b) => Words::no(&b.reason, b.message),
+        None if seen.desired == 0 => {
+            Words::no("InstancesProvisioning", "No instances are wanted: replicas is 0")
+        }
+        None => Words::no("InstancesProvisioning", "No instances available yet"),
+    }
+}
+
+fn suspension() -> Words {
+    Words::no("Suspended", "The deployment is suspended: its instances are kept, but do not run")
+}
+
+/// All that is in the way, in the order in which equals go before each other.
+fn blockers(seen: &Seen<'_>, counts: Counts) -> Vec<Words> {
+    let city = seen.deployment.spec().get("cityCode").and_then(Value::as_str).unwrap_or_default();
+    let mut all: Vec<Words> = Vec::new();
+    all.extend(seen.location.blocker(city));
+    all.extend(seen.network.blocker());
+    all.extend(referenced_data(seen.deployment));
+    all.extend(waiting(seen, QUOTA_GRANTED, "QuotaNotGranted", "are pending quota"));
+    let data = "are waiting for referenced data companions";
+    all.extend(waiting(seen, REFERENCED_DATA_READY, "ReferencedDataNotReady", data));
+    let unready = unready(seen);
+    // An Instance's own words. A reason that somebody has to act on keeps its name; the others are stages.
+    let lifted = unready.iter().filter_map(|i| {
+        let (_, reason, message) = said(find(i.status(), READY)?);
+        let known = priority(reason) > priority("InstancesProvisioning");
+        known.then(|| Words::no(lifted_reason(reason), of_instance(i, message)))
+    });
+    all.extend(lifted);
+    if let Some(first) = unready.first() {
+        let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
+        let stage = find(first.status(), READY).map(said).filter(|(_, reason, _)| !reason.is_empty());
+        all.push(Words::no(
+            "InstancesProvisioning",
+            match stage {
+                Some((_, reason, message)) => {
+                    format!("{words}. {}", of_instance(first, &format!("{reason}: {message}")))
+                }
+                None => words,
+            },
+        ));
+    }
+    all
+}
+
+fn lifted_reason(reason: &str) -> &str {
+    if reason == "PendingQuota" { "QuotaNotGranted" } else { reason }
+}
+
+fn of_instance(instance: &Object, words: &str) -> String {
+    format!("Instance {:?}: {words}", instance.called())
+}
+
+/// The Instances that are to stay and are not ready, those first about which somebody has to do something, then by
+/// ordinal: whatever order they were listed in, the words are the same (I7).
+fn unready<'a>(seen: &Seen<'a>) -> Vec<&'a Shared> {
+    let mut all: Vec<&Shared> = staying(seen).filter(|i| !is_true(i.status(), READY)).collect();
+    all.sort_by_key(|i| {
+        let reason = find(i.status(), READY).map_or("", |c| said(c).1);
+        // Names differ in the ordinal alone, so a shorter one has a smaller ordinal.
+        (!needs_somebody(reason), i.called().len(), i.called())
+    });
+    all
+}
+
+/// Those that nobody has asked to go: what is on its way out blocks nothing.
+fn staying<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a Shared> + use<'a> {
+    seen.instances.iter().filter(|i| !i.deleting())
+}
+
+/// The Instances that a condition at `False` holds up: how many, and what it says of the first that says anything.
+fn waiting(seen: &Seen<'_>, kind: &str, reason: &str, what: &str) -> Option<Words> {
+    let mut held: Vec<(&str, &str)> = staying(seen)
+        .filter_map(|i| {
+            let (status, _, message) = said(find(i.status(), kind)?);
+            (status == "False").then_some((i.called(), message))
+        })
+        .collect();
+    if held.is_empty() {
+        return None;
+    }
+    held.sort_by_key(|(name, _)| (name.len(), *name));
+    let count = format!("{} of {} desired replicas {what}", held.len(), seen.desired);
+    let words = held.iter().find(|(_, message)| !message.is_empty());
+    Some(Words::no(reason, words.map_or(count.clone(), |(_, message)| format!("{count}: {message}"))))
+}
+
+/// What the template refers to: the deployment's own condition, then the annotation that came with it from the
+/// project. One that cannot be read is said to be so.
+fn referenced_data(deployment: &Object) -> Vec<Words> {
+    let named = |reason: &str, message: &str| {
+        let known = priority(reason) >= priority("ReferencedDataNotReady");
+        Words::no(
+            if known { reason } else { "ReferencedDataNotReady" },
+            super::blocker::with_remedy(reason, message),
+        )
+    };
+    let mut all = Vec::new();
+    if let Some((status, reason, message)) = find(deployment.status(), REFERENCED_DATA_READY).map(said)
+        && status != "True"
+    {
+        all.push(named(reason, message));
+    }
+    if let Some(text) = deployment.annotation(REFERENCED_DATA_ERROR).filter(|t| !t.is_empty()) {
+        let error: Value = serde_json::from_str(text).unwrap_or_default();
+        let (_, reason, message) = said(&error);
+        let message = if message.is_empty() { text } else { message };
+        all.push(named(reason, message));
+    }
+    all
+}

@@ -1,0 +1,56 @@
+//! What an Instance waits for before it may start, and what it need not wait for any longer (C6).
+
+use fedhub_shared::conditions::holds_for;
+use fedhub_shared::object::{Object, ObjectView};
+use serde_json::{Value, json};
+
+use super::{QUOTA_GRANTED, REFERENCED_DATA_READY};
+
+/// Gate: the deployment's networking stands.
+pub const NETWORK: &str = "Network";
+/// Gate: quota is granted.
+pub const QUOTA: &str = "Quota";
+/// Gate: what the template refers to is there.
+pub const REFERENCED_DATA: &str = "ReferencedData";
+
+/// The names of an Instance's gates, in its order.
+pub fn of(instance: &Object) -> Vec<&str> {
+    list(instance).iter().filter_map(|gate| gate.get("name")?.as_str()).collect()
+}
+
+fn list(instance: &Object) -> &[Value] {
+    instance
+        .spec()
+        .pointer("/controller/schedulingGates")
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// A merge patch that takes every gate away that is satisfied by the status *stored* with the Instance, all in one,
+/// under the resourceVersion that it was judged by; `None` where there is none to take. `network` says whether the
+/// deployment's networking stands. Gates of other names are somebody else's (I9).
+pub fn opening(instance: &Object, network: bool) -> Option<Value> {
+    // Without a generation or a version no server has seen it: nothing can hold for it (C6).
+    let generation = instance.metadata.generation?;
+    let version = instance.metadata.resource_version.as_deref()?;
+    let holds = |kind| holds_for(instance.status(), kind, generation);
+    let (all, mut left) = (list(instance), Vec::new());
+    for gate in all {
+        let open = match gate.get("name").and_then(Value::as_str) {
+            Some(NETWORK) => network,
+            Some(QUOTA) => holds(QUOTA_GRANTED),
+            Some(REFERENCED_DATA) => holds(REFERENCED_DATA_READY),
+            _ => false,
+        };
+        if !open {
+            left.push(gate.clone());
+        }
+    }
+    (left.len() < all.len()).then(|| {
+        let left = if left.is_empty() { Value::Null } else { Value::Array(left) };
+        json!({
+            "metadata": {"resourceVersion": version},
+            "spec": {"controller": {"schedulingGates": left}},
+        })
+    })
+}

@@ -1,0 +1,112 @@
+//! Whether an Instance is ready, and what to tell its user if not.
+
+use fedhub_shared::conditions::{find, put, said};
+use fedhub_shared::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::blocker::{Words, foremost, priority, with_remedy};
+use super::gates::{self, NETWORK, QUOTA};
+use super::network::Network;
+use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY};
+
+/// What an Instance's status is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The Instance, with the status that stands.
+    pub instance: &'a Object,
+    /// `QuotaGranted` as it is to be, see [`crate::quota::verdict`].
+    pub quota: &'a Value,
+    /// How far the networking of its deployment is.
+    pub network: &'a Network,
+    /// Whether its deployment is suspended.
+    pub suspended: bool,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// The whole status as it should stand: `Ready`, `QuotaGranted` and `suspended` are ours, all else stays.
+pub fn status(seen: &Seen<'_>) -> Value {
+    let old = seen.instance.status();
+    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    if seen.suspended || status.get("suspended").is_some() {
+        status["suspended"] = json!(seen.suspended);
+    }
+    put(&mut status, seen.quota.clone());
+    let ready = ready(seen, &status).stand(find(old, READY), READY, seen.now);
+    put(&mut status, ready);
+    status
+}
+
+fn ready(seen: &Seen<'_>, status: &Value) -> Words {
+    if seen.suspended {
+        return Words::no("Suspended", "The instance is suspended: it is kept, but does not run");
+    }
+    let gates = gates::of(seen.instance);
+    let denied = denied(seen.quota);
+    if let (Some(denied), true) = (&denied, gates.is_empty()) {
+        return denied.clone();
+    }
+    if !gates.is_empty() {
+        return waiting(seen, status, &gates, denied);
+    }
+    if let Some(words) = unprogrammed(status) {
+        return words;
+    }
+    match find(status, AVAILABLE).map(said) {
+        Some(("True", _, _)) => Words::yes("Available", "Instance is ready"),
+        Some((state, reason, message)) if !reason.is_empty() => {
+            Words::of(state, reason, &with_remedy(reason, message))
+        }
+        _ => Words::no("Pending", "Instance is not available"),
+    }
+}
+
+/// What quota says where it is refused; one that is not known yet refuses nothing.
+fn denied(quota: &Value) -> Option<Words> {
+    let (status, _, message) = said(quota);
+    (status == "False").then(|| Words::no("PendingQuota", message))
+}
+
+/// Gates are left: the most important of what they wait for.
+fn waiting(seen: &Seen<'_>, status: &Value, gates: &[&str], denied: Option<Words>) -> Words {
+    let mut message = format!("Scheduling gates present: {}", gates.join(", "));
+    let (state, _, quota) = said(seen.quota);
+    if gates.contains(&QUOTA) && state == "Unknown" && !quota.is_empty() {
+        message = format!("{message}. Quota: {quota}");
+    }
+    let mut all = vec![Words::no("SchedulingGatesPresent", message)];
+    all.extend(denied);
+    if let Some((state, reason, message)) = find(status, REFERENCED_DATA_READY).map(said)
+        && state != "True"
+    {
+        all.push(Words::of(state, reason, &with_remedy(reason, message)));
+    }
+    if gates.contains(&NETWORK) {
+        all.extend(seen.network.blocker());
+    }
+    foremost(all).unwrap_or_else(not_programmed)
+}
+
+/// Nothing holds the Instance back, and the provider has not made it: what is known of why.
+fn unprogrammed(status: &Value) -> Option<Words> {
+    let programmed = find(status, PROGRAMMED).map(said);
+    if programmed.is_some_and(|(state, _, _)| state == "True") {
+        return None;
+    }
+    let known = status.get("conditions").and_then(Value::as_array).into_iter().flatten().filter_map(|c| {
+        let (state, reason, message) = said(c);
+        let ours = [READY, QUOTA_GRANTED].iter().any(|kind| c["type"] == *kind);
+        // A reason that we do not know may be of a condition that is at its best at False.
+        (!ours && state != "True" && priority(reason) > 0)
+            .then(|| Words::of(state, reason, &with_remedy(reason, message)))
+    });
+    let own = programmed
+        .filter(|(_, reason, _)| !["", "Pending", "PendingProgramming"].contains(reason))
+        .map(|(state, reason, message)| Words::of(state, reason, message));
+    Some(foremost(known).or(own).unwrap_or_else(not_programmed))
+}
+
+fn not_programmed() -> Words {
+    Words::no("PendingProgramming", "Instance has not been programmed")
+}

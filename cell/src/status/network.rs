@@ -1,0 +1,139 @@
+//! How far a deployment's networking is, and the words for it.
+
+use fedhub_shared::conditions::{find, said};
+use fedhub_shared::names::CITY_CODE;
+use fedhub_shared::object::{Object, ObjectView};
+use serde_json::Value;
+
+use super::READY;
+use super::blocker::Words;
+
+/// How far the networking of a deployment is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// It stands, or networking is off.
+    Ready,
+    /// The network service is at it, or has not begun.
+    Provisioning(String),
+    /// The network does not exist.
+    NotFound(String),
+    /// The network service refused.
+    Failed(String),
+}
+
+impl Network {
+    /// What it blocks, in words.
+    pub fn blocker(&self) -> Option<Words> {
+        let (reason, message) = match self {
+            Self::Ready => return None,
+            Self::Provisioning(message) => ("NetworkProvisioning", message),
+            Self::NotFound(message) => ("NetworkNotFound", message),
+            Self::Failed(message) => ("NetworkFailedToCreate", message),
+        };
+        Some(Words::no(reason, super::blocker::with_remedy(reason, message)))
+    }
+
+    /// What one object of the network service says of itself: a `NetworkBinding`, `NetworkContext`,
+    /// `SubnetClaim` or `Subnet`. `what` is how it is called in the words, as `Network "default"`; `None` where it is not there yet.
+    pub fn of(what: &str, object: Option<&Object>) -> Self {
+        let Some(object) = object.filter(|o| !o.deleting()) else {
+            return Self::Provisioning(format!("{what}: waiting for it to be created"));
+        };
+        let Some(ready) = find(object.status(), READY) else {
+            return Self::Provisioning(format!("{what}: waiting for the network service"));
+        };
+        let (status, reason, message) = said(ready);
+        let words = match (reason, message) {
+            (reason, "") => format!("{what}: {reason}"),
+            (reason, message) => format!("{what}: {reason}: {message}"),
+        };
+        match (status, reason) {
+            ("True", _) => Self::Ready,
+            (_, "NetworkNotFound") => Self::NotFound(words),
+            // Stages on the way, and what nobody has judged yet.
+            ("False", reason) if !ON_THE_WAY.contains(&reason) => Self::Failed(words),
+            _ => Self::Provisioning(words),
+        }
+    }
+
+    /// Of several, the one that matters most; of equals the first. Ready where there are none.
+    pub fn worst(all: impl IntoIterator<Item = Self>) -> Self {
+        all.into_iter().fold(Self::Ready, |worst, next| if next.rank() > worst.rank() { next } else { worst })
+    }
+
+    fn rank(&self) -> u8 {
+        self.blocker().map_or(0, |b| super::blocker::priority(&b.reason))
+    }
+}
+
+const ON_THE_WAY: [&str; 5] =
+    ["", "Pending", "NetworkContextNotReady", "NotProgrammed", "ProgrammingInProgress"];
+
+/// Which location the cell serves, as a deployment of a city code sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// Networking is off: nobody asks.
+    Unasked,
+    /// The cell serves this one location, and it is in the deployment's city.
+    Serving(String),
+    /// The cell has none.
+    Missing,
+    /// The cell has several, by name.
+    Ambiguous(Vec<String>),
+    /// The cell's one location is in another city.
+    Elsewhere {
+        /// The location's name.
+        name: String,
+        /// The code of its city; empty where it says none.
+        city: String,
+    },
+}
+
+impl Location {
+    /// Which of the cell's locations serves a deployment of `city`, by the cell's `LocationBinding` objects.
+    pub fn of<'a>(city: &str, bindings: impl IntoIterator<Item = &'a Object>) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut all: Vec<(String, String)> = bindings
+            .into_iter()
+            .filter(|binding| !binding.deleting())
+            .map(|binding| {
+                let name = text(&binding.spec()["locationRef"]["name"]);
+                let name = if name.is_empty() { binding.called().to_owned() } else { name };
+                (name, text(&binding.spec()["topology"][CITY_CODE]))
+            })
+            .collect();
+        all.sort();
+        match all.as_slice() {
+            [] => Self::Missing,
+            [(name, here)] if here == city => Self::Serving(name.clone()),
+            [(name, here)] => Self::Elsewhere { name: name.clone(), city: here.clone() },
+            several => Self::Ambiguous(several.iter().map(|(name, _)| name.clone()).collect()),
+        }
+    }
+
+    /// Whether the deployment may go on: networks asked for, gates opened. A missing location alone holds nothing.
+    pub fn allows(&self) -> bool {
+        !matches!(self, Self::Ambiguous(_) | Self::Elsewhere { .. })
+    }
+
+    /// What it blocks, in words, for a deployment of `city`.
+    pub fn blocker(&self, city: &str) -> Option<Words> {
+        Some(match self {
+            Self::Unasked | Self::Serving(_) => return None,
+            Self::Missing => Words::no(
+                "NoMatchingLocation",
+                format!("this cell has no LocationBinding; city {city:?} needs one"),
+            ),
+            Self::Ambiguous(names) => Words::no(
+                "AmbiguousServingLocation",
+                format!("this cell has several locations ({}); exactly one is needed", names.join(", ")),
+            ),
+            Self::Elsewhere { name, city: here } => Words::no(
+                "CityCodeMismatch",
+                format!(
+                    "the deployment is for city {city:?}, but this cell's location {name:?} is in {here:?}"
+                ),
+            ),
+        })
+    }
+}

@@ -1,0 +1,252 @@
+use fedhub_cell::status::gates::opening;
+use fedhub_cell::status::instance::{Seen, status};
+use fedhub_cell::status::network::Network;
+use fedhub_shared::object::{Object, ObjectView};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+/// Gates, conditions, quota, network; status, reason and a part of the message.
+type Row<'a> = (&'a [&'a str], Vec<Value>, Value, Network, &'a str, &'a str, &'a str);
+/// Quota's status and generation, data's, the network; the gates that are left.
+type Gated<'a> = ((&'a str, i64), (&'a str, i64), bool, Option<&'a [&'a str]>);
+
+fn granted() -> Value {
+    condition("QuotaGranted", "True", "QuotaAvailable", "granted")
+}
+
+fn of(instance: &Object, quota: &Value, network: &Network, suspended: bool) -> Value {
+    status(&Seen { instance, quota, network, suspended, now: now() })
+}
+
+#[test]
+fn ready_says_the_most_important_thing() {
+    let denied = || condition("QuotaGranted", "False", "QuotaExceeded", "used up");
+    let unknown = || condition("QuotaGranted", "Unknown", "QuotaNoBudget", "no budget yet");
+    let programmed = || condition("Programmed", "True", "Programmed", "");
+    let data = |status: &str, reason: &str| condition("ReferencedDataReady", status, reason, "ConfigMap/a");
+    let failed = || Network::Failed("Network \"x\": full".to_owned());
+    let fine = || Network::Ready;
+    let both = ["Network", "Quota"];
+    let table: Vec<Row> = vec![
+        (&[], vec![programmed()], denied(), fine(), "False", "PendingQuota", "used up"),
+        (
+            &both,
+            vec![],
+            granted(),
+            fine(),
+            "False",
+            "SchedulingGatesPresent",
+            "Scheduling gates present: Network, Quota",
+        ),
+        (
+            &both,
+            vec![],
+            unknown(),
+            fine(),
+            "False",
+            "SchedulingGatesPresent",
+            "Scheduling gates present: Network, Quota. Quota: no budget yet",
+        ),
+        (
+            &["Network"],
+            vec![],
+            granted(),
+            Network::Provisioning("p".to_owned()),
+            "False",
+            "NetworkProvisioning",
+            "p",
+        ),
+        (&both, vec![], denied(), Network::Provisioning("p".to_owned()), "False", "PendingQuota", "used up"),
+        (&both, vec![data("Unknown", "Resolving")], denied(), fine(), "Unknown", "Resolving", "ConfigMap/a"),
+        (
+            &both,
+            vec![data("False", "SourceNotFound")],
+            denied(),
+            fine(),
+            "False",
+            "SourceNotFound",
+            "ConfigMap/a (create",
+        ),
+        (&both, vec![data("True", "Ready")], granted(), fine(), "False", "SchedulingGatesPresent", ""),
+        (
+            &both,
+            vec![data("False", "SourceNotFound")],
+            denied(),
+            Network::NotFound("n".to_owned()),
+            "False",
+            "NetworkNotFound",
+            "n (create",
+        ),
+        (
+            &both,
+            vec![data("False", "SourceNotFound")],
+            denied(),
+            failed(),
+            "False",
+            "NetworkFailedToCreate",
+            "full",
+        ),
+        (&["Quota"], vec![], granted(), failed(), "False", "SchedulingGatesPresent", "Quota"),
+        (&[], vec![], granted(), fine(), "False", "PendingProgramming", "Instance has not been programmed"),
+        (
+            &[],
+            vec![condition("Programmed", "Unknown", "Pending", "Waiting for controller")],
+            granted(),
+            fine(),
+            "False",
+            "PendingProgramming",
+            "Instance has not been programmed",
+        ),
+        (
+            &[],
+            vec![condition("Programmed", "False", "PendingProgramming", "x")],
+            granted(),
+            fine(),
+            "False",
+            "PendingProgramming",
+            "Instance has not been programmed",
+        ),
+        (
+            &[],
+            vec![condition("Programmed", "False", "ProgrammingInProgress", "booting")],
+            granted(),
+            fine(),
+            "False",
+            "ProgrammingInProgress",
+            "booting",
+        ),
+        (
+            &[],
+            vec![condition("Programmed", "False", "ImageUnavailable", "no such image")],
+            granted(),
+            fine(),
+            "False",
+            "ImageUnavailable",
+            "no such image (check",
+        ),
+        (
+            &[],
+            vec![
+                condition("Programmed", "False", "ProgrammingInProgress", "booting"),
+                condition("Available", "False", "InstanceCrashing", "exit 1"),
+            ],
+            granted(),
+            fine(),
+            "False",
+            "InstanceCrashing",
+            "exit 1 (look",
+        ),
+        (
+            &[],
+            vec![condition("Odd", "False", "AllIsWell", "x")],
+            granted(),
+            fine(),
+            "False",
+            "PendingProgramming",
+            "",
+        ),
+        (&[], vec![programmed()], granted(), fine(), "False", "Pending", "Instance is not available"),
+        (
+            &[],
+            vec![programmed(), condition("Available", "Unknown", "Starting", "soon")],
+            granted(),
+            fine(),
+            "Unknown",
+            "Starting",
+            "soon",
+        ),
+        (
+            &[],
+            vec![programmed(), condition("Available", "False", "ConfigurationError", "")],
+            unknown(),
+            fine(),
+            "False",
+            "ConfigurationError",
+            "correct the workload's template",
+        ),
+        (
+            &[],
+            vec![programmed(), condition("Available", "True", "Available", "")],
+            unknown(),
+            failed(),
+            "True",
+            "Available",
+            "Instance is ready",
+        ),
+    ];
+    for (gates, conditions, quota, network, expected, reason, part) in table {
+        let s = of(&instance("wd-0", gates, &conditions), &quota, &network, false);
+        let (status, said, message) = words(&s, "Ready");
+        assert_eq!((status.as_str(), said.as_str()), (expected, reason), "{message}");
+        assert!(message.contains(part), "{reason}: {message}");
+    }
+}
+
+#[test]
+fn what_was_said_before_is_no_reason_for_saying_it_again() {
+    let conditions = [
+        condition("Ready", "False", "ImageUnavailable", "no such image"),
+        condition("QuotaGranted", "Unknown", "NetworkFailedToCreate", "odd"),
+    ];
+    let s = of(&instance("wd-0", &[], &conditions), &conditions[1], &Network::Ready, false);
+    assert_eq!(words(&s, "Ready").1, "PendingProgramming");
+}
+
+#[test]
+fn suspension_is_said_before_all_else_and_ends() {
+    let i = instance("wd-0", &["Quota"], &[condition("Programmed", "True", "Programmed", "")]);
+    let s = of(&i, &condition("QuotaGranted", "False", "QuotaExceeded", ""), &Network::Ready, true);
+    assert_eq!((words(&s, "Ready").1.as_str(), &s["suspended"]), ("Suspended", &json!(true)));
+    let resumed = but(i.clone(), |i| i.data["status"] = s.clone());
+    assert_eq!(of(&resumed, &granted(), &Network::Ready, false)["suspended"], false);
+    assert!(of(&i, &granted(), &Network::Ready, false).get("suspended").is_none(), "I7: nothing new to say");
+}
+
+fn judged(kind: &str, status: &str, generation: i64) -> Value {
+    let mut c = condition(kind, status, "R", "");
+    c["observedGeneration"] = json!(generation);
+    c
+}
+
+#[test]
+fn c6_a_gate_goes_only_for_what_holds_for_the_current_generation() {
+    let all = ["Network", "Quota", "Odd", "ReferencedData"];
+    let table: [Gated; 9] = [
+        (("True", 3), ("True", 3), true, Some(&["Odd"])),
+        (("True", 2), ("True", 3), false, Some(&["Network", "Quota", "Odd"])),
+        (("True", 3), ("True", 2), false, Some(&["Network", "Odd", "ReferencedData"])),
+        (("True", 2), ("True", 2), false, None),
+        (("True", 4), ("False", 3), false, None),
+        (("False", 3), ("Unknown", 3), false, None),
+        (("Unknown", 3), ("True", 3), false, Some(&["Network", "Quota", "Odd"])),
+        (("False", 3), ("False", 3), true, Some(&["Quota", "Odd", "ReferencedData"])),
+        (("True", 3), ("Unknown", 3), true, Some(&["Odd", "ReferencedData"])),
+    ];
+    for (quota, data, network, left) in table {
+        let conditions =
+            [judged("QuotaGranted", quota.0, quota.1), judged("ReferencedDataReady", data.0, data.1)];
+        let patch = opening(&instance("wd-0", &all, &conditions), network);
+        let expected = left.map(|left| {
+            let left: Vec<_> = left.iter().map(|name| json!({"name": name})).collect();
+            json!({"metadata": {"resourceVersion": "10"}, "spec": {"controller": {"schedulingGates": left}}})
+        });
+        assert_eq!(patch, expected, "{quota:?} {data:?} {network}");
+    }
+}
+
+#[test]
+fn c6_nothing_opens_without_a_generation_or_a_gate() {
+    let i = || instance("wd-0", &["Quota"], &[judged("QuotaGranted", "True", 3)]);
+    assert_eq!(
+        opening(&i(), false).unwrap()["spec"]["controller"]["schedulingGates"],
+        Value::Null,
+        "the last one"
+    );
+    assert_eq!(opening(&but(i(), |i| i.metadata.generation = None), false), None);
+    assert_eq!(opening(&but(i(), |i| i.metadata.resource_version = None), false), None);
+    assert_eq!(opening(&instance("wd-0", &[], &[judged("QuotaGranted", "True", 3)]), true), None);
+    let unstamped = instance("wd-0", &["Quota"], &[granted()]);
+    assert_eq!(opening(&unstamped, true), None, "judged on no generation");
+    assert_eq!(unstamped.spec()["controller"]["templateHash"], HASH);
+}

@@ -1,0 +1,20 @@
+//! The words of the cell's controllers: pure functions, by tables and by random worlds.
+
+#[cfg(test)]
+mod claims;
+#[cfg(test)]
+mod deployments;
+#[cfg(test)]
+mod instances;
+#[cfg(test)]
+mod networks;
+#[cfg(test)]
+mod sizes;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod turns;
+#[cfg(test)]
+mod verdicts;
+#[cfg(test)]
+mod worlds;

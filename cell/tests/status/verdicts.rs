@@ -1,0 +1,125 @@
+use std::time::Duration;
+
+use fedhub_cell::quota::verdict::{Answer, Failure, look_again, quota_granted};
+use fedhub_shared::object::{Kind, Object};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+/// A claim made so many seconds ago, with that answer.
+fn claim(age: i64, granted: &Value) -> Object {
+    but(object(Kind::Instance, "instance-wd-0"), |c| {
+        c.metadata.creation_timestamp = Some(Time(now() - jiff::SignedDuration::from_secs(age)));
+        c.data = json!({"status": {"conditions": [granted]}});
+    })
+}
+
+fn granted(status: &str, reason: &str, message: &str) -> Value {
+    condition("Granted", status, reason, message)
+}
+
+fn said(answer: Answer<'_>) -> (String, String, String, Value) {
+    let c = quota_granted(&instance("wd-0", &["Quota"], &[]), answer, None, now());
+    let (s, r, m) = words(&json!({"conditions": [c]}), "QuotaGranted");
+    (s, r, m, c["observedGeneration"].clone())
+}
+
+#[test]
+fn each_answer_is_one_verdict_for_the_current_generation() {
+    let mut behind = claim(60, &granted("True", "QuotaAvailable", "ok"));
+    behind.data["status"]["conditions"][0]["observedGeneration"] = json!(2);
+    let of = |age, status: &str, reason: &str, message: &str| claim(age, &granted(status, reason, message));
+    let unanswered = but(object(Kind::Instance, "instance-wd-0"), |c| c.data = json!({}));
+    for (claim, status, reason, part) in [
+        (of(60, "True", "QuotaAvailable", "ok"), "True", "QuotaAvailable", "ok"),
+        (of(60, "True", "QuotaAvailable", ""), "True", "QuotaAvailable", "Quota is granted"),
+        (behind, "Unknown", "PendingEvaluation", ""),
+        (unanswered, "Unknown", "PendingEvaluation", ""),
+        (of(9, "False", "PendingEvaluation", "w"), "Unknown", "PendingEvaluation", ""),
+        (of(10, "False", "PendingEvaluation", "w"), "Unknown", "QuotaNoBudget", "w"),
+        (of(1, "False", "ValidationFailed", "w"), "False", "ValidationFailed", "w"),
+        (
+            of(1, "False", "QuotaExceeded", "40 of 40."),
+            "False",
+            "QuotaExceeded",
+            "40 of 40 (ask for more quota",
+        ),
+        (of(1, "False", "Odd", "w"), "False", "QuotaExceeded", "w"),
+        (of(1, "Unknown", "Odd", "w"), "Unknown", "PendingEvaluation", ""),
+    ] {
+        let (s, r, m, generation) = said(Answer::Claim(&claim));
+        assert_eq!((s.as_str(), r.as_str(), &generation), (status, reason, &json!(3)), "{m}");
+        assert!(m.contains(part) && !m.is_empty(), "{r}: {m}");
+    }
+    assert_eq!(said(Answer::Off).1, "QuotaDisabled");
+    assert_eq!((said(Answer::Off).0.as_str(), said(Answer::Off).3), ("True", json!(3)));
+    assert_eq!(said(Answer::Asked).2, "Waiting for quota evaluation", "as the schema's default");
+    assert_eq!(said(Answer::Occupied).0, "Unknown");
+}
+
+#[test]
+fn a_failed_request_has_a_reason_of_its_own() {
+    for (code, namespace, reason) in [
+        (Some(404), "shop", "QuotaNamespaceNotFound"),
+        (Some(404), "", "QuotaProjectNotFound"),
+        (Some(403), "shop", "QuotaMisconfigured"),
+        (Some(422), "shop", "QuotaMisconfigured"),
+        (Some(500), "shop", "QuotaBackendUnavailable"),
+        (Some(429), "shop", "QuotaBackendUnavailable"),
+        (None, "shop", "QuotaBackendUnavailable"),
+    ] {
+        let failure = Failure::of_create(code, "alpha", namespace, "words");
+        let (s, r, m, _) = said(Answer::Failed(&failure));
+        assert_eq!((s.as_str(), r.as_str()), ("False", reason));
+        assert!(m.contains("words") || m.contains("alpha"), "{m}");
+    }
+    assert_eq!(said(Answer::Failed(&Failure::ProjectUnresolvable)).1, "QuotaProjectIDUnresolvable");
+}
+
+#[test]
+fn c6_a_failed_request_takes_no_grant_back_and_renews_none() {
+    let failure = Failure::Unavailable("x".to_owned());
+    let mut old = condition("QuotaGranted", "True", "QuotaAvailable", "ok");
+    old["observedGeneration"] = json!(2);
+    let held = |old: &Value| {
+        quota_granted(
+            &instance("wd-0", &[], std::slice::from_ref(old)),
+            Answer::Failed(&failure),
+            None,
+            now(),
+        )
+    };
+    assert_eq!(held(&old), old);
+    old["reason"] = json!("QuotaDisabled");
+    assert_eq!(held(&old)["status"], "False", "nobody was asked then");
+}
+
+#[test]
+fn a_remark_is_said_along() {
+    let claim = claim(60, &granted("True", "QuotaAvailable", "ok"));
+    let i = instance("wd-0", &[], &[]);
+    let remark = Some("its size is not counted");
+    assert_eq!(
+        quota_granted(&i, Answer::Claim(&claim), remark, now())["message"],
+        "ok (its size is not counted)"
+    );
+    let off = quota_granted(&i, Answer::Off, remark, now());
+    assert!(!off["message"].as_str().unwrap().contains("counted"));
+}
+
+#[test]
+fn an_instance_without_quota_is_looked_at_seldomer_with_its_age() {
+    for (age, seconds) in
+        [(-5, 1), (0, 1), (59, 1), (60, 15), (299, 15), (300, 60), (599, 60), (600, 300), (90_000, 300)]
+    {
+        let i = but(instance("wd-0", &[], &[]), |i| {
+            i.metadata.creation_timestamp = Some(Time(now() - jiff::SignedDuration::from_secs(age)));
+        });
+        for status in ["False", "Unknown"] {
+            let again = look_again(&i, &condition("QuotaGranted", status, "R", ""), now());
+            assert_eq!(again, Some(Duration::from_secs(seconds)), "{age}");
+        }
+        assert_eq!(look_again(&i, &condition("QuotaGranted", "True", "R", ""), now()), None);
+    }
+}
