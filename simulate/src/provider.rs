@@ -110,8 +110,7 @@ pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp
         return Step::towards(instance, next, waited, start);
     }
     let hash = &spec["controller"]["templateHash"];
-    let programmed =
-        holds(status, "Programmed") == "True" && status["controller"]["observedTemplateHash"] == *hash;
+    let programmed = holds(status, "Programmed") == "True";
     set(&mut next, "Programmed", "True", "Programmed", "Instance is programmed", now);
     if hash.is_string() {
         field(&mut next, "controller", json!({"observedTemplateHash": hash}));

@@ -46,6 +46,14 @@ async fn an_instance_comes_up_after_its_start_time_with_two_writes() {
     assert!(began.elapsed() >= START && began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     quiet(60).await;
     assert_eq!(status_writes(&cell, "instances"), 2);
+    let bodies =
+        cell.audit().into_iter().filter(|entry| entry.verb == "patch").filter_map(|entry| entry.body);
+    for body in bodies {
+        assert!(
+            body["metadata"]["resourceVersion"].is_string(),
+            "what was decided is about one version: {body}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,4 +133,21 @@ async fn claims_are_granted_up_to_the_limit_and_the_next_when_one_goes() {
     let mark = plane.mark();
     quiet(60).await;
     assert!(plane.writes_since(mark).is_empty());
+}
+
+/// The younger is being granted while the one that is before it (by name, within one second) comes.
+#[tokio::test(start_paused = true)]
+async fn claims_that_compete_are_not_granted_the_same_share() {
+    let plane = cluster("project");
+    play(vec![Part::Quota("project".to_owned(), plane.client())], &plane);
+    let limited = json!({"name": "shop", "annotations": {QUOTA: "1"}});
+    plane.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": limited})).unwrap();
+    quiet(1).await; // the watches have their lists
+    plane.fault(Fault::Slow(Duration::from_secs(5)).on("list", "resourceclaims").times(1));
+    plane.put(serde_json::to_value(quota::claim("z", 1)).unwrap()).unwrap();
+    quiet(1).await;
+    plane.put(serde_json::to_value(quota::claim("a", 1)).unwrap()).unwrap();
+    quiet(30).await;
+    let said = ["a", "z"].map(|name| said(&plane, "ResourceClaim", "shop", name, "Granted"));
+    assert_eq!(said, ["False/QuotaExceeded", "True/QuotaAvailable"]);
 }
