@@ -40,12 +40,13 @@ async fn an_instance_comes_up_after_its_start_time_with_two_writes() {
     let began = Instant::now();
     cell.put(open).unwrap();
     // A conflict is no end.
-    cell.fault(Fault::Status(409).on("patch", "instances").times(1));
+    cell.fault(Fault::Status(409).on("patch", "instances/status").times(1));
     let up = || said(&cell, "Instance", "ns-a", "web-0", "Available") == "True/Available";
     until("the Instance is available", up).await;
     assert!(began.elapsed() >= START && began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     quiet(60).await;
     assert_eq!(status_writes(&cell, "instances"), 2);
+    assert!(cell.audit().iter().any(|entry| entry.code == 409));
     let bodies =
         cell.audit().into_iter().filter(|entry| entry.verb == "patch").filter_map(|entry| entry.body);
     for body in bodies {
@@ -142,8 +143,7 @@ async fn claims_that_compete_are_not_granted_the_same_share() {
     play(vec![Part::Quota("project".to_owned(), plane.client())], &plane);
     let limited = json!({"name": "shop", "annotations": {QUOTA: "1"}});
     plane.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": limited})).unwrap();
-    quiet(1).await; // the watches have their lists
-    plane.fault(Fault::Slow(Duration::from_secs(5)).on("list", "resourceclaims").times(1));
+    plane.fault(Fault::Slow(Duration::from_secs(5)).on("patch", "resourceclaims/status").times(1));
     plane.put(serde_json::to_value(quota::claim("z", 1)).unwrap()).unwrap();
     quiet(1).await;
     plane.put(serde_json::to_value(quota::claim("a", 1)).unwrap()).unwrap();
