@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use fedhub_shared::clock::span;
 use fedhub_shared::planes::discovery::Discovery;
 use fedhub_shared::telemetry::LogFormat;
+
+use crate::simulate::SimulateArgs;
 
 /// Federation hub: bridges project planes with a Karmada hub.
 #[derive(Debug, Parser)]
@@ -24,6 +27,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print the `CustomResourceDefinition`s of `compute.datumapis.com`, for `kubectl apply -f -`.
     Crds,
+    /// Play other services (hypervisor, network, quota), for tests and demonstrations, until SIGTERM or SIGINT.
+    Simulate(SimulateArgs),
 }
 
 /// What `fedhub run` is told.
@@ -201,23 +206,6 @@ impl RunArgs {
     }
 }
 
-/// A span of time: a number and `ms`, `s`, `m` or `h`.
-fn span(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let wrong =
-        || format!("{text:?} is no span of time: expected a number and ms, s, m or h, such as 500ms or 15m");
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return Err(wrong()),
-    };
-    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(wrong)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -228,7 +216,7 @@ mod tests {
         let all = ["fedhub", "run"].iter().chain(flags).copied();
         match Args::try_parse_from(all).unwrap().command {
             Command::Run(args) => *args,
-            Command::Crds => unreachable!(),
+            Command::Crds | Command::Simulate(_) => unreachable!(),
         }
     }
 
@@ -244,18 +232,6 @@ mod tests {
         for arg in run.get_arguments().filter(|a| a.get_id() != "help") {
             let env = arg.get_env().unwrap_or_else(|| panic!("{} has none", arg.get_id())).to_str().unwrap();
             assert_eq!(env, format!("FEDHUB_{}", arg.get_id().as_str().to_uppercase()));
-        }
-    }
-
-    #[test]
-    fn spans_are_read_with_their_unit() {
-        for (text, expected) in
-            [("500ms", Some(500)), ("9s", Some(9_000)), ("15m", Some(900_000)), ("1h", Some(3_600_000))]
-        {
-            assert_eq!(span(text).ok(), expected.map(Duration::from_millis), "{text}");
-        }
-        for text in ["", "5", "s", "1 s", "-1s", "99999999999999999999s"] {
-            assert!(span(text).is_err(), "{text}");
         }
     }
 

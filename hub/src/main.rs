@@ -4,6 +4,7 @@ mod args;
 mod crds;
 mod preflight;
 mod run;
+mod simulate;
 mod status;
 
 use std::process::ExitCode;
@@ -19,5 +20,6 @@ fn main() -> ExitCode {
     match Args::parse().command {
         Command::Run(args) => run::main(*args),
         Command::Crds => crds::main(),
+        Command::Simulate(args) => simulate::main(args),
     }
 }

@@ -29,7 +29,7 @@ use crate::preflight;
 use crate::status::Status;
 
 /// Exit code for a bad flag or configuration: nothing was started.
-const MISUSE: u8 = 2;
+pub const MISUSE: u8 = 2;
 
 /// Checks the arguments, then runs.
 pub fn main(args: RunArgs) -> ExitCode {

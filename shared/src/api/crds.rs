@@ -1,6 +1,6 @@
-//! The CRDs of the three kinds, generated from the types.
+//! The CRDs of the three kinds, generated from the types, and those of other services' kinds that fedhub uses.
 //!
-//! The files in `deploy/crds` are checked in and compared with the types by a unit test;
+//! The files in `deploy/crds` and `deploy/external-crds` are checked in and compared with the types by a unit test;
 //! `UPDATE_CRDS=1 cargo test -p fedhub-shared api::crds` writes them anew.
 
 use std::io::{self, Write};
@@ -14,6 +14,12 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::external::networking::{
+    LocationBinding, LocationBindingSpec, LocationBindingStatus, NetworkBinding, NetworkBindingSpec,
+    NetworkBindingStatus, NetworkContext, NetworkContextSpec, NetworkContextStatus, SubnetClaim,
+    SubnetClaimSpec, SubnetClaimStatus, claim_pending, ready_pending,
+};
+use super::external::quota::{ResourceClaim, ResourceClaimSpec, ResourceClaimStatus, unevaluated};
 use super::instance_status::unreported;
 use super::{
     Instance, InstanceSpec, InstanceStatus, Workload, WorkloadDeployment, WorkloadDeploymentSpec,
@@ -64,19 +70,50 @@ pub fn ours(group: &str, plural: &str) -> bool {
     OURS.iter().any(|(g, p)| g == group && p == plural)
 }
 
+/// The CRDs of other services' kinds, as far as fedhub uses them: for clusters that lack them.
+pub fn external() -> Result<Vec<CustomResourceDefinition>, CrdError> {
+    Ok(vec![
+        crd::<LocationBinding, LocationBindingSpec, LocationBindingStatus>(
+            "A location that workloads can be placed in. On a cell: the location that the cell is in.",
+            &["spec"],
+            None,
+        )?,
+        crd::<NetworkBinding, NetworkBindingSpec, NetworkBindingStatus>(
+            "Asks that a network be there in a location.",
+            &["spec"],
+            Some(ready_pending()),
+        )?,
+        crd::<NetworkContext, NetworkContextSpec, NetworkContextStatus>(
+            "One network in one location.",
+            &["spec"],
+            Some(ready_pending()),
+        )?,
+        crd::<SubnetClaim, SubnetClaimSpec, SubnetClaimStatus>(
+            "Asks for a subnet of a network in a location.",
+            &["spec"],
+            Some(claim_pending()),
+        )?,
+        crd::<ResourceClaim, ResourceClaimSpec, ResourceClaimStatus>(
+            "Asks for a share of a consumer's quota, all of it or nothing.",
+            &["spec"],
+            Some(unevaluated()),
+        )?,
+    ])
+}
+
 /// The name of each CRD's file, and its content.
-pub fn files() -> Result<Vec<(String, String)>, CrdError> {
+pub fn files(crds: &[CustomResourceDefinition]) -> Result<Vec<(String, String)>, CrdError> {
     let mut files = Vec::new();
-    for crd in all()? {
+    for crd in crds {
         let name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
-        files.push((name, yaml(&crd)?));
+        files.push((name, yaml(crd)?));
     }
     Ok(files)
 }
 
-/// All CRDs as one stream of YAML documents, as `kubectl apply -f -` reads it.
+/// fedhub's own CRDs as one stream of YAML documents, as `kubectl apply -f -` reads it.
 pub fn to_yaml() -> Result<String, CrdError> {
-    let documents: Vec<String> = files()?.into_iter().map(|(_, yaml)| yaml).collect();
+    let documents: Vec<String> = files(&all()?)?.into_iter().map(|(_, yaml)| yaml).collect();
     Ok(documents.concat())
 }
 
@@ -157,37 +194,48 @@ mod tests {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../deploy").join(path)
     }
 
+    /// Each directory below `deploy`, and its CRDs.
+    fn directories() -> [(&'static str, Vec<CustomResourceDefinition>); 2] {
+        [("crds", all().unwrap()), ("external-crds", external().unwrap())]
+    }
+
     #[test]
     fn checked_in_files_are_current() {
         let update = std::env::var_os("UPDATE_CRDS").is_some();
-        for (name, yaml) in files().unwrap() {
-            let path = deploy("crds").join(&name);
-            if update {
-                fs::write(&path, &yaml).unwrap();
+        for (directory, crds) in directories() {
+            for (name, yaml) in files(&crds).unwrap() {
+                let path = deploy(directory).join(&name);
+                if update {
+                    fs::write(&path, &yaml).unwrap();
+                }
+                let stored = fs::read_to_string(&path).unwrap_or_default();
+                assert!(
+                    stored == yaml,
+                    "deploy/{directory}/{name} is not what the types say: \
+                     run `UPDATE_CRDS=1 cargo test -p fedhub-shared api::crds` and commit the result"
+                );
             }
-            let stored = fs::read_to_string(&path).unwrap_or_default();
-            assert!(
-                stored == yaml,
-                "deploy/crds/{name} is not what the types say: \
-                 run `UPDATE_CRDS=1 cargo test -p fedhub-shared api::crds` and commit the result"
-            );
         }
     }
 
     #[test]
     fn yaml_says_the_same_as_the_types() {
-        for (crd, (name, yaml)) in all().unwrap().iter().zip(files().unwrap()) {
-            let mut expected = serde_json::to_value(crd).unwrap();
-            whole_numbers(&mut expected);
-            assert_eq!(serde_saphyr::from_str::<Value>(&yaml).unwrap(), expected, "{name}");
+        for (_, crds) in directories() {
+            for (crd, (name, yaml)) in crds.iter().zip(files(&crds).unwrap()) {
+                let mut expected = serde_json::to_value(crd).unwrap();
+                whole_numbers(&mut expected);
+                assert_eq!(serde_saphyr::from_str::<Value>(&yaml).unwrap(), expected, "{name}");
+            }
         }
     }
 
     #[test]
-    fn kustomization_names_every_file() {
-        let kustomization = fs::read_to_string(deploy("crds/kustomization.yaml")).unwrap();
-        for (name, _) in files().unwrap() {
-            assert!(kustomization.contains(&format!("- {name}\n")), "{name} is missing");
+    fn kustomizations_name_every_file() {
+        for (directory, crds) in directories() {
+            let kustomization = fs::read_to_string(deploy(directory).join("kustomization.yaml")).unwrap();
+            for (name, _) in files(&crds).unwrap() {
+                assert!(kustomization.contains(&format!("- {name}\n")), "{name} is missing");
+            }
         }
     }
 
@@ -206,6 +254,11 @@ mod tests {
         check::<Workload, WorkloadSpec, WorkloadStatus>();
         check::<WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus>();
         check::<Instance, InstanceSpec, InstanceStatus>();
+        check::<LocationBinding, LocationBindingSpec, LocationBindingStatus>();
+        check::<NetworkBinding, NetworkBindingSpec, NetworkBindingStatus>();
+        check::<NetworkContext, NetworkContextSpec, NetworkContextStatus>();
+        check::<SubnetClaim, SubnetClaimSpec, SubnetClaimStatus>();
+        check::<ResourceClaim, ResourceClaimSpec, ResourceClaimStatus>();
     }
 
     /// What the API server calls structural, and no `nullable`: a null is refused or defaulted, never stored.
@@ -236,6 +289,16 @@ mod tests {
         check("WorkloadDeployment.status", &schema::of::<WorkloadDeploymentStatus>());
         check("Instance.spec", &schema::of::<InstanceSpec>());
         check("Instance.status", &schema::of::<InstanceStatus>());
+        check("LocationBinding.spec", &schema::of::<LocationBindingSpec>());
+        check("LocationBinding.status", &schema::of::<LocationBindingStatus>());
+        check("NetworkBinding.spec", &schema::of::<NetworkBindingSpec>());
+        check("NetworkBinding.status", &schema::of::<NetworkBindingStatus>());
+        check("NetworkContext.spec", &schema::of::<NetworkContextSpec>());
+        check("NetworkContext.status", &schema::of::<NetworkContextStatus>());
+        check("SubnetClaim.spec", &schema::of::<SubnetClaimSpec>());
+        check("SubnetClaim.status", &schema::of::<SubnetClaimStatus>());
+        check("ResourceClaim.spec", &schema::of::<ResourceClaimSpec>());
+        check("ResourceClaim.status", &schema::of::<ResourceClaimStatus>());
     }
 
     #[test]

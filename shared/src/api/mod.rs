@@ -12,6 +12,7 @@ mod container;
 pub mod crds;
 mod deployment;
 mod env;
+pub mod external;
 mod instance;
 mod instance_status;
 mod metadata;

@@ -1,0 +1,179 @@
+//! `fedhub simulate`: other people's services, played, for tests and demonstrations.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use fedhub_shared::clock::{Clock, span};
+use fedhub_shared::telemetry::{self, LogFormat};
+use fedhub_simulate::Part;
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::run::MISUSE;
+
+/// What `fedhub simulate` is told.
+#[derive(Debug, clap::Args)]
+pub struct SimulateArgs {
+    /// Play the hypervisor's provider on the cell: bring Instances up.
+    #[arg(long)]
+    pub provider: bool,
+    /// Play the network service on the cell: bind networks, hand out subnets.
+    #[arg(long)]
+    pub network: bool,
+    /// Play the quota service on the project planes: grant claims.
+    #[arg(long)]
+    pub quota: bool,
+    /// Kubeconfig of the cell. Required with --provider and --network.
+    #[arg(long, value_name = "FILE")]
+    pub cell_kubeconfig: Option<PathBuf>,
+    /// Name and kubeconfig of a project plane; may be given more than once. Required with --quota.
+    #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
+    pub project_kubeconfigs: Vec<(String, PathBuf)>,
+    /// How long an Instance or a network takes to come up.
+    #[arg(long, default_value = "500ms", value_parser = span, value_name = "SPAN")]
+    pub start_time: Duration,
+    /// Log filter, such as `info` or `info,fedhub_simulate=debug`.
+    #[arg(long, default_value = "info", value_name = "FILTER")]
+    pub log: String,
+    /// Log format: `text` or `json`.
+    #[arg(long, default_value = "text")]
+    pub log_format: LogFormat,
+}
+
+impl SimulateArgs {
+    /// What is wrong with the arguments taken together, a line for each fault.
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !(self.provider || self.network || self.quota) {
+            faults.push("no part is chosen: give --provider, --network or --quota".to_owned());
+        }
+        let (cell, projects) = (self.cell_kubeconfig.is_some(), !self.project_kubeconfigs.is_empty());
+        for (part, chosen, flag, given) in [
+            ("--provider", self.provider, "--cell-kubeconfig", cell),
+            ("--network", self.network, "--cell-kubeconfig", cell),
+            ("--quota", self.quota, "--project-kubeconfig", projects),
+        ] {
+            if chosen && !given {
+                faults.push(format!("{part} needs {flag}"));
+            }
+        }
+        let cell = self.cell_kubeconfig.iter().map(|file| ("--cell-kubeconfig", file));
+        let projects = self.project_kubeconfigs.iter().map(|(_, file)| ("--project-kubeconfig", file));
+        for (flag, file) in cell.chain(projects) {
+            if let Err(error) = std::fs::File::open(file) {
+                faults.push(format!("{flag} {}: {error}", file.display()));
+            }
+        }
+        faults
+    }
+}
+
+fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok((name.to_owned(), PathBuf::from(file)))
+        }
+        _ => Err(format!("{text:?} is no NAME=FILE")),
+    }
+}
+
+/// Checks the arguments, then plays.
+pub fn main(args: SimulateArgs) -> ExitCode {
+    let mut faults = args.faults();
+    if let Err(fault) = telemetry::start(&args.log, args.log_format) {
+        faults.push(fault);
+    }
+    if !faults.is_empty() {
+        for fault in faults {
+            eprintln!("fedhub: {fault}");
+        }
+        return ExitCode::from(MISUSE);
+    }
+    let played = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(play(args)));
+    match played {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fedhub: {error:#}");
+            ExitCode::from(MISUSE)
+        }
+    }
+}
+
+async fn play(args: SimulateArgs) -> anyhow::Result<()> {
+    // Asked for first: a signal that comes while the process starts must not be lost.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        anyhow::bail!("another TLS provider is installed");
+    }
+    let mut parts = Vec::new();
+    if let Some(file) = &args.cell_kubeconfig {
+        let cell = client(file).await?;
+        if args.provider {
+            parts.push(Part::Provider(cell.clone()));
+        }
+        if args.network {
+            parts.push(Part::Network(cell));
+        }
+    }
+    if args.quota {
+        for (name, file) in args.project_kubeconfigs {
+            parts.push(Part::Quota(name, client(&file).await?));
+        }
+    }
+    tokio::select! {
+        () = fedhub_simulate::run(parts, args.start_time, Clock::system()) => {}
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn client(file: &Path) -> anyhow::Result<Client> {
+    let load = async {
+        let kubeconfig = Kubeconfig::read_from(file)?;
+        let options = KubeConfigOptions::default();
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        anyhow::Ok(Client::try_from(config)?)
+    };
+    load.await.with_context(|| format!("the kubeconfig {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::args::{Args, Command};
+
+    #[test]
+    fn faults_are_named_one_by_one() {
+        let own = std::env::current_exe().unwrap();
+        let own = own.to_str().unwrap();
+        let (cell, project) = (format!("--cell-kubeconfig={own}"), format!("--project-kubeconfig=a={own}"));
+        let (cell, project) = (cell.as_str(), project.as_str());
+        for (flags, expected) in [
+            (&[][..], &["no part is chosen"][..]),
+            (&[cell], &["no part is chosen"]),
+            (&["--provider", "--network"], &["--provider needs --cell", "--network needs --cell"]),
+            (&["--provider", "--cell-kubeconfig=/nowhere"], &["--cell-kubeconfig /nowhere"]),
+            (&["--quota", cell], &["--quota needs --project-kubeconfig"]),
+            (&["--quota", project, "--project-kubeconfig=b=/nowhere"], &["--project-kubeconfig /nowhere"]),
+            (&["--provider", "--network", "--quota", cell, project], &[]),
+        ] {
+            let all = ["fedhub", "simulate"].iter().chain(flags).copied();
+            let Command::Simulate(args) = Args::try_parse_from(all).unwrap().command else { unreachable!() };
+            let faults = args.faults();
+            let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
+            assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
+        }
+        assert!(Args::try_parse_from(["fedhub", "simulate", "--quota", "--project-kubeconfig=a"]).is_err());
+    }
+}

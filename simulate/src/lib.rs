@@ -1,0 +1,54 @@
+//! Other people's services, played: the hypervisor's provider, the network service and the quota service. For tests and
+//! demonstrations, where the real ones do not run.
+//!
+//! They are no part of fedhub: nothing here calls fedhub's controllers or is called by them, and each part can be left
+//! out where the real service runs. A part is a pure step (object in, status out) and a thin loop around it, kube's own
+//! `Controller`: a part serves one cluster. What goes wrong is asked for by annotation: [`FAULT`], [`START_TIME`],
+//! [`QUOTA`].
+
+mod play;
+mod step;
+
+pub mod network;
+pub mod provider;
+pub mod quota;
+
+use std::time::Duration;
+
+use fedhub_shared::clock::Clock;
+use futures::future::{BoxFuture, FutureExt, join_all};
+use kube::Client;
+
+pub use step::Step;
+
+/// Begins every annotation that a part reads.
+pub const PREFIX: &str = "simulate.fedhub.dev/";
+/// On an Instance (from its template's annotations) or a `NetworkBinding`: what goes wrong with it. The values are
+/// those of [`provider::Fault`] and [`network::Fault`].
+pub const FAULT: &str = "simulate.fedhub.dev/fault";
+/// On an Instance or a `NetworkBinding`: how long it takes to come up, such as `5s`, in place of the default.
+pub const START_TIME: &str = "simulate.fedhub.dev/start-time";
+/// On a Namespace of a project plane: how many claims are granted in it at a time, or `invalid`.
+pub const QUOTA: &str = "simulate.fedhub.dev/quota";
+
+/// A service that is played on one cluster.
+pub enum Part {
+    /// The hypervisor's provider, on a cell.
+    Provider(Client),
+    /// The network service, on a cell.
+    Network(Client),
+    /// The quota service, on the project plane of that name.
+    Quota(String, Client),
+}
+
+/// Plays the parts for as long as the future is polled. `start` is how long things take to come up.
+pub async fn run(parts: Vec<Part>, start: Duration, clock: Clock) {
+    let played = parts.into_iter().map(|part| -> BoxFuture<'static, ()> {
+        match part {
+            Part::Provider(client) => provider::run(client, start, clock.clone()).boxed(),
+            Part::Network(client) => network::run(client, start, clock.clone()).boxed(),
+            Part::Quota(plane, client) => quota::run(plane, client, clock.clone()).boxed(),
+        }
+    });
+    join_all(played).await;
+}

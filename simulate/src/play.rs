@@ -1,0 +1,93 @@
+//! What the loops share: the kinds, how long something has been under way, writes, errors.
+
+use std::fmt::{Debug, Display};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use fedhub_shared::object::{Object, ObjectView};
+use futures::{Stream, StreamExt};
+use kube::api::{ApiResource, Patch, PatchParams};
+use kube::runtime::controller::{Action, Error};
+use kube::{Api, Resource};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::step::Step;
+
+/// Who writes.
+const FIELD_MANAGER: &str = "fedhub-simulate";
+/// A conflict means that what the watch is about to bring is newer.
+const AFTER_CONFLICT: Duration = Duration::from_millis(50);
+/// Any other failure.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// The kind of a type, for untyped objects of it.
+pub fn kind<K: Resource<DynamicType = ()>>() -> ApiResource {
+    ApiResource::erase::<K>(&())
+}
+
+/// Since when each thing has been under way. Only in memory: after a restart it begins anew.
+#[derive(Default)]
+pub struct Waits(DashMap<String, Instant>);
+
+impl Waits {
+    /// How long; it begins now, if it has not yet.
+    pub fn waited(&self, key: &str) -> Duration {
+        self.0.entry(key.to_owned()).or_insert_with(Instant::now).elapsed()
+    }
+
+    /// It has come to its end.
+    pub fn forget(&self, key: &str) {
+        self.0.remove(key);
+    }
+}
+
+/// Performs a step.
+pub async fn perform(api: &Api<Object>, object: &Object, step: Step) -> kube::Result<Action> {
+    if let Some(status) = step.status {
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        // What was decided was decided about this version of the object: another one is a conflict.
+        let patch = json!({"metadata": {"resourceVersion": object.version()}, "status": status});
+        match api.patch_status(object.called(), &params, &Patch::Merge(patch)).await {
+            Ok(_) => tracing::debug!(
+                kind = object.types.as_ref().map_or("", |types| &types.kind),
+                namespace = object.space(),
+                name = object.called(),
+                "status written"
+            ),
+            Err(kube::Error::Api(answer)) if answer.code == 404 => {} // it is gone
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(step.again.map_or_else(Action::await_change, Action::requeue))
+}
+
+/// When to try again.
+pub fn retry(object: &Object, error: &kube::Error) -> Action {
+    match error {
+        kube::Error::Api(answer) if answer.code == 409 => Action::requeue(AFTER_CONFLICT),
+        _ => {
+            tracing::warn!(namespace = object.space(), name = object.called(), %error, "a step failed");
+            Action::requeue(AFTER_FAILURE)
+        }
+    }
+}
+
+/// Runs a controller for as long as the future is polled.
+pub async fn drive<R, Q>(
+    part: &'static str,
+    plane: &str,
+    results: impl Stream<Item = Result<R, Error<kube::Error, Q>>>,
+) where
+    Q: std::error::Error + Debug + Display + 'static,
+{
+    tracing::info!(part, plane, "playing");
+    let mut results = std::pin::pin!(results);
+    while let Some(result) = results.next().await {
+        match result {
+            // An object that is gone; a failure that `retry` has told of.
+            Ok(_) | Err(Error::ObjectNotFound(_) | Error::ReconcilerFailed(..)) => {}
+            Err(error) => tracing::warn!(part, plane, %error, "watching"),
+        }
+    }
+}

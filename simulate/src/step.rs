@@ -1,0 +1,81 @@
+//! What every part decides with.
+
+use std::time::Duration;
+
+use fedhub_shared::clock::span;
+use fedhub_shared::conditions;
+use fedhub_shared::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::START_TIME;
+
+/// What is to be done about an object now: write a status, or wait, or nothing until it changes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// The whole status to write; none where the present one is right.
+    pub status: Option<Value>,
+    /// When to look again, if nothing happens before.
+    pub again: Option<Duration>,
+}
+
+impl Step {
+    /// Nothing to do.
+    pub fn done() -> Self {
+        Self::default()
+    }
+
+    /// Towards that status, once `waited` has reached `start`. Nothing to do where it stands already.
+    pub(crate) fn towards(object: &Object, status: Value, waited: Duration, start: Duration) -> Self {
+        if *object.status() == status {
+            Self::done()
+        } else if waited < start {
+            Self { status: None, again: Some(start.saturating_sub(waited)) }
+        } else {
+            Self { status: Some(status), again: None }
+        }
+    }
+
+    /// That status at once.
+    pub(crate) fn at_once(object: &Object, status: Value) -> Self {
+        Self::towards(object, status, Duration::ZERO, Duration::ZERO)
+    }
+
+    /// Whether the object is as it is to be.
+    pub fn is_done(&self) -> bool {
+        *self == Self::done()
+    }
+}
+
+/// How long the object takes to come up: as its annotation says, or `default`. One that cannot be read is said, and
+/// counts as absent.
+pub(crate) fn start_time(object: &Object, default: Duration) -> Duration {
+    let Some(text) = object.annotation(START_TIME) else { return default };
+    span(text).unwrap_or_else(|error| {
+        tracing::warn!(object = object.called(), "annotation {START_TIME}: {error}");
+        default
+    })
+}
+
+/// A condition's status, empty where there is no such condition.
+pub(crate) fn holds<'a>(status: &'a Value, kind: &str) -> &'a str {
+    conditions::find(status, kind).and_then(|c| c["status"].as_str()).unwrap_or_default()
+}
+
+/// Sets a condition, and leaves it alone where it says the same already.
+pub(crate) fn set(status: &mut Value, kind: &str, value: &str, reason: &str, message: &str, now: Timestamp) {
+    let old = conditions::find(status, kind);
+    if old.is_some_and(|c| c["status"] == value && c["reason"] == reason && c["message"] == message) {
+        return;
+    }
+    let new = conditions::stand(old, kind, value, reason, message, now);
+    conditions::put(status, new);
+}
+
+/// Sets a field of a status that may not be there yet.
+pub(crate) fn field(status: &mut Value, name: &str, value: Value) {
+    if !status.is_object() {
+        *status = Value::Object(serde_json::Map::new());
+    }
+    status[name] = value;
+}

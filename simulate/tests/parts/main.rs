@@ -1,0 +1,12 @@
+//! The played parts: their steps as tables, and their loops over simulated planes on paused time.
+
+#[cfg(test)]
+mod loops;
+#[cfg(test)]
+mod network;
+#[cfg(test)]
+mod provider;
+#[cfg(test)]
+mod quota;
+#[cfg(test)]
+mod support;

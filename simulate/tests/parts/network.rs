@@ -1,0 +1,142 @@
+//! The plans for bindings and subnet claims.
+
+use std::time::Duration;
+
+use fedhub_shared::object::{Object, ObjectView};
+use fedhub_simulate::network::{Plan, SLOW, claim_step, context, context_name, plan};
+use fedhub_simulate::{FAULT, START_TIME, Step};
+use serde_json::{Value, json};
+
+use crate::support::{NONE, START, after, condition, message, now, object, says};
+
+const GROUP: &str = "networking.datumapis.com/v1alpha";
+
+pub fn binding(network: &str, annotations: Value) -> Object {
+    object(json!({
+        "apiVersion": GROUP, "kind": "NetworkBinding",
+        "metadata": {"namespace": "ns-a", "name": "web-net-0", "uid": "b-1", "annotations": annotations},
+        "spec": {"network": {"name": network}, "location": {"name": "DFW_1"}},
+        "status": {"conditions": [condition("Ready", "Unknown", "Pending")]},
+    }))
+}
+
+fn step(plan: Plan) -> Step {
+    match plan {
+        Plan::Binding(step) => step,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_binding_waits_then_makes_its_context_ready_and_then_is_ready() {
+    let binding = binding("default", json!({}));
+    let waits = Step { status: None, again: Some(START) };
+    assert_eq!(step(plan(&binding, None, NONE, START, now())), waits);
+    let Plan::Create(made) = plan(&binding, None, START, START, now()) else { panic!() };
+    assert_eq!((made.space(), made.called()), ("ns-a", "default-dfw-1"));
+    assert_eq!(made.data["spec"], json!({"network": {"name": "default"}, "location": {"name": "DFW_1"}}));
+    let Plan::Context(_, there) = plan(&binding, Some(&made), START, START, now()) else { panic!() };
+    let made = after(&made, &there);
+    assert_eq!(says(&made.data["status"], "Ready"), "True/Ready");
+
+    let bound = after(&binding, &step(plan(&binding, Some(&made), START, START, now())));
+    assert_eq!(says(&bound.data["status"], "Ready"), "True/NetworkContextReady");
+    let place = json!({"namespace": "ns-a", "name": "default-dfw-1"});
+    assert_eq!(bound.data["status"]["networkContextRef"], place);
+    // In order it stays, whatever is remembered; and a context that is lost is made anew at once.
+    assert!(step(plan(&bound, Some(&made), NONE, START, now())).is_done());
+    assert!(matches!(plan(&bound, None, NONE, START, now()), Plan::Create(_)));
+}
+
+#[test]
+fn refusals_are_said_at_once_and_in_words() {
+    for (network, annotations, expected) in [
+        ("default", json!({FAULT: "NetworkFailedToCreate"}), "False/NetworkFailedToCreate"),
+        ("default", json!({FAULT: "NetworkNotFound"}), "False/NetworkNotFound"),
+        ("refused-net", json!({}), "False/NetworkFailedToCreate"),
+        ("refused-net", json!({FAULT: "NetworkNotFound"}), "False/NetworkNotFound"),
+    ] {
+        let binding = binding(network, annotations);
+        let refused = after(&binding, &step(plan(&binding, None, NONE, START, now())));
+        assert_eq!(says(&refused.data["status"], "Ready"), expected);
+        assert!(message(&refused.data["status"], "Ready").contains(&format!("{network:?}")));
+        assert!(step(plan(&refused, None, START, START, now())).is_done());
+    }
+}
+
+#[test]
+fn a_slow_network_says_that_it_is_under_way_and_comes() {
+    for (annotations, takes) in
+        [(json!({FAULT: "Slow"}), SLOW), (json!({FAULT: "Slow", START_TIME: "3s"}), Duration::from_secs(3))]
+    {
+        let binding = binding("default", annotations);
+        let first = step(plan(&binding, None, NONE, START, now()));
+        assert_eq!(first.again, Some(takes));
+        let waiting = after(&binding, &first);
+        assert_eq!(says(&waiting.data["status"], "Ready"), "False/NetworkContextNotReady");
+        let second = step(plan(&waiting, None, START, START, now()));
+        assert_eq!(
+            (second.status, second.again),
+            (None, Some(takes.checked_sub(START).unwrap())),
+            "said once"
+        );
+        assert!(matches!(plan(&waiting, None, takes, START, now()), Plan::Create(_)));
+    }
+    let only_late = binding("default", json!({START_TIME: "3s"}));
+    let waits = Step { status: None, again: Some(Duration::from_secs(3)) };
+    assert_eq!(step(plan(&only_late, None, NONE, START, now())), waits);
+}
+
+#[test]
+fn an_unknown_fault_is_none_and_a_deleted_binding_is_left() {
+    let odd = binding("default", json!({FAULT: "ImageUnavailable"}));
+    assert!(matches!(plan(&odd, None, START, START, now()), Plan::Create(_)));
+    let mut leaving = binding("default", json!({}));
+    leaving.metadata.deletion_timestamp = object(json!({
+        "metadata": {"deletionTimestamp": "2024-01-01T00:00:00Z"}}))
+    .metadata
+    .deletion_timestamp;
+    assert!(step(plan(&leaving, None, START, START, now())).is_done());
+}
+
+#[test]
+fn contexts_have_names_that_objects_can_have() {
+    let named = |network: &str, location: &str| {
+        let mut binding = binding(network, json!({}));
+        binding.data["spec"]["location"]["name"] = json!(location);
+        assert_eq!(context(&binding).called(), context_name(&binding));
+        context_name(&binding)
+    };
+    assert_eq!(named("default", "us-south-1"), "default-us-south-1");
+    assert_eq!(named("Corp Net", "DFW"), "corp-net-dfw");
+    assert_eq!(named("-x", "-"), "x");
+    assert!(named(&"n".repeat(300), "dfw").len() <= 253);
+}
+
+#[test]
+fn a_subnet_claim_gets_a_prefix_or_the_one_that_it_asks_for() {
+    let claim = |spec: Value| {
+        object(json!({"apiVersion": GROUP, "kind": "SubnetClaim",
+            "metadata": {"namespace": "ns-a", "name": "default-dfw-0"}, "spec": spec}))
+    };
+    for (spec, length) in [
+        (json!({"ipFamily": "IPv4"}), 24),
+        (json!({"ipFamily": "IPv6"}), 64),
+        (json!({"ipFamily": "IPv4", "startAddress": "10.9.8.0", "prefixLength": 28}), 28),
+    ] {
+        let asked = spec["startAddress"].clone();
+        let claim = claim(spec);
+        let done = after(&claim, &claim_step(&claim, now()));
+        let status = &done.data["status"];
+        assert_eq!(says(status, "Allocated"), "True/Allocated");
+        assert_eq!(says(status, "Programmed"), "True/Programmed");
+        assert_eq!(says(status, "Ready"), "True/Ready");
+        assert_eq!(
+            (&status["prefixLength"], &status["subnetRef"]["name"]),
+            (&json!(length), &json!("default-dfw-0"))
+        );
+        let address: std::net::IpAddr = status["startAddress"].as_str().unwrap().parse().unwrap();
+        assert!(asked.is_null() || asked == address.to_string());
+        assert!(claim_step(&done, now()).is_done());
+    }
+}

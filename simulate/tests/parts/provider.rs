@@ -1,0 +1,176 @@
+//! The steps of an Instance.
+
+use std::time::Duration;
+
+use fedhub_shared::object::Object;
+use fedhub_simulate::provider::step;
+use fedhub_simulate::{FAULT, START_TIME, Step};
+use serde_json::{Value, json};
+
+use crate::support::{NONE, START, after, condition, message, now, object, says};
+
+/// Without gates, of one container, with the defaults that the schema gives.
+pub fn instance() -> Value {
+    json!({
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Instance",
+        "metadata": {"namespace": "ns-a", "name": "web-0", "uid": "u-1", "annotations": {}},
+        "spec": {
+            "controller": {"templateHash": "h1"},
+            "networkInterfaces": [{"name": "eth0", "network": {"name": "default"}}],
+            "runtime": {"sandbox": {"containers": [{"name": "app", "image": "ghcr.io/acme/web:7"}]}},
+        },
+        "status": {"conditions": [
+            condition("Programmed", "Unknown", "Pending"), condition("Available", "Unknown", "Pending"),
+            condition("Ready", "Unknown", "Pending"), condition("QuotaGranted", "Unknown", "PendingEvaluation"),
+        ]},
+    })
+}
+
+fn with(change: impl FnOnce(&mut Value)) -> Object {
+    let mut value = instance();
+    change(&mut value);
+    object(value)
+}
+
+/// All steps until nothing is to be done, at a time when the start is over.
+fn run(instance: &Object) -> (Object, usize) {
+    let mut instance = instance.clone();
+    for writes in 0..10 {
+        let step = step(&instance, START, START, now());
+        if step.is_done() {
+            return (instance, writes);
+        }
+        assert_eq!(step.again, None);
+        instance = after(&instance, &step);
+    }
+    panic!("no end: {}", instance.data);
+}
+
+#[test]
+fn an_instance_is_programmed_then_available_and_then_left_alone() {
+    let instance = with(|_| ());
+    assert_eq!(step(&instance, NONE, START, now()), Step { status: None, again: Some(START) });
+    let first = after(&instance, &step(&instance, START, START, now()));
+    assert_eq!(says(&first.data["status"], "Programmed"), "True/Programmed");
+    assert_eq!(says(&first.data["status"], "Available"), "False/Starting");
+    let (up, writes) = run(&instance);
+    let status = &up.data["status"];
+    assert_eq!((says(status, "Programmed"), writes), ("True/Programmed".to_owned(), 2));
+    assert_eq!(says(status, "Available"), "True/Available");
+    assert_eq!(status["controller"]["observedTemplateHash"], "h1");
+    // fedhub's conditions are as they were.
+    assert_eq!(status["conditions"][2], condition("Ready", "Unknown", "Pending"));
+    assert_eq!(status["conditions"][3], condition("QuotaGranted", "Unknown", "PendingEvaluation"));
+    // It stays: nothing about how long it has been up is remembered.
+    assert!(step(&up, NONE, START, now()).is_done());
+}
+
+#[test]
+fn addresses_are_stable_one_for_each_interface_and_what_is_there_stays() {
+    let two = with(|i| {
+        i["spec"]["networkInterfaces"] = json!([{"name": "eth0"}, {"name": "eth1"}]);
+        i["status"]["networkInterfaces"] = json!([{"name": "eth1", "assignments": {"networkIP": "192.0.2.9", "externalIP": "x"}, "foreign": 1}]);
+    });
+    let (up, _) = run(&two);
+    let interfaces = up.data["status"]["networkInterfaces"].as_array().unwrap();
+    assert_eq!(
+        interfaces[0],
+        json!({"name": "eth1", "assignments": {"networkIP": "192.0.2.9", "externalIP": "x"}, "foreign": 1})
+    );
+    let ip: std::net::Ipv4Addr = interfaces[1]["assignments"]["networkIP"].as_str().unwrap().parse().unwrap();
+    assert_eq!((ip.octets()[0], interfaces.len()), (10, 2));
+    let same = run(&with(|i| i["spec"]["networkInterfaces"] = json!([{"name": "eth0"}]))).0;
+    assert_eq!(same.data["status"]["networkInterfaces"][0]["assignments"]["networkIP"], ip.to_string());
+    let other = run(&with(|i| i["metadata"]["uid"] = json!("u-2"))).0;
+    assert_ne!(other.data["status"]["networkInterfaces"][0]["assignments"]["networkIP"], ip.to_string());
+}
+
+#[test]
+fn nothing_is_done_behind_a_gate_without_quota_or_on_the_way_out() {
+    for (why, change) in [
+        (
+            "gates",
+            Box::new(|i: &mut Value| i["spec"]["controller"]["schedulingGates"] = json!([{"name": "Quota"}]))
+                as Box<dyn Fn(&mut Value)>,
+        ),
+        (
+            "quota denied",
+            Box::new(|i| i["status"]["conditions"][3] = condition("QuotaGranted", "False", "QuotaExceeded")),
+        ),
+        ("deleting", Box::new(|i| i["metadata"]["deletionTimestamp"] = json!("2024-01-01T00:00:00Z"))),
+    ] {
+        assert!(step(&with(change), START, START, now()).is_done(), "{why}");
+    }
+    let no_more_gates = with(|i| i["spec"]["controller"]["schedulingGates"] = json!([]));
+    assert!(!step(&no_more_gates, START, START, now()).is_done());
+}
+
+#[test]
+fn another_template_is_echoed_after_another_start() {
+    let (mut up, _) = run(&with(|_| ()));
+    up.data["spec"]["controller"]["templateHash"] = json!("h2");
+    assert_eq!(step(&up, NONE, START, now()).again, Some(START));
+    let (next, writes) = run(&up);
+    assert_eq!(writes, 1);
+    assert_eq!(next.data["status"]["controller"]["observedTemplateHash"], "h2");
+    assert_eq!(says(&next.data["status"], "Available"), "True/Available");
+}
+
+#[test]
+fn a_suspended_instance_is_stopped_in_whatever_words_and_comes_back() {
+    let (mut up, _) = run(&with(|_| ()));
+    up.data["status"]["suspended"] = json!(true);
+    let stopped = after(&up, &step(&up, NONE, START, now()));
+    assert_eq!(says(&stopped.data["status"], "Available"), "False/Stopped");
+    assert_eq!(says(&stopped.data["status"], "Programmed"), "True/Programmed");
+    assert!(step(&stopped, START, START, now()).is_done());
+    let mut other_words = stopped.clone();
+    other_words.data["status"]["conditions"][1] = condition("Available", "False", "Suspended");
+    assert!(step(&other_words, START, START, now()).is_done(), "two writers would not end");
+    other_words.data["status"]["suspended"] = json!(false);
+    assert_eq!(step(&other_words, NONE, START, now()).again, Some(START));
+    assert_eq!(says(&run(&other_words).0.data["status"], "Available"), "True/Available");
+}
+
+#[test]
+fn faults_are_said_in_words_and_end_with_their_annotation() {
+    for (fault, programmed, available, words, hash) in [
+        ("ImageUnavailable", "False/ImageUnavailable", "False/Stopped", "ghcr.io/acme/web:7", Value::Null),
+        ("InstanceCrashing", "False/InstanceCrashing", "False/Stopped", "exited with code 1", Value::Null),
+        ("ConfigurationError", "False/ConfigurationError", "False/Stopped", "container \"app\"", Value::Null),
+        ("NeverStarts", "True/Programmed", "False/Starting", "programmed", json!("h1")),
+        ("NetworkNotFound", "True/Programmed", "True/Available", "programmed", json!("h1")),
+    ] {
+        let faulty = with(|i| i["metadata"]["annotations"][FAULT] = json!(fault));
+        let (mut end, _) = run(&faulty);
+        let status = &end.data["status"];
+        assert_eq!(
+            (says(status, "Programmed"), says(status, "Available")),
+            (programmed.into(), available.into())
+        );
+        assert!(message(status, "Programmed").contains(words), "{}", message(status, "Programmed"));
+        assert_eq!(status["controller"]["observedTemplateHash"], hash, "{fault}");
+        end.metadata.annotations = None;
+        assert_eq!(says(&run(&end).0.data["status"], "Available"), "True/Available", "{fault}");
+    }
+}
+
+#[test]
+fn a_virtual_machine_is_named_by_its_disk_image() {
+    let machine = with(|i| {
+        i["metadata"]["annotations"][FAULT] = json!("ImageUnavailable");
+        i["spec"]["runtime"] = json!({"virtualMachine": {}});
+        i["spec"]["volumes"] = json!([{"name": "boot", "disk": {"template": {"spec": {
+            "populator": {"image": {"name": "datumcloud/ubuntu-2204-lts"}}}}}}]);
+    });
+    let said = message(&run(&machine).0.data["status"], "Programmed");
+    assert!(said.starts_with("virtual machine") && said.contains("datumcloud/ubuntu-2204-lts"), "{said}");
+}
+
+#[test]
+fn the_annotation_says_how_long_the_start_takes() {
+    for (text, expected) in [("5s", Duration::from_secs(5)), ("soon", START)] {
+        let slow = with(|i| i["metadata"]["annotations"][START_TIME] = json!(text));
+        assert_eq!(step(&slow, NONE, START, now()).again, Some(expected), "{text}");
+    }
+}
