@@ -32,6 +32,9 @@ const EVERY: Duration = Duration::from_millis(10);
 const STUCK: usize = 200;
 /// Updates of the plane that floods.
 const FLOOD: usize = 10_000;
+/// How many of them a second: some times as many as an API server takes on such a machine. As fast as a plane in memory
+/// can, its own work would be what the others wait for: all share two cores here.
+const FLOOD_RATE: usize = 2_000;
 
 /// What is the matter with the first plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +90,9 @@ async fn lap(sim: &Sim, options: &Options, trouble: Trouble, at: usize) -> Resul
             sim.ask(Method::POST, &format!("{bad}/faults"), json!({ "fault": "hang" })).await?;
             None
         }
-        Trouble::Floods => Some(json!({ "updates": options.scaled(FLOOD), "what": "spec" })),
+        Trouble::Floods => Some(json!({
+            "updates": options.scaled(FLOOD), "what": "spec", "per_second": FLOOD_RATE,
+        })),
     };
     let count = options.scaled(MEASURED);
     let flooding = async {

@@ -69,13 +69,25 @@ pub struct Pool(Arc<Inner>);
 
 struct Inner {
     connector: Connector,
-    lanes: Mutex<Vec<Lane>>,
+    lanes: Mutex<Lanes>,
     /// One dials at a time; the others may find room on what it brings.
     dialling: tokio::sync::Mutex<()>,
     /// How many dials failed, and the last one's words: who waited for it fails with it.
     failures: Mutex<(u64, String)>,
     /// The server speaks HTTP/1.1 only.
     http1: OnceLock<Http1Client<Connector, Body>>,
+}
+
+/// How many streams in a row may go to the connection that took the last one, before the first with room is sought:
+/// with hundreds of connections, all but a few full of watches, looking through them costs more than the request.
+const IN_A_ROW: usize = 64;
+
+#[derive(Default)]
+struct Lanes {
+    all: Vec<Lane>,
+    /// Which one took the last stream, and how many it took since it was found.
+    last: usize,
+    in_a_row: usize,
 }
 
 /// One HTTP/2 connection and the number of its streams under way.
@@ -97,6 +109,12 @@ impl Lane {
         (*self.http2.limit.borrow()).min(UNLIMITED)
     }
 
+    /// A stream, if there is room.
+    fn take(&self) -> Option<(SendRequest<Body>, Stream)> {
+        let stream = Stream::open(&self.streams, self.limit()).filter(|_| !self.closed())?;
+        Some((self.http2.send.clone(), stream))
+    }
+
     fn has_room(&self) -> bool {
         !self.closed() && self.under_way() < self.limit()
     }
@@ -110,10 +128,10 @@ pub struct Unreachable(String);
 impl Pool {
     /// HTTP/2 connections that are open now.
     pub fn connections(&self) -> usize {
-        self.lanes().iter().filter(|l| !l.closed()).count()
+        self.lanes().all.iter().filter(|l| !l.closed()).count()
     }
 
-    fn lanes(&self) -> std::sync::MutexGuard<'_, Vec<Lane>> {
+    fn lanes(&self) -> std::sync::MutexGuard<'_, Lanes> {
         self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,19 +139,25 @@ impl Pool {
         self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A stream on the first connection that has room: so those behind it run empty, and one that is empty goes when
-    /// the first could take as much again.
+    /// A stream on the first connection that has room, or on the one that was that just now: so those behind it run
+    /// empty, and those that are empty go when the first could take as much again.
     fn stream(&self) -> Option<(SendRequest<Body>, Stream)> {
         let mut lanes = self.lanes();
-        lanes.retain(|lane| !lane.closed());
-        let idle = lanes.last().is_some_and(|l| l.under_way() == 0);
-        if idle && lanes.len() > 1 && lanes.first().is_some_and(|l| l.under_way() < l.limit() / 2) {
-            lanes.pop();
+        lanes.in_a_row += 1;
+        if lanes.in_a_row < IN_A_ROW
+            && let Some(taken) = lanes.all.get(lanes.last).and_then(Lane::take)
+        {
+            return Some(taken);
         }
-        lanes.iter().find_map(|lane| {
-            let stream = Stream::open(&lane.streams, lane.limit())?;
-            Some((lane.http2.send.clone(), stream))
-        })
+        let all = &mut lanes.all;
+        all.retain(|lane| !lane.closed());
+        let spare = all.first().is_some_and(|l| l.under_way() < l.limit() / 2);
+        while spare && all.len() > 1 && all.last().is_some_and(|l| l.under_way() == 0) {
+            all.pop();
+        }
+        let (last, taken) = all.iter().enumerate().find_map(|(at, lane)| Some((at, lane.take()?)))?;
+        (lanes.last, lanes.in_a_row) = (last, 0);
+        Some(taken)
     }
 
     async fn room(&self) -> Result<Room, BoxError> {
@@ -146,7 +170,7 @@ impl Pool {
                 return Ok(Room::Http2(send, stream));
             }
             let dialling = self.0.dialling.lock().await;
-            if self.0.http1.get().is_some() || self.lanes().iter().any(Lane::has_room) {
+            if self.0.http1.get().is_some() || self.lanes().all.iter().any(Lane::has_room) {
                 continue;
             }
             let (failures, words) = self.failures();
@@ -160,7 +184,7 @@ impl Pool {
 
     async fn dial(&self) -> Result<(), BoxError> {
         match self.0.connector.dial().await {
-            Ok(Dialled::Http2(http2)) => self.lanes().push(Lane { http2, streams: Arc::default() }),
+            Ok(Dialled::Http2(http2)) => self.lanes().all.push(Lane { http2, streams: Arc::default() }),
             Ok(Dialled::Http1) => {
                 let client = Http1Client::builder(TokioExecutor::new())
                     .pool_timer(TokioTimer::new())
