@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use fedhub_shared::names::is_label_value;
 use fedhub_shared::clock::span;
 use fedhub_shared::planes::discovery::Discovery;
 use fedhub_shared::telemetry::LogFormat;
@@ -37,8 +38,12 @@ pub struct RunArgs {
     /// Run the federator and the projector.
     #[arg(long, env = "FEDHUB_ENABLE_MANAGEMENT_CONTROLLERS")]
     pub enable_management_controllers: bool,
+    /// Run the controllers of a cell: Instances, their readiness, their copies on the hub.
+    #[arg(long, env = "FEDHUB_ENABLE_CELL_CONTROLLERS")]
+    pub enable_cell_controllers: bool,
 
-    /// Kubeconfig of the hub (the Karmada API server). Required with --enable-management-controllers.
+    /// Kubeconfig of the hub (the Karmada API server). Required with --enable-management-controllers; a cell without it
+    /// works, but writes no Instances back.
     #[arg(long, env = "FEDHUB_HUB_KUBECONFIG", value_name = "FILE")]
     pub hub_kubeconfig: Option<PathBuf>,
     /// Context in the hub kubeconfig, in place of its current one.
@@ -50,6 +55,27 @@ pub struct RunArgs {
     /// Context in the management kubeconfig, in place of its current one.
     #[arg(long, env = "FEDHUB_MANAGEMENT_CONTEXT", value_name = "NAME")]
     pub management_context: Option<String>,
+
+    /// Kubeconfig of the cell; without it, that of the management plane: the cluster that the process runs in.
+    #[arg(long, env = "FEDHUB_CELL_KUBECONFIG", value_name = "FILE")]
+    pub cell_kubeconfig: Option<PathBuf>,
+    /// Context in the cell kubeconfig, in place of its current one.
+    #[arg(long, env = "FEDHUB_CELL_CONTEXT", value_name = "NAME")]
+    pub cell_context: Option<String>,
+    /// What the cell is called: it marks the cell's copies on the hub and its quota claims. Required with
+    /// --enable-cell-controllers.
+    #[arg(long, env = "FEDHUB_CELL_NAME", value_name = "NAME")]
+    pub cell_name: Option<String>,
+    /// The cell's city code: of the hub, only what is of that city is watched then.
+    #[arg(long, env = "FEDHUB_CELL_CITY", value_name = "CODE")]
+    pub cell_city: Option<String>,
+    /// Have the cell bind networks and claim subnets before Instances start (networking.datumapis.com).
+    #[arg(long, env = "FEDHUB_NETWORKING")]
+    pub networking: bool,
+    /// Kubeconfig, with the cell's claims-only credential, of the server where project planes are found for quota
+    /// claims, as --discovery says; without it, quota is off.
+    #[arg(long, env = "FEDHUB_QUOTA_KUBECONFIG", value_name = "FILE")]
+    pub quota_kubeconfig: Option<PathBuf>,
 
     /// How project planes are found: `single` (the management plane itself), `kubeconfigs` (labelled Secrets) or
     /// `milo` (Projects of a Milo API server).
@@ -140,9 +166,13 @@ impl RunArgs {
     /// What is wrong with the arguments taken together, a line for each fault.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
-        if !self.enable_management_controllers {
-            faults.push("no role is enabled: give --enable-management-controllers".to_owned());
-        } else if self.hub_kubeconfig.is_none() {
+        if !self.enable_management_controllers && !self.enable_cell_controllers {
+            faults.push(
+                "no role is enabled: give --enable-management-controllers or --enable-cell-controllers"
+                    .to_owned(),
+            );
+        }
+        if self.enable_management_controllers && self.hub_kubeconfig.is_none() {
             faults.push(
                 "--enable-management-controllers needs --hub-kubeconfig (or FEDHUB_HUB_KUBECONFIG)"
                     .to_owned(),
@@ -152,6 +182,8 @@ impl RunArgs {
             ("--hub-kubeconfig", &self.hub_kubeconfig),
             ("--management-kubeconfig", &self.management_kubeconfig),
             ("--discovery-kubeconfig", &self.discovery_kubeconfig),
+            ("--cell-kubeconfig", &self.cell_kubeconfig),
+            ("--quota-kubeconfig", &self.quota_kubeconfig),
         ];
         for (flag, file) in files {
             if let Some(file) = file
@@ -160,6 +192,7 @@ impl RunArgs {
                 faults.push(format!("{flag} {}: {error}", file.display()));
             }
         }
+        faults.extend(self.cell_faults());
         faults.extend(self.discovery_faults());
         if self.lease_duration <= self.lease_renew * 2 {
             faults.push(
@@ -179,6 +212,35 @@ impl RunArgs {
         }
         if self.backoff_first > self.backoff_max {
             faults.push("--backoff-first is longer than --backoff-max".to_owned());
+        }
+        faults
+    }
+
+    fn cell_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if !self.enable_cell_controllers {
+            let given = [
+                ("--cell-kubeconfig", self.cell_kubeconfig.is_some()),
+                ("--cell-name", self.cell_name.is_some()),
+                ("--cell-city", self.cell_city.is_some()),
+                ("--networking", self.networking),
+                ("--quota-kubeconfig", self.quota_kubeconfig.is_some()),
+            ];
+            let needless = given.into_iter().filter(|(_, given)| *given);
+            return needless.map(|(flag, _)| format!("{flag} is for --enable-cell-controllers")).collect();
+        }
+        if self.cell_name.is_none() {
+            faults.push("--enable-cell-controllers needs --cell-name (or FEDHUB_CELL_NAME)".to_owned());
+        }
+        for (flag, value) in [("--cell-name", &self.cell_name), ("--cell-city", &self.cell_city)] {
+            if let Some(value) = value
+                && (value.is_empty() || !is_label_value(value))
+            {
+                faults.push(format!("{flag} {value:?} is no label value"));
+            }
+        }
+        if self.cell_context.is_some() && self.cell_kubeconfig.is_none() {
+            faults.push("--cell-context needs --cell-kubeconfig: it is a context in that file".to_owned());
         }
         faults
     }
@@ -255,6 +317,24 @@ mod tests {
         ] {
             let faults = run(&[lease[0], lease[1], flag]).faults();
             assert_eq!(faults.is_empty(), fine, "{flag}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn faults_of_the_cell_role_are_named() {
+        let role = "--enable-cell-controllers";
+        for (flags, expected) in [
+            (&[role, "--cell-name=dfw"][..], &[][..]),
+            (&[role], &["--enable-cell-controllers needs --cell-name"]),
+            (&[role, "--cell-name=a/b"], &["--cell-name \"a/b\" is no label value"]),
+            (&[role, "--cell-name=", "--cell-city=New York"], &["--cell-name \"\"", "--cell-city \"New York\""]),
+            (&[role, "--cell-name=dfw", "--cell-context=c"], &["--cell-context needs --cell-kubeconfig"]),
+            (&[role, "--cell-name=dfw", "--quota-kubeconfig=/nowhere"], &["--quota-kubeconfig /nowhere"]),
+            (&["--networking"], &["no role is enabled", "--networking is for --enable-cell-controllers"]),
+        ] {
+            let faults = run(flags).faults();
+            let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
+            assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
         }
     }
 

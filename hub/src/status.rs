@@ -1,60 +1,67 @@
 //! What the process tells of itself: readiness, and gauges that are read when they are scraped.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use fedhub_shared::admin;
-use fedhub_shared::engine::Queue;
+use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::CITY_CODE;
-use fedhub_shared::object::{Kind, ObjectView};
+use fedhub_shared::object::{Kind, ObjectView, PlaneId};
 use fedhub_shared::planes::transport::Transport;
-use fedhub_shared::planes::{Health, Planes};
+use fedhub_shared::planes::{Health, Plane, Planes};
+
+use crate::run::ground::{Controlled, Ground, Role};
 
 /// How many of the planes that lag most are named.
 const WORST: usize = 10;
 
-/// The status of the management role.
+/// The status of the process, whatever its roles.
 pub struct Status {
-    /// The registry.
-    pub planes: Arc<Planes>,
-    /// The queues, by controller.
-    pub queues: Vec<(&'static str, Arc<Queue>)>,
-    /// The connections.
-    pub transport: Transport,
+    roles: Vec<Role>,
+    metrics: Metrics,
+    transport: Transport,
 }
 
 impl admin::Status for Status {
-    /// Ready once the hub's watches are in sync. Project planes do not count: one that cannot be reached must not
-    /// keep the others waiting.
+    /// Ready once the watches of each role's anchor are in sync: the hub's for the management role, the cell's for the
+    /// role of a cell. Other planes do not count: one that cannot be reached must not keep the others waiting.
     fn ready(&self) -> Result<(), Vec<String>> {
-        if self.planes.hub().synced() {
-            return Ok(());
-        }
-        Err(vec![match self.planes.hub().health() {
-            Health::Unreachable(why) => format!("hub: {why}"),
-            _ => "hub: the first lists are not complete".to_owned(),
-        }])
+        let anchors = self.roles.iter().filter_map(|role| Some(role.registries.first()?.anchor()));
+        let missing = anchors.filter(|anchor| !anchor.synced()).map(|anchor| match anchor.health() {
+            Health::Unreachable(why) => format!("{}: {why}", anchor.id),
+            _ => format!("{}: the first lists are not complete", anchor.id),
+        });
+        let missing: Vec<_> = missing.collect();
+        if missing.is_empty() { Ok(()) } else { Err(missing) }
     }
 
     fn metrics(&self) -> Result<String, String> {
-        let metrics = self.planes.metrics();
-        let leads = self.planes.leads();
-        metrics.leader.set(i64::from(leads));
+        let metrics = &self.metrics;
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-        for (state, count) in self.planes.states() {
+        let registries: Vec<_> = self.roles.iter().flat_map(|role| &role.registries).collect();
+        // In a process of two roles both have to lead.
+        let leads = self.roles.iter().filter_map(|role| role.registries.first()).all(|planes| planes.leads());
+        metrics.leader.set(i64::from(leads));
+        let (mut states, mut objects, mut bytes) = (BTreeMap::<_, i64>::new(), 0, 0);
+        for planes in &registries {
+            for (state, count) in planes.states() {
+                *states.entry(state).or_default() += count;
+            }
+            for plane in planes.projects().iter().chain([planes.anchor()]) {
+                objects += plane.objects();
+                bytes += plane.bytes();
+            }
+        }
+        for (state, count) in states {
             metrics.planes.with_label_values(&[state]).set(count);
         }
         metrics.plane_connections.set(number(self.transport.connections()));
-        let projects = self.planes.projects();
-        let cached = self.planes.hub().objects() + projects.iter().map(|p| p.objects()).sum::<usize>();
-        metrics.cache_objects.set(number(cached));
-        let bytes = self.planes.hub().bytes() + projects.iter().map(|p| p.bytes()).sum::<usize>();
+        metrics.cache_objects.set(number(objects));
         metrics.cache_bytes.set(number(bytes));
         metrics.oldest_unsynced_plane.reset();
-        for (name, queue) in &self.queues {
+        for Controlled { name, kind, queue } in self.roles.iter().flat_map(|role| &role.controllers) {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
             metrics.circuits_open.with_label_values(&[name]).set(number(queue.circuits_open()));
-            let kind = if *name == "federator" { Kind::WorkloadDeployment } else { Kind::Instance };
-            metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(kind)));
+            metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
             // What gathers on a standby is the leader's business, and in sync as far as the standby can know.
             let ages = if leads { queue.oldest_by_lane() } else { Vec::new() };
             let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
@@ -67,30 +74,43 @@ impl admin::Status for Status {
                     .set(age.as_secs_f64());
             }
         }
-        self.synced(metrics, &projects);
-        self.cities(metrics);
+        for role in &self.roles {
+            let Some(planes) = role.registries.first() else { continue };
+            self.synced(role, planes);
+            if planes.anchor().id == PlaneId::Hub {
+                self.cities(planes.hub());
+            }
+        }
         metrics.encode().map_err(|e| e.to_string())
     }
 }
 
 impl Status {
-    fn synced(
-        &self,
-        metrics: &fedhub_shared::metrics::Metrics,
-        projects: &[Arc<fedhub_shared::planes::Plane>],
-    ) {
-        let deployments: usize = projects.iter().map(|p| p.store(Kind::WorkloadDeployment).len()).sum();
-        let instances = self.planes.hub().store(Kind::Instance).len();
-        for (controller, all) in [("federator", deployments), ("projector", instances)] {
-            let state = |s| metrics.objects.with_label_values(&[controller, s]).get();
+    /// Of these roles.
+    pub fn of(roles: &[&Role], ground: &Ground) -> Self {
+        let (metrics, transport) = (ground.metrics.clone(), ground.transport.clone());
+        Self { roles: roles.iter().map(|role| (*role).clone()).collect(), metrics, transport }
+    }
+
+    /// How many objects each controller has in order: those that it is there for, less those that it has something to
+    /// do about.
+    fn synced(&self, role: &Role, planes: &Planes) {
+        for Controlled { name, kind, .. } in &role.controllers {
+            // A WD begins on its project plane, or is the cell's own; an Instance begins on the hub or in the cell.
+            let from_projects = planes.anchor().id == PlaneId::Hub && *kind == Kind::WorkloadDeployment;
+            let all: usize = if from_projects {
+                planes.projects().iter().map(|plane| plane.store(*kind).len()).sum()
+            } else {
+                planes.anchor().store(*kind).len()
+            };
+            let state = |s| self.metrics.objects.with_label_values(&[name, s]).get();
             let others = state("pending") + state("parked") + state("quarantined");
             let synced = i64::try_from(all).unwrap_or(i64::MAX).saturating_sub(others).max(0);
-            metrics.objects.with_label_values(&[controller, "synced"]).set(synced);
+            self.metrics.objects.with_label_values(&[name, "synced"]).set(synced);
         }
     }
 
-    fn cities(&self, metrics: &fedhub_shared::metrics::Metrics) {
-        let hub = self.planes.hub();
+    fn cities(&self, hub: &Plane) {
         let codes = |kind| {
             let all = hub.store(kind).objects(None);
             all.iter().filter_map(|o| o.label(CITY_CODE).map(str::to_owned)).collect::<Vec<_>>()
@@ -104,7 +124,7 @@ impl Status {
             counts[cells.iter().filter(|c| **c == city).count().min(2)] += 1;
         }
         for (state, count) in ["none", "one", "many"].into_iter().zip(counts) {
-            metrics.cells_for_city.with_label_values(&[state]).set(count);
+            self.metrics.cells_for_city.with_label_values(&[state]).set(count);
         }
     }
 }

@@ -36,7 +36,7 @@ impl Listener for WarmUp {
 /// looked at once.
 pub fn follow(
     mut terms: watch::Receiver<Option<Term>>,
-    planes: Arc<Planes>,
+    registries: Vec<Arc<Planes>>,
     queues: Vec<Arc<Queue>>,
 ) -> impl Future<Output = ()> {
     hold(&queues);
@@ -51,7 +51,7 @@ pub fn follow(
                     for queue in &queues {
                         queue.gather(term.since);
                     }
-                    planes.look_again();
+                    registries.iter().for_each(|planes| planes.look_again());
                     for queue in &queues {
                         queue.lead(term.epoch);
                     }

@@ -128,7 +128,7 @@ impl Replica {
         );
         let queue = Arc::new(Queue::new(QueueConfig::default()));
         let terms = leadership.terms();
-        tokio::spawn(follow(terms.clone(), planes.clone(), vec![queue.clone()]));
+        tokio::spawn(follow(terms.clone(), vec![planes.clone()], vec![queue.clone()]));
         let writes =
             Arc::new(Writes { planes: planes.clone(), queue: queue.clone(), wanted: Mutex::default() });
         planes.listen(writes.clone());

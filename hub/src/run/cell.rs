@@ -1,0 +1,150 @@
+//! The cell role: makes the Instances of the cell's `WorkloadDeployments`, judges them, and copies them to the hub.
+//!
+//! Two registries: one around the cell, and one around the hub, whose project planes are those with quota. The role is
+//! ready when the cell is in sync: neither the hub nor a project plane keeps a cell from its work.
+
+use std::sync::Arc;
+
+use fedhub_cell::claims::Claims;
+use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
+use fedhub_cell::readiness::{Quota, Readiness};
+use fedhub_cell::write_back::WriteBack;
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Controller, Listener, run_workers};
+use fedhub_shared::lease::{Fence, Leadership};
+use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER};
+use fedhub_shared::object::{Kind, PlaneId};
+use fedhub_shared::planes::discovery::credentials::Source;
+use fedhub_shared::planes::transport::Server;
+use fedhub_shared::planes::watched::{self, Watched};
+use fedhub_shared::planes::{Planes, Settings};
+
+use super::ground::{Ground, Role, Running};
+use super::management;
+
+/// The role before its watches have begun.
+pub struct Cell {
+    /// What the process shows of it.
+    pub role: Role,
+    /// Where quota is claimed.
+    quota: Option<Server>,
+    /// Whether there is a hub to write to.
+    writes_back: bool,
+    leadership: Option<Leadership>,
+}
+
+impl Cell {
+    /// Reads credentials, and takes part in the election on the cell.
+    pub fn new(ground: &Ground) -> anyhow::Result<Self> {
+        let args = &ground.args;
+        let source = match args.cell_kubeconfig.as_deref() {
+            Some(file) => Source::file(file, args.cell_context.as_deref()),
+            None => management::source(args),
+        };
+        let client = ground.follow("cell", source)?.client(&PlaneId::Cell);
+        let file = |file: &std::path::PathBuf| Source::file(file, None);
+        let hub = args.hub_kubeconfig.as_ref().map(|path| Source::file(path, args.hub_context.as_deref()));
+        let hub = hub.map(|source| ground.follow("hub", source)).transpose()?;
+        let quota = args.quota_kubeconfig.as_ref().map(file);
+        let quota = quota.map(|source| ground.follow("quota", source)).transpose()?;
+        let leadership = ground.election(client.clone());
+        let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
+
+        let mut kinds = vec![Kind::WorkloadDeployment, Kind::Instance, Kind::Namespace];
+        if args.networking {
+            kinds.extend([Kind::NetworkBinding, Kind::SubnetClaim, Kind::LocationBinding]);
+        }
+        let settings = Settings {
+            seed: ground.seed,
+            fence: fence.clone(),
+            anchor: PlaneId::Cell,
+            anchor_kinds: watched::all(&kinds),
+            project_kinds: Vec::new(),
+            ..Settings::default()
+        };
+        let cell = Planes::with(client.clone(), ground.metrics.clone(), Clock::system(), settings);
+        let mut registries = vec![cell.clone()];
+        let mut controllers = vec![
+            ground.controlled("deployments", Kind::WorkloadDeployment, &cell),
+            ground.controlled("readiness", Kind::Instance, &cell),
+        ];
+        if hub.is_some() || quota.is_some() {
+            let name = args.cell_name.as_deref().unwrap_or_default();
+            let settings = Settings {
+                seed: ground.seed,
+                lists_at_once: usize::from(args.lists_at_once),
+                fence,
+                anchor_kinds: if hub.is_some() { on_hub(args.cell_city.as_deref()) } else { Vec::new() },
+                project_kinds: vec![Watched::labelled(Kind::ResourceClaim, SOURCE_CLUSTER, name)],
+                ..Settings::default()
+            };
+            let anchor = hub.as_ref().map_or(client, |hub| hub.client(&PlaneId::Hub));
+            let others = Planes::with(anchor, ground.metrics.clone(), Clock::system(), settings);
+            if hub.is_some() {
+                controllers.push(ground.controlled("write-back", Kind::Instance, &others));
+            }
+            if quota.is_some() {
+                controllers.push(ground.controlled("claims", Kind::ResourceClaim, &others));
+            }
+            registries.push(others);
+        }
+        let role = Role { name: "cell", registries, controllers };
+        Ok(Self { role, quota, writes_back: hub.is_some(), leadership })
+    }
+
+    /// Starts watches and workers.
+    pub fn start(self, ground: &Ground) -> anyhow::Result<Running> {
+        let Self { role, quota, writes_back, leadership } = self;
+        let args = &ground.args;
+        let name = args.cell_name.clone().unwrap_or_default();
+        let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
+        let config = DeploymentsConfig {
+            write_back: writes_back,
+            quota: quota.is_some(),
+            networking: args.networking,
+        };
+        let deployments = Deployments::new(cell.clone(), role.queue("deployments")?, config);
+        work(ground, &role, &deployments)?;
+        let claims = others.clone().filter(|_| quota.is_some());
+        let claimed = claims.clone().map(|projects| Quota { projects, cell_name: name.clone() });
+        work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claimed))?;
+        if let Some(projects) = claims {
+            let claims = Claims::new(cell.clone(), projects, name.clone(), role.queue("claims")?);
+            work(ground, &role, &claims)?;
+        }
+        ground.metrics.writeback_enabled.set(i64::from(writes_back));
+        if let Some(hub) = others.clone().filter(|_| writes_back) {
+            work(ground, &role, &WriteBack::new(cell.clone(), hub, name, role.queue("write-back")?))?;
+        } else {
+            tracing::warn!("no hub credentials (--hub-kubeconfig): Instances are not written back, and no project sees them");
+        }
+        ground.led(&role, leadership.as_ref());
+        for planes in &role.registries {
+            planes.start();
+        }
+        if let (Some(server), Some(projects)) = (quota, others) {
+            ground.discover(&projects, server, None)?;
+        }
+        Ok(Running { role, leadership })
+    }
+}
+
+/// Has a controller told of what all registries of the role see, and gives it workers.
+fn work<C: Controller + Listener>(ground: &Ground, role: &Role, controller: &Arc<C>) -> anyhow::Result<()> {
+    for planes in &role.registries {
+        planes.listen(controller.clone());
+    }
+    let queue = role.queue(controller.name())?;
+    run_workers(controller, &queue, &ground.metrics, usize::from(ground.args.workers), &ground.tasks);
+    Ok(())
+}
+
+/// What a cell watches on the hub: what is its own city's, where it knows that.
+fn on_hub(city: Option<&str>) -> Vec<Watched> {
+    let of = |kind, key| city.map_or_else(|| Watched::all(kind), |city| Watched::labelled(kind, key, city));
+    vec![
+        Watched::all(Kind::Namespace),
+        of(Kind::WorkloadDeployment, CITY_CODE),
+        of(Kind::Instance, INSTANCE_CITY),
+    ]
+}

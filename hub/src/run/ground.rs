@@ -1,0 +1,209 @@
+//! What the roles of a process stand on together: connections, metrics, discovery, election, shutdown.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Queue, QueueConfig};
+use fedhub_shared::lease::{self, Leadership, LeaseConfig, WarmUp};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::object::{Kind, PlaneId};
+use fedhub_shared::planes::Planes;
+use fedhub_shared::planes::discovery::credentials::Source;
+use fedhub_shared::planes::discovery::kubeconfigs::Kubeconfigs;
+use fedhub_shared::planes::discovery::milo::{self, Milo};
+use fedhub_shared::planes::discovery::reload::Followed;
+use fedhub_shared::planes::discovery::{Discovery, single};
+use fedhub_shared::planes::transport::{Server, Transport, TransportConfig};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::args::RunArgs;
+
+/// What both roles share.
+pub struct Ground {
+    /// What the process was told.
+    pub args: RunArgs,
+    /// The process's metrics.
+    pub metrics: Metrics,
+    /// Its connections.
+    pub transport: Transport,
+    /// Ends what is not a pass over an object.
+    pub stop: CancellationToken,
+    /// The workers.
+    pub tasks: TaskTracker,
+    /// Makes the jitter of this process differ from that of any other.
+    pub seed: u64,
+}
+
+/// A controller of a role.
+#[derive(Clone)]
+pub struct Controlled {
+    /// The metric label.
+    pub name: &'static str,
+    /// What its keys are about.
+    pub kind: Kind,
+    /// Its queue.
+    pub queue: Arc<Queue>,
+}
+
+/// A role, as far as the process's status and its end are concerned.
+#[derive(Clone)]
+pub struct Role {
+    /// `management` or `cell`.
+    pub name: &'static str,
+    /// Its registries. The anchor of the first has to be in sync before the role is ready.
+    pub registries: Vec<Arc<Planes>>,
+    /// Its controllers.
+    pub controllers: Vec<Controlled>,
+}
+
+/// A role whose workers run.
+pub struct Running {
+    /// What it is.
+    pub role: Role,
+    /// Its part in the election, where there is one.
+    pub leadership: Option<Leadership>,
+}
+
+impl Role {
+    /// The queue of a controller of that name.
+    pub fn queue(&self, name: &str) -> anyhow::Result<Arc<Queue>> {
+        let found = self.controllers.iter().find(|controlled| controlled.name == name);
+        found.map(|controlled| controlled.queue.clone()).with_context(|| format!("no controller {name}"))
+    }
+}
+
+impl Ground {
+    /// Before any role.
+    pub fn new(args: RunArgs) -> anyhow::Result<Self> {
+        let metrics = Metrics::new()?;
+        let limits = TransportConfig {
+            header_timeout: args.header_timeout,
+            connect_timeout: args.connect_timeout,
+            in_flight: usize::from(args.requests_in_flight),
+        };
+        let transport = Transport::new(limits, metrics.clone());
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        Ok(Self { args, metrics, transport, stop, tasks, seed: seed() })
+    }
+
+    /// The server that `source` describes, with credentials that are followed as they change.
+    pub fn follow(&self, name: &'static str, source: Source) -> anyhow::Result<Server> {
+        let loaded = source.read()?;
+        let server =
+            self.transport.server(&loaded.config).with_context(|| format!("the {name} kubeconfig"))?;
+        let followed = Followed::new(name, source, &loaded, &server);
+        tokio::spawn(followed.run(
+            self.args.credentials_interval,
+            self.metrics.clone(),
+            self.stop.clone(),
+        ));
+        Ok(server)
+    }
+
+    /// A controller with a queue of its own.
+    pub fn controlled(&self, name: &'static str, kind: Kind, planes: &Planes) -> Controlled {
+        let config = QueueConfig {
+            per_plane: usize::from(self.args.workers_per_plane),
+            backoff_first: self.args.backoff_first,
+            backoff_max: self.args.backoff_max,
+            seed: planes.seed(),
+        };
+        Controlled { name, kind, queue: Arc::new(Queue::new(config)) }
+    }
+
+    /// Takes part in the election on that plane, unless the process is alone.
+    pub fn election(&self, client: kube::Client) -> Option<Leadership> {
+        let config = || self.lease_config();
+        self.args.leader_elect.then(|| Leadership::start(client, config(), Clock::system()))
+    }
+
+    /// The suffix makes it another holder than any other process, a restarted container of the same name included:
+    /// none may take the lease of another for its own.
+    fn lease_config(&self) -> LeaseConfig {
+        let host = || {
+            let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "fedhub".to_owned())
+        };
+        let name = self.args.identity.clone().unwrap_or_else(host);
+        LeaseConfig {
+            namespace: self.args.namespace.clone(),
+            name: self.args.lease_name.clone(),
+            identity: format!("{name}_{}_{:016x}", std::process::id(), self.seed),
+            duration: self.args.lease_duration,
+            renew: self.args.lease_renew,
+            warm_up: self.args.lease_warm_up,
+        }
+    }
+
+    /// Has the role's queues follow the election.
+    pub fn led(&self, role: &Role, leadership: Option<&Leadership>) {
+        let (Some(leadership), Some(planes)) = (leadership, role.registries.first()) else { return };
+        let queues = role.controllers.iter().map(|controlled| controlled.queue.clone()).collect();
+        planes.listen(Arc::new(WarmUp { planes: planes.clone(), warm: leadership.warm() }));
+        tokio::spawn(lease::follow(leadership.terms(), role.registries.clone(), queues));
+    }
+
+    /// No pass begins any more; those under way get their time; then another process may lead, and the watches end.
+    pub async fn shut_down(self, roles: Vec<Running>) {
+        for running in &roles {
+            if let Some(leadership) = &running.leadership {
+                leadership.retire();
+            }
+            running.role.controllers.iter().for_each(|controlled| controlled.queue.close());
+        }
+        self.tasks.close();
+        let after = self.args.shutdown_time;
+        if tokio::time::timeout(after, self.tasks.wait()).await.is_err() {
+            tracing::warn!(?after, unfinished = self.tasks.len(), "shutting down with passes under way; they are taken up again at the next start");
+        }
+        let mut registries = Vec::new();
+        for running in roles {
+            if let Some(leadership) = running.leadership {
+                leadership.release().await;
+            }
+            registries.extend(running.role.registries);
+        }
+        self.stop.cancel();
+        for planes in registries {
+            planes.stop().await;
+        }
+        tracing::info!("stopped");
+    }
+
+    /// Starts what finds the project planes, where `home` is. `projects` is the server with the Projects, unless it is
+    /// that.
+    pub fn discover(
+        &self,
+        planes: &Arc<Planes>,
+        home: Server,
+        projects: Option<Server>,
+    ) -> anyhow::Result<()> {
+        match self.args.discovery {
+            Discovery::Single => {
+                let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
+                single::engage(planes, home.client(&plane))?;
+            }
+            Discovery::Kubeconfigs => {
+                let client = home.client(&PlaneId::Management);
+                let transport = self.transport.clone();
+                let discovery = Kubeconfigs::new(planes.clone(), client, &self.args.namespace, transport);
+                tokio::spawn(discovery.run(self.stop.clone()));
+            }
+            Discovery::Milo => {
+                let server = projects.unwrap_or(home);
+                let client = server.client(&PlaneId::Management);
+                tokio::spawn(Milo::new(planes.clone(), client, milo::behind(server)).run(self.stop.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Jitter that differs between replicas and starts.
+fn seed() -> u64 {
+    let nanos =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    u64::try_from(nanos % u128::from(u64::MAX)).unwrap_or_default() ^ u64::from(std::process::id())
+}

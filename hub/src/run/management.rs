@@ -1,0 +1,96 @@
+//! The management role: federator and projector over one registry.
+
+use anyhow::Context;
+use fedhub_federator::Federator;
+use fedhub_projector::Projector;
+use fedhub_projector::controller::ProjectorConfig;
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::run_workers;
+use fedhub_shared::lease::{Fence, Leadership};
+use fedhub_shared::object::{Kind, PlaneId};
+use fedhub_shared::planes::discovery::credentials::Source;
+use fedhub_shared::planes::transport::Server;
+use fedhub_shared::planes::{Identities, Planes, Settings};
+
+use super::ground::{Ground, Role, Running};
+use crate::args::RunArgs;
+use crate::preflight;
+
+/// The role before its watches have begun.
+pub struct Management {
+    /// What the process shows of it.
+    pub role: Role,
+    hub: kube::Client,
+    management: Server,
+    projects: Option<Server>,
+    leadership: Option<Leadership>,
+}
+
+impl Management {
+    /// Reads credentials, and takes part in the election.
+    pub fn new(ground: &Ground) -> anyhow::Result<Self> {
+        let args = &ground.args;
+        let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
+        let hub = Source::file(hub_file, args.hub_context.as_deref());
+        let hub = ground.follow("hub", hub)?.client(&PlaneId::Hub);
+        let management = ground.follow("management", source(args))?;
+        let projects = projects(args).map(|source| ground.follow("discovery", source)).transpose()?;
+        let leadership = ground.election(management.client(&PlaneId::Management));
+        let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
+        let identities = Identities::new(&args.namespace);
+        let settings = Settings {
+            seed: ground.seed,
+            lists_at_once: usize::from(args.lists_at_once),
+            fence: fence.clone(),
+            identities: Some(identities.clone()),
+            ..Settings::default()
+        };
+        let planes = Planes::with(hub.clone(), ground.metrics.clone(), Clock::system(), settings);
+        let memory = management.client(&PlaneId::Management);
+        tokio::spawn(identities.run(memory, planes.clone(), fence, ground.stop.clone()));
+        let controllers = vec![
+            ground.controlled("federator", Kind::WorkloadDeployment, &planes),
+            ground.controlled("projector", Kind::Instance, &planes),
+        ];
+        let role = Role { name: "management", registries: vec![planes], controllers };
+        Ok(Self { role, hub, management, projects, leadership })
+    }
+
+    /// Starts watches and workers.
+    pub fn start(self, ground: &Ground) -> anyhow::Result<Running> {
+        let Self { role, hub, management, projects, leadership } = self;
+        let (args, planes) = (&ground.args, role.registries[0].clone());
+        let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
+        let federator = Federator::new(planes.clone(), federator_queue.clone(), args.policy_quiet_time);
+        let config =
+            ProjectorConfig { grace: args.projection_grace, deletes_per_minute: args.gap_deletes_per_minute };
+        let projector = Projector::new(planes.clone(), projector_queue.clone(), config);
+        planes.listen(federator.clone());
+        planes.listen(projector.clone());
+        ground.led(&role, leadership.as_ref());
+        planes.start();
+        let workers = usize::from(args.workers);
+        run_workers(&federator, &federator_queue, &ground.metrics, workers, &ground.tasks);
+        run_workers(&projector, &projector_queue, &ground.metrics, workers, &ground.tasks);
+        tokio::spawn(preflight::interpreter(hub, ground.stop.clone()));
+        ground.discover(&planes, management, projects)?;
+        Ok(Running { role, leadership })
+    }
+}
+
+/// Where the management plane is.
+pub fn source(args: &RunArgs) -> Source {
+    match args.management_kubeconfig.as_deref() {
+        Some(file) => Source::file(file, args.management_context.as_deref()),
+        None => Source::InCluster,
+    }
+}
+
+/// Where the server with the Projects is, unless it is the management plane.
+fn projects(args: &RunArgs) -> Option<Source> {
+    let context = args.discovery_context.as_deref();
+    match (&args.discovery_kubeconfig, context, &args.management_kubeconfig) {
+        (Some(file), context, _) | (None, context @ Some(_), Some(file)) => Some(Source::file(file, context)),
+        _ => None,
+    }
+}
