@@ -76,6 +76,9 @@ enum Command {
         /// Do it to a second replica beside the usual one.
         #[arg(long)]
         second: bool,
+        /// Do it to the fedhub of this cell.
+        #[arg(long, value_name = "CELL", conflicts_with = "second")]
+        cell: Option<String>,
         #[command(flatten)]
         instance: Instance,
     },
@@ -243,9 +246,13 @@ async fn help(command: Command) -> anyhow::Result<()> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, flags, second, instance } => {
+        Command::Fedhub { action, flags, second, cell, instance } => {
             let layout = Layout::of(&instance.instance)?;
-            let fedhub = if second { Fedhub::second(&layout)? } else { Fedhub::load(&layout)? };
+            let fedhub = match cell {
+                Some(cell) => Fedhub::cell(&layout, &cell)?,
+                None if second => Fedhub::second(&layout)?,
+                None => Fedhub::load(&layout)?,
+            };
             act(&fedhub, action, &flags).await?;
         }
         Command::Conformance { plane, instance } => {

@@ -13,41 +13,48 @@
 //! # }
 //! ```
 //!
-//! There is one, and for a while a second beside it ([`Fedhub::second`]); they elect a leader. What runs is written
-//! down in the instance's directory, so that any later command ([`Fedhub::load`]) can stop, kill, pause and start it,
-//! also a script within a suite, and also after the harness itself was killed.
+//! There is one of the management role, and for a while a second beside it ([`Fedhub::second`]); they elect a leader.
+//! [`chain`] starts one for each cell ([`Fedhub::cell`]), and plays the services that a cell and quota need. What runs is
+//! written down in the instance's directory, so that any later command ([`Fedhub::load`]) can stop, kill, pause and
+//! start it, also a script within a suite, and also after the harness itself was killed.
 
+pub mod chain;
+mod member;
 pub(crate) mod scrape;
 mod state;
 
 use std::{cell::Cell, fs, path::PathBuf, process::ExitStatus, time::Duration};
 
+use futures::future::join_all;
 use nix::sys::signal::Signal;
 
+pub(crate) use self::member::flags;
 pub use self::scrape::sample;
 use self::{
+    member::Member,
     scrape::total,
-    state::{Replica, State, replaced},
+    state::{State, replaced},
 };
 use crate::{
     Error,
     planes::{
         Layout, ports, ports_directory,
-        topology::{HUB, MANAGEMENT, projects},
+        topology::projects,
         wait::{NotYet, http_ok, until},
     },
 };
 
 /// How long fedhub may take to become ready, and to have engaged every project plane.
 const START: Duration = Duration::from_mins(1);
-/// A short lease: suites kill its holder and wait for the next.
-const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 /// Samples that are zero while there is nothing to do. What the federator has pending includes policies in their
 /// quiet time; what the projector has pending includes Instances whose grace runs, so its failures are asked for.
-const AT_WORK: [&str; 3] = [
+const AT_WORK: [&str; 6] = [
     "fedhub_queue_depth{",
     "fedhub_objects{controller=\"federator\",state=\"pending\"}",
     "fedhub_oldest_unsynced_seconds{controller=\"projector\"}",
+    "fedhub_oldest_unsynced_seconds{controller=\"deployments\"}",
+    "fedhub_oldest_unsynced_seconds{controller=\"readiness\"}",
+    "fedhub_oldest_unsynced_seconds{controller=\"write-back\"}",
 ];
 
 /// How fedhub is started.
@@ -64,7 +71,7 @@ impl Options {
     /// The `fedhub` beside the running program: one `cargo build` makes both.
     pub fn new() -> Self {
         let here = std::env::current_exe().unwrap_or_default();
-        Self { program: here.with_file_name(Replica::First.name()), arguments: Vec::new() }
+        Self { program: here.with_file_name(Member::First.name()), arguments: Vec::new() }
     }
 }
 
@@ -74,11 +81,11 @@ impl Default for Options {
     }
 }
 
-/// A fedhub beside an instance. Dropping it leaves it running; [`end`] ends it.
+/// A fedhub beside an instance, or what plays a service for it. Dropping it leaves it running; [`end`] ends it.
 #[derive(Debug, Clone)]
 pub struct Fedhub {
     layout: Layout,
-    replica: Replica,
+    member: Member,
     port: u16,
 }
 
@@ -89,34 +96,42 @@ impl Fedhub {
         end(layout).await?;
         // The kernel names a process's program without symbolic links.
         let program = fs::canonicalize(&options.program).map_err(Error::file("find", &options.program))?;
-        let port = port(layout, Replica::First)?;
-        let mut arguments = flags(layout, port);
-        arguments.extend(LEASE.map(str::to_owned));
+        let port = port(layout, Member::First)?;
+        let arguments = Member::First.arguments(layout, port);
         let arguments = replaced(&arguments, &options.arguments).into_iter().cloned().collect();
-        State { program, arguments, port, otherwise: false, identity: None }.save(layout, Replica::First)?;
-        let fedhub = Self { layout: layout.clone(), replica: Replica::First, port };
+        State { program, arguments, port, otherwise: false, identity: None }.save(layout, Member::First)?;
+        let fedhub = Self { layout: layout.clone(), member: Member::First, port };
         fedhub.start_again().await?;
         Ok(fedhub)
     }
 
     /// The fedhub that some earlier command started beside an instance, whether or not it runs now.
     pub fn load(layout: &Layout) -> Result<Self, Error> {
-        let state = State::load(layout, Replica::First)?.ok_or_else(|| not_started(layout))?;
-        Ok(Self { layout: layout.clone(), replica: Replica::First, port: state.port })
+        Self::known(layout, Member::First)
+    }
+
+    /// The fedhub of a cell, once [`chain::start`] has started it. `cell` is its name, or what comes after `cell-`.
+    pub fn cell(layout: &Layout, cell: &str) -> Result<Self, Error> {
+        Self::known(layout, Member::cell(cell)?)
+    }
+
+    fn known(layout: &Layout, member: Member) -> Result<Self, Error> {
+        let state = State::load(layout, member)?.ok_or_else(|| not_started(layout, member))?;
+        Ok(Self { layout: layout.clone(), member, port: state.port })
     }
 
     /// A second replica beside the first, with its flags; [`Self::start_again`] starts it.
     pub fn second(layout: &Layout) -> Result<Self, Error> {
-        let replica = Replica::Second;
-        if let Some(state) = State::load(layout, replica)? {
-            return Ok(Self { layout: layout.clone(), replica, port: state.port });
+        let member = Member::Second;
+        if let Some(state) = State::load(layout, member)? {
+            return Ok(Self { layout: layout.clone(), member, port: state.port });
         }
-        let first = State::load(layout, Replica::First)?.ok_or_else(|| not_started(layout))?;
-        let port = port(layout, replica)?;
+        let first = State::load(layout, Member::First)?.ok_or_else(|| not_started(layout, Member::First))?;
+        let port = port(layout, member)?;
         let own = [format!("--admin-address=127.0.0.1:{port}")];
         let arguments = replaced(&first.arguments, &own).into_iter().cloned().collect();
-        State { arguments, port, otherwise: false, identity: None, ..first }.save(layout, replica)?;
-        Ok(Self { layout: layout.clone(), replica, port })
+        State { arguments, port, otherwise: false, identity: None, ..first }.save(layout, member)?;
+        Ok(Self { layout: layout.clone(), member, port })
     }
 
     /// Starts it as it was started before, and waits as [`Self::start`] does. Does nothing to one that runs, unless
@@ -136,7 +151,7 @@ impl Fedhub {
         let lock = self.layout.lock().await?;
         let mut state = self.state()?;
         if !state.runs() {
-            state.spawn(&self.layout, self.replica, flags)?;
+            state.spawn(&self.layout, self.member, flags)?;
         }
         drop(lock);
         self.ready().await
@@ -147,7 +162,7 @@ impl Fedhub {
         self.stop().await?;
         let lock = self.layout.lock().await?;
         let mut state = self.state()?;
-        let mut child = state.spawn(&self.layout, self.replica, flags)?;
+        let mut child = state.spawn(&self.layout, self.member, flags)?;
         drop(lock);
         child.wait().await.map_err(Error::file("wait for", &state.program))
     }
@@ -182,7 +197,7 @@ impl Fedhub {
 
     /// Puts right what somebody left who stopped half-way: the first replica runs alone, as it was started.
     pub async fn restore(&self) -> Result<(), Error> {
-        if let Some(second) = State::load(&self.layout, Replica::Second)? {
+        if let Some(second) = State::load(&self.layout, Member::Second)? {
             second.stop().await?;
         }
         self.resume()?;
@@ -196,7 +211,7 @@ impl Fedhub {
 
     /// What it writes; a restart goes on in the same file.
     pub fn log(&self) -> PathBuf {
-        self.layout.log(self.replica.name())
+        self.layout.log(&self.member.name())
     }
 
     /// Where it answers `/livez`, `/readyz` and `/metrics`: the same after a restart.
@@ -233,11 +248,18 @@ impl Fedhub {
     }
 
     async fn ready(&self) -> Result<(), Error> {
-        until("fedhub to be ready", START, || async {
+        if !self.member.has_page() {
+            // It works on what is there, whenever it came.
+            return Ok(());
+        }
+        until(format!("{} to be ready", self.member.name()), START, || async {
             self.check()?;
             http_ok(self.port, "/readyz").await
         })
         .await?;
+        if let Member::Cell(_) = self.member {
+            return self.lead().await;
+        }
         let planes = projects().count();
         until("fedhub to engage every project plane", START, || async {
             self.check()?;
@@ -249,6 +271,10 @@ impl Fedhub {
             }
         })
         .await?;
+        self.lead().await
+    }
+
+    async fn lead(&self) -> Result<(), Error> {
         until("a fedhub to lead", START, || async {
             self.check()?;
             if self.led().await { Ok(()) } else { Err(NotYet::again("none does")) }
@@ -256,9 +282,11 @@ impl Fedhub {
         .await
     }
 
-    /// Whether it leads, or the other one.
+    /// Whether it leads, or another that it may stand by for.
     async fn led(&self) -> bool {
-        for replica in Replica::ALL {
+        let replicas =
+            if let Member::Cell(_) = self.member { vec![self.member] } else { Member::REPLICAS.to_vec() };
+        for replica in replicas {
             let Ok(Some(state)) = State::load(&self.layout, replica) else { continue };
             if state.runs() && scrape::metrics(state.port).await.is_ok_and(|metrics| leads(&metrics)) {
                 return true;
@@ -276,41 +304,29 @@ impl Fedhub {
         let content = fs::read_to_string(&log).unwrap_or_default();
         let lines: Vec<_> = content.lines().collect();
         let tail = lines[lines.len().saturating_sub(15)..].join("\n");
-        Err(NotYet::Never(Error::ProcessEnded { process: self.replica.name().to_owned(), log, tail }))
+        Err(NotYet::Never(Error::ProcessEnded { process: self.member.name(), log, tail }))
     }
 
     fn state(&self) -> Result<State, Error> {
-        State::load(&self.layout, self.replica)?.ok_or_else(|| not_started(&self.layout))
+        State::load(&self.layout, self.member)?.ok_or_else(|| not_started(&self.layout, self.member))
     }
 }
 
-/// What every fedhub beside an instance is told.
-pub(crate) fn flags(layout: &Layout, port: u16) -> Vec<String> {
-    vec![
-        "run".to_owned(),
-        "--enable-management-controllers".to_owned(),
-        "--discovery=kubeconfigs".to_owned(),
-        format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
-        format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
-        format!("--admin-address=127.0.0.1:{port}"),
-    ]
-}
-
-/// Ends whatever fedhub was started beside an instance, in whatever state it is.
+/// Ends whatever was started beside an instance, in whatever state it is.
 pub async fn end(layout: &Layout) -> Result<(), Error> {
-    for replica in Replica::ALL {
-        let Some(state) = State::load(layout, replica)? else { continue };
+    let ended = join_all(Member::all().map(|member| async move {
+        let Some(state) = State::load(layout, member)? else { return Ok(()) };
         // It is gone even where it would not go by itself.
         if state.stop().await.is_err() {
             state.kill().await?;
         }
-        State::forget(layout, replica)?;
-    }
-    Ok(())
+        State::forget(layout, member)
+    }));
+    ended.await.into_iter().collect()
 }
 
-fn port(layout: &Layout, replica: Replica) -> Result<u16, Error> {
-    let reserved = ports::reserve(&ports_directory(), layout, &[replica.name().to_owned()])?;
+fn port(layout: &Layout, member: Member) -> Result<u16, Error> {
+    let reserved = ports::reserve(&ports_directory(), layout, &[member.name()])?;
     Ok(reserved.values().copied().next().unwrap_or_default())
 }
 
@@ -318,9 +334,9 @@ fn leads(metrics: &str) -> bool {
     sample(metrics, scrape::LEADER) == Some(1.0)
 }
 
-fn not_started(layout: &Layout) -> Error {
+fn not_started(layout: &Layout, member: Member) -> Error {
     let known = format!("none was started beside instance `{}`", layout.name());
-    Error::Unknown { kind: "process", name: Replica::First.name().to_owned(), known }
+    Error::Unknown { kind: "process", name: member.name(), known }
 }
 
 #[cfg(test)]
@@ -340,19 +356,21 @@ mod tests {
         let layout = Layout::below(planes.path(), "x").unwrap();
         assert!(Fedhub::load(&layout).is_err());
         let mut state = sleeper(&layout);
-        for replica in Replica::ALL {
+        for replica in Member::all() {
             state.spawn(&layout, replica, &[]).unwrap();
             state.identity = None;
             state.save(&layout, replica).unwrap();
         }
         let (fedhub, second) = (Fedhub::load(&layout).unwrap(), Fedhub::second(&layout).unwrap());
+        let cell = Fedhub::cell(&layout, "ord").unwrap();
+        assert!(cell.pid().is_some() && cell.pid() != fedhub.pid());
         assert!(fedhub.pid().is_some() && second.pid().is_some() && fedhub.pid() != second.pid());
         fedhub.pause().unwrap();
         assert!(fedhub.pid().is_some());
         fedhub.stop().await.unwrap();
         assert!(fedhub.pid().is_none() && second.pid().is_some());
         fedhub.end().await.unwrap();
-        assert_eq!(second.pid(), None);
+        assert_eq!((second.pid(), cell.pid()), (None, None));
         assert!(Fedhub::load(&layout).is_err());
     }
 
@@ -362,7 +380,7 @@ mod tests {
         let layout = Layout::below(planes.path(), "x").unwrap();
         let mut state = sleeper(&layout);
         state.arguments = vec!["0".to_owned()];
-        state.save(&layout, Replica::First).unwrap();
+        state.save(&layout, Member::First).unwrap();
         let fedhub = Fedhub::load(&layout).unwrap();
         assert!(fedhub.attend(&[]).await.unwrap().success());
         assert!(!fedhub.attend(&["nonsense".to_owned()]).await.unwrap().success());

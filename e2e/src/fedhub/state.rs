@@ -1,4 +1,4 @@
-//! What is written down of a replica: enough for any later command to signal exactly that process.
+//! What is written down of a process beside an instance: enough for any later command to signal exactly that process.
 
 use std::{fs, path::PathBuf, process::Stdio, time::Duration};
 
@@ -6,12 +6,12 @@ use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use tokio::process::Child;
 
+use super::member::Member;
 use crate::{
     Error,
     planes::{
         Layout,
         process::{self, Identity},
-        topology::HUB,
         wait::{NotYet, until},
     },
 };
@@ -20,33 +20,6 @@ use crate::{
 const MARK: &str = "FEDHUB_E2E_STATE";
 /// How long it may take to end by itself: its own limit is ten seconds.
 const STOP: Duration = Duration::from_secs(20);
-
-/// Which of the processes beside an instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replica {
-    /// The one that is always there.
-    First,
-    /// One that a suite starts beside it.
-    Second,
-}
-
-impl Replica {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::First, Self::Second];
-
-    /// What the process, its log and its port are called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::First => "fedhub",
-            Self::Second => "fedhub-2",
-        }
-    }
-
-    /// Beside fedhub's kubeconfigs: it goes with the instance.
-    fn file(self, layout: &Layout) -> PathBuf {
-        layout.fedhub_kubeconfig(HUB).with_file_name(format!("{}.json", self.name()))
-    }
-}
 
 /// What is written down.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -65,9 +38,9 @@ pub struct State {
 }
 
 impl State {
-    /// What is written down of a replica, if it was ever started.
-    pub fn load(layout: &Layout, replica: Replica) -> Result<Option<Self>, Error> {
-        let path = replica.file(layout);
+    /// What is written down of a process, if it was ever started.
+    pub fn load(layout: &Layout, member: Member) -> Result<Option<Self>, Error> {
+        let path = member.file(layout);
         let content = match fs::read(&path) {
             Ok(content) => content,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -82,33 +55,33 @@ impl State {
     }
 
     /// Writes it down.
-    pub fn save(&self, layout: &Layout, replica: Replica) -> Result<(), Error> {
-        let path = replica.file(layout);
+    pub fn save(&self, layout: &Layout, member: Member) -> Result<(), Error> {
+        let path = member.file(layout);
         let content = serde_json::to_vec_pretty(self)
             .map_err(|error| Error::Manifest { path: path.clone(), problem: error.to_string() })?;
         crate::planes::write_atomically(&path, &content)
     }
 
-    /// Forgets a replica.
-    pub fn forget(layout: &Layout, replica: Replica) -> Result<(), Error> {
-        let path = replica.file(layout);
+    /// Forgets a process.
+    pub fn forget(layout: &Layout, member: Member) -> Result<(), Error> {
+        let path = member.file(layout);
         fs::remove_file(&path).map_err(Error::file("remove", path))
     }
 
     /// Starts the process, with these flags in place of those of their names. Nobody has to wait for the child itself:
     /// the runtime reaps it, and whoever looks at it later does so by its identity.
-    pub fn spawn(&mut self, layout: &Layout, replica: Replica, flags: &[String]) -> Result<Child, Error> {
-        let path = layout.log(replica.name());
+    pub fn spawn(&mut self, layout: &Layout, member: Member, flags: &[String]) -> Result<Child, Error> {
+        let path = layout.log(&member.name());
         let log =
             fs::File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
         let errors = log.try_clone().map_err(Error::file("open", &path))?;
         self.otherwise = !flags.is_empty();
         self.identity = None;
-        self.save(layout, replica)?;
+        self.save(layout, member)?;
         let mut command = tokio::process::Command::new(&self.program);
         command.args(replaced(&self.arguments, flags)).current_dir(layout.root());
         // Nothing but this: fedhub takes its flags from the environment too.
-        command.env_clear().env(MARK, replica.file(layout));
+        command.env_clear().env(MARK, member.file(layout));
         for kept in ["PATH", "HOME", "TMPDIR"] {
             command.envs(std::env::var_os(kept).map(|value| (kept, value)));
         }
@@ -116,7 +89,7 @@ impl State {
         command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
         let child = command.spawn().map_err(Error::file("start", &self.program))?;
         self.identity = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Identity::of);
-        self.save(layout, replica)?;
+        self.save(layout, member)?;
         Ok(child)
     }
 

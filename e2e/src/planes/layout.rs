@@ -16,8 +16,8 @@ pub struct Layout {
 }
 
 /// What an instance is made of. Only these are ever removed.
-const PARTS: [&str; 9] =
-    ["pki", "kubeconfigs", "fedhub", "components", "logs", "audit", "etcd", "scratch", "state.json"];
+const PARTS: [&str; 10] =
+    ["pki", "kubeconfigs", "fedhub", "cells", "components", "logs", "audit", "etcd", "scratch", "state.json"];
 
 /// What is worth keeping when an instance has gone down.
 const EVIDENCE: [&str; 2] = ["logs", "audit"];
@@ -66,6 +66,11 @@ impl Layout {
     /// fedhub's own identity on a plane.
     pub fn fedhub_kubeconfig(&self, plane: &str) -> PathBuf {
         self.root.join("fedhub").join(format!("{plane}.yaml"))
+    }
+
+    /// The cell role's own identity on a plane.
+    pub fn cell_role_kubeconfig(&self, plane: &str) -> PathBuf {
+        self.root.join("cells").join(format!("{plane}.yaml"))
     }
 
     /// A component's identity on a plane, such as Karmada's controllers on the hub.

@@ -40,7 +40,7 @@ use std::{
 
 use kube::Client;
 
-pub use identities::NAMESPACE as FEDHUB_NAMESPACE;
+pub use identities::{CELLS_NAMESPACE, Holder, NAMESPACE as FEDHUB_NAMESPACE};
 pub use layout::Layout;
 pub(crate) use layout::write_atomically;
 

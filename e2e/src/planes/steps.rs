@@ -6,14 +6,15 @@ use std::{
     time::Duration,
 };
 
-use futures::future::try_join;
-use kube::{Client, api::DynamicObject};
+use futures::future::{try_join, try_join_all};
+use kube::{Client, ResourceExt, api::DynamicObject};
 
 use super::{
     commands::{AGGREGATED, CONTROLLERS, Commands, Programs, SCHEDULER, WEBHOOK, api_server_process},
     crds,
     hub::Hub,
-    identities, kubeconfig,
+    identities::{self, Holder},
+    kubeconfig,
     layout::Layout,
     manifests, ready,
     supervisor::Supervisor,
@@ -45,9 +46,26 @@ pub struct Steps<'a> {
 /// The kustomizations of `deploy/`, built.
 pub struct Manifests {
     crds: Vec<DynamicObject>,
-    base: Vec<DynamicObject>,
+    /// Other services', played: networking in the cells, quota beside the projects.
+    external_crds: Vec<DynamicObject>,
+    management: Vec<DynamicObject>,
     project_plane: Vec<DynamicObject>,
     hub: Vec<DynamicObject>,
+    cell: Vec<DynamicObject>,
+}
+
+impl Manifests {
+    /// The CRDs that a plane serves.
+    fn crds(&self, plane: &Plane) -> Vec<DynamicObject> {
+        let own = if plane.serves_compute() { self.crds.as_slice() } else { &[] };
+        let group = match plane.kind {
+            Kind::Cell { .. } => ".networking.datumapis.com",
+            Kind::Project => ".quota.miloapis.com",
+            Kind::Hub | Kind::Management => return own.to_vec(),
+        };
+        let external = self.external_crds.iter().filter(|crd| crd.name_any().ends_with(group));
+        own.iter().chain(external).cloned().collect()
+    }
 }
 
 impl Steps<'_> {
@@ -72,21 +90,19 @@ impl Steps<'_> {
             self.hub(&client).install().await?;
             self.progress.step("hub: Karmada's CRDs are established");
         }
-        if plane.serves_compute() {
-            crds::install(&client, plane.name, &manifests.crds).await?;
-        }
+        crds::install(&client, plane.name, &manifests.crds(plane)).await?;
         if plane.has_controller_manager() {
             self.supervisor.start(self.commands().controller_manager(plane))?;
         }
-        match plane.kind {
-            Kind::Management => manifests::apply_all(&client, plane.name, &manifests.base).await?,
-            Kind::Project => manifests::apply_all(&client, plane.name, &manifests.project_plane).await?,
+        let own = match plane.kind {
+            Kind::Management => &manifests.management,
+            Kind::Project => &manifests.project_plane,
+            Kind::Cell { .. } => &manifests.cell,
             // The hub's include what only Karmada's webhook lets in.
-            Kind::Hub | Kind::Cell { .. } => {}
-        }
-        if plane.kind != Kind::Hub && plane.knows_fedhub() {
-            self.issue(&client, plane.name).await?;
-        }
+            Kind::Hub => return Ok((plane.name, client)),
+        };
+        manifests::apply_all(&client, plane.name, own).await?;
+        self.issue(&client, plane).await?;
         Ok((plane.name, client))
     }
 
@@ -102,7 +118,7 @@ impl Steps<'_> {
         self.supervisor.start(self.commands().controllers())?;
         let roles = async {
             self.apply_hub_manifests(client, &manifests.hub).await?;
-            self.issue(client, HUB).await
+            self.issue(client, Plane::named(HUB)?).await
         };
         let cells = async {
             hub.register_cells().await?;
@@ -138,17 +154,33 @@ impl Steps<'_> {
             self.progress.warn(format!("{missing} is missing: no plane will serve compute.datumapis.com"));
             Ok(Vec::new())
         };
-        let (crds, base, project_plane, hub) = tokio::try_join!(
-            crds,
-            build(deploy.join("base")),
-            build(deploy.join("components/project-plane")),
-            build(deploy.join("components/hub")),
-        )?;
-        Ok(Manifests { crds, base, project_plane, hub })
+        // In a vector, for together they would be a large future.
+        let all = |directories: &[&str]| {
+            let directories: Vec<_> = directories.iter().map(|of| deploy.join(of)).collect();
+            async move {
+                let lists = try_join_all(directories.into_iter().map(build)).await?;
+                Ok::<_, Error>(lists.into_iter().flatten().collect())
+            }
+        };
+        Ok(Manifests {
+            crds: crds.await?,
+            external_crds: all(&["external-crds"]).await?,
+            management: all(&["base", "components/management-for-cells"]).await?,
+            project_plane: all(&["components/project-plane", "components/project-plane-for-cells"]).await?,
+            hub: all(&["components/hub", "components/hub-for-cells"]).await?,
+            cell: all(&["components/cell"]).await?,
+        })
     }
 
-    async fn issue(&self, client: &Client, plane: &str) -> Result<(), Error> {
-        identities::issue(client, self.layout, plane, &self.server(plane)?, self.ca).await
+    /// Gets fedhub's roles the identities that they have on a plane.
+    async fn issue(&self, client: &Client, plane: &Plane) -> Result<(), Error> {
+        let server = self.server(plane.name)?;
+        for holder in [Holder::Fedhub, Holder::Cell] {
+            if holder == Holder::Cell || plane.knows_fedhub() {
+                identities::issue(holder, client, self.layout, plane.name, &server, self.ca).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Waits until a process serves.

@@ -71,7 +71,7 @@ impl Plane {
         !matches!(self.kind, Kind::Management)
     }
 
-    /// Whether fedhub has an identity here. Cells are Karmada's alone.
+    /// Whether the management role has an identity here. Cells are Karmada's, and the cell role's.
     pub fn knows_fedhub(&self) -> bool {
         !matches!(self.kind, Kind::Cell { .. })
     }

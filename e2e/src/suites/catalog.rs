@@ -18,6 +18,19 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it breaks what others need: `concurrent: false` in its test.
     pub alone: bool,
+    /// What runs in the cells.
+    pub cells: Cells,
+}
+
+/// What runs in the cells while a suite runs: the label `cells` of its test.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cells {
+    /// Nothing: the suite plays their controllers.
+    #[default]
+    Played,
+    /// fedhub in the role of a cell, and the services that it needs.
+    Real,
 }
 
 #[derive(Deserialize)]
@@ -29,6 +42,14 @@ struct Test {
 #[derive(Deserialize)]
 struct Metadata {
     name: String,
+    #[serde(default)]
+    labels: Labels,
+}
+
+#[derive(Default, Deserialize)]
+struct Labels {
+    #[serde(default)]
+    cells: Cells,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +94,8 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
     if directory.file_name().is_none_or(|name| name != test.metadata.name.as_str()) {
         return Err(manifest(format!("the test is called `{}`, its directory is not", test.metadata.name)));
     }
-    Ok(Suite { name: test.metadata.name, directory, alone: test.spec.concurrent == Some(false) })
+    let Metadata { name, labels } = test.metadata;
+    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), cells: labels.cells })
 }
 
 #[cfg(test)]
@@ -83,12 +105,18 @@ mod tests {
     #[test]
     fn every_suite_of_the_repository_is_sound() {
         let suites = all().unwrap();
-        assert!(suites.iter().any(|suite| suite.name == "api-admission" && !suite.alone));
+        let is = |name, cells| suites.iter().any(|suite| suite.name == name && !suite.alone && suite.cells == cells);
+        assert!(is("api-admission", Cells::Played) && is("full-chain-dfw", Cells::Real));
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let suite = |name: &str| Suite { name: name.to_owned(), directory: PathBuf::new(), alone: false };
+        let suite = |name: &str| Suite {
+            name: name.to_owned(),
+            directory: PathBuf::new(),
+            alone: false,
+            cells: Cells::Played,
+        };
         let all = vec![suite("one"), suite("two")];
         assert_eq!(pick(all.clone(), &[]).unwrap().len(), 2);
         assert_eq!(pick(all.clone(), &["two".to_owned()]).unwrap(), [suite("two")]);

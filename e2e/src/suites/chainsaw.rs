@@ -149,6 +149,7 @@ fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
         .env("E2E_INSTANCE", layout.name())
         .env("FEDHUB_URL", &context.fedhub_url)
         .env("FEDHUB_LOG", layout.log("fedhub"))
+        .env("CELLS", layout.cell_role_kubeconfig("project-a").parent().unwrap_or(layout.root()))
         .env("KUBECONFIGS", default.parent().unwrap_or(layout.root()))
         // Chainsaw insists on a default cluster, although every suite names its own.
         .env("KUBECONFIG", default);

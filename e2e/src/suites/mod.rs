@@ -6,7 +6,8 @@
 //! |---|---|
 //! | `E2E`, `E2E_INSTANCE` | this program and the instance: `"$E2E" fedhub restart`, `"$E2E" writes --since ...` |
 //! | `KUBECONFIGS` | directory with `<plane>.yaml` for every plane; `KUBECONFIG` is that of the operation's cluster |
-//! | `FEDHUB_URL`, `FEDHUB_LOG` | where fedhub answers `/metrics`; what it writes |
+//! | `FEDHUB_URL`, `FEDHUB_LOG` | where fedhub answers `/metrics`; what it writes. The logs of the others are beside it |
+//! | `CELLS` | directory with the cell role's kubeconfig for every plane |
 //! | `PATH` | begins with the directory of the planes' own `kubectl` |
 
 mod catalog;
@@ -20,12 +21,12 @@ use std::{
     time::Duration,
 };
 
-pub use catalog::{Suite, all, choose};
+pub use catalog::{Cells, Suite, all, choose};
 pub use output::Result as SuiteResult;
 
 use crate::{
     Error,
-    fedhub::{self, Fedhub},
+    fedhub::{self, Fedhub, chain},
     planes::{self, Layout, Planes},
     progress::Progress,
     tools::{self, Tool},
@@ -57,8 +58,9 @@ pub struct Options {
     pub progress: Progress,
 }
 
-/// Brings the planes up, starts fedhub and runs the suites: first together those that can be, then the others one
-/// by one. Everything is left running; [`down`] ends it, whatever became of this.
+/// Brings the planes up, starts fedhub and runs the suites: first those that play the cells, then those with real ones;
+/// of both together those that can be, then the others one by one. Everything is left running; [`down`] ends it,
+/// whatever became of this.
 pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
     let progress = &options.progress;
     let chainsaw = tools::ensure(Tool::Chainsaw, progress).await?;
@@ -74,15 +76,22 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
         timeout: options.timeout,
         progress,
     };
-    let (alone, together): (Vec<_>, Vec<_>) = options.suites.iter().cloned().partition(|suite| suite.alone);
     let mut results = Vec::new();
-    for batch in std::iter::once(together).chain(alone.into_iter().map(|suite| vec![suite])) {
-        if batch.is_empty() {
-            continue;
+    for cells in [Cells::Played, Cells::Real] {
+        let of_these = options.suites.iter().filter(|suite| suite.cells == cells).cloned();
+        let (alone, together): (Vec<_>, Vec<_>) = of_these.partition(|suite| suite.alone);
+        for batch in std::iter::once(together).chain(alone.into_iter().map(|suite| vec![suite])) {
+            if batch.is_empty() {
+                continue;
+            }
+            // A suite that failed between a stop and a start must not take the next ones with it.
+            fedhub.restore().await?;
+            match cells {
+                Cells::Played => chain::stop(planes.layout()).await?,
+                Cells::Real => chain::start(planes.layout()).await?,
+            }
+            results.extend(chainsaw::run(&context, &batch).await?);
         }
-        // A suite that failed between a stop and a start must not take the next ones with it.
-        fedhub.restore().await?;
-        results.extend(chainsaw::run(&context, &batch).await?);
     }
     Ok(results)
 }

@@ -8,10 +8,10 @@ use std::{
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::{Error, planes::Layout};
-
-/// fedhub's own identity on every plane.
-const USER: &str = "system:serviceaccount:fedhub-system:fedhub";
+use crate::{
+    Error,
+    planes::{Holder, Layout},
+};
 
 /// A request of fedhub's that a plane answered.
 #[derive(Debug, Deserialize)]
@@ -72,13 +72,14 @@ pub fn since(
     since: Timestamp,
     namespaces: &[String],
 ) -> Result<Vec<Event>, Error> {
+    let users = [Holder::Fedhub, Holder::Cell].map(Holder::user);
     let path = layout.audit_log(plane);
     let file = File::open(&path).map_err(Error::file("open", &path))?;
     let mut writes = Vec::new();
     for line in BufReader::new(file).lines() {
         let line = line.map_err(Error::file("read", &path))?;
         // The last line may not be whole yet: then its request has not been answered.
-        writes.extend(parse(&line).filter(|event| event.received >= since && event.is_in(namespaces)));
+        writes.extend(parse(&line, &users).filter(|event| event.received >= since && event.is_in(namespaces)));
     }
     Ok(writes)
 }
@@ -94,13 +95,13 @@ impl Event {
     }
 }
 
-fn parse(line: &str) -> Option<Event> {
+fn parse(line: &str, users: &[String]) -> Option<Event> {
     // Most lines are of others, and parsing them all takes its time.
-    if !line.contains(USER) {
+    if !users.iter().any(|user| line.contains(user)) {
         return None;
     }
     let event: Event = serde_json::from_str(line).ok()?;
-    (event.user.username == USER && event.is_write()).then_some(event)
+    (users.contains(&event.user.username) && event.is_write()).then_some(event)
 }
 
 #[cfg(test)]
@@ -111,6 +112,18 @@ mod tests {
         format!(
             r#"{{"kind":"Event","stage":"ResponseComplete","requestURI":"/apis/x{query}","verb":"{verb}","user":{{"username":"{user}"}},"objectRef":{{"resource":"{resource}","namespace":"n","name":"itself"}},"responseStatus":{{"code":200}},"requestReceivedTimestamp":"2026-01-02T03:04:05.678901Z"}}"#
         )
+    }
+
+    const USER: &str = "system:serviceaccount:fedhub-system:fedhub";
+
+    fn parse(line: &str) -> Option<Event> {
+        super::parse(line, &[USER.to_owned()])
+    }
+
+    #[test]
+    fn the_users_are_those_of_the_audit_logs() {
+        assert_eq!(Holder::Fedhub.user(), USER);
+        assert_eq!(Holder::Cell.user(), "system:serviceaccount:fedhub-cells:fedhub-cell");
     }
 
     #[test]
