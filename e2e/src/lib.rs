@@ -1,7 +1,7 @@
 //! Real planes as processes, chainsaw suites, the demonstration and the benchmarks.
 //!
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
-//! them, [`front`] puts the planes of projects below paths of one server, [`suites`] runs the chainsaw suites, [`bench`]
+//! them, [`front`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can be cut, [`suites`] runs the chainsaw suites, [`bench`]
 //! measures.
 
 pub mod bench;
@@ -10,6 +10,7 @@ pub mod demo;
 pub mod error;
 pub mod fedhub;
 pub mod front;
+pub mod link;
 pub mod planes;
 pub mod progress;
 pub mod suites;

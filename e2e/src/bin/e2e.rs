@@ -8,6 +8,7 @@ use fedhub_e2e::{
     conformance,
     fedhub::{self, Fedhub},
     front::Front,
+    link::Link,
     planes::{Layout, Planes},
     progress::Progress,
     suites::{self, writes},
@@ -96,6 +97,18 @@ enum Command {
         seconds: u64,
         #[command(flatten)]
         instance: Instance,
+    },
+    /// Be the line between a process and a plane, until SIGTERM: while this is paused (SIGSTOP), the line is cut.
+    Link {
+        /// The kubeconfig that names the plane.
+        #[arg(long, value_name = "FILE")]
+        from: PathBuf,
+        /// The same kubeconfig by way of this line, to be written.
+        #[arg(long, value_name = "FILE")]
+        kubeconfig: PathBuf,
+        /// After how many seconds it ends by itself, in case nobody ends it.
+        #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
+        seconds: u64,
     },
     /// Run the conformance script of the in-memory API servers against a plane and against one of those, and print how
     /// each step went; fails unless both gave the answers that are expected.
@@ -242,6 +255,14 @@ async fn help(command: Command) -> anyhow::Result<()> {
             let front = Front::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;
             tokio::select! {
                 () = front.serve() => {}
+                () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
+                ended = interruption::<()>() => drop(ended),
+            }
+        }
+        Command::Link { from, kubeconfig, seconds } => {
+            let link = Link::listen(&from, &kubeconfig).await?;
+            tokio::select! {
+                () = link.serve() => {}
                 () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
                 ended = interruption::<()>() => drop(ended),
             }

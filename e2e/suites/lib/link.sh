@@ -1,0 +1,29 @@
+#!/bin/sh
+# The line between a cell's fedhub and the hub, which can be cut.
+#
+#   link.sh start CELL   fedhub of the cell goes by way of it
+#   link.sh cut|mend     nothing passes, and nobody is told; or all again
+#   link.sh end
+set -eu
+scratch=$(dirname "$KUBECONFIGS")/scratch
+case $1 in
+  start)
+    rm -f "$scratch/link.yaml"
+    "$E2E" link --from "$CELLS/hub.yaml" --kubeconfig "$scratch/link.yaml" \
+      >"$(dirname "$KUBECONFIGS")/logs/link.log" 2>&1 </dev/null &
+    echo $! >"$scratch/link.pid"
+    tries=0
+    until [ -e "$scratch/link.yaml" ]; do
+      tries=$((tries + 1))
+      [ $tries -le 100 ] || exit 1
+      sleep 0.1
+    done
+    "$E2E" fedhub start --cell "$2" --with="--hub-kubeconfig=$scratch/link.yaml"
+    ;;
+  cut) kill -STOP "$(cat "$scratch/link.pid")" ;;
+  mend) kill -CONT "$(cat "$scratch/link.pid")" ;;
+  end)
+    kill -CONT "$(cat "$scratch/link.pid")"
+    kill "$(cat "$scratch/link.pid")"
+    ;;
+esac
