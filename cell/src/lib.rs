@@ -2,4 +2,5 @@
 
 pub mod instances;
 pub mod quota;
+pub mod readiness;
 pub mod status;
