@@ -72,16 +72,22 @@ impl Listener for Deployments {
                     self.gone().remove(&gone.digest.uid.to_string());
                 }
                 let names: BTreeSet<_> = objects().flat_map(|object| concerned(object)).collect();
-                names.into_iter().for_each(|name| self.enqueue(&seen.namespace, name));
+                for name in names {
+                    self.enqueue(&seen.namespace, name);
+                }
             }
             Kind::NetworkBinding => {
                 let names: BTreeSet<_> = objects().filter_map(|object| owner(object)).collect();
-                names.into_iter().for_each(|name| self.enqueue(&seen.namespace, name));
+                for name in names {
+                    self.enqueue(&seen.namespace, name);
+                }
             }
             Kind::SubnetClaim => {
                 let names: BTreeSet<_> =
                     objects().filter_map(|o| o.spec()["networkContext"]["name"].as_str()).collect();
-                names.into_iter().for_each(|name| self.enqueue_users(&seen.namespace, name));
+                for name in names {
+                    self.enqueue_users(&seen.namespace, name);
+                }
             }
             Kind::LocationBinding => self.enqueue_all(),
             Kind::Namespace

@@ -187,6 +187,7 @@ impl Pass<'_> {
     }
 
     /// What came of a write. A refusal is one write's own: it is kept, and the pass goes on. All else ends it.
+    #[allow(clippy::result_large_err, reason = "it is what the pass returns")]
     fn tried<T>(&mut self, written: Result<T, RequestError>) -> Result<Option<T>, Error> {
         match written {
             Ok(answer) => Ok(Some(answer)),

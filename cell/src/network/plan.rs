@@ -123,8 +123,12 @@ fn same(a: &Value, b: &Value, here: &str) -> bool {
 
 /// The first name `<base>-<n>` that nothing has.
 fn free(base: &str, names: &mut BTreeSet<String>) -> String {
-    let name = (0_u32..).map(|n| format!("{base}-{n}")).find(|name| !names.contains(name));
-    let name = name.unwrap_or_default();
+    let mut number = 0;
+    let mut name = format!("{base}-{number}");
+    while names.contains(&name) {
+        number += 1;
+        name = format!("{base}-{number}");
+    }
     names.insert(name.clone());
     name
 }

@@ -87,6 +87,9 @@ fn words(plan: &Plan) -> String {
     words.join(", ")
 }
 
+/// What it shows, the WD, its bindings and the cell's claims, and the plan.
+type Case = (&'static str, Object, Vec<Object>, Vec<Object>, &'static str);
+
 #[test]
 fn each_network_is_bound_once_and_each_context_has_a_subnet() {
     let default = net("default");
@@ -106,7 +109,7 @@ fn each_network_is_bound_once_and_each_context_has_a_subnet() {
     let stale_claim = but(c("x"), |c| c.data["status"]["conditions"][0]["observedGeneration"] = json!(1));
     let going = |o: Object| but(o, dying);
     let one = || wd(std::slice::from_ref(&default));
-    let table: Vec<(&str, Object, Vec<Object>, Vec<Object>, &str)> = vec![
+    let table: Vec<Case> = vec![
         ("no networks", wd(&[]), vec![], vec![], "ready"),
         ("a name that is none", wd(&[json!({"name": ""}), Value::Null]), vec![], vec![], "ready"),
         ("one", one(), vec![], vec![], "bind web-net-0, provisioning"),

@@ -215,8 +215,8 @@ pub fn uid(object: &Value) -> &str {
 
 /// A condition, null where there is none of that type.
 pub fn condition(object: &Value, kind: &str) -> Value {
-    let all = object["status"]["conditions"].as_array().into_iter().flatten();
-    all.filter(|c| c["type"] == kind).next_back().cloned().unwrap_or_default()
+    let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
+    all.find(|c| c["type"] == kind).cloned().unwrap_or_default()
 }
 
 pub fn short(entry: &AuditEntry) -> String {
