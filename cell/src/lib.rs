@@ -3,3 +3,4 @@
 pub mod instances;
 pub mod quota;
 pub mod status;
+pub mod write_back;

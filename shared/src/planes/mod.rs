@@ -182,9 +182,9 @@ impl Planes {
         self.anchor.synced() && self.projects.get(name).is_some_and(|plane| plane.synced())
     }
 
-    /// Whether the hub is in sync, and no project plane is on its way to that.
+    /// Whether the anchor is in sync, and no project plane is on its way to that.
     pub fn warm(&self) -> bool {
-        self.hub.synced() && !self.projects.iter().any(|plane| plane.value().health() == Health::Engaging)
+        self.anchor.synced() && !self.projects.iter().any(|plane| plane.value().health() == Health::Engaging)
     }
 
     /// All project planes, by name.
