@@ -30,6 +30,8 @@ struct Facts {
     namespace: Option<Object>,
     deployment: Option<Object>,
     copy: Option<Object>,
+    /// How many copies were made.
+    made: usize,
 }
 
 impl Facts {
@@ -73,7 +75,8 @@ impl Facts {
                 }
                 Decision::Write(Write::Create(mut made)) => {
                     assert!(self.copy.is_none());
-                    made.metadata.uid = Some("uid-of-new-copy".to_owned());
+                    self.made += 1;
+                    made.metadata.uid = Some(format!("uid-of-copy-{}", self.made));
                     made.metadata.resource_version = Some("9".to_owned());
                     self.copy = Some(*made);
                 }
@@ -131,6 +134,7 @@ fn right() -> Facts {
         namespace: Some(namespace),
         deployment: Some(deployment),
         copy: None,
+        made: 0,
     };
     facts.settle();
     facts
