@@ -10,14 +10,14 @@ use fedhub_shared::errors::{Error, RequestError};
 use fedhub_shared::events::{EventType, reference};
 use fedhub_shared::metrics::Hop;
 use fedhub_shared::names::{CELL_MANAGER, INSTANCE_FINALIZER, WORKLOAD_DEPLOYMENT_NAME};
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::{Plane, Planes};
 use fedhub_shared::verdicts::Verdicts;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::glance::Sight;
-use super::plan::{Decision, Observed, plan};
+use super::plan::{Decision, Observed, Said, plan};
 use super::refusal::{Held, Refusal, Verdict};
 use crate::status::gates;
 
@@ -41,8 +41,8 @@ pub struct WriteBack {
 /// What the planes themselves have said in this pass, past their watches.
 #[derive(Default)]
 struct Heard {
-    copy: Option<Option<Shared>>,
-    instance: Option<Option<Shared>>,
+    copy: Option<Said>,
+    instance: Option<Said>,
 }
 
 impl WriteBack {
@@ -128,7 +128,7 @@ impl WriteBack {
                     let stored = writer(hub, &self.hub).write_status(Kind::Instance, &copy, write).await?;
                     changed |= stored.is_some();
                     if let Some(copy) = stored.filter(|_| heard.copy.is_some()) {
-                        heard.copy = Some(Some(copy));
+                        heard.copy = Some(Said(Some(copy)));
                     }
                 }
                 Decision::Delete { copy, gap } => {
@@ -145,12 +145,12 @@ impl WriteBack {
                 }
                 Decision::ReadCopy => {
                     let copy = hub.live(Kind::Instance, &key.namespace, &key.name).await?;
-                    heard.copy = Some(copy.map(Arc::new));
+                    heard.copy = Some(Said(copy.map(Arc::new)));
                 }
                 Decision::ReadInstance => {
                     let cell = self.cell.anchor();
                     let instance = cell.live(Kind::Instance, &key.namespace, &key.name).await?;
-                    heard.instance = Some(instance.map(Arc::new));
+                    heard.instance = Some(Said(instance.map(Arc::new)));
                 }
             }
         }
@@ -166,7 +166,7 @@ impl WriteBack {
         };
         match (writer(hub, &self.hub).write(Kind::Instance, write).await, replaced) {
             (Ok(Some(stored)), _) => {
-                heard.copy = Some(Some(stored));
+                heard.copy = Some(Said(Some(stored)));
                 Ok(true)
             }
             (Ok(None), _) => Ok(false),
@@ -178,7 +178,7 @@ impl WriteBack {
             // It is there although the watch does not show it, as while a deployment moves from another city.
             (Err(error), None) if error.code() == Some(409) => {
                 let found = hub.refresh(Kind::Instance, &key.namespace, &key.name).await?;
-                heard.copy = Some(Some(found.ok_or(error)?));
+                heard.copy = Some(Said(Some(found.ok_or(error)?)));
                 Ok(false)
             }
             (Err(error), _) => Err(error),
@@ -192,7 +192,7 @@ impl WriteBack {
         if gone {
             // What follows must not take it for a copy that somebody left behind.
             hub.store(Kind::Instance).own_deleted(copy.space(), copy.called(), copy.uid());
-            heard.copy = Some(None);
+            heard.copy = Some(Said(None));
         }
         Ok(gone)
     }
@@ -241,7 +241,7 @@ impl WriteBack {
     /// what `sight` tells.
     async fn see(&self, key: &Key, sight: Sight, heard: &Heard) -> Result<(Decision, u64), Error> {
         let copy = match &heard.copy {
-            Some(copy) => copy.clone(),
+            Some(Said(copy)) => copy.clone(),
             None => self.hub.hub().whole(Kind::Instance, &key.namespace, &key.name).await?,
         };
         let version = copy.as_ref().map(|c| Version::new(c.version()));

@@ -24,8 +24,12 @@ pub struct Observed {
     /// watched for.
     pub copy_proven: bool,
     /// The cell's Instance of that name, where a live read was asked for.
-    pub live_instance: Option<Option<Shared>>,
+    pub live_instance: Option<Said>,
 }
+
+/// What a plane itself says of an object, past its watch: this, or that there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said(pub Option<Shared>);
 
 /// What to do about one Instance and its copy.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +82,7 @@ fn orphan(seen: &Observed, copy: &Shared) -> Decision {
     match &seen.live_instance {
         None => Decision::ReadInstance,
         // It is there after all: the watch will bring it.
-        Some(Some(instance)) if instance.uid() == uid => Decision::Park,
+        Some(Said(Some(instance))) if instance.uid() == uid => Decision::Park,
         Some(_) => Decision::Delete { copy: copy.clone(), gap: true },
     }
 }

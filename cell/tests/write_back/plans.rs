@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_cell::write_back::copy::reference;
 use fedhub_cell::write_back::glance::Sight;
-use fedhub_cell::write_back::plan::{Decision, Observed, plan};
+use fedhub_cell::write_back::plan::{Decision, Observed, Said, plan};
 use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::{Echo, Write};
 use fedhub_shared::names::{
@@ -94,7 +94,7 @@ impl Facts {
                     (self.copy, copy_proven) = (None, true);
                 }
                 Decision::ReadCopy => copy_proven = true,
-                Decision::ReadInstance => live_instance = Some(self.instance.clone().map(Arc::new)),
+                Decision::ReadInstance => live_instance = Some(Said(self.instance.clone().map(Arc::new))),
             }
         }
         panic!("does not come to rest: {done:?}");
@@ -196,7 +196,7 @@ fn worlds() -> impl Strategy<Value = Facts> {
             match finalized {
                 0 => instance.metadata.finalizers = None,
                 1 => {
-                    instance.metadata.finalizers = Some(vec!["vm".to_owned(), INSTANCE_FINALIZER.to_owned()])
+                    instance.metadata.finalizers = Some(vec!["vm".to_owned(), INSTANCE_FINALIZER.to_owned()]);
                 }
                 2 => instance.metadata.finalizers = Some(vec!["vm".to_owned()]),
                 _ => {}
@@ -310,12 +310,12 @@ fn i4_a_copy_without_its_instance_goes_only_by_the_cells_own_word() {
     let facts = Facts { instance: None, ..right() };
     let seen = facts.seen(None);
     assert_eq!(plan(&seen), Decision::ReadInstance);
-    let there = Observed { live_instance: Some(Some(Arc::new(instance()))), ..seen.clone() };
+    let there = Observed { live_instance: Some(Said(Some(Arc::new(instance())))), ..seen.clone() };
     assert_eq!(plan(&there), Decision::Park);
     let mut other = instance();
     other.metadata.uid = Some("another".to_owned());
     for live in [None, Some(Arc::new(other))] {
-        let proven = Observed { live_instance: Some(live), ..seen.clone() };
+        let proven = Observed { live_instance: Some(Said(live)), ..seen.clone() };
         assert!(matches!(plan(&proven), Decision::Delete { gap: true, .. }));
     }
 }
