@@ -6,3 +6,4 @@ pub mod network;
 pub mod quota;
 pub mod readiness;
 pub mod status;
+pub mod write_back;
