@@ -104,9 +104,8 @@ impl Cell {
         let projects = others.clone().filter(|_| quota.is_some());
         let claims = projects.map(|projects| Quota { projects, cell_name: name.clone() });
         work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims))?;
-        ground.metrics.writeback_enabled.set(i64::from(writes_back));
         if let Some(hub) = others.clone().filter(|_| writes_back) {
-            work(ground, &role, &WriteBack::new(cell.clone(), hub, name, role.queue("write-back")?))?;
+            work(ground, &role, &WriteBack::new(cell.clone(), hub, &name, args.gap_deletes_per_minute, role.queue("write-back")?))?;
         } else {
             tracing::warn!("no hub credentials (--hub-kubeconfig): Instances are not written back, and no project sees them");
         }
