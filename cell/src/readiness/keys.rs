@@ -95,13 +95,7 @@ impl Readiness {
         let was = change.old().and_then(|old| old.object.as_deref());
         match kind {
             Kind::Instance if gone => self.free(seen),
-            Kind::Instance => {
-                // Another one under its name.
-                if let Some(old) = change.old().filter(|old| old.digest.uid != seen.digest.uid) {
-                    self.free(old);
-                }
-                self.wake(&seen.namespace, &seen.name, Why::Itself);
-            }
+            Kind::Instance => self.wake(&seen.namespace, &seen.name, Why::Itself),
             // With it go its Instances.
             Kind::WorkloadDeployment | Kind::Namespace if gone => {}
             Kind::WorkloadDeployment => {
@@ -110,10 +104,8 @@ impl Readiness {
                     self.wake_made_by(&seen.namespace, &seen.digest.uid.to_string());
                 }
             }
-            Kind::Namespace => {
-                if self.quota.is_some() && was.map(Consumer::of) != now.map(Consumer::of) {
-                    self.wake_all(Some(&seen.name), |_| true);
-                }
+            Kind::Namespace if was.map(Consumer::of) != now.map(Consumer::of) => {
+                self.wake_all(Some(&seen.name), |_| true);
             }
             Kind::NetworkBinding | Kind::SubnetClaim => {
                 if let Some(uid) = now.and_then(|o| Instance::of(o).owner) {
@@ -146,7 +138,7 @@ impl Readiness {
     }
 
     /// Has a claim looked at, if its Instance seems gone.
-    fn keep(&self, project: &Plane, claim: &Object) {
+    pub(super) fn keep(&self, project: &Plane, claim: &Object) {
         if self.cell.anchor().synced() && project.synced() && self.seems_outlived(claim) {
             self.queue.add(project.key(Kind::ResourceClaim, claim.space(), claim.called()), &project.id);
         }

@@ -33,6 +33,8 @@ pub(super) enum Stance<'a> {
 pub(super) enum Known {
     Off,
     Claim(Shared),
+    /// An earlier Instance's claim stands there: its end wakes this one.
+    Earlier(Arc<Plane>, Shared),
     Occupied,
     Held,
     /// The plane is on its way into sync: what stands stays.
@@ -83,8 +85,8 @@ impl Readiness {
         let whose = there.as_deref().map(|claim| whose(claim, instance, &quota.cell_name));
         match (there, whose) {
             (Some(claim), Some(Whose::Ours)) => Stance::Known(Known::Claim(claim)),
-            // The claims' keeper sees to it, and its end wakes this Instance.
-            (_, Some(Whose::Earlier | Whose::Going)) => Stance::Known(Known::Occupied),
+            (Some(claim), Some(Whose::Earlier)) => Stance::Known(Known::Earlier(project, claim)),
+            (_, Some(Whose::Going)) => Stance::Known(Known::Occupied),
             (_, Some(Whose::Anothers)) => Stance::Known(Known::Held),
             _ => Stance::Ask(Ask { quota, project, consumer }),
         }
@@ -95,7 +97,7 @@ impl Readiness {
         let answer = match known {
             Known::Off => Answer::Off,
             Known::Claim(claim) => Answer::Claim(claim),
-            Known::Occupied => Answer::Occupied,
+            Known::Earlier(..) | Known::Occupied => Answer::Occupied,
             Known::Held => Answer::Held,
             Known::Soon => match find(instance.status(), QUOTA_GRANTED) {
                 Some(stands) => return stands.clone(),
@@ -117,9 +119,14 @@ impl Readiness {
             Stance::Known(known) => (known, None),
             Stance::Ask(ask) => match make(instance, &ask).await {
                 Ok(known) => (known, None),
-                Err(error) => refusal(error, &ask)?,
+                Err(error) if error.category() == Category::NotEngaged => return Err(error.into()),
+                Err(error) => refusal(error, &ask),
             },
         };
+        if let Known::Earlier(project, claim) = &known {
+            // Where nobody saw that Instance go: this one was made before the watch told.
+            self.keep(project, claim);
+        }
         let rest = if matches!(known, Known::Held) { HELD } else { Duration::ZERO };
         Ok(Asked { quota: self.verdict(instance, &known), failed, rest })
     }
@@ -147,14 +154,10 @@ async fn make(instance: &Object, ask: &Ask<'_>) -> Result<Known, RequestError> {
 
 /// What to say of a request that failed, and whether the plane is to be left in peace for a while: after a refusal it is
 /// asked again by the Instance's age, after silence when its circuit allows it (I8).
-fn refusal(error: RequestError, ask: &Ask<'_>) -> Result<(Known, Option<Error>), Error> {
-    let category = error.category();
-    if category == Category::NotEngaged {
-        return Err(error.into());
-    }
+fn refusal(error: RequestError, ask: &Ask<'_>) -> (Known, Option<Error>) {
     let Consumer { project, namespace } = &ask.consumer;
     let words = errors::chain(&error);
     let failure = Failure::of_create(error.code(), project.as_str(), namespace, &words);
-    let silence = matches!(category, Category::Transient | Category::Throttled);
-    Ok((Known::Failed(failure), silence.then(|| error.into())))
+    let silence = matches!(error.category(), Category::Transient | Category::Throttled);
+    (Known::Failed(failure), silence.then(|| error.into()))
 }

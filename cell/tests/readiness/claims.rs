@@ -1,6 +1,9 @@
 //! C8: a claim goes after its Instance, and only then.
 
+use std::sync::Arc;
+
 use fedhub_shared::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
+use fedhub_shared::object::{Kind, Shared};
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
 
@@ -63,10 +66,7 @@ async fn c8_a_list_that_lost_an_instance_proves_nothing() {
     world.cell.compact();
     world.cell.break_watches();
     quiet(60).await;
-    assert!(
-        run.cell.anchor().store(fedhub_shared::object::Kind::Instance).is_empty(),
-        "the list was believed"
-    );
+    assert!(run.cell.anchor().store(Kind::Instance).is_empty(), "the list was believed");
     assert!(asked(&world.alpha, alpha).is_empty(), "and the claim was not deleted for it");
     world.cell.clear_fault(fault);
     world.cell.compact();
@@ -129,6 +129,21 @@ async fn c8_a_replaced_instance_gets_a_claim_of_its_own() {
     world.grant();
     quiet(5).await;
     assert!(gates(&world.instance("wd-0")).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_an_instance_whose_predecessor_nobody_saw_go_gets_a_claim_of_its_own() {
+    let world = World::new();
+    let run = granted(&world).await;
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    let next = world.put_instance("wd-0", &["Quota"]);
+    // As the answer to a write of this process, which is faster than the watch.
+    let made: Shared = Arc::new(serde_json::from_value(next.clone()).unwrap());
+    run.cell.anchor().store(Kind::Instance).own(&made);
+    quiet(30).await;
+    let mark = &world.claim().unwrap()["metadata"]["annotations"][CELL_SOURCE];
+    assert_eq!(*mark, format!("{CELL}/{}", uid(&next)));
     run.stop().await;
 }
 

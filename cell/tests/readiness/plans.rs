@@ -103,7 +103,7 @@ fn carried_out(mut instance: Object, plan: Plan) -> Option<Object> {
 fn any_condition(kind: &'static str) -> impl Strategy<Value = Option<Value>> {
     let status = prop::sample::select(vec!["True", "False", "Unknown"]);
     let reason = prop::sample::select(vec!["Pending", "Available", "ImageUnavailable", "Odd", "Resolving"]);
-    let one = (status, reason, prop::option::of(0..3_i64)).prop_map(move |(status, reason, generation)| {
+    let one = (status, reason, prop::option::of(0..2_i64)).prop_map(move |(status, reason, generation)| {
         let mut one = condition(kind, status, reason, "m");
         if let Some(generation) = generation {
             one["observedGeneration"] = json!(generation);

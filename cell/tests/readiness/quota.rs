@@ -197,3 +197,20 @@ async fn c9_a_namespace_that_names_no_project_is_said_and_taken_up_when_it_does(
     assert!(world.claim().is_some());
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_provider_says_is_no_reason_to_ask_again_before_its_time() {
+    let world = World::new();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    world.alpha.fault(Fault::Status(403).on("create", "resourceclaims"));
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(400).await;
+    let alpha = position(&world.alpha);
+    for n in 0..20 {
+        world.provide("wd-0", "Odd", "True", "Odd", &n.to_string());
+        quiet(1).await;
+    }
+    assert!(asked(&world.alpha, alpha).len() <= 1, "once a minute by now");
+    run.stop().await;
+}

@@ -110,6 +110,9 @@ async fn a_suspended_deployment_suspends_its_own_instances() {
     assert_eq!(world.reason("wd-0", "Ready"), "Suspended");
     assert_eq!(world.instance("wd-0")["status"]["suspended"], true);
     assert_eq!(events(&world.cell, from)[0].0, "InstanceSuspended");
+    world.run_an_instance("wd-1");
+    quiet(5).await;
+    assert_eq!(world.says("wd-1", "Ready").0, "True", "C3: looked at, and not suspended");
 
     let from = position(&world.cell);
     world.cell.patch_status("WorkloadDeployment", NS, "wd", &json!({"replicas": 1})).unwrap();

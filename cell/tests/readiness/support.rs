@@ -185,7 +185,7 @@ impl World {
         hub.start();
         let tasks = TaskTracker::new();
         run_workers(&readiness, &queue, &metrics, 8, &tasks);
-        Run { cell, hub, queue, metrics, tasks }
+        Run { cell, hub, queue, tasks }
     }
 }
 
@@ -193,7 +193,6 @@ pub struct Run {
     pub cell: Arc<Planes>,
     pub hub: Arc<Planes>,
     pub queue: Arc<Queue>,
-    pub metrics: Metrics,
     tasks: TaskTracker,
 }
 
