@@ -158,3 +158,20 @@ async fn c7_an_instance_replaced_under_its_name_has_the_copy_replaced() {
     assert_eq!(delete.body.unwrap()["preconditions"]["uid"], uid(&old));
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn i4_a_copy_that_was_deleted_is_none_left_behind_while_the_watch_is_late() {
+    let world = World::with_copies(1).await;
+    let run = world.run_with_bucket(0);
+    quiet(5).await;
+    let (hub, cell) = (position(&world.hub), position(&world.cell));
+    let id = world.hub.fault(Fault::Hang.on("watch", "instances"));
+    world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    quiet(5).await;
+    world.hub.clear_fault(id);
+    quiet(60).await;
+    assert_eq!(asked(&world.hub, hub), ["delete instances/wd-0"]);
+    assert_eq!(asked(&world.cell, cell), ["patch instances/wd-0"]);
+    assert_eq!(run.metrics.deletes_withheld.with_label_values(&["rate"]).get(), 0);
+    run.stop().await;
+}
