@@ -1,5 +1,9 @@
 //! The cell side: from a `WorkloadDeployment` in a cell to Instances that are written back to the hub.
 
+pub mod deployments;
 pub mod instances;
+pub mod network;
 pub mod quota;
+pub mod readiness;
 pub mod status;
+pub mod write_back;

@@ -1,12 +1,10 @@
 //! Finalizers that are held because their work is not proven done, and how that is shown (I3): a condition and an
 //! Event on the WD, a gauge by reason.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use fedhub_shared::metrics::Metrics;
-use fedhub_shared::object::{Key, PlaneId};
+use fedhub_shared::verdicts::{Counted, Verdicts};
 
 /// Why a finalizer is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,50 +43,10 @@ impl fmt::Display for Held {
 }
 
 /// The finalizers that are held now.
-#[derive(Default)]
-pub struct Holds(Mutex<BTreeMap<Key, Held>>);
+pub type Holds = Verdicts<Held>;
 
-impl Holds {
-    /// Remembers why the finalizer of `key` is held, or that it is not; says whether that is news.
-    pub fn set(&self, key: &Key, why: Option<Held>, metrics: &Metrics) -> bool {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = match why {
-            Some(why) => held.insert(key.clone(), why),
-            None => held.remove(key),
-        };
-        if before == why {
-            return false;
-        }
-        count(metrics, before, -1);
-        count(metrics, why, 1);
-        true
-    }
-
-    /// Keeps of one plane what is to be kept.
-    pub fn retain(&self, plane: &PlaneId, metrics: &Metrics, keep: impl Fn(&Key) -> bool) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.retain(|key, why| {
-            let kept = key.plane != *plane || keep(key);
-            if !kept {
-                count(metrics, Some(*why), -1);
-            }
-            kept
-        });
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-fn count(metrics: &Metrics, why: Option<Held>, change: i64) {
-    if let Some(why) = why {
-        metrics.finalizers_held.with_label_values(&[why.label()]).add(change);
+impl Counted for Held {
+    fn count(self, metrics: &Metrics, change: i64) {
+        metrics.finalizers_held.with_label_values(&[self.label()]).add(change);
     }
 }

@@ -112,7 +112,7 @@ impl Federator {
         match &plane.id {
             PlaneId::Project(name) => {
                 let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
-                self.holds.retain(&plane.id, self.planes.metrics(), stands);
+                self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id || stands(key));
                 let wds = plane.store(Kind::WorkloadDeployment);
                 self.namespaces.retain(|at, _| at.plane != *name || wds.any(Some(&at.namespace), |_| true));
             }
@@ -279,6 +279,6 @@ impl Listener for Federator {
         let PlaneId::Project(name) = &plane.id else { return };
         self.queue.forget(&plane.id);
         self.namespaces.retain(|at, _| at.plane != *name);
-        self.holds.retain(&plane.id, self.planes.metrics(), |_| false);
+        self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id);
     }
 }

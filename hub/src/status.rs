@@ -103,7 +103,7 @@ impl Status {
             } else {
                 planes.anchor().store(*kind).len()
             };
-            let state = |s| self.metrics.objects.with_label_values(&[name, s]).get();
+            let state = |s| self.metrics.objects.with_label_values(&[*name, s]).get();
             let others = state("pending") + state("parked") + state("quarantined");
             let synced = i64::try_from(all).unwrap_or(i64::MAX).saturating_sub(others).max(0);
             self.metrics.objects.with_label_values(&[name, "synced"]).set(synced);

@@ -26,7 +26,8 @@ pub async fn write(
     match (writer.write(Kind::Instance, write).await, projection) {
         (Ok(Some(_)), _) => Ok(Written::Stored),
         (Ok(None), _) => Ok(Written::Unchanged),
-        (Err(error), Some(projection)) if immutable(&error) => {
+        (Err(error), Some(projection)) if error.immutable() => {
+            // Only this very answer deletes (P3).
             tracing::info!(plane = %writer.plane.id, namespace = projection.space(), name = projection.called(),
                 "a field of the projection is immutable: it is made anew");
             writer.plane.delete(Kind::Instance, projection, false).await?;
@@ -39,13 +40,5 @@ pub async fn write(
             found.map(|_| Written::Unchanged).ok_or(error)
         }
         (Err(error), _) => Err(error),
-    }
-}
-
-/// Whether the server refused an update because a field must not change. Only this very answer deletes (P3).
-fn immutable(error: &RequestError) -> bool {
-    match &error.source {
-        kube::Error::Api(status) if status.code == 422 => status.message.contains("immutable"),
-        _ => false,
     }
 }

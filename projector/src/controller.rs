@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dashmap::DashMap;
+use fedhub_shared::bucket::Bucket;
 use fedhub_shared::digest::Digest;
 use fedhub_shared::digest::instance::deployment_name;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Writer};
@@ -15,7 +16,6 @@ use fedhub_shared::planes::{Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::{self, Written};
-use crate::bucket::Bucket;
 use crate::glance::Sight;
 use crate::mark::Mark;
 use crate::observe::{Home, Live, Observed};

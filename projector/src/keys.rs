@@ -96,7 +96,7 @@ impl Projector {
             Kind::Namespace => {
                 if matches!(change, Change::Deleted { .. }) {
                     self.seen_deleted.retain(|key, _| key.namespace != *seen.name);
-                    self.wards.forget(&seen.name, self.planes.metrics());
+                    self.wards.retain(self.planes.metrics(), |key| key.namespace != *seen.name);
                 }
                 self.enqueue_instances(&seen.name, |_| true);
             }
@@ -192,7 +192,7 @@ impl Listener for Projector {
         let now = Instant::now();
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, bucket| !bucket.is_full(now));
         for namespace in self.planes.homes().of_plane(name) {
-            self.wards.forget(&namespace, self.planes.metrics());
+            self.wards.retain(self.planes.metrics(), |key| key.namespace != namespace);
         }
     }
 }

@@ -4,7 +4,6 @@
 //! A pass over one hub Instance: [`observe`] gathers what is known, [`plan`] decides (pure), [`apply`] writes.
 
 pub mod apply;
-pub mod bucket;
 pub mod controller;
 pub mod glance;
 pub mod gone;

@@ -1,11 +1,8 @@
 //! Hub Instances that no retry can project (P7). A state in memory, judged anew whenever the facts change: one log
 //! line, a gauge by reason; nothing is deleted or annotated for it.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
 use fedhub_shared::metrics::Metrics;
-use fedhub_shared::object::Key;
+use fedhub_shared::verdicts::{Counted, Verdicts};
 
 /// Why an Instance is not projected, and will not be before something about it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,56 +45,17 @@ pub enum Verdict {
 }
 
 /// The Instances that are not projected, and why.
-#[derive(Default)]
-pub struct Wards(Mutex<BTreeMap<Key, Verdict>>);
+pub type Wards = Verdicts<Verdict>;
 
-impl Wards {
-    /// Remembers the verdict on `key`; says whether it is news. `None`: it is projected, or gone.
-    pub fn set(&self, key: &Key, verdict: Option<Verdict>, metrics: &Metrics) -> bool {
-        let mut wards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = match verdict {
-            Some(verdict) => wards.insert(key.clone(), verdict),
-            None => wards.remove(key),
-        };
-        if before == verdict {
-            return false;
-        }
-        count(metrics, before, -1);
-        count(metrics, verdict, 1);
-        true
-    }
-
-    /// Forgets the Instances of a hub namespace.
-    pub fn forget(&self, namespace: &str, metrics: &Metrics) {
-        let mut wards = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        wards.retain(|key, verdict| {
-            let kept = key.namespace != namespace;
-            if !kept {
-                count(metrics, Some(*verdict), -1);
+impl Counted for Verdict {
+    fn count(self, metrics: &Metrics, change: i64) {
+        let objects = |state| metrics.objects.with_label_values(&["projector", state]);
+        match self {
+            Self::Parked => objects("parked").add(change),
+            Self::Quarantined(reason) => {
+                objects("quarantined").add(change);
+                metrics.quarantined.with_label_values(&[reason.label()]).add(change);
             }
-            kept
-        });
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-fn count(metrics: &Metrics, verdict: Option<Verdict>, change: i64) {
-    let objects = |state| metrics.objects.with_label_values(&["projector", state]);
-    match verdict {
-        Some(Verdict::Parked) => objects("parked").add(change),
-        Some(Verdict::Quarantined(reason)) => {
-            objects("quarantined").add(change);
-            metrics.quarantined.with_label_values(&[reason.label()]).add(change);
         }
-        None => {}
     }
 }

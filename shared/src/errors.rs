@@ -74,6 +74,14 @@ impl RequestError {
         }
     }
 
+    /// Whether the server refused an update because a field must not change.
+    pub fn immutable(&self) -> bool {
+        match &self.source {
+            kube::Error::Api(status) if status.code == 422 => status.message.contains("immutable"),
+            _ => false,
+        }
+    }
+
     /// The category of this error.
     pub fn category(&self) -> Category {
         category(&self.source)

@@ -9,6 +9,9 @@ use crate::engine::Known;
 use crate::errors;
 use crate::object::Kind;
 
+/// The longest note that a server takes, in bytes.
+const LONGEST: usize = 1024;
+
 /// Writes Events to one plane.
 #[derive(Clone)]
 pub struct Events(Recorder);
@@ -21,7 +24,8 @@ impl Events {
 
     /// Something that a user of `about` wants to know. A failure to say it is logged and no more: an Event is
     /// never a reason to hold up the work.
-    pub async fn say(&self, about: &ObjectReference, type_: EventType, reason: &str, note: String) {
+    pub async fn say(&self, about: &ObjectReference, type_: EventType, reason: &str, mut note: String) {
+        note.truncate(note.floor_char_boundary(LONGEST));
         let event = Event {
             type_,
             reason: reason.to_owned(),

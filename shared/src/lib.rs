@@ -5,6 +5,7 @@
 
 pub mod admin;
 pub mod api;
+pub mod bucket;
 pub mod clock;
 pub mod conditions;
 pub mod digest;
@@ -18,3 +19,4 @@ pub mod names;
 pub mod object;
 pub mod planes;
 pub mod telemetry;
+pub mod verdicts;

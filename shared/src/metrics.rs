@@ -16,6 +16,8 @@ pub enum Hop {
     HubToProjectStatus,
     /// Instance, hub to project plane.
     HubToProjectInstance,
+    /// Instance, cell to hub.
+    CellToHub,
 }
 
 impl Hop {
@@ -24,6 +26,7 @@ impl Hop {
             Self::ProjectToHub => "project_to_hub",
             Self::HubToProjectStatus => "hub_to_project_status",
             Self::HubToProjectInstance => "hub_to_project_instance",
+            Self::CellToHub => "cell_to_hub",
         }
     }
 }
@@ -39,7 +42,7 @@ pub struct Metrics {
     pub oldest_unsynced_plane: GaugeVec,
     /// Objects by controller and state.
     pub objects: IntGaugeVec,
-    /// Quarantined hub Instances by reason.
+    /// Quarantined Instances by reason.
     pub quarantined: IntGaugeVec,
     /// Keys that wait for a worker, by controller.
     pub queue_depth: IntGaugeVec,
@@ -85,6 +88,8 @@ pub struct Metrics {
     pub cache_objects: IntGauge,
     /// Bytes that their digests and names take, about.
     pub cache_bytes: IntGauge,
+    /// Whether this process writes a cell's Instances back to the hub: 1 or 0.
+    pub writeback_enabled: IntGauge,
 }
 
 /// Buckets for spans that range from a millisecond to minutes.
@@ -119,7 +124,7 @@ impl Metrics {
             quarantined: gauges(
                 r,
                 "quarantined_objects",
-                "Hub Instances that no retry can project.",
+                "Instances that no retry can project or write back.",
                 &["reason"],
             )?,
             queue_depth: gauges(r, "queue_depth", "Keys that wait for a worker.", &["controller"])?,
@@ -221,6 +226,14 @@ impl Metrics {
                 r.register(Box::new(g.clone()))?;
                 g
             },
+            writeback_enabled: {
+                let g = IntGauge::new(
+                    "writeback_enabled",
+                    "Whether a cell's Instances are written back to the hub.",
+                )?;
+                r.register(Box::new(g.clone()))?;
+                g
+            },
             registry,
         };
         let info = IntGauge::with_opts(
@@ -229,7 +242,7 @@ impl Metrics {
         )?;
         info.set(1);
         metrics.registry.register(Box::new(info))?;
-        for hop in [Hop::ProjectToHub, Hop::HubToProjectStatus, Hop::HubToProjectInstance] {
+        for hop in [Hop::ProjectToHub, Hop::HubToProjectStatus, Hop::HubToProjectInstance, Hop::CellToHub] {
             metrics.propagation.with_label_values(&[hop.label()]);
         }
         Ok(metrics)
@@ -297,7 +310,7 @@ mod tests {
         let metrics = Metrics::new().unwrap();
         metrics.propagated(Hop::ProjectToHub, Duration::from_millis(20));
         let text = metrics.encode().unwrap();
-        for hop in ["project_to_hub", "hub_to_project_status", "hub_to_project_instance"] {
+        for hop in ["project_to_hub", "hub_to_project_status", "hub_to_project_instance", "cell_to_hub"] {
             assert!(text.contains(&format!("fedhub_propagation_seconds_count{{hop=\"{hop}\"}}")), "{text}");
         }
         assert!(text.contains("fedhub_propagation_seconds_bucket{hop=\"project_to_hub\",le=\"0.025\"} 1"));

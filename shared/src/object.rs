@@ -66,6 +66,8 @@ kinds! {
     Instance: "compute.datumapis.com", "v1alpha", "instances", Namespaced;
     /// A deployment's wish for a network in a cell.
     NetworkBinding: "networking.datumapis.com", "v1alpha", "networkbindings", Namespaced;
+    /// One network in one location; read, not watched.
+    NetworkContext: "networking.datumapis.com", "v1alpha", "networkcontexts", Namespaced;
     /// A wish for a subnet of such a network.
     SubnetClaim: "networking.datumapis.com", "v1alpha", "subnetclaims", Namespaced;
     /// Which location a cell serves.

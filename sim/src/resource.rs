@@ -186,6 +186,7 @@ pub fn cell() -> Vec<Resource> {
     let group = "networking.datumapis.com";
     let mut resources = project_plane();
     resources.push(Resource::custom(group, "v1alpha", "NetworkBinding", "networkbindings").with_status());
+    resources.push(Resource::custom(group, "v1alpha", "NetworkContext", "networkcontexts").with_status());
     resources.push(Resource::custom(group, "v1alpha", "SubnetClaim", "subnetclaims").with_status());
     let location = Resource::custom(group, "v1alpha", "LocationBinding", "locationbindings");
     resources.push(location.cluster_scoped().with_status());

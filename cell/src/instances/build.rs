@@ -66,7 +66,7 @@ pub fn build(
     all.extend(labels(deployment, ordinal).into_iter().map(|(key, value)| (key.to_owned(), value)));
     object.metadata.labels = Some(all);
     object.metadata.annotations = Some(texts(&metadata["annotations"])).filter(|map| !map.is_empty());
-    object.metadata.owner_references = Some(vec![owner(deployment)]);
+    object.metadata.owner_references = Some(vec![owner(deployment.name, deployment.uid)]);
 
     let mut spec = deployment.template["spec"].as_object().cloned().unwrap_or_default();
     if let Some(location) = location {
@@ -82,13 +82,14 @@ pub fn build(
     object
 }
 
-fn owner(deployment: &Deployment<'_>) -> OwnerReference {
+/// The controller reference of what belongs to a WD.
+pub(crate) fn owner(name: &str, uid: &str) -> OwnerReference {
     let kind = Kind::WorkloadDeployment.resource();
     OwnerReference {
         api_version: kind.api_version.clone(),
         kind: kind.kind.clone(),
-        name: deployment.name.to_owned(),
-        uid: deployment.uid.to_owned(),
+        name: name.to_owned(),
+        uid: uid.to_owned(),
         controller: Some(true),
         block_owner_deletion: Some(true),
     }

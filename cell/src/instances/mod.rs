@@ -10,10 +10,11 @@
 //!
 //! 1. A WD that is being deleted: all of its Instances at once. Nothing is left for an order to protect.
 //! 2. Strays (Instances of this WD whose name says no ordinal): deleted, all at once, and not waited for.
-//! 3. Too many: the highest ordinal is deleted and waited for until it is gone, then the next. Nothing is made before
-//!    that is done, so that there are never more Instances than desired.
+//! 3. Too many: the highest ordinal is deleted, then the next, without waiting for any to be gone. Nothing is made
+//!    before all of them are on their way out, so that there are never more Instances than desired beside those.
 //! 4. From ordinal 0 upwards: what is missing is created, and becomes Ready before the next is looked at. An Instance
-//!    on an outdated template that is not Ready is replaced here.
+//!    on an outdated template that is not Ready is replaced here. An ordinal whose Instance is on its way out is
+//!    passed over.
 //! 5. All are there and Ready: those on an outdated template are replaced, from the highest ordinal downwards, by
 //!    deletion; when it is gone, 4 creates it anew and waits until it is Ready.
 //!
@@ -32,14 +33,19 @@
 //!   for before the next: later ones may need earlier ones in order to start.
 //! - *Fewer are wanted*: readiness does not matter. Too high an ordinal goes, whether it or any other is Ready or not.
 //!
-//! What does hold a WD up is an Instance that is being deleted and does not go, because somebody's finalizer is on it.
-//! [`Wait`] names it.
+//! # When an Instance does not go
+//!
+//! An Instance that is being deleted stays for as long as a finalizer is on it: where the hub cannot be reached, ours,
+//! for its copy there has to go first. It holds up its own ordinal, which is made anew only when it is gone (C1), and
+//! replacements: were it not waited for, a rollout would take one Instance after the other and make none anew (C2).
+//! Scaling goes on, both ways. [`Wait`] names the Instance.
 
 mod build;
 mod plan;
 mod template;
 mod view;
 
+pub(crate) use build::owner;
 pub use build::{Gate, build, labels};
 pub use plan::{LabelPatch, Plan, Step, Wait, plan};
 pub use template::template_hash;

@@ -3,6 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::RangeBounds;
 
 use super::ORDERED_READY;
 use super::build::labels;
@@ -157,7 +158,9 @@ impl<'a> Standing<'a> {
         }
         self.shrink(desired)
             .or_else(|| self.fill(deployment, desired))
-            .or_else(|| self.roll(deployment))
+            .or_else(|| self.leaving(..desired))
+            .or_else(|| self.roll(deployment, desired))
+            .or_else(|| self.leaving(desired..))
             .unwrap_or(Step::Rest)
     }
 
@@ -172,42 +175,45 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Too high an ordinal goes, the highest first, whatever is Ready (C4).
+    /// Too high an ordinal goes, the highest first, whatever is Ready (C4). One that is on its way out already is
+    /// not waited for: what holds it may take long.
     fn shrink(&self, desired: u32) -> Option<Step<'a>> {
-        let (_, highest) = self.ours.range(desired..).next_back()?;
-        Some(if highest.deleting {
-            Step::Wait(Wait::Deleting(*highest))
-        } else {
-            Step::Delete(vec![*highest])
-        })
+        let mut surplus = self.ours.range(desired..).rev();
+        surplus.find(|(_, i)| !i.deleting).map(|(_, highest)| Step::Delete(vec![*highest]))
     }
 
-    /// From 0 upwards, the first ordinal that has no Ready Instance (C2).
+    /// From 0 upwards, the first ordinal that has no Ready Instance (C2). One on its way out is passed over: its
+    /// ordinal is made anew when it is gone, and those after it need not wait for that.
     fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
         let lacking =
-            (0..desired).find(|ordinal| !self.ours.get(ordinal).is_some_and(|i| i.ready && !i.deleting))?;
+            (0..desired).find(|ordinal| self.ours.get(ordinal).is_none_or(|i| !i.ready && !i.deleting))?;
         Some(match (self.ours.get(&lacking), self.taken.get(&lacking)) {
             (None, Some(foreign)) => Step::Wait(Wait::NameTaken(*foreign)),
             (None, None) => Step::Create(lacking),
-            (Some(it), _) if it.deleting => Step::Wait(Wait::Deleting(*it)),
             (Some(it), _) if !deployment.outdates(it) => Step::Wait(Wait::NotReady(*it)),
             // C4, unless another replacement is under way: a bad template must not take one that is not Ready for
             // a moment only.
-            (Some(it), _) => self.under_way(deployment).unwrap_or(Step::Replace(*it)),
+            (Some(it), _) => self.under_way(deployment, desired).unwrap_or(Step::Replace(*it)),
         })
     }
 
     /// What a replacement has to wait for (C2).
-    fn under_way(&self, deployment: &Deployment<'_>) -> Option<Step<'a>> {
-        self.ours.values().find_map(|i| match i {
-            i if i.deleting => Some(Step::Wait(Wait::Deleting(*i))),
-            i if !i.ready && !deployment.outdates(i) => Some(Step::Wait(Wait::NotReady(*i))),
-            _ => None,
+    fn under_way(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
+        self.leaving(..desired).or_else(|| {
+            let unready = |i: &&Instance<'a>| !i.ready && !deployment.outdates(i);
+            self.ours.range(..desired).map(|(_, i)| i).find(unready).map(|i| Step::Wait(Wait::NotReady(*i)))
         })
     }
 
+    /// The first of these ordinals whose Instance is on its way out.
+    fn leaving(&self, ordinals: impl RangeBounds<u32>) -> Option<Step<'a>> {
+        let mut all = self.ours.range(ordinals).map(|(_, i)| i);
+        all.find(|i| i.deleting).map(|i| Step::Wait(Wait::Deleting(*i)))
+    }
+
     /// All are there and Ready: the highest outdated one is replaced (C2).
-    fn roll(&self, deployment: &Deployment<'_>) -> Option<Step<'a>> {
-        self.ours.values().rev().find(|i| deployment.outdates(i)).map(|i| Step::Replace(*i))
+    fn roll(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
+        let mut all = self.ours.range(..desired).rev();
+        all.find(|(_, i)| deployment.outdates(i)).map(|(_, i)| Step::Replace(*i))
     }
 }

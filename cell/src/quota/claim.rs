@@ -109,3 +109,19 @@ pub fn whose(claim: &Object, instance: &Object, cell: &str) -> Whose {
         Some(_) => Whose::Earlier,
     }
 }
+
+/// Whether a claim that `cell` made has outlived its Instance, so that it is to be deleted (C8): `there` is what
+/// stands in the cell under the Instance's name. One that is on its way out is there still. Of a claim from before
+/// claims were marked nobody knows which Instance of the name it was made for: any keeps it.
+pub fn outlived(claim: &Object, cell: &str, there: Option<&Object>) -> bool {
+    if claim.deleting() || instance_of(claim, cell).is_none() {
+        return false;
+    }
+    match (claim.annotation(CELL_SOURCE), there) {
+        (None, there) => there.is_none(),
+        (Some(mark), there) => {
+            let made_for = mark.strip_prefix(cell).and_then(|rest| rest.strip_prefix('/'));
+            made_for.is_some_and(|uid| there.is_none_or(|there| there.uid() != uid))
+        }
+    }
+}

@@ -23,8 +23,10 @@ pub enum Answer<'a> {
     Asked,
     /// The Instance's own claim as it stands.
     Claim(&'a Object),
-    /// A claim of that name that is not this Instance's stands there still.
+    /// The claim of an earlier Instance of the name stands there still.
     Occupied,
+    /// The claim of that name is another cell's, most often while a deployment moves, or somebody else's.
+    Held,
     /// A request failed, or could not be made.
     Failed(&'a Failure),
 }
@@ -94,7 +96,12 @@ pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>
         return granted.clone();
     }
     let mut words = words(answer, now);
-    if let (Some(remark), false) = (remark, matches!(answer, Answer::Off)) {
+    if let (Answer::Failed(Failure::Unavailable(_)), Some((_, reason, message))) = (answer, old.map(said))
+        && reason == words.reason
+    {
+        // It fails in other words each time: the first stand for as long as it does (I7).
+        message.clone_into(&mut words.message);
+    } else if let (Some(remark), false) = (remark, matches!(answer, Answer::Off)) {
         words.message = format!("{} ({remark})", words.message);
     }
     let mut condition = words.stand(old, QUOTA_GRANTED, now);
@@ -112,6 +119,11 @@ fn words(answer: Answer<'_>, now: Timestamp) -> Words {
         Answer::Occupied => {
             unknown("PendingEvaluation", "Waiting for the quota claim of an earlier instance to go")
         }
+        Answer::Held => unknown(
+            "PendingEvaluation",
+            "Waiting for the quota claim of this instance's name, which another cell holds until its own \
+             instance is gone",
+        ),
         Answer::Failed(failure) => Words::no(failure.reason(), failure.words()),
         Answer::Claim(claim) => granted(claim, now),
     }

@@ -52,7 +52,7 @@ pub fn priority(reason: &str) -> u8 {
         "QuotaNotGranted" | "PendingQuota" => 3,
         "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
         "SourceNotFound" | "SourceTooLarge" | "SourceUnauthorized" | "ImageUnavailable"
-        | "InstanceCrashing" | "ConfigurationError" => 5,
+        | "InstanceCrashing" | "ConfigurationError" | "InstanceNameTaken" => 5,
         "NetworkNotFound" => 6,
         "NetworkFailedToCreate" => 7,
         "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => 8,
@@ -83,6 +83,7 @@ pub fn remedy(reason: &str) -> Option<&'static str> {
         "ImageUnavailable" => "check the image's name and tag, and the pull secrets",
         "InstanceCrashing" => "look at the instance's logs for why it ends",
         "ConfigurationError" => "correct the workload's template",
+        "InstanceNameTaken" => "delete or rename it",
         "SourceNotFound" => "create the ConfigMap or Secret, or take the reference to it out of the template",
         "SourceTooLarge" => "make the ConfigMap or Secret smaller",
         "NetworkNotFound" => "create the network, or correct its name in the workload's template",

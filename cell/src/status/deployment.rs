@@ -25,6 +25,8 @@ pub struct Seen<'a> {
     pub network: &'a Network,
     /// Which location the cell serves.
     pub location: &'a Location,
+    /// What else keeps its Instances from being made, if anything does.
+    pub obstacle: Option<&'a Words>,
     /// The time now.
     pub now: Timestamp,
 }
@@ -144,6 +146,7 @@ fn blockers(seen: &Seen<'_>, counts: Counts) -> Vec<Words> {
     let mut all: Vec<Words> = Vec::new();
     all.extend(seen.location.blocker(city));
     all.extend(seen.network.blocker());
+    all.extend(seen.obstacle.cloned());
     all.extend(referenced_data(seen.deployment));
     all.extend(waiting(seen, QUOTA_GRANTED, "QuotaNotGranted", "are pending quota"));
     let data = "are waiting for referenced data companions";

@@ -42,6 +42,13 @@ impl Network {
         let Some(ready) = find(object.status(), READY) else {
             return Self::Provisioning(format!("{what}: waiting for the network service"));
         };
+        let judged = ready.get("observedGeneration").and_then(Value::as_i64);
+        if judged.is_some() && judged != object.metadata.generation {
+            // C6: a word about what it asked for before.
+            return Self::Provisioning(format!(
+                "{what}: waiting for the network service to look at its change"
+            ));
+        }
         let (status, reason, message) = said(ready);
         let words = match (reason, message) {
             (reason, "") => format!("{what}: {reason}"),

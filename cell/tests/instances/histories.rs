@@ -188,7 +188,8 @@ impl Cell {
         }
         if let Some(ordinal) = create {
             self.add(Held::slot(ordinal).on(self.release));
-            let count = self.held.iter().filter(|h| h.is_ours() && h.ordinal().is_some()).count();
+            let staying = |h: &&Held| h.is_ours() && h.ordinal().is_some() && !h.deleting;
+            let count = self.held.iter().filter(staying).count();
             assert!(count <= self.desired as usize, "C1: never more than desired: {:#?}", self.held);
         }
         if let Some(ready) = replaced {
@@ -197,6 +198,14 @@ impl Cell {
             assert!(good || self.lost <= 1, "C2: a bad template costs one Ready Instance: {:#?}", self.held);
         }
         (said, acted)
+    }
+
+    /// Passes in a cell where nothing that is deleted goes.
+    fn partition(&mut self) {
+        for _ in 0..25 {
+            self.pass();
+            self.start();
+        }
     }
 
     /// Passes in a cell that is left alone, where deletions take a while, until nothing happens any more.
@@ -266,6 +275,34 @@ proptest! {
         cell.quiet();
         cell.publish(true);
         prop_assert_eq!(cell.quiet(), "rest");
+    }
+
+    /// C1, C2: while nothing that is deleted goes, as where the hub cannot be reached, the number is reached all the
+    /// same but for the ordinals that are held, and a rollout costs one Instance at most.
+    #[test]
+    fn c1_c2_in_a_partition_scaling_goes_on_and_a_rollout_waits(
+        events in events(), desired in 0..5u32, then in 0..5u32, roll: bool,
+    ) {
+        let mut cell = Cell::after(&events);
+        cell.apply(&Event::ForeignGone);
+        cell.publish(true);
+        cell.quiet();
+        for desired in [desired, then] {
+            cell.apply(&Event::Scale(desired));
+            cell.partition();
+            let there = |o: u32| cell.held.iter().any(|h| h.ordinal() == Some(o));
+            prop_assert!((0..desired).all(there), "{:#?}", cell.held);
+            let above = |h: &&Held| !h.deleting && h.ordinal().is_some_and(|o| o >= desired);
+            prop_assert_eq!(cell.held.iter().filter(above).count(), 0);
+        }
+        if roll {
+            let serving = |cell: &Cell| cell.held.iter().filter(|h| h.ready && !h.deleting).count();
+            let before = serving(&cell);
+            cell.publish(true);
+            cell.partition();
+            prop_assert!(serving(&cell) + 1 >= before, "{:#?}", cell.held);
+        }
+        prop_assert_eq!(cell.quiet(), "rest", "and when the hub is back, all is made good");
     }
 
     /// C3: a foreign object is never touched, and said.

@@ -13,7 +13,10 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
     let ours = |ordinal: u32| held.iter().find(|h| h.is_ours() && h.ordinal() == Some(ordinal));
     let current = |h: &Held| h.hash.as_deref() == Some(hash);
     let serves = |ordinal: u32| ours(ordinal).is_some_and(|h| h.ready && !h.deleting);
-    let surplus = || held.iter().filter(|h| h.is_ours() && h.ordinal().is_some_and(|o| o >= desired));
+    let leaving = |ordinal: u32| ours(ordinal).is_some_and(|h| h.deleting);
+    let above = |h: &&Held| h.is_ours() && h.ordinal().is_some_and(|o| o >= desired);
+    // What is on its way out is no surplus any more.
+    let surplus = || held.iter().filter(above).filter(|h| !h.deleting);
     let strays = || held.iter().filter(|h| h.is_ours() && h.ordinal().is_none() && !h.deleting);
     let wanted = || (0..desired).filter_map(ours);
     let why = || format!("{plan:?} of {desired} on {hash} in {held:#?}");
@@ -21,10 +24,15 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
     match &plan.step {
         Step::Rest => {
             assert!((0..desired).all(serves) && wanted().all(current), "{}", why());
-            assert!(surplus().count() == 0 && strays().count() == 0, "{}", why());
+            assert!(held.iter().filter(above).count() == 0 && strays().count() == 0, "{}", why());
         }
         Step::Create(ordinal) => {
-            assert!(*ordinal < desired && (0..*ordinal).all(serves), "C2: predecessors are Ready: {}", why());
+            assert!(*ordinal < desired, "{}", why());
+            assert!(
+                (0..*ordinal).all(|o| serves(o) || leaving(o)),
+                "C2: predecessors are Ready, or on their way out: {}",
+                why()
+            );
             assert!(
                 held.iter().all(|h| h.ordinal() != Some(*ordinal)),
                 "C1, C3: the name is free: {}",
@@ -81,6 +89,14 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
         }
         Step::Wait(Wait::Deleting(instance)) => {
             assert!(find(held, instance.name).deleting && find(held, instance.name).is_ours(), "{}", why());
+            assert_eq!(surplus().count(), 0, "scale-down waits for nothing: {}", why());
+            let lacking = (0..desired).find(|o| !serves(*o) && !leaving(*o));
+            let to_be_replaced = |o: u32| ours(o).is_some_and(|h| !current(h));
+            assert!(
+                lacking.is_none_or(to_be_replaced),
+                "it holds up its own ordinal and replacements only: {}",
+                why()
+            );
         }
         Step::Wait(Wait::NotReady(instance)) => {
             let it = find(held, instance.name);

@@ -62,7 +62,7 @@ fn c1_c2_each_step_comes_in_its_turn() {
         ("no hash is an old hash", 1, &[Held::slot(0).ready()], "replace web-0"),
         ("Ready does not count on its way out", 1, &[new(0).ready().deleting()], "Deleting web-0"),
         ("too many", 1, &[new(0).ready(), new(1).ready(), new(2).ready()], "delete web-2"),
-        ("too many, one at a time", 1, &[new(0), new(1), new(2).deleting()], "Deleting web-2"),
+        ("too many, one after the other", 1, &[new(0), new(1), new(2).deleting()], "delete web-1"),
         ("to zero", 0, &[new(0).ready()], "delete web-0"),
         ("fewer before newer", 1, &[old(0).ready(), old(1).ready()], "delete web-1"),
         ("fewer before the missing", 2, &[new(1).ready(), new(2).ready()], "delete web-2"),
@@ -91,6 +91,28 @@ fn c4_what_is_old_and_not_ready_blocks_nothing() {
         ("scale-down of one that is not Ready", 1, &[new(0).ready(), new(1)], "delete web-1"),
         ("scale-down past an old one that is not Ready", 1, &[old(0), old(1)], "delete web-1"),
         ("scale-down past a taken name", 1, &[new(0).foreign(), new(1)], "delete web-1"),
+    ];
+    for (what, desired, held, want) in table {
+        assert_eq!(step(*desired, held), *want, "{what}");
+    }
+}
+
+#[test]
+fn what_does_not_go_holds_up_its_own_ordinal_and_replacements_only() {
+    let held = |ordinal| old(ordinal).ready().deleting();
+    let table: &[(&str, u32, &[Held], &str)] = &[
+        ("down past it", 1, &[new(0).ready(), new(1).ready(), held(2)], "delete web-1"),
+        ("down below it", 1, &[held(0), new(1).ready()], "delete web-1"),
+        ("up past it", 3, &[held(0), new(1).ready()], "create 2"),
+        ("up after too many", 2, &[new(0).ready(), held(5)], "create 1"),
+        ("up to its own ordinal", 2, &[new(0).ready(), held(1)], "Deleting web-1"),
+        ("one after the other all the same", 3, &[held(0), new(1)], "NotReady web-1"),
+        ("a rollout waits", 3, &[old(0).ready(), held(1), old(2).ready()], "Deleting web-1"),
+        ("also of what is not Ready", 3, &[old(0), held(1), old(2).ready()], "Deleting web-1"),
+        ("too many hold up no rollout", 1, &[old(0).ready(), held(1)], "replace web-0"),
+        ("and no mending", 1, &[old(0), held(1)], "replace web-0"),
+        ("the end is said", 1, &[new(0).ready(), held(1)], "Deleting web-1"),
+        ("also of nothing", 0, &[held(0), held(1)], "Deleting web-0"),
     ];
     for (what, desired, held, want) in table {
         assert_eq!(step(*desired, held), *want, "{what}");

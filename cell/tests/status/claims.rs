@@ -1,4 +1,4 @@
-use fedhub_cell::quota::claim::{self, Consumer, Whose, whose};
+use fedhub_cell::quota::claim::{self, Consumer, Whose, outlived, whose};
 use fedhub_cell::quota::sizing::Sizing;
 use fedhub_shared::object::{Kind, Object};
 use serde_json::json;
@@ -78,4 +78,34 @@ fn c8_a_claim_is_told_from_an_earlier_instances_and_another_cells() {
         Whose::Anothers
     );
     assert_eq!(whose(&but(made(), |c| c.metadata.labels = None), &wd_0(), "dfw"), Whose::Anothers);
+}
+
+#[test]
+fn c8_a_claim_has_outlived_its_instance_only_where_another_or_none_is_there() {
+    let made = || claim::of(&wd_0(), "dfw", &consumer(), &Sizing::Unknown(String::new()));
+    let marked = |mark: Option<&str>| {
+        let bare = but(made(), |c| c.metadata.annotations = None);
+        match mark {
+            Some(mark) => annotated(bare, "federation.datumapis.com/cell-source", mark),
+            None => bare,
+        }
+    };
+    let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
+    let table = [
+        (made(), None, true),
+        (made(), Some(wd_0()), false),
+        (made(), Some(but(wd_0(), dying)), false),
+        (made(), Some(next.clone()), true),
+        (but(made(), dying), None, false),
+        (but(made(), |c| c.metadata.labels = None), None, false),
+        (marked(None), None, true),
+        (marked(None), Some(next.clone()), false),
+        (marked(Some("ord/1")), None, false),
+        (marked(Some("dfw-2/1")), None, false),
+        (marked(Some("dfw")), None, false),
+    ];
+    for (row, (claim, there, expected)) in table.into_iter().enumerate() {
+        assert_eq!(outlived(&claim, "dfw", there.as_ref()), expected, "row {row}");
+    }
+    assert!(!outlived(&made(), "ord", None));
 }

@@ -15,7 +15,16 @@ fn of(
     network: &Network,
     location: &Location,
 ) -> Value {
-    status(&Seen { deployment, instances, desired, template_hash: HASH, network, location, now: now() })
+    status(&Seen {
+        deployment,
+        instances,
+        desired,
+        template_hash: HASH,
+        network,
+        location,
+        obstacle: None,
+        now: now(),
+    })
 }
 
 /// What blocks a deployment; the reason and a part of the message.

@@ -56,6 +56,11 @@ fn each_answer_is_one_verdict_for_the_current_generation() {
     assert_eq!((said(Answer::Off).0.as_str(), said(Answer::Off).3), ("True", json!(3)));
     assert_eq!(said(Answer::Asked).2, "Waiting for quota evaluation", "as the schema's default");
     assert_eq!(said(Answer::Occupied).0, "Unknown");
+    assert_eq!(said(Answer::Held).0, "Unknown");
+    assert!(
+        said(Answer::Occupied).2.contains("earlier instance")
+            && said(Answer::Held).2.contains("another cell")
+    );
 }
 
 #[test]
@@ -122,4 +127,18 @@ fn an_instance_without_quota_is_looked_at_seldomer_with_its_age() {
         }
         assert_eq!(look_again(&i, &condition("QuotaGranted", "True", "R", ""), now()), None);
     }
+}
+
+#[test]
+fn i7_a_plane_that_fails_in_other_words_each_time_is_said_once() {
+    let said = |old: Option<&Value>, failure: Failure| {
+        let i = instance("wd-0", &[], old.map(std::slice::from_ref).unwrap_or_default());
+        quota_granted(&i, Answer::Failed(&failure), None, now())
+    };
+    let first = said(None, Failure::Unavailable("a".to_owned()));
+    assert_eq!(said(Some(&first), Failure::Unavailable("b".to_owned())), first);
+    let refused = said(Some(&first), Failure::Misconfigured("c".to_owned()));
+    assert!(refused["message"].as_str().unwrap().contains('c'));
+    let other = said(Some(&refused), Failure::Misconfigured("d".to_owned()));
+    assert!(other["message"].as_str().unwrap().contains('d'), "C9: a refusal is about what was asked");
 }

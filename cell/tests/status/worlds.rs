@@ -133,7 +133,8 @@ proptest! {
         let mut all: Vec<_> = all.into_iter().map(Arc::new).collect();
         let mut of = |wd: &Object, now| {
             let s = deployment::status(&deployment::Seen {
-                deployment: wd, instances: &all, desired, template_hash: HASH, network: &network, location: &location, now,
+                deployment: wd, instances: &all, desired, template_hash: HASH, network: &network, location: &location,
+                obstacle: None, now,
             });
             // The next listing comes in another order.
             let n = all.len().max(1);

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use fedhub_cell::claims::Claims;
 use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
 use fedhub_cell::readiness::{Quota, Readiness};
 use fedhub_cell::write_back::WriteBack;
@@ -83,9 +82,6 @@ impl Cell {
             if hub.is_some() {
                 controllers.push(ground.controlled("write-back", Kind::Instance, &others));
             }
-            if quota.is_some() {
-                controllers.push(ground.controlled("claims", Kind::ResourceClaim, &others));
-            }
             registries.push(others);
         }
         let role = Role { name: "cell", registries, controllers };
@@ -105,16 +101,11 @@ impl Cell {
         };
         let deployments = Deployments::new(cell.clone(), role.queue("deployments")?, config);
         work(ground, &role, &deployments)?;
-        let claims = others.clone().filter(|_| quota.is_some());
-        let claimed = claims.clone().map(|projects| Quota { projects, cell_name: name.clone() });
-        work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claimed))?;
-        if let Some(projects) = claims {
-            let claims = Claims::new(cell.clone(), projects, name.clone(), role.queue("claims")?);
-            work(ground, &role, &claims)?;
-        }
-        ground.metrics.writeback_enabled.set(i64::from(writes_back));
+        let projects = others.clone().filter(|_| quota.is_some());
+        let claims = projects.map(|projects| Quota { projects, cell_name: name.clone() });
+        work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims))?;
         if let Some(hub) = others.clone().filter(|_| writes_back) {
-            work(ground, &role, &WriteBack::new(cell.clone(), hub, name, role.queue("write-back")?))?;
+            work(ground, &role, &WriteBack::new(cell.clone(), hub, &name, args.gap_deletes_per_minute, role.queue("write-back")?))?;
         } else {
             tracing::warn!("no hub credentials (--hub-kubeconfig): Instances are not written back, and no project sees them");
         }

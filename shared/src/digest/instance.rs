@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::owners;
 use crate::hash::{self, Sum};
 use crate::names::{
-    INSTANCE_LABELS, PROJECTED_FROM, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
-    WORKLOAD_DEPLOYMENT_UID,
+    CELL_SOURCE, INSTANCE_LABELS, PROJECTED_FROM, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
 use crate::object::{Kind, Object, ObjectView, PlaneId};
 
@@ -30,6 +30,8 @@ pub struct Instance {
     pub labels: u64,
     /// What ties it to its counterpart: see [`says`] for the hub and [`projected`] for a project plane.
     pub bond: u64,
+    /// On the hub, what ties it to the cell's Instance that it is the copy of, see [`copied`]; zero elsewhere.
+    pub copied: u64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +61,8 @@ impl Instance {
             name if name == by_name => Named::ByName,
             Some(name) => Named::ByLabel(name.into()),
         };
-        let travel = INSTANCE_LABELS.into_iter().filter(|key| !PLACE.contains(key));
         let references = object.metadata.owner_references.iter().flatten();
+        let owner = object.label(WORKLOAD_DEPLOYMENT_UID);
         let (cluster, space) = (object.label(UPSTREAM_CLUSTER), object.label(UPSTREAM_NAMESPACE));
         Self {
             named,
@@ -71,13 +73,18 @@ impl Instance {
             },
             spec: hash::json(spec),
             status: hash::json(status),
-            labels: travel.fold(Sum::default(), |sum, key| sum.maybe(object.label(key))).end(),
+            labels: labels(object),
+            copied: if *plane == PlaneId::Hub {
+                let (mark, service) = (object.annotation(CELL_SOURCE), object.label(SERVICE_NAME.0));
+                copied(mark, owner, service, references.clone().filter(|o| of_deployment(o)))
+            } else {
+                0
+            },
             bond: if *plane == PlaneId::Hub {
                 let mut references = references;
                 let controller = references.find(|o| o.controller == Some(true));
                 says(cluster, space, controller.map(|o| o.uid.as_str()))
             } else {
-                let owner = object.label(WORKLOAD_DEPLOYMENT_UID);
                 projected(
                     cluster,
                     space,
@@ -119,6 +126,28 @@ pub fn projected<'a>(
 ) -> u64 {
     let sum = [cluster, namespace, owner, mark].into_iter().fold(Sum::default(), Sum::maybe);
     owners(sum, references).end()
+}
+
+/// What a hub Instance says of the cell's Instance that it is the copy of (C7): its mark, the label with the UID of the
+/// cell's WD, that of its service, and its owner references to WDs, less whose UID they are, which [`says`] tells.
+pub fn copied<'a>(
+    mark: Option<&str>,
+    owner: Option<&str>,
+    service: Option<&str>,
+    references: impl IntoIterator<Item = &'a OwnerReference>,
+) -> u64 {
+    let flag = |flag: Option<bool>| flag.map_or(2, u64::from);
+    let sum = [mark, owner, service].into_iter().fold(Sum::default(), Sum::maybe);
+    let each = |sum: Sum, o: &OwnerReference| {
+        sum.text(&o.name).number(flag(o.controller)).number(flag(o.block_owner_deletion))
+    };
+    references.into_iter().fold(sum, each).end()
+}
+
+/// Hash of those labels of an Instance that are the same on every plane.
+pub fn labels(instance: &Object) -> u64 {
+    let travel = INSTANCE_LABELS.into_iter().filter(|key| !PLACE.contains(key));
+    travel.fold(Sum::default(), |sum, key| sum.maybe(instance.label(key))).end()
 }
 
 /// Whether an owner reference is to a WD.

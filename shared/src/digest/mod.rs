@@ -59,6 +59,7 @@ impl Digest {
                 | Kind::Cluster
                 | Kind::PropagationPolicy
                 | Kind::NetworkBinding
+                | Kind::NetworkContext
                 | Kind::SubnetClaim
                 | Kind::LocationBinding
                 | Kind::ResourceClaim => Facts::None,

@@ -269,10 +269,7 @@ impl Store {
 
     fn gone(&self, last: Known) -> Option<Change> {
         let mut inner = self.lock();
-        if inner.buried.len() == GRAVES {
-            inner.buried.pop_front();
-        }
-        inner.buried.push_back(last.digest.uid.clone());
+        inner.bury(last.digest.uid.clone());
         // Another object of that name may stand there already: our own write was faster than the watch.
         if inner.find(&last.namespace, &last.name).is_some_and(|s| s.digest.uid != last.digest.uid) {
             return None;
@@ -291,6 +288,15 @@ impl Store {
     /// The server's answer to a read of ours: known and kept, where it is not older than what is known.
     pub fn read(&self, object: &Shared) {
         self.answered(object, true);
+    }
+
+    /// The server's answer to a deletion of ours: the object of that UID is gone. Told when the watch brings it.
+    pub fn own_deleted(&self, namespace: &str, name: &str, uid: &str) {
+        let mut inner = self.lock();
+        if inner.find(namespace, name).is_some_and(|s| s.digest.uid.is(uid)) {
+            inner.bury(Uid::new(uid));
+            inner.remove(namespace, name);
+        }
     }
 
     fn answered(&self, object: &Shared, same_version_too: bool) {
@@ -341,6 +347,13 @@ impl Inner {
         let stored = Stored { digest, kept, heard: Heard::default(), judged: 0, epoch, own };
         self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
         Change::Applied { old: None, new }
+    }
+
+    fn bury(&mut self, uid: Uid) {
+        if self.buried.len() == GRAVES {
+            self.buried.pop_front();
+        }
+        self.buried.push_back(uid);
     }
 
     /// Makes the trees anew: one that grew in order, as by a list, has nodes that are half empty.

@@ -105,6 +105,11 @@ impl Writer<'_> {
         self.plane.patch_metadata(kind, of, metadata, self.manager).await
     }
 
+    /// Merges a patch of metadata and spec into `of`.
+    pub async fn patch(&self, kind: Kind, of: &Object, patch: Value) -> Result<Shared, RequestError> {
+        self.plane.patch(kind, of, patch, self.manager).await
+    }
+
     fn learn(&self, kind: Kind, object: &Object, part: Part, sent: &Value, got: &Value) {
         let key = self.plane.key(kind, object.space(), object.called());
         let news = self.plane.store(kind).hear(&key.namespace, &key.name, part, Echo::of(sent, got));

@@ -51,7 +51,9 @@ pub fn follow(
                     for queue in &queues {
                         queue.gather(term.since);
                     }
-                    registries.iter().for_each(|planes| planes.look_again());
+                    for planes in &registries {
+                        planes.look_again();
+                    }
                     for queue in &queues {
                         queue.lead(term.epoch);
                     }

@@ -174,15 +174,25 @@ impl Plane {
         &self,
         kind: Kind,
         of: &Object,
-        mut metadata: Value,
+        metadata: Value,
         manager: &str,
     ) -> Result<Shared, RequestError> {
-        metadata["resourceVersion"] = json!(of.version());
+        self.patch(kind, of, json!({ "metadata": metadata }), manager).await
+    }
+
+    /// Merges `patch` into `of`, whose resourceVersion is the precondition: one patch for metadata and spec.
+    pub async fn patch(
+        &self,
+        kind: Kind,
+        of: &Object,
+        mut patch: Value,
+        manager: &str,
+    ) -> Result<Shared, RequestError> {
+        patch["metadata"]["resourceVersion"] = json!(of.version());
         let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
-        let patch = Patch::Merge(json!({ "metadata": metadata }));
         let api = self.api(kind, of.space());
         let made = self
-            .fenced(false, api.patch(of.called(), &params, &patch))
+            .fenced(false, api.patch(of.called(), &params, &Patch::Merge(patch)))
             .await
             .map_err(self.failed("patch", kind))?;
         Ok(self.learn(kind, made))

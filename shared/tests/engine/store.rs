@@ -193,6 +193,18 @@ fn i7_echoes_live_and_die_with_their_object() {
 }
 
 #[test]
+fn a_deletion_of_ours_is_known_at_once_and_told_when_the_watch_brings_it() {
+    let store = filled(&[object("a", "1", 1)]);
+    store.own_deleted("ns", "a", "another");
+    assert!(!store.is_empty(), "not of that one");
+    store.own_deleted("ns", "a", "1");
+    assert!(store.is_empty());
+    own(&store, object("a", "1", 2));
+    assert!(store.is_empty(), "a late answer does not raise it");
+    assert!(matches!(store.deleted(object("a", "1", 3)), Some(Change::Deleted { gap: false, .. })));
+}
+
+#[test]
 fn an_object_in_order_costs_at_most_400_bytes() {
     let store = store(Room::of(0));
     for n in 0..10_000u64 {

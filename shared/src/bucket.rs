@@ -1,10 +1,11 @@
-//! How many deletions after a gap one plane may see (I4).
+//! How many deletions after a gap, of what was not seen to go, one plane may see (I4).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fedhub_shared::object::Key;
 use tokio::time::Instant;
+
+use crate::object::Key;
 
 /// A token bucket: holds `capacity`, filled at `capacity` a minute. Who comes to an empty one is promised a token of
 /// its own, so that those who wait come one after another and not all for each token.
@@ -71,7 +72,7 @@ impl Bucket {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::object::{Kind, PlaneId};
+    use crate::object::{Kind, PlaneId};
 
     use super::*;
 

@@ -1,0 +1,34 @@
+//! The end of a WD.
+
+use fedhub_shared::engine::Outcome;
+use fedhub_shared::errors::Error;
+use fedhub_shared::names::WORKLOAD_FINALIZER;
+use fedhub_shared::object::{Kind, ObjectView, Shared};
+use serde_json::json;
+
+use super::Deployments;
+use crate::instances::{Deployment, Step, plan};
+
+impl Deployments {
+    /// A pass over a WD that is being deleted.
+    pub(super) async fn clear(&self, wd: &Shared) -> Result<Outcome, Error> {
+        let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.space()));
+        let views: Vec<_> = all.iter().map(|i| self.view(i)).collect();
+        match plan(&Deployment::of(wd), 0, &views).step {
+            Step::Delete(them) => {
+                for doomed in all.iter().filter(|i| them.iter().any(|it| it.uid == i.uid())) {
+                    self.delete(doomed).await?;
+                }
+                Ok(Outcome::Waits)
+            }
+            Step::Rest if wd.has_finalizer(WORKLOAD_FINALIZER) => {
+                let others = wd.metadata.finalizers.iter().flatten().filter(|f| *f != WORKLOAD_FINALIZER);
+                let left = json!({"finalizers": others.collect::<Vec<_>>()});
+                self.writer().patch_metadata(Kind::WorkloadDeployment, wd, left).await?;
+                Ok(Outcome::Wrote)
+            }
+            Step::Rest => Ok(Outcome::InOrder),
+            Step::Create(_) | Step::Replace(_) | Step::Wait(_) => Ok(Outcome::Waits),
+        }
+    }
+}

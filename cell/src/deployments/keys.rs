@@ -1,0 +1,109 @@
+//! Events to keys: which change concerns which WD.
+
+use std::collections::BTreeSet;
+
+use fedhub_shared::digest::instance::{deployment_name, of_deployment};
+use fedhub_shared::engine::{Change, Listener};
+use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_shared::planes::Plane;
+
+use super::Deployments;
+use crate::network::context;
+
+impl Deployments {
+    fn enqueue(&self, namespace: &str, name: &str) {
+        let cell = self.cell.anchor();
+        // What is not there has nothing to be done; before the cell is in sync there is nothing to judge by.
+        if cell.synced() && cell.store(Kind::WorkloadDeployment).digest(namespace, name).is_some() {
+            self.queue.add(cell.key(Kind::WorkloadDeployment, namespace, name), &cell.id);
+        }
+    }
+
+    /// Every WD: one that is in order costs a look at the stores, and no request.
+    fn enqueue_all(&self) {
+        let deployments = self.cell.anchor().store(Kind::WorkloadDeployment);
+        for (namespace, name) in
+            deployments.select(None, |wd| Some((wd.namespace.to_owned(), wd.name.to_owned())))
+        {
+            self.enqueue(&namespace, &name);
+        }
+    }
+
+    /// The WDs whose bindings got that context.
+    fn enqueue_users(&self, namespace: &str, name: &str) {
+        for binding in self.cell.anchor().store(Kind::NetworkBinding).objects(None) {
+            if context(&binding) == Some((namespace, name))
+                && let Some(owner) = owner(&binding)
+            {
+                self.enqueue(binding.space(), owner);
+            }
+        }
+    }
+}
+
+/// The name of the WD that controls an object.
+fn owner(object: &Object) -> Option<&str> {
+    let mut owners = object.metadata.owner_references.iter().flatten();
+    owners.find(|o| o.controller == Some(true) && of_deployment(o)).map(|o| o.name.as_str())
+}
+
+/// The WDs that an Instance may concern: its controller, the one that its label names, and the one whose name it may
+/// have taken (C3).
+fn concerned(instance: &Object) -> impl Iterator<Item = &str> {
+    let by_name = instance.called().rsplit_once('-').map(|(name, _)| name);
+    [owner(instance), deployment_name(instance), by_name].into_iter().flatten()
+}
+
+impl Listener for Deployments {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        if plane.id != PlaneId::Cell {
+            return;
+        }
+        let seen = change.known();
+        let both = [seen.object.as_ref(), change.old().and_then(|old| old.object.as_ref())];
+        let objects = || both.iter().flatten();
+        match kind {
+            Kind::WorkloadDeployment => self.enqueue(&seen.namespace, &seen.name),
+            Kind::Instance => {
+                // Also where another one took its name.
+                let gone = change.old().filter(|old| old.digest.uid != seen.digest.uid);
+                let gone = gone.or_else(|| matches!(change, Change::Deleted { .. }).then_some(seen));
+                if let Some(gone) = gone {
+                    self.gone().remove(&gone.digest.uid.to_string());
+                }
+                let names: BTreeSet<_> = objects().flat_map(|object| concerned(object)).collect();
+                for name in names {
+                    self.enqueue(&seen.namespace, name);
+                }
+            }
+            Kind::NetworkBinding => {
+                let names: BTreeSet<_> = objects().filter_map(|object| owner(object)).collect();
+                for name in names {
+                    self.enqueue(&seen.namespace, name);
+                }
+            }
+            Kind::SubnetClaim => {
+                let names: BTreeSet<_> =
+                    objects().filter_map(|o| o.spec()["networkContext"]["name"].as_str()).collect();
+                for name in names {
+                    self.enqueue_users(&seen.namespace, name);
+                }
+            }
+            Kind::LocationBinding => self.enqueue_all(),
+            Kind::Namespace
+            | Kind::Cluster
+            | Kind::PropagationPolicy
+            | Kind::NetworkContext
+            | Kind::ResourceClaim => {}
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if plane.id == PlaneId::Cell && plane.synced() {
+            self.queue.works(&plane.id);
+            self.enqueue_all();
+        }
+    }
+
+    fn left(&self, _plane: &Plane) {}
+}

@@ -1,0 +1,134 @@
+//! The controller of WDs in a cell: each has its Instances, its networks and a status that says how far it is.
+//!
+//! # A pass over a WD
+//!
+//! 1. Being deleted: all of its Instances are deleted; when none is left, its finalizer goes. That none is left the
+//!    watch tells: an Instance that it did not show would be reclaimed by the cell's own garbage collector.
+//! 2. The finalizer, before anything is made for it.
+//! 3. Its networks, see [`crate::network`].
+//! 4. The one step that [`crate::instances::plan()`] names.
+//! 5. Of each Instance in one patch: labels that are wrong, a location that is missing, the gate `Network` when the
+//!    networks stand, and with it whichever gate is satisfied by then.
+//! 6. The status, where it is another.
+//!
+//! A write that the cell refuses ends neither the pass nor the work on others: the reason is said in the status, and
+//! the key is tried again.
+//!
+//! # Gates
+//!
+//! An Instance is created with the gate `Network` where networking is on and its networks do not stand yet, and
+//! `Quota` where quota is on. `ReferencedData` is never put on: nothing opens it so far. The gate `Network` is opened on
+//! the Instances of the template of now only: one on an earlier template waits for networks that nobody may ask for any
+//! more, and is replaced.
+//!
+//! # Suspension
+//!
+//! A suspended WD keeps its Instances. None of them is Ready, so none is worth waiting for, and a rollout would go
+//! through what is not even running: replacements wait until the WD is resumed. Creation and scale-down go on by their
+//! rules; as nothing is Ready, of what is missing the first is created, and the next when the WD is resumed. That the
+//! Instances say so themselves is the instance controller's business.
+
+mod clear;
+mod keys;
+mod pass;
+mod patch;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fedhub_shared::engine::{Controller, Job, Outcome, Queue, Writer};
+use fedhub_shared::errors::{Error, RequestError};
+use fedhub_shared::names::CELL_MANAGER;
+use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_shared::planes::Planes;
+use serde_json::Value;
+
+use crate::instances::Instance;
+
+/// What the cell's other parts do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeploymentsConfig {
+    /// Instances are written back to the hub: they get the finalizer that the write-back takes off.
+    pub write_back: bool,
+    /// Instances need quota.
+    pub quota: bool,
+    /// Instances need networks.
+    pub networking: bool,
+}
+
+/// Gives the WDs of a cell their Instances.
+pub struct Deployments {
+    cell: Arc<Planes>,
+    queue: Arc<Queue>,
+    config: DeploymentsConfig,
+    /// UIDs of Instances that went as soon as we deleted them, until the watch shows it: no pass before that deletes
+    /// them again.
+    gone: Mutex<BTreeSet<String>>,
+}
+
+impl Deployments {
+    /// A controller over the registry around the cell, fed through `queue`.
+    pub fn new(cell: Arc<Planes>, queue: Arc<Queue>, config: DeploymentsConfig) -> Arc<Self> {
+        Arc::new(Self { cell, queue, config, gone: Mutex::default() })
+    }
+
+    fn gone(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An Instance as the plan is to see it.
+    fn view<'a>(&self, object: &'a Object) -> Instance<'a> {
+        let view = Instance::of(object);
+        Instance { deleting: view.deleting || self.gone().contains(view.uid), ..view }
+    }
+
+    async fn delete(&self, doomed: &Object) -> Result<(), RequestError> {
+        let cell = self.cell.anchor();
+        if cell.delete(Kind::Instance, doomed, false).await? {
+            self.gone().insert(doomed.uid().to_owned());
+            // The watch may have been faster than the answer.
+            if !self.stands(doomed.space(), doomed.called(), doomed.uid()) {
+                self.gone().remove(doomed.uid());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the watch shows that very Instance still.
+    fn stands(&self, namespace: &str, name: &str, uid: &str) -> bool {
+        let standing = self.cell.anchor().store(Kind::Instance).digest(namespace, name);
+        standing.is_some_and(|digest| digest.uid.is(uid))
+    }
+
+    fn writer(&self) -> Writer<'_> {
+        Writer { plane: self.cell.anchor(), manager: CELL_MANAGER, metrics: self.cell.metrics() }
+    }
+}
+
+/// How many Instances a WD wants: `spec.replicas`, else `spec.scaleSettings.minReplicas`, else none.
+pub fn desired(deployment: &Object) -> u32 {
+    let spec = deployment.spec();
+    let number = |value: &Value| value.as_i64().map(|n| u32::try_from(n.max(0)).unwrap_or(u32::MAX));
+    number(&spec["replicas"]).or_else(|| number(&spec["scaleSettings"]["minReplicas"])).unwrap_or(0)
+}
+
+impl Controller for Deployments {
+    fn name(&self) -> &'static str {
+        "deployments"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        let cell = self.cell.anchor();
+        if (&job.key.plane, job.key.kind) != (&PlaneId::Cell, Kind::WorkloadDeployment) {
+            return Err(Error::Bug(format!("{} is no key of the cell's WDs", job.key)));
+        }
+        if !cell.synced() {
+            return Err(Error::NotEngaged(PlaneId::Cell));
+        }
+        match cell.store(Kind::WorkloadDeployment).object(&job.key.namespace, &job.key.name) {
+            None => Ok(Outcome::InOrder),
+            Some(wd) if wd.deleting() => self.clear(&wd).await,
+            Some(wd) => self.pass(wd).await,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! A pass over a WD that is to live.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fedhub_shared::engine::echo::settled;
+use fedhub_shared::engine::writer::probe;
+use fedhub_shared::engine::{Outcome, Part, StatusWrite, Writer};
+use fedhub_shared::errors::{self, Category, Error, RequestError};
+use fedhub_shared::names::{INSTANCE_FINALIZER, WORKLOAD_FINALIZER};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use serde_json::{Value, json};
+
+use super::patch::patch;
+use super::{Deployments, desired};
+use crate::instances::{Deployment, Gate, Instance, Step, Wait, build, plan};
+use crate::network::{self, View};
+use crate::status::blocker::{Words, with_remedy};
+use crate::status::deployment::{Seen, status, suspended};
+use crate::status::network::Network;
+
+/// When a context is looked for again that a binding names and that is not there.
+const CONTEXT_MISSING: Duration = Duration::from_secs(15);
+
+/// What became of a pass so far.
+struct Pass<'a> {
+    writer: Writer<'a>,
+    /// Something was stored whose event brings the WD back.
+    stepped: bool,
+    /// Something else was stored.
+    wrote: bool,
+    /// The first write that the cell refused.
+    refused: Option<RequestError>,
+    /// What keeps Instances from being made.
+    obstacle: Option<Words>,
+}
+
+impl Deployments {
+    pub(super) async fn pass(&self, wd: Shared) -> Result<Outcome, Error> {
+        let mut pass =
+            Pass { writer: self.writer(), stepped: false, wrote: false, refused: None, obstacle: None };
+        let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) { wd } else { pass.mark(&wd).await? };
+        let (view, missing) = self.networks(&mut pass, &wd).await?;
+        let at_rest = self.instances(&mut pass, &wd, &view).await?;
+        if at_rest {
+            for stale in &view.plan.stale {
+                let deleted = pass.writer.plane.delete(Kind::NetworkBinding, stale, false).await;
+                pass.tried(deleted)?;
+            }
+        }
+        self.report(&mut pass, &wd, &view).await?;
+        if let Some(refusal) = pass.refused {
+            return Err(refusal.into());
+        }
+        Ok(match at_rest {
+            _ if missing => Outcome::After(CONTEXT_MISSING),
+            // There is more to come, which must not wait for its turn behind what was written.
+            _ if pass.stepped => Outcome::Waits,
+            _ if pass.wrote => Outcome::Wrote,
+            true => Outcome::InOrder,
+            false => Outcome::Waits,
+        })
+    }
+
+    /// Asks for the networks that are lacking; how far they are then, and whether a context is missing.
+    async fn networks(&self, pass: &mut Pass<'_>, wd: &Shared) -> Result<(View, bool), Error> {
+        if !self.config.networking {
+            return Ok((View::off(), false));
+        }
+        let cell = self.cell.anchor();
+        let mut view = network::look(cell, wd);
+        if view.plan.bindings.is_empty() && view.plan.claims.is_empty() {
+            return Ok((view, false));
+        }
+        let asked = network::apply(view.plan.clone(), &pass.writer).await;
+        let trouble = asked.as_ref().err().filter(|e| is_no(e)).map(|e| errors::chain(e));
+        let wrote = pass.tried(asked)?;
+        pass.stepped |= wrote == Some(true);
+        view = network::look(cell, wd);
+        if let Some(trouble) = trouble {
+            view.plan.network = Network::Failed(trouble);
+        }
+        Ok((view, wrote == Some(false)))
+    }
+
+    /// The step, and what is to be put right of each Instance. Says whether they are all as they should be.
+    async fn instances(&self, pass: &mut Pass<'_>, wd: &Object, view: &View) -> Result<bool, Error> {
+        let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.space()));
+        let deployment = Deployment::of(wd);
+        let views: Vec<_> = all.iter().map(|i| self.view(i)).collect();
+        let plan = plan(&deployment, desired(wd), &views);
+        let mut leaving: Vec<&str> = Vec::new();
+        match &plan.step {
+            Step::Create(ordinal) => self.create(pass, &deployment, wd, *ordinal, view).await?,
+            Step::Replace(_) if suspended(wd) => {}
+            Step::Replace(instance) => leaving.push(instance.uid),
+            Step::Delete(them) => leaving.extend(them.iter().map(|i| i.uid)),
+            Step::Wait(wait) => pass.obstacle = obstacle(wait),
+            Step::Rest => {}
+        }
+        for doomed in all.iter().filter(|i| leaving.contains(&i.uid())) {
+            let deleted = self.delete(doomed).await;
+            pass.stepped |= pass.tried(deleted)?.is_some();
+        }
+        let labels: BTreeMap<&str, _> = plan.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
+        let place = network::place(wd, &view.location);
+        for (object, instance) in all.iter().zip(&views) {
+            if !deployment.owns(instance) || instance.deleting || leaving.contains(&instance.uid) {
+                continue;
+            }
+            let open = view.plan.network == Network::Ready && !deployment.outdates(instance);
+            let labels = labels.get(instance.uid).copied();
+            if let Some(patch) = patch(object, labels, place.as_ref(), open) {
+                let patched = pass.writer.patch(Kind::Instance, object, patch).await;
+                pass.stepped |= pass.tried(patched)?.is_some();
+            }
+        }
+        Ok(plan.step == Step::Rest)
+    }
+
+    async fn create(
+        &self,
+        pass: &mut Pass<'_>,
+        deployment: &Deployment<'_>,
+        wd: &Object,
+        ordinal: u32,
+        view: &View,
+    ) -> Result<(), Error> {
+        let network = self.config.networking && view.plan.network != Network::Ready;
+        let gates = [(network, Gate::Network), (self.config.quota, Gate::Quota)];
+        let gates = gates.into_iter().filter_map(|(on, gate)| on.then_some(gate));
+        let place = network::place(wd, &view.location);
+        let mut object = build(deployment, ordinal, place.as_ref(), gates);
+        if self.config.write_back {
+            object.metadata.finalizers = Some(vec![INSTANCE_FINALIZER.to_owned()]);
+        }
+        let made = network::create(&pass.writer, Kind::Instance, object).await;
+        pass.obstacle = made.as_ref().err().filter(|error| is_no(error)).map(refusal);
+        pass.stepped |= pass.tried(made)?.is_some();
+        Ok(())
+    }
+
+    /// The status, where it is another than the one that stands.
+    async fn report(&self, pass: &mut Pass<'_>, wd: &Object, view: &View) -> Result<(), Error> {
+        let (cell, kind) = (self.cell.anchor(), Kind::WorkloadDeployment);
+        let store = cell.store(kind);
+        let current = store.digest(wd.space(), wd.called());
+        if current.is_none_or(|now| now.version != fedhub_shared::digest::Version::new(wd.version())) {
+            // It changed meanwhile: the next pass says what is so then.
+            return Ok(());
+        }
+        let deployment = Deployment::of(wd);
+        let mut own = cell.store(Kind::Instance).objects(Some(wd.space()));
+        own.retain(|i| deployment.owns(&Instance::of(i)));
+        let next = status(&Seen {
+            deployment: wd,
+            instances: &own,
+            desired: desired(wd),
+            template_hash: &deployment.template_hash,
+            network: &view.plan.network,
+            location: &view.location,
+            obstacle: pass.obstacle.as_ref(),
+            now: self.cell.clock().now(),
+        });
+        let echo = store.echo(wd.space(), wd.called(), Part::Status);
+        if settled(&next, wd.status(), echo) {
+            return Ok(());
+        }
+        let reported = wd.status().get("observedGeneration").and_then(Value::as_i64);
+        let before = reported.is_some() && reported == wd.metadata.generation;
+        let write = StatusWrite { status: next, probe: probe(true, before, echo) };
+        let written = pass.writer.write_status(kind, wd, write).await;
+        pass.wrote |= pass.tried(written)?.flatten().is_some();
+        Ok(())
+    }
+}
+
+impl Pass<'_> {
+    /// Puts the finalizer on: nothing is made for a WD before that.
+    async fn mark(&mut self, wd: &Shared) -> Result<Shared, Error> {
+        let standing = wd.metadata.finalizers.iter().flatten().map(String::as_str);
+        let all: Vec<_> = standing.chain([WORKLOAD_FINALIZER]).collect();
+        let metadata = json!({ "finalizers": all });
+        let marked = self.writer.patch_metadata(Kind::WorkloadDeployment, wd, metadata).await?;
+        self.wrote = true;
+        Ok(marked)
+    }
+
+    /// What came of a write. A refusal is one write's own: it is kept, and the pass goes on. All else ends it.
+    #[allow(clippy::result_large_err, reason = "it is what the pass returns")]
+    fn tried<T>(&mut self, written: Result<T, RequestError>) -> Result<Option<T>, Error> {
+        match written {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if is_no(&error) || error.category() == Category::Conflict => {
+                self.refused.get_or_insert(error);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether the cell understood a write and does not take it.
+fn is_no(error: &RequestError) -> bool {
+    matches!(error.category(), Category::Invalid | Category::Forbidden)
+}
+
+/// Why an Instance is not made, where no Instance says so itself (C9).
+fn obstacle(wait: &Wait<'_>) -> Option<Words> {
+    let reason = match wait {
+        Wait::Deleting(_) | Wait::NotReady(_) => return None,
+        Wait::NameTaken(_) => "InstanceNameTaken",
+        Wait::UnknownPolicy(_) | Wait::NoTemplate => "ConfigurationError",
+    };
+    Some(Words::no(reason, with_remedy(reason, &wait.to_string())))
+}
+
+fn refusal(error: &RequestError) -> Words {
+    let message = errors::chain(error);
+    match error.code() {
+        Some(400 | 422) => Words::no("ConfigurationError", with_remedy("ConfigurationError", &message)),
+        _ => Words::no("InstancesProvisioning", message),
+    }
+}

@@ -1,0 +1,28 @@
+//! What is to be put right of one Instance.
+
+use std::collections::BTreeMap;
+
+use fedhub_shared::api::LocationReference;
+use fedhub_shared::object::{Object, ObjectView};
+use serde_json::{Value, json};
+
+use crate::status::gates;
+
+/// All that is to be put right of an Instance, in one merge patch: labels, the location where it has none, and, where
+/// `open`, the gates. `None` where nothing is.
+pub fn patch(
+    instance: &Object,
+    labels: Option<&BTreeMap<&'static str, String>>,
+    place: Option<&LocationReference>,
+    open: bool,
+) -> Option<Value> {
+    let held = gates::of(instance).contains(&gates::NETWORK);
+    let mut patch = (open && held).then(|| gates::opening(instance, true)).flatten().unwrap_or_default();
+    if let Some(labels) = labels {
+        patch["metadata"]["labels"] = json!(labels);
+    }
+    if let Some(place) = place.filter(|_| instance.spec()["location"].is_null()) {
+        patch["spec"]["location"] = json!(place);
+    }
+    (!patch.is_null()).then_some(patch)
+}

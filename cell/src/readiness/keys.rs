@@ -1,0 +1,202 @@
+//! Events to keys: which change concerns which Instance and which claim.
+
+use fedhub_shared::conditions::{find, said};
+use fedhub_shared::engine::{Change, Known as Stored, Listener, View};
+use fedhub_shared::names::PlaneName;
+use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_shared::planes::Plane;
+
+use super::quota::Stance;
+use super::{Plan, Readiness};
+use crate::instances::Instance;
+use crate::quota::claim::{self, Consumer};
+use crate::status::QUOTA_GRANTED;
+use crate::status::deployment::suspended;
+
+/// The name of the WD that made an Instance.
+pub(super) fn owner(instance: &Object) -> Option<&str> {
+    let mut owners = instance.metadata.owner_references.iter().flatten();
+    owners.find(|o| o.controller == Some(true)).map(|o| o.name.as_str())
+}
+
+/// Why an Instance is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// It changed itself: no reason to ask for quota again before its time, where that has just failed.
+    Itself,
+    /// Something changed that it depends on.
+    Another,
+}
+
+impl Readiness {
+    /// In whose turn an Instance is to be worked on; `None` where the stores tell that nothing is to do. A project's
+    /// plane is spoken to only where quota has to be asked for, so that its trouble holds up nothing else (I8).
+    fn lane(&self, instance: &Object, why: Why) -> Option<PlaneId> {
+        if instance.deleting() {
+            return None;
+        }
+        let writes = |plan: &Plan| plan.status.is_some() || plan.opens;
+        match self.stance(instance) {
+            Stance::Known(known) => {
+                let plan = self.plan(instance, &self.verdict(instance, &known));
+                (writes(&plan) || plan.again.is_some()).then_some(PlaneId::Cell)
+            }
+            Stance::Ask(ask) => {
+                let refused = find(instance.status(), QUOTA_GRANTED).filter(|c| said(c).0 == "False");
+                let due = match refused {
+                    Some(stands) if why == Why::Itself => writes(&self.plan(instance, stands)),
+                    _ => true,
+                };
+                due.then(|| ask.project.id.clone())
+            }
+        }
+    }
+
+    fn wake(&self, namespace: &str, name: &str, why: Why) {
+        let cell = self.cell.anchor();
+        if !cell.synced() {
+            // Everything is looked at when it is.
+            return;
+        }
+        let Some(instance) = cell.store(Kind::Instance).object(namespace, name) else { return };
+        match self.lane(&instance, why) {
+            Some(lane) => self.queue.add(cell.key(Kind::Instance, namespace, name), &lane),
+            None => self.cell.metrics().glances.with_label_values(&["readiness"]).inc(),
+        }
+    }
+
+    /// Wakes the Instances of a namespace, or of all, that are like that.
+    fn wake_all(&self, namespace: Option<&str>, of: impl Fn(&Object) -> bool) {
+        let those = |i: View<'_>| {
+            i.object.is_some_and(|o| of(o)).then(|| (i.namespace.to_owned(), i.name.to_owned()))
+        };
+        for (namespace, name) in self.cell.anchor().store(Kind::Instance).select(namespace, those) {
+            self.wake(&namespace, &name, Why::Another);
+        }
+    }
+
+    /// Wakes the Instances that one controller made: by its UID (C3).
+    fn wake_made_by(&self, namespace: &str, uid: &str) {
+        self.wake_all(Some(namespace), |i| Instance::of(i).owner == Some(uid));
+    }
+
+    /// Wakes the Instances of a project.
+    fn wake_project(&self, name: &PlaneName) {
+        for namespace in self.cell.anchor().store(Kind::Namespace).objects(None) {
+            if Consumer::of(&namespace).is_some_and(|consumer| consumer.project == *name) {
+                self.wake_all(Some(namespace.called()), |_| true);
+            }
+        }
+    }
+
+    fn cell_changed(&self, kind: Kind, change: &Change) {
+        let seen = change.known();
+        let (gone, now) = (matches!(change, Change::Deleted { .. }), seen.object.as_deref());
+        let was = change.old().and_then(|old| old.object.as_deref());
+        match kind {
+            Kind::Instance if gone => self.free(seen),
+            Kind::Instance => self.wake(&seen.namespace, &seen.name, Why::Itself),
+            // With it go its Instances.
+            Kind::WorkloadDeployment | Kind::Namespace if gone => {}
+            Kind::WorkloadDeployment => {
+                let follows = |o: Option<&Object>| o.map(|o| (o.uid().to_owned(), suspended(o)));
+                if follows(was) != follows(now) {
+                    self.wake_made_by(&seen.namespace, &seen.digest.uid.to_string());
+                }
+            }
+            Kind::Namespace if was.map(Consumer::of) != now.map(Consumer::of) => {
+                self.wake_all(Some(&seen.name), |_| true);
+            }
+            Kind::NetworkBinding | Kind::SubnetClaim => {
+                if let Some(uid) = now.and_then(|o| Instance::of(o).owner) {
+                    self.wake_made_by(&seen.namespace, uid);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An Instance is gone: its claim may be free.
+    fn free(&self, instance: &Stored) {
+        let Some(quota) = &self.quota else { return };
+        let name = claim::name(&instance.name);
+        match self.consumer(&instance.namespace) {
+            Some(consumer) => {
+                let Some(project) = quota.projects.engaged(&consumer.project) else { return };
+                let claim = project.store(Kind::ResourceClaim).object(&consumer.namespace, &name);
+                if let Some(claim) = claim {
+                    self.keep(&project, &claim);
+                }
+            }
+            // Its namespace went before it did.
+            None => {
+                for project in quota.projects.projects() {
+                    self.keep_all(&project, |claim| claim.called() == name);
+                }
+            }
+        }
+    }
+
+    /// Has a claim looked at, if its Instance seems gone.
+    pub(super) fn keep(&self, project: &Plane, claim: &Object) {
+        if self.cell.anchor().synced() && project.synced() && self.seems_outlived(claim) {
+            self.queue.add(project.key(Kind::ResourceClaim, claim.space(), claim.called()), &project.id);
+        }
+    }
+
+    fn keep_all(&self, project: &Plane, of: impl Fn(&Object) -> bool) {
+        for claim in project.store(Kind::ResourceClaim).objects(None) {
+            if of(&claim) {
+                self.keep(project, &claim);
+            }
+        }
+    }
+
+    fn claim_changed(&self, project: &Plane, change: &Change) {
+        let (Some(quota), Some(claim)) = (&self.quota, change.known().object.as_deref()) else { return };
+        if let Some((namespace, name)) = claim::instance_of(claim, &quota.cell_name) {
+            self.wake(namespace, name, Why::Another);
+        }
+        if matches!(change, Change::Applied { .. }) {
+            self.keep(project, claim);
+        }
+    }
+}
+
+impl Listener for Readiness {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        match (&plane.id, kind) {
+            (PlaneId::Cell, _) => self.cell_changed(kind, change),
+            (PlaneId::Project(_), Kind::ResourceClaim) => self.claim_changed(plane, change),
+            _ => {}
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if !plane.synced() {
+            return;
+        }
+        match &plane.id {
+            PlaneId::Cell => {
+                self.queue.works(&plane.id);
+                self.wake_all(None, |_| true);
+                for project in self.quota.iter().flat_map(|quota| quota.projects.projects()) {
+                    self.keep_all(&project, |_| true);
+                }
+            }
+            PlaneId::Project(name) => {
+                self.queue.works(&plane.id);
+                self.wake_project(name);
+                self.keep_all(plane, |_| true);
+            }
+            PlaneId::Hub | PlaneId::Management => {}
+        }
+    }
+
+    fn left(&self, plane: &Plane) {
+        let PlaneId::Project(name) = &plane.id else { return };
+        self.queue.forget(&plane.id);
+        // What waits for quota says so from now on.
+        self.wake_project(name);
+    }
+}

@@ -1,0 +1,72 @@
+//! The readiness of a cell's Instances: their status, their Events, the gate `Quota` and the claims of quota.
+//!
+//! A pass over an Instance asks for its quota, writes the whole status at once, takes the gates off that this status
+//! satisfies, and tells its user of a turn of affairs. [`plan()`] is the pure part. What is on its way out is left to
+//! write-back and to the claims' keeper.
+//!
+//! # Quota
+//!
+//! With [`Quota`] each Instance has one `ResourceClaim` in its project's plane. It is made once and never changed, and
+//! it is deleted only when a live read of the cell proves its Instance gone (C8): a cell that cannot be reached keeps
+//! every claim. Claims need no finalizer for that: those of this cell are watched by their label, also after a restart.
+//!
+//! A project plane that cannot be asked takes no grant back; an Instance that has none yet says
+//! `QuotaBackendUnavailable` and is looked at when the plane comes into sync.
+//!
+//! **For operators**: discovery `milo` lets a project go at once when it turns not Ready or is deleted, for only WDs with our
+//! finalizer would keep it, and here only claims are watched. Until it is back, Instances of that project get no new
+//! quota, and claims whose Instance has gone meanwhile stand; both are made up for when its plane is in sync again.
+
+mod claims;
+mod keys;
+mod pass;
+mod plan;
+mod quota;
+
+use std::sync::Arc;
+
+use fedhub_shared::engine::{Controller, Job, Outcome, Queue};
+use fedhub_shared::errors::Error;
+use fedhub_shared::object::{Kind, PlaneId};
+use fedhub_shared::planes::Planes;
+use tokio::time::Instant;
+
+pub use plan::{Plan, plan};
+
+/// What is needed to ask for quota.
+pub struct Quota {
+    /// The registry whose project planes show the claims of this cell.
+    pub projects: Arc<Planes>,
+    /// The name of this cell: the label by which its claims are known, and the first part of their mark.
+    pub cell_name: String,
+}
+
+/// Keeps the status of the cell's Instances, and their claims. Listens to the registry around the cell and, with quota,
+/// to [`Quota::projects`].
+pub struct Readiness {
+    cell: Arc<Planes>,
+    queue: Arc<Queue>,
+    quota: Option<Quota>,
+    began: Instant,
+}
+
+impl Readiness {
+    /// A controller of the Instances of `cell`, fed through `queue`; without `quota` none is asked for.
+    pub fn new(cell: Arc<Planes>, queue: Arc<Queue>, quota: Option<Quota>) -> Arc<Self> {
+        Arc::new(Self { cell, queue, quota, began: Instant::now() })
+    }
+}
+
+impl Controller for Readiness {
+    fn name(&self) -> &'static str {
+        "readiness"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        match (&job.key.plane, job.key.kind) {
+            (PlaneId::Cell, Kind::Instance) => self.instance(&job.key).await,
+            (PlaneId::Project(project), Kind::ResourceClaim) => self.claim(project, &job.key).await,
+            _ => Err(Error::Bug(format!("{} is none of the readiness controller's keys", job.key))),
+        }
+    }
+}

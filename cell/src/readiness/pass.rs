@@ -1,0 +1,106 @@
+//! A pass over an Instance.
+
+use fedhub_shared::engine::{Outcome, Part, Writer};
+use fedhub_shared::errors::Error;
+use fedhub_shared::events::reference;
+use fedhub_shared::names::CELL_MANAGER;
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use serde_json::Value;
+
+use super::plan::{Plan, plan};
+use super::quota::Asked;
+use super::{Readiness, keys::owner};
+use crate::instances::Instance;
+use crate::status::deployment::suspended;
+use crate::status::event::turn;
+use crate::status::gates::{self, opening};
+use crate::status::instance::Seen;
+use crate::status::network::Network;
+
+impl Readiness {
+    pub(super) async fn instance(&self, key: &Key) -> Result<Outcome, Error> {
+        if !self.cell.anchor().synced() {
+            return Err(Error::NotEngaged(PlaneId::Cell));
+        }
+        let Some(instance) = self.living(key) else { return Ok(Outcome::InOrder) };
+        let Asked { quota, failed, rest } = self.ask(&instance).await?;
+        // It may have changed while its project was asked.
+        let Some(instance) = self.living(key).filter(|now| now.uid() == instance.uid()) else {
+            return Ok(Outcome::Waits);
+        };
+        let Plan { status, opens, again } = self.plan(&instance, &quota);
+        let cell = self.cell.anchor();
+        let writer = Writer { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
+        let mut stands: Shared = instance.clone();
+        if let Some(write) = status
+            && let Some(stored) = writer.write_status(key.kind, &instance, write).await?
+        {
+            stands = stored;
+        }
+        let mut opened = Ok(None);
+        if opens && let Some(patch) = opening(&stands, false) {
+            opened = writer.patch(key.kind, &stands, patch).await.map(Some);
+        }
+        self.tell(key, instance.status(), stands.status()).await;
+        let wrote = opened?.is_some() || stands.version() != instance.version();
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        Ok(match again {
+            Some(wait) => Outcome::After(wait.max(rest)),
+            None if wrote => Outcome::Wrote,
+            None => Outcome::InOrder,
+        })
+    }
+
+    /// The Instance, if it is there and not on its way out.
+    pub(super) fn living(&self, key: &Key) -> Option<Shared> {
+        let instance = self.cell.anchor().store(Kind::Instance).object(&key.namespace, &key.name)?;
+        (!instance.deleting()).then_some(instance)
+    }
+
+    /// What there is to do about an Instance with that verdict on its quota.
+    pub(super) fn plan(&self, instance: &Object, quota: &Value) -> Plan {
+        let cell = self.cell.anchor();
+        let made_by = Instance::of(instance).owner;
+        let deployment = owner(instance)
+            .and_then(|name| cell.store(Kind::WorkloadDeployment).object(instance.space(), name))
+            .filter(|wd| Some(wd.uid()) == made_by);
+        // Without its WD nobody says that this has changed.
+        let stands = || instance.status()["suspended"] == true;
+        let suspended = deployment.as_deref().map_or_else(stands, suspended);
+        let network = self.network(instance, made_by);
+        let now = self.cell.clock().now();
+        let echo = cell.store(Kind::Instance).echo(instance.space(), instance.called(), Part::Status);
+        plan(&Seen { instance, quota, network: &network, suspended, now }, echo)
+    }
+
+    /// What of its deployment's networking an Instance tells: that somebody has to do something, or else that it waits
+    /// for it, until the deployment's controller takes its gate off. The stages on the way are told by the deployment.
+    fn network(&self, instance: &Object, made_by: Option<&str>) -> Network {
+        if !gates::of(instance).contains(&gates::NETWORK) {
+            return Network::Ready;
+        }
+        let of = |kind, what: fn(&Object) -> String| {
+            let all = self.cell.anchor().store(kind).objects(Some(instance.space()));
+            let its = move |o: &Shared| made_by.is_some() && Instance::of(o).owner == made_by;
+            all.into_iter().filter(its).map(move |o| Network::of(&what(&o), Some(&o)))
+        };
+        let bindings = of(Kind::NetworkBinding, |o| format!("Network {}", o.spec()["network"]["name"]));
+        let subnets = of(Kind::SubnetClaim, |o| format!("Subnet claim {:?}", o.called()));
+        match Network::worst(bindings.chain(subnets)) {
+            Network::Ready | Network::Provisioning(_) => {
+                Network::Provisioning("Waiting for the deployment's networking".to_owned())
+            }
+            worst => worst,
+        }
+    }
+
+    /// Tells the user of a turn of affairs.
+    async fn tell(&self, key: &Key, old: &Value, new: &Value) {
+        let cell = self.cell.anchor();
+        let Some(turn) = turn(old, new) else { return };
+        let Some(known) = cell.store(key.kind).get(&key.namespace, &key.name) else { return };
+        cell.events.say(&reference(key.kind, &known), turn.type_, turn.reason, turn.note).await;
+    }
+}

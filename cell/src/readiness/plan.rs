@@ -1,0 +1,106 @@
+//! What there is to do about an Instance, once its quota is known. Pure.
+
+use std::time::Duration;
+
+use fedhub_shared::conditions::{find, put, said};
+use fedhub_shared::engine::echo::settled;
+use fedhub_shared::engine::writer::probe;
+use fedhub_shared::engine::{Echo, StatusWrite};
+use fedhub_shared::object::{Object, ObjectView, set_field};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::quota::verdict::look_again;
+use crate::status::gates::{self, opening};
+use crate::status::instance::{Seen, status};
+use crate::status::{QUOTA_GRANTED, READY};
+
+/// An Instance is new for so long: nobody is told that it waits for quota, which most often comes in less.
+const NEW: Duration = Duration::from_secs(2);
+
+/// What there is to do about an Instance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The status to write, where it is news.
+    pub status: Option<StatusWrite>,
+    /// Whether there are gates to take off once that status stands.
+    pub opens: bool,
+    /// When to look again.
+    pub again: Option<Duration>,
+}
+
+/// What there is to do about the Instance. `echo` is what the server made of the last status that was written.
+///
+/// `Ready` speaks of the Instance as it is when the gates are off that this very status takes off: to say that they are
+/// there would be overwritten by the next write. That the generation moved on by taking them off is no news either.
+pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
+    let instance = seen.instance;
+    let opened = opened(instance, seen.quota);
+    let status = status(&Seen { instance: opened.as_ref().unwrap_or(instance), ..*seen });
+    let news = news(instance, &status, echo);
+    let hushed = hushed(seen).filter(|_| news);
+    let again = look_again(instance, seen.quota, seen.now);
+    let old = instance.status();
+    // All conditions stand as they are meant, and yet the whole does not: something was not kept.
+    let written_before = !status["conditions"].is_null() && old.get("conditions") == status.get("conditions");
+    Plan {
+        status: (news && hushed.is_none())
+            .then(|| StatusWrite { probe: probe(true, written_before, echo), status }),
+        opens: opened.is_some(),
+        again: again.map(|again| hushed.map_or(again, |hushed| hushed.min(again))),
+    }
+}
+
+/// The Instance without the gates that this verdict on its quota, and what else stands, takes off; `None` where they
+/// take none.
+fn opened(instance: &Object, quota: &Value) -> Option<Object> {
+    let mut judged = instance.clone();
+    let mut status = instance.status().clone();
+    put(&mut status, quota.clone());
+    set_field(&mut judged, "status", status);
+    let patch = opening(&judged, false)?;
+    let mut opened = instance.clone();
+    let gates = opened.data.pointer_mut("/spec/controller/schedulingGates")?;
+    *gates = patch.pointer("/spec/controller/schedulingGates").cloned().unwrap_or_default();
+    Some(opened)
+}
+
+/// Whether a status says anything that the one that stands does not.
+fn news(instance: &Object, status: &Value, echo: Option<Echo>) -> bool {
+    const GENERATION: &str = "observedGeneration";
+    let old = instance.status();
+    if settled(status, old, echo) {
+        return false;
+    }
+    // Which generation it was granted for matters as long as a gate waits for that (C6); else it is written along.
+    let (Some(was), Some(is)) = (find(old, QUOTA_GRANTED), find(status, QUOTA_GRANTED)) else { return true };
+    let awaited = is["status"] == "True" && gates::of(instance).contains(&gates::QUOTA);
+    if awaited || was.get(GENERATION) == is.get(GENERATION) {
+        return true;
+    }
+    let (mut same, mut verdict) = (status.clone(), is.clone());
+    match (was.get(GENERATION), verdict.as_object_mut()) {
+        (Some(generation), Some(verdict)) => verdict.insert(GENERATION.to_owned(), generation.clone()),
+        (None, Some(verdict)) => verdict.remove(GENERATION),
+        (_, None) => None,
+    };
+    put(&mut same, verdict);
+    !settled(&same, old, echo)
+}
+
+/// For how long nothing is said yet of an Instance that is new and waits for quota; its schema's defaults say as much.
+fn hushed(seen: &Seen<'_>) -> Option<Duration> {
+    let spoken = find(seen.instance.status(), READY).is_some_and(|c| {
+        let (status, reason, _) = said(c);
+        (status, reason) != ("Unknown", "Pending")
+    });
+    let asked = said(seen.quota).0 == "Unknown" && gates::of(seen.instance).contains(&gates::QUOTA);
+    let made = seen.instance.metadata.creation_timestamp.as_ref()?.0;
+    let left = NEW.checked_sub(apart(made, seen.now)).filter(|left| !left.is_zero());
+    left.filter(|_| asked && !spoken && !seen.suspended)
+}
+
+/// A server's clock that is far from ours makes an Instance old, and not new for ever.
+fn apart(made: Timestamp, now: Timestamp) -> Duration {
+    now.duration_since(made).unsigned_abs()
+}

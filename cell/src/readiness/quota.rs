@@ -1,0 +1,163 @@
+//! Asking for an Instance's quota.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_shared::conditions::find;
+use fedhub_shared::errors::{self, Category, Error, RequestError};
+use fedhub_shared::names::CELL_MANAGER;
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use fedhub_shared::planes::{Health, Plane};
+use serde_json::Value;
+
+use super::{Quota, Readiness};
+use crate::quota::claim::{self, Consumer, Whose, whose};
+use crate::quota::sizing::{self, Sizing};
+use crate::quota::verdict::{Answer, Failure, quota_granted};
+use crate::status::QUOTA_GRANTED;
+
+/// For so long after the start a project plane that nobody has found yet may be about to be.
+const DISCOVERY: Duration = Duration::from_secs(30);
+/// How often somebody else's claim is asked after: no watch of ours shows it.
+const HELD: Duration = Duration::from_secs(5);
+
+/// What the stores tell of an Instance's quota.
+pub(super) enum Stance<'a> {
+    /// This is the answer.
+    Known(Known),
+    /// The project's plane has to be asked.
+    Ask(Ask<'a>),
+}
+
+/// An answer, or that there is none.
+pub(super) enum Known {
+    Off,
+    Claim(Shared),
+    /// An earlier Instance's claim stands there: its end wakes this one.
+    Earlier(Arc<Plane>, Shared),
+    Occupied,
+    Held,
+    /// The plane is on its way into sync: what stands stays.
+    Soon,
+    Failed(Failure),
+}
+
+/// What it takes to ask.
+pub(super) struct Ask<'a> {
+    quota: &'a Quota,
+    pub project: Arc<Plane>,
+    consumer: Consumer,
+}
+
+/// What came of asking.
+pub(super) struct Asked {
+    /// `QuotaGranted` as it should stand.
+    pub quota: Value,
+    /// What failed, where the plane is to be left in peace for a while.
+    pub failed: Option<Error>,
+    /// How long it is to be left in peace at least.
+    pub rest: Duration,
+}
+
+impl Readiness {
+    /// On whose account the Instances of a namespace run.
+    pub(super) fn consumer(&self, namespace: &str) -> Option<Consumer> {
+        Consumer::of(&*self.cell.anchor().store(Kind::Namespace).object("", namespace)?)
+    }
+
+    /// What is known without a request.
+    pub(super) fn stance(&self, instance: &Object) -> Stance<'_> {
+        let Some(quota) = &self.quota else { return Stance::Known(Known::Off) };
+        let Some(consumer) = self.consumer(instance.space()) else {
+            return Stance::Known(Known::Failed(Failure::ProjectUnresolvable));
+        };
+        let project = match quota.projects.project(&consumer.project) {
+            Some(project) if project.synced() => project,
+            Some(project) if project.health() == Health::Engaging => return Stance::Known(Known::Soon),
+            None if self.began.elapsed() < DISCOVERY => return Stance::Known(Known::Soon),
+            _ => {
+                let words = format!("this cell has no connection to project {}", consumer.project);
+                return Stance::Known(Known::Failed(Failure::Unavailable(words)));
+            }
+        };
+        let claims = project.store(Kind::ResourceClaim);
+        let there = claims.object(&consumer.namespace, &claim::name(instance.called()));
+        let whose = there.as_deref().map(|claim| whose(claim, instance, &quota.cell_name));
+        match (there, whose) {
+            (Some(claim), Some(Whose::Ours)) => Stance::Known(Known::Claim(claim)),
+            (Some(claim), Some(Whose::Earlier)) => Stance::Known(Known::Earlier(project, claim)),
+            (_, Some(Whose::Going)) => Stance::Known(Known::Occupied),
+            (_, Some(Whose::Anothers)) => Stance::Known(Known::Held),
+            _ => Stance::Ask(Ask { quota, project, consumer }),
+        }
+    }
+
+    /// `QuotaGranted` as it should stand by what is known.
+    pub(super) fn verdict(&self, instance: &Object, known: &Known) -> Value {
+        let answer = match known {
+            Known::Off => Answer::Off,
+            Known::Claim(claim) => Answer::Claim(claim),
+            Known::Earlier(..) | Known::Occupied => Answer::Occupied,
+            Known::Held => Answer::Held,
+            Known::Soon => match find(instance.status(), QUOTA_GRANTED) {
+                Some(stands) => return stands.clone(),
+                None => Answer::Asked,
+            },
+            Known::Failed(failure) => Answer::Failed(failure),
+        };
+        let sizing = sizing::of(instance.spec());
+        let remark = match &sizing {
+            Sizing::Unknown(why) => Some(why.as_str()),
+            Sizing::Known { .. } => None,
+        };
+        quota_granted(instance, answer, remark, self.cell.clock().now())
+    }
+
+    /// Asks for the Instance's quota, if that is not done yet.
+    pub(super) async fn ask(&self, instance: &Object) -> Result<Asked, Error> {
+        let (known, failed) = match self.stance(instance) {
+            Stance::Known(known) => (known, None),
+            Stance::Ask(ask) => match make(instance, &ask).await {
+                Ok(known) => (known, None),
+                Err(error) if error.category() == Category::NotEngaged => return Err(error.into()),
+                Err(error) => refusal(error, &ask),
+            },
+        };
+        if let Known::Earlier(project, claim) = &known {
+            // Where nobody saw that Instance go: this one was made before the watch told.
+            self.keep(project, claim);
+        }
+        let rest = if matches!(known, Known::Held) { HELD } else { Duration::ZERO };
+        Ok(Asked { quota: self.verdict(instance, &known), failed, rest })
+    }
+}
+
+/// Makes the Instance's claim.
+async fn make(instance: &Object, ask: &Ask<'_>) -> Result<Known, RequestError> {
+    let Ask { quota: Quota { cell_name, .. }, project, consumer } = ask;
+    let claim = claim::of(instance, cell_name, consumer, &sizing::of(instance.spec()));
+    match project.create(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
+        Ok(made) => Ok(Known::Claim(made)),
+        Err(error) if error.code() == Some(409) => {
+            let there = project.refresh(Kind::ResourceClaim, &consumer.namespace, claim.called()).await?;
+            let whose = there.as_deref().map(|claim| whose(claim, instance, cell_name));
+            Ok(match (there, whose) {
+                // The answer to an earlier request was lost.
+                (Some(claim), Some(Whose::Ours)) => Known::Claim(claim),
+                (_, Some(Whose::Anothers)) => Known::Held,
+                _ => Known::Occupied,
+            })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// What to say of a request that failed, and whether the plane is to be left in peace for a while: after a refusal it is
+/// asked again by the Instance's age, after silence when its circuit allows it (I8).
+fn refusal(error: RequestError, ask: &Ask<'_>) -> (Known, Option<Error>) {
+    let Consumer { project, namespace } = &ask.consumer;
+    let words = errors::chain(&error);
+    let failure = Failure::of_create(error.code(), project.as_str(), namespace, &words);
+    let silence = matches!(error.category(), Category::Transient | Category::Throttled);
+    (Known::Failed(failure), silence.then(|| error.into()))
+}

@@ -1,0 +1,113 @@
+//! What digests alone decide: no copy is read for it and none is built.
+//!
+//! Decides only where [`super::plan::plan`] would decide the same. Where it does not see that nothing is to do, the plan
+//! does, and the [`Sight::circumstances`] that it was judged under are remembered.
+
+use std::sync::Arc;
+
+use fedhub_shared::digest::instance::{Tells, copied, labels, only_defaults, says};
+use fedhub_shared::digest::{Digest, Instance};
+use fedhub_shared::engine::{Echo, StatusWrite};
+use fedhub_shared::hash::{self, Sum};
+use fedhub_shared::names::{
+    INSTANCE_FINALIZER, SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, encode_plane,
+};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare};
+
+use super::copy::{Owner, mark, owner, reference};
+use super::plan::Decision;
+
+/// What the stores tell of an Instance and its copy.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// The cell's name.
+    pub cell: Arc<str>,
+    /// The cell's Instance.
+    pub instance: Option<Shared>,
+    /// The hub namespace, which has the name of the cell's.
+    pub hub_namespace: Option<Shared>,
+    /// The WD that the Instance names, on the hub.
+    pub deployment: Option<Digest>,
+    /// The Instance of that name on the hub.
+    pub copy: Option<Digest>,
+    /// What the hub made of the last spec that was sent.
+    pub spec_echo: Option<Echo>,
+    /// What the hub made of the last status that was sent.
+    pub status_echo: Option<Echo>,
+}
+
+impl Sight {
+    /// What is to do, as far as it can be told without the whole copy.
+    pub fn decide(&self) -> Option<Decision> {
+        let Some(instance) = &self.instance else {
+            return self.copy.is_none().then_some(Decision::Nothing);
+        };
+        if instance.deleting() {
+            let copy = self.copy.as_ref().filter(|c| !c.deleting)?;
+            return self
+                .is_marked(instance, copy.instance()?)
+                .then(|| Decision::Delete { copy: stub(instance, copy), gap: false });
+        }
+        let owner = match owner(instance, self.hub_namespace.as_deref(), self.deployment.as_ref()) {
+            Ok(owner) => owner,
+            // Nothing is done about the copy then, whatever it is like.
+            Err(decision) => return Some(decision),
+        };
+        let copy = self.copy.as_ref().filter(|c| !c.deleting)?;
+        let is = copy.instance()?;
+        let right = instance.has_finalizer(INSTANCE_FINALIZER)
+            && self.is_marked(instance, is)
+            && is.bond == bond(&owner)
+            && is.labels == labels(instance)
+            && settled(self.spec_echo, hash::json(instance.spec()), is.spec);
+        if !right {
+            return None;
+        }
+        let status = instance.status();
+        if only_defaults(status) || settled(self.status_echo, hash::json(status), is.status) {
+            return Some(Decision::Nothing);
+        }
+        // What a cell wrote before, and nobody remembers what became of it, a dry run has to tell: by the whole copy.
+        let known = self.status_echo.is_some() || is.tells != Tells::News;
+        let write = || StatusWrite { status: status.clone(), probe: false };
+        known.then(|| Decision::Status(stub(instance, copy), write()))
+    }
+
+    /// Whether the copy says of its source what that of `instance` does.
+    fn is_marked(&self, instance: &Object, copy: &Instance) -> bool {
+        let mark = mark(instance, &self.cell).to_string();
+        let name = instance.label(WORKLOAD_DEPLOYMENT_NAME).unwrap_or_default();
+        let owner = instance.label(WORKLOAD_DEPLOYMENT_UID);
+        copy.copied == copied(Some(&mark), owner, Some(SERVICE_NAME.1), &[reference(name, "")])
+    }
+
+    /// A hash of all that the plan decides by; never zero.
+    pub fn circumstances(&self) -> u64 {
+        let object = |sum: Sum, object: &Option<Shared>| {
+            let object = object.as_deref();
+            sum.maybe(object.map(ObjectView::uid)).maybe(object.map(ObjectView::version))
+        };
+        let sum = object(object(Sum::default(), &self.instance), &self.hub_namespace);
+        let deployment = self.deployment.as_ref().filter(|d| !d.deleting).map(|d| d.uid.to_string());
+        let copy = self.copy.as_ref().map_or(0, |c| c.content);
+        sum.maybe(deployment.as_deref()).number(copy).end().max(1)
+    }
+}
+
+/// What a copy says of whose it is.
+fn bond(owner: &Owner<'_>) -> u64 {
+    let (plane, uid) = (encode_plane(&owner.home.plane), owner.uid.to_string());
+    says(Some(&plane), Some(&owner.home.namespace), Some(&uid))
+}
+
+fn settled(echo: Option<Echo>, desired: u64, current: u64) -> bool {
+    desired == current || echo.is_some_and(|e| e.explains(desired, current))
+}
+
+/// As much of the copy of `instance` as its digest tells: enough to name it in a request.
+fn stub(instance: &Object, copy: &Digest) -> Shared {
+    let mut stub = bare(Kind::Instance, instance.space(), instance.called());
+    stub.metadata.uid = Some(copy.uid.to_string());
+    stub.metadata.resource_version = Some(copy.version.to_string());
+    stub.into()
+}

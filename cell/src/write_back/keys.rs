@@ -1,0 +1,115 @@
+//! Events to keys: which change concerns which Instance.
+
+use std::collections::BTreeSet;
+
+use fedhub_shared::engine::{Change, Known, Listener, View};
+use fedhub_shared::names::WORKLOAD_DEPLOYMENT_NAME;
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_shared::planes::{Home, Plane};
+
+use super::controller::WriteBack;
+use super::plan::Decision;
+
+impl WriteBack {
+    /// Keys are those of the cell's Instances. Turns are the project planes' that they belong to: a hub that fails two of
+    /// them is in trouble, and one Instance that it chokes on is not.
+    fn enqueue(&self, key: Key) {
+        if !self.cell.anchor().synced() {
+            // Everything is looked at then.
+            return;
+        }
+        let namespace = self.hub.hub().store(Kind::Namespace).object("", &key.namespace);
+        let home = namespace.and_then(|namespace| Home::of(&namespace));
+        let lane = home.map_or(PlaneId::Cell, |home| PlaneId::Project(home.plane));
+        self.queue.add(key, &lane);
+    }
+
+    fn key(&self, namespace: &str, name: &str) -> Key {
+        self.cell.anchor().key(Kind::Instance, namespace, name)
+    }
+
+    /// The cell's Instances in a namespace that are like that.
+    fn enqueue_instances(&self, namespace: &str, of: impl Fn(View<'_>) -> bool) {
+        let instances = self.cell.anchor().store(Kind::Instance);
+        for name in instances.select(Some(namespace), |i| of(i).then(|| i.name.to_owned())) {
+            self.enqueue(self.key(namespace, &name));
+        }
+    }
+
+    /// All Instances and copies, but for those that are in order: after a restart that is almost every one. While the hub
+    /// is not in sync only those whose deletion waits for it, so that this is shown.
+    fn enqueue_all(&self) {
+        let (cell, hub) = (self.cell.anchor(), self.hub.hub());
+        if !cell.synced() {
+            return;
+        }
+        let here = |i: View<'_>| Some(self.key(i.namespace, i.name));
+        let mut keys: BTreeSet<Key> = cell.store(Kind::Instance).select(None, here).into_iter().collect();
+        if !hub.synced() {
+            keys.into_iter().filter(|key| self.is_leaving(key)).for_each(|key| self.enqueue(key));
+            return;
+        }
+        keys.extend(hub.store(Kind::Instance).select(None, here));
+        for key in keys {
+            let sight = self.look(&key);
+            if self.glance(&key, &sight) == Some(Decision::Nothing) {
+                self.hub.metrics().glances.with_label_values(&["write_back"]).inc();
+                self.judge(&key, None);
+                let copies = hub.store(Kind::Instance);
+                self.rest(&key, &sight, copies.judged(&key.namespace, &key.name));
+            } else {
+                self.enqueue(key);
+            }
+        }
+    }
+
+    fn hub_changed(&self, kind: Kind, change: &Change) {
+        let seen = change.known();
+        match kind {
+            Kind::Instance => self.enqueue(self.key(&seen.namespace, &seen.name)),
+            Kind::WorkloadDeployment => {
+                // Its digest is all that is needed of it.
+                let deployments = self.hub.hub().store(kind);
+                deployments.rest(&seen.namespace, &seen.name, &seen.digest.version, 0);
+                // What its cell reports of it is no news to the cell.
+                let same = |old: &Known| {
+                    old.digest.deleting == seen.digest.deleting && old.digest.uid == seen.digest.uid
+                };
+                if change.old().is_some_and(same) {
+                    return;
+                }
+                self.enqueue_instances(&seen.namespace, |i| {
+                    i.object.and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME)) == Some(&*seen.name)
+                });
+            }
+            Kind::Namespace => self.enqueue_instances(&seen.name, |_| true),
+            _ => {}
+        }
+    }
+}
+
+impl Listener for WriteBack {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        match (&plane.id, kind) {
+            (PlaneId::Cell, Kind::Instance) => {
+                let seen = change.known();
+                let key = self.key(&seen.namespace, &seen.name);
+                if matches!(change, Change::Deleted { .. }) {
+                    self.judge(&key, None);
+                }
+                self.enqueue(key);
+            }
+            (PlaneId::Hub, kind) => self.hub_changed(kind, change),
+            _ => {}
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if matches!(plane.id, PlaneId::Cell | PlaneId::Hub) && plane.synced() {
+            self.queue.works(&plane.id);
+            self.enqueue_all();
+        }
+    }
+
+    fn left(&self, _plane: &Plane) {}
+}

@@ -1,0 +1,20 @@
+//! Write-back: a cell's Instances, copied to the hub (C7).
+//!
+//! A pass over one Instance: [`glance`] decides by digests alone where they tell enough, which they do whenever nothing
+//! is to do, only the status is to be written, or the copy is to go; else [`plan`] decides by the whole copy. Both are
+//! pure. [`controller`] reads and writes, [`keys`] says when there is a pass.
+//!
+//! Whose an Instance is, its hub namespace's labels say and nothing that stands in the cell. A copy is written only on
+//! behalf of a WD that lives on the hub, which it names as its controller, so that the hub's own garbage collector takes
+//! it with the WD. Of the copies that stand there, only those are touched that carry this cell's mark, and those from
+//! before there were marks.
+
+pub mod controller;
+pub mod copy;
+pub mod glance;
+pub mod keys;
+pub mod mark;
+pub mod plan;
+pub mod refusal;
+
+pub use controller::WriteBack;

@@ -1,0 +1,166 @@
+//! What a pass over one Instance does: a pure function from what was observed to one decision.
+
+use fedhub_shared::digest::instance::only_defaults;
+use fedhub_shared::engine::echo::settled;
+use fedhub_shared::engine::writer::probe;
+use fedhub_shared::engine::{StatusWrite, Write};
+use fedhub_shared::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
+use fedhub_shared::object::{Object, ObjectView, Shared};
+use serde_json::{Value, json};
+
+use super::copy::{owner, wanted};
+use super::glance::Sight;
+use super::mark::Whose;
+use super::refusal::Refusal;
+
+/// Everything that [`plan`] decides by.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// What the stores tell.
+    pub sight: Sight,
+    /// The copy on the hub.
+    pub copy: Option<Shared>,
+    /// Whether that is the hub's own word, and not what its watch shows: a copy may stand there without the label that is
+    /// watched for.
+    pub copy_proven: bool,
+    /// The cell's Instance of that name, where a live read was asked for.
+    pub live_instance: Option<Said>,
+}
+
+/// What a plane itself says of an object, past its watch: this, or that there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said(pub Option<Shared>);
+
+/// What to do about one Instance and its copy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// Everything is as it should be.
+    Nothing,
+    /// The hub has no living WD, or no namespace, for it: nothing to do, and no error. Their events bring it back.
+    Park,
+    /// It cannot be written back as it is.
+    Refuse(Refusal),
+    /// These finalizers are to be the Instance's: what was written to the hub is not to be forgotten.
+    Mark(Value),
+    /// The copy's metadata or spec.
+    Write(Write),
+    /// The copy's status.
+    Status(Shared, StatusWrite),
+    /// The copy is to go; its UID is the precondition.
+    Delete {
+        /// The copy.
+        copy: Shared,
+        /// Whether its Instance was not seen to go, so that the bucket limits it (I4).
+        gap: bool,
+    },
+    /// The copy is on its way out: its event brings the next pass.
+    Leaving,
+    /// Read the copy from the hub, then plan again (I3).
+    ReadCopy,
+    /// Read the Instance from the cell, then plan again (I4).
+    ReadInstance,
+    /// The copy is proven gone: these finalizers are left.
+    Release(Value),
+}
+
+/// Decides (C7).
+pub fn plan(seen: &Observed) -> Decision {
+    match (&seen.sight.instance, &seen.copy) {
+        (None, None) => Decision::Nothing,
+        (None, Some(copy)) => orphan(seen, copy),
+        (Some(instance), copy) if instance.deleting() => leave(seen, instance, copy.as_ref()),
+        (Some(instance), copy) => stay(seen, instance, copy.as_ref()),
+    }
+}
+
+/// A copy without an Instance: its finalizer never ran. Absence in a store proves nothing; the cell has to say it.
+fn orphan(seen: &Observed, copy: &Shared) -> Decision {
+    let Whose::Ours(uid) = Whose::of(copy, &seen.sight.cell) else { return Decision::Nothing };
+    if copy.deleting() {
+        return Decision::Leaving;
+    }
+    match &seen.live_instance {
+        None => Decision::ReadInstance,
+        // It is there after all: the watch will bring it.
+        Some(Said(Some(instance))) if instance.uid() == uid => Decision::Park,
+        Some(_) => Decision::Delete { copy: copy.clone(), gap: true },
+    }
+}
+
+/// The Instance is being deleted: first its copy goes, then the finalizer (I3).
+fn leave(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
+    if let Some(copy) = copy.filter(|copy| ours(seen, instance, copy)) {
+        return if copy.deleting() {
+            Decision::Leaving
+        } else {
+            Decision::Delete { copy: copy.clone(), gap: false }
+        };
+    }
+    if !instance.has_finalizer(INSTANCE_FINALIZER) {
+        return Decision::Nothing;
+    }
+    if !seen.copy_proven {
+        return Decision::ReadCopy;
+    }
+    let others: Vec<&String> = finalizers(instance).filter(|f| *f != INSTANCE_FINALIZER).collect();
+    // A merge patch replaces the list; the resourceVersion makes sure that it is the one that was read (I9).
+    Decision::Release(if others.is_empty() { Value::Null } else { json!(others) })
+}
+
+fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
+    let sight = &seen.sight;
+    let owner = match owner(instance, sight.hub_namespace.as_deref(), sight.deployment.as_ref()) {
+        Ok(owner) => owner,
+        Err(decision) => return decision,
+    };
+    if let Some(copy) = copy {
+        match Whose::of(copy, &sight.cell) {
+            Whose::Anothers(cell) => return Decision::Refuse(Refusal::NameTaken(Some(cell))),
+            Whose::Nobodys if !ours(seen, instance, copy) => {
+                return Decision::Refuse(Refusal::NameTaken(None));
+            }
+            _ if copy.deleting() => return Decision::Leaving,
+            // An earlier Instance's of that name: what its copy says is not true of this one.
+            Whose::Ours(uid) if uid != instance.uid() => {
+                return Decision::Delete { copy: copy.clone(), gap: false };
+            }
+            Whose::Ours(_) | Whose::Nobodys => {}
+        }
+    }
+    if !instance.has_finalizer(INSTANCE_FINALIZER) {
+        let mut all: Vec<&str> = finalizers(instance).map(String::as_str).collect();
+        all.push(INSTANCE_FINALIZER);
+        return Decision::Mark(json!(all));
+    }
+    let wanted = wanted(instance, &sight.cell, &owner, copy.map(AsRef::as_ref));
+    let Some(copy) = copy else { return Decision::Write(Write::Create(Box::new(wanted))) };
+    let differs = !settled(instance.spec(), copy.spec(), sight.spec_echo);
+    if differs || wanted.metadata != copy.metadata {
+        let written_before = Whose::of(copy, &sight.cell) != Whose::Nobodys;
+        let probe = probe(differs, written_before, sight.spec_echo);
+        return Decision::Write(Write::Replace { object: Box::new(wanted), probe });
+    }
+    let (should, is) = (instance.status(), copy.status());
+    if only_defaults(should) || settled(should, is, sight.status_echo) {
+        return Decision::Nothing;
+    }
+    let probe = probe(true, !only_defaults(is), sight.status_echo);
+    Decision::Status(copy.clone(), StatusWrite { status: should.clone(), probe })
+}
+
+/// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a mark, that of
+/// another city is an older cell's, as while a deployment moves.
+fn ours(seen: &Observed, instance: &Object, copy: &Object) -> bool {
+    match Whose::of(copy, &seen.sight.cell) {
+        Whose::Ours(_) => true,
+        Whose::Anothers(_) => false,
+        Whose::Nobodys => {
+            let city = instance.label(INSTANCE_CITY).filter(|city| !city.is_empty());
+            city.is_some() && copy.label(INSTANCE_CITY) == city
+        }
+    }
+}
+
+fn finalizers(instance: &Object) -> impl Iterator<Item = &String> {
+    instance.metadata.finalizers.iter().flatten()
+}

@@ -1,0 +1,159 @@
+//! A WD comes to life, grows and shrinks.
+
+use fedhub_cell::deployments::{DeploymentsConfig, desired};
+use fedhub_shared::object::{Kind, bare};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_requests() {
+    let world = World::of(2);
+    let run = world.run(ALONE);
+    quiet(60).await;
+    let status = "update workloaddeployments/status/web";
+    assert_eq!(world.asked(0), ["patch workloaddeployments/web", "create instances/web-0", status]);
+    let first = world.instance("web-0");
+    let metadata = &first["metadata"];
+    assert_eq!(metadata["labels"]["app"], "web");
+    assert_eq!(metadata["labels"]["compute.datumapis.com/workload-deployment-uid"], uid(&world.wd()));
+    assert_eq!(metadata["ownerReferences"][0]["uid"], uid(&world.wd()));
+    assert!(metadata["finalizers"].is_null() && first["spec"]["controller"]["schedulingGates"].is_null());
+
+    let from = world.mark();
+    world.ready("web-0");
+    quiet(60).await;
+    assert_eq!(world.asked(from), ["create instances/web-1", status], "one step and one word of it");
+    let from = world.mark();
+    world.ready("web-1");
+    quiet(60).await;
+    assert_eq!(world.asked(from), [status]);
+    let wd = world.wd();
+    assert_eq!(wd["metadata"]["finalizers"], json!(["compute.datumapis.com/workload-controller"]));
+    for (field, value) in [
+        ("replicas", json!(2)),
+        ("readyReplicas", json!(2)),
+        ("updatedReplicas", json!(2)),
+        ("desiredReplicas", json!(2)),
+        ("suspended", json!(false)),
+        ("observedGeneration", wd["metadata"]["generation"].clone()),
+    ] {
+        assert_eq!(wd["status"][field], value, "{field}");
+    }
+    assert_eq!(condition(&wd, "Available")["status"], "True");
+
+    // I7, and after a restart too.
+    let from = world.mark();
+    quiet(600).await;
+    run.stop().await;
+    let run = world.run(ALONE);
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_others_wait_for_is_put_on_at_creation() {
+    let world = World::of(1);
+    let run = world.run(DeploymentsConfig { write_back: true, quota: true, networking: true });
+    quiet(5).await;
+    let instance = world.instance("web-0");
+    assert_eq!(
+        instance["spec"]["controller"]["schedulingGates"],
+        json!([{"name": "Network"}, {"name": "Quota"}])
+    );
+    assert_eq!(instance["metadata"]["finalizers"], json!(["compute.datumapis.com/instance-controller"]));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c1_it_grows_and_shrinks() {
+    let world = World::of(1);
+    let run = world.run(ALONE);
+    world.settle().await;
+    world.scale(3);
+    world.settle().await;
+    assert_eq!(world.names(), ["web-0", "web-1", "web-2"]);
+    let from = world.mark();
+    world.scale(1);
+    world.settle().await;
+    assert_eq!(world.names(), ["web-0"]);
+    let deleted: Vec<_> = world.asked(from).into_iter().filter(|r| r.starts_with("delete")).collect();
+    assert_eq!(deleted, ["delete instances/web-2", "delete instances/web-1"], "each once, the highest first");
+    world.bend(json!({"spec": {"replicas": null, "scaleSettings": {"minReplicas": 2}}}));
+    world.settle().await;
+    assert_eq!(world.names(), ["web-0", "web-1"]);
+    world.scale(0);
+    world.settle().await;
+    assert!(world.names().is_empty());
+    assert_eq!(world.wd()["status"]["desiredReplicas"], 0);
+    run.stop().await;
+}
+
+/// The hub cannot be reached from the cell: no Instance that is deleted goes.
+#[tokio::test(start_paused = true)]
+async fn c1_in_a_partition_scaling_goes_on() {
+    let world = World::of(3);
+    let run = world.run(WRITE_BACK);
+    world.settle().await;
+    world.scale(1);
+    world.settle().await;
+    assert_eq!(world.names(), ["web-0", "-web-1", "-web-2"], "both at once: none waits for the other");
+    world.scale(5);
+    world.settle().await;
+    assert_eq!(world.names(), ["web-0", "-web-1", "-web-2", "web-3", "web-4"]);
+    let from = world.mark();
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "I7: what does not go is not asked again and again");
+    world.let_go();
+    world.settle().await;
+    assert_eq!(world.names(), ["web-0", "web-1", "web-2", "web-3", "web-4"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i9_labels_and_a_location_are_put_right_in_one_patch_and_others_left() {
+    let world = World::of(1);
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
+    let run = world.run(ALONE);
+    world.settle().await;
+    assert!(world.instance("web-0")["spec"]["location"].is_null(), "nobody asked");
+    run.stop().await;
+    let labels = json!({"compute.datumapis.com/workload-name": "another", "mine": "yes"});
+    world.cell.patch("Instance", SPACE, "web-0", &json!({"metadata": {"labels": labels}})).unwrap();
+
+    let from = world.mark();
+    let run = world.run(NETWORKING);
+    quiet(60).await;
+    let patches: Vec<_> = world.asked(from).into_iter().filter(|r| r.starts_with("patch")).collect();
+    assert_eq!(patches, ["patch instances/web-0"]);
+    let instance = world.instance("web-0");
+    assert_eq!(instance["spec"]["location"], json!({"name": "dfw-1"}));
+    assert_eq!(instance["metadata"]["labels"]["compute.datumapis.com/workload-name"], "shop");
+    assert_eq!(instance["metadata"]["labels"]["mine"], "yes");
+    assert_eq!(world.wd()["status"]["location"], json!({"name": "dfw-1"}));
+    run.stop().await;
+}
+
+pub fn location(name: &str, city: &str) -> Value {
+    json!({
+        "apiVersion": NET, "kind": "LocationBinding", "metadata": {"name": name},
+        "spec": {"locationRef": {"name": name}, "topology": {"topology.datum.net/city-code": city}},
+    })
+}
+
+#[test]
+fn replicas_are_wanted_before_the_least_number() {
+    for (spec, wanted) in [
+        (json!({"replicas": 3, "scaleSettings": {"minReplicas": 1}}), 3),
+        (json!({"replicas": 0, "scaleSettings": {"minReplicas": 1}}), 0),
+        (json!({"replicas": null, "scaleSettings": {"minReplicas": 2}}), 2),
+        (json!({"replicas": -4}), 0),
+        (json!({"replicas": "x", "scaleSettings": {"minReplicas": 2}}), 2),
+        (json!({}), 0),
+    ] {
+        let mut wd = bare(Kind::WorkloadDeployment, SPACE, WD);
+        wd.data["spec"] = spec;
+        assert_eq!(desired(&wd), wanted, "{wd:?}");
+    }
+}

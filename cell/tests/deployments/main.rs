@@ -1,0 +1,16 @@
+//! The controller of WDs over a simulated cell, on paused time, and the plan of its networks.
+
+#[cfg(test)]
+mod ends;
+#[cfg(test)]
+mod growth;
+#[cfg(test)]
+mod networks;
+#[cfg(test)]
+mod plans;
+#[cfg(test)]
+mod rollouts;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod trouble;

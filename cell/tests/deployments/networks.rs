@@ -1,0 +1,287 @@
+//! Networking on: bindings, subnet claims, the gate.
+
+use fedhub_sim::Fault;
+use serde_json::{Value, json};
+
+use crate::growth::location;
+use crate::support::*;
+
+fn binding(world: &World, name: &str) -> Value {
+    world.cell.get("NetworkBinding", SPACE, name).unwrap_or_else(|| panic!("no binding {name}"))
+}
+
+fn names(world: &World, kind: &str) -> Vec<String> {
+    world.cell.names(kind).into_iter().map(|(_, name)| name).collect()
+}
+
+fn says(status: &str, reason: &str, message: &str) -> Value {
+    json!({"type": "Ready", "status": status, "reason": reason, "message": message,
+        "lastTransitionTime": "2026-01-01T00:00:00Z"})
+}
+
+/// The network service makes the context of a binding, and says that the binding is Ready.
+fn bind(world: &World, name: &str) {
+    let network = binding(world, name)["spec"]["network"]["name"].as_str().unwrap().to_owned();
+    let context = format!("{network}-dfw-1");
+    if world.cell.get("NetworkContext", SPACE, &context).is_none() {
+        let object = json!({"apiVersion": NET, "kind": "NetworkContext", "metadata": {"namespace": SPACE, "name": context}});
+        world.cell.put(object).unwrap();
+    }
+    let status = json!({
+        "networkContextRef": {"namespace": SPACE, "name": context},
+        "conditions": [says("True", "NetworkContextReady", "")],
+    });
+    world.cell.patch_status("NetworkBinding", SPACE, name, &status).unwrap();
+}
+
+fn allot(world: &World, claim: &str) {
+    let status = json!({"conditions": [says("True", "Ready", "")]});
+    world.cell.patch_status("SubnetClaim", SPACE, claim, &status).unwrap();
+}
+
+fn gates(world: &World, instance: &str) -> Value {
+    world.instance(instance)["spec"]["controller"]["schedulingGates"].clone()
+}
+
+async fn in_dallas(replicas: u32) -> (World, Run) {
+    let world = World::of(replicas);
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
+    let run = world.run(NETWORKING);
+    quiet(60).await;
+    (world, run)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_network_is_bound_its_subnet_claimed_and_then_the_gate_opened() {
+    let (world, run) = in_dallas(2).await;
+    let status = "update workloaddeployments/status/web";
+    let first = [
+        "patch workloaddeployments/web",
+        "create networkbindings/web-net-0",
+        "create instances/web-0",
+        status,
+    ];
+    assert_eq!(world.asked(0), first);
+    let made = binding(&world, "web-net-0");
+    assert_eq!(
+        made["spec"],
+        json!({
+            "network": {"name": "default"}, "location": {"name": "dfw-1"},
+            "consumer": {"apiGroup": "compute.datumapis.com", "kind": "WorkloadDeployment", "name": "web"},
+        })
+    );
+    assert_eq!(made["metadata"]["annotations"], json!({"other.example/hint": "slow"}), "hints travel");
+    let labels =
+        json!({"networking.datumapis.com/network": "default", "networking.datumapis.com/location": "dfw-1"});
+    assert_eq!(made["metadata"]["labels"], labels);
+    let owner = &made["metadata"]["ownerReferences"][0];
+    assert_eq!((&owner["uid"], &owner["controller"]), (&json!(uid(&world.wd())), &json!(true)));
+    assert_eq!(gates(&world, "web-0"), json!([{"name": "Network"}]));
+    assert_eq!(world.instance("web-0")["spec"]["location"], json!({"name": "dfw-1"}));
+    assert_eq!(world.lacks("Available").0, "NetworkProvisioning");
+
+    let from = world.mark();
+    bind(&world, "web-net-0");
+    quiet(60).await;
+    assert_eq!(
+        world.asked(from),
+        ["get networkcontexts/default-dfw-1", "create subnetclaims/default-dfw-1-0", status]
+    );
+    let claim = world.cell.get("SubnetClaim", SPACE, "default-dfw-1-0").unwrap();
+    assert_eq!(
+        claim["spec"],
+        json!({
+            "subnetClass": "private", "ipFamily": "IPv4", "networkContext": {"name": "default-dfw-1"},
+            "location": {"name": "dfw-1"},
+        })
+    );
+    let context = world.cell.get("NetworkContext", SPACE, "default-dfw-1").unwrap();
+    let owner = &claim["metadata"]["ownerReferences"][0];
+    assert_eq!((&owner["uid"], &owner["controller"]), (&json!(uid(&context)), &Value::Null));
+    assert_eq!(gates(&world, "web-0"), json!([{"name": "Network"}]), "not yet");
+
+    let from = world.mark();
+    allot(&world, "default-dfw-1-0");
+    quiet(60).await;
+    assert_eq!(world.asked(from), ["patch instances/web-0", status]);
+    assert!(gates(&world, "web-0").is_null());
+    world.settle().await;
+    assert!(world.names().contains(&"web-1".to_owned()));
+    let patched = world.asked(from).into_iter().filter(|r| r.starts_with("patch")).count();
+    assert_eq!(patched, 1, "what is made when its networks stand has no gate to be opened");
+
+    // I7, and after a restart too.
+    let from = world.mark();
+    run.stop().await;
+    let run = world.run(NETWORKING);
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c9_what_the_network_service_says_is_said_on_the_wd() {
+    let (world, run) = in_dallas(1).await;
+    for (reason, said) in [
+        ("NetworkNotFound", "NetworkNotFound"),
+        ("LocationNotAvailable", "NetworkFailedToCreate"),
+        ("NetworkContextNotReady", "NetworkProvisioning"),
+    ] {
+        let status = json!({"conditions": [says("False", reason, "in its own words")]});
+        world.cell.patch_status("NetworkBinding", SPACE, "web-net-0", &status).unwrap();
+        quiet(60).await;
+        let (by, message) = world.lacks("Available");
+        assert_eq!(by, said);
+        assert!(message.contains("Network \"default\"") && message.contains("in its own words"), "{message}");
+    }
+    assert_eq!(gates(&world, "web-0"), json!([{"name": "Network"}]));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c9_a_refused_binding_is_said_and_holds_up_no_instance() {
+    let world = World::of(1);
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
+    let refusal = world.cell.fault(Fault::Status(403).on("create", "networkbindings"));
+    let run = world.run(NETWORKING);
+    quiet(600).await;
+    let (reason, message) = world.lacks("Available");
+    assert_eq!(reason, "NetworkFailedToCreate");
+    assert!(message.contains("failed to create networkbindings"), "{message}");
+    assert_eq!(world.names(), ["web-0"]);
+    let written = world.asked(0).into_iter().filter(|r| r.starts_with("update")).count();
+    assert_eq!(written, 1, "I7: {:?}", world.asked(0));
+    world.cell.clear_fault(refusal);
+    quiet(600).await;
+    assert_eq!(names(&world, "NetworkBinding"), ["web-net-0"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_location_that_is_missing_or_elsewhere_is_said_and_noticed_when_it_changes() {
+    let world = World::of(1);
+    let run = world.run(NETWORKING);
+    quiet(60).await;
+    assert_eq!(world.lacks("Available").0, "NoMatchingLocation");
+    world.cell.put(location("ord-1", "ORD")).unwrap();
+    quiet(60).await;
+    let (reason, message) = world.lacks("Available");
+    assert_eq!(reason, "CityCodeMismatch");
+    assert!(message.contains("ord-1") && message.contains("DFW"), "{message}");
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
+    quiet(60).await;
+    assert_eq!(world.lacks("Available").0, "AmbiguousServingLocation");
+    assert!(names(&world, "NetworkBinding").is_empty(), "nothing is asked for in doubt");
+    assert_eq!(gates(&world, "web-0"), json!([{"name": "Network"}]));
+    assert!(
+        world.wd()["status"]["location"].is_null() && world.instance("web-0")["spec"]["location"].is_null()
+    );
+
+    world.cell.delete("LocationBinding", "", "ord-1").unwrap();
+    quiet(60).await;
+    assert_eq!(names(&world, "NetworkBinding"), ["web-net-0"]);
+    assert_eq!(world.instance("web-0")["spec"]["location"], json!({"name": "dfw-1"}));
+    assert_eq!(world.wd()["status"]["location"], json!({"name": "dfw-1"}));
+    bind(&world, "web-net-0");
+    quiet(5).await;
+    allot(&world, "default-dfw-1-0");
+    world.settle().await;
+    assert_eq!(condition(&world.wd(), "Available")["status"], "True");
+
+    // A location that is gone takes nothing back, and what is made then is where the others are.
+    world.cell.delete("LocationBinding", "", "dfw-1").unwrap();
+    world.scale(2);
+    world.settle().await;
+    assert_eq!(world.instance("web-1")["spec"]["location"], json!({"name": "dfw-1"}));
+    assert_eq!(world.wd()["status"]["location"], json!({"name": "dfw-1"}));
+    assert_eq!(world.wd()["status"]["readyReplicas"], 2);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_network_that_is_not_needed_any_more_is_kept_until_no_instance_is_on_it() {
+    let (world, run) = in_dallas(2).await;
+    bind(&world, "web-net-0");
+    quiet(5).await;
+    allot(&world, "default-dfw-1-0");
+    world.settle().await;
+    let interfaces = json!([{"network": {"name": "other"}}]);
+    world.bend(json!({"spec": {"template": {"spec": {"networkInterfaces": interfaces}}}}));
+    quiet(60).await;
+    assert_eq!(names(&world, "NetworkBinding"), ["web-net-0", "web-net-1"]);
+    assert_eq!(gates(&world, "web-1"), json!([{"name": "Network"}]), "the first of the new ones");
+    bind(&world, "web-net-1");
+    quiet(5).await;
+    allot(&world, "other-dfw-1-0");
+    quiet(60).await;
+    assert_eq!(names(&world, "NetworkBinding"), ["web-net-0", "web-net-1"], "web-0 is on the first still");
+    world.settle().await;
+    assert_eq!(world.wd()["status"]["readyReplicas"], 2);
+    assert_eq!(names(&world, "NetworkBinding"), ["web-net-1"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_wds_of_one_network_share_its_subnet_and_both_are_told() {
+    let world = World::of(1);
+    world.cell.put(wd("other", 1)).unwrap();
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
+    let run = world.run(NETWORKING);
+    quiet(60).await;
+    bind(&world, "web-net-0");
+    bind(&world, "other-net-0");
+    quiet(60).await;
+    assert_eq!(names(&world, "SubnetClaim"), ["default-dfw-1-0"]);
+    allot(&world, "default-dfw-1-0");
+    quiet(60).await;
+    assert!(gates(&world, "web-0").is_null() && gates(&world, "other-0").is_null());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_that_is_missing_is_looked_for_again() {
+    let (world, run) = in_dallas(1).await;
+    bind(&world, "web-net-0");
+    world.cell.delete("NetworkContext", SPACE, "default-dfw-1").unwrap();
+    quiet(60).await;
+    assert!(names(&world, "SubnetClaim").is_empty());
+    let context = json!({"apiVersion": NET, "kind": "NetworkContext", "metadata": {"namespace": SPACE, "name": "default-dfw-1"}});
+    world.cell.put(context).unwrap();
+    quiet(60).await;
+    assert_eq!(names(&world, "SubnetClaim"), ["default-dfw-1-0"]);
+    run.stop().await;
+}
+
+/// C6: an Instance whose other gate is satisfied by then loses both in one patch; another's gate stays.
+#[tokio::test(start_paused = true)]
+async fn c6_i9_the_gate_goes_with_others_that_are_satisfied_and_foreign_ones_stay() {
+    let (world, run) = in_dallas(1).await;
+    let gates = json!([{"name": "Network"}, {"name": "Quota"}, {"name": "others/gate"}]);
+    world
+        .cell
+        .patch("Instance", SPACE, "web-0", &json!({"spec": {"controller": {"schedulingGates": gates}}}))
+        .unwrap();
+    let generation = world.instance("web-0")["metadata"]["generation"].clone();
+    let granted = json!({"type": "QuotaGranted", "status": "True", "observedGeneration": generation});
+    world.cell.patch_status("Instance", SPACE, "web-0", &json!({"conditions": [granted]})).unwrap();
+    bind(&world, "web-net-0");
+    quiet(5).await;
+    let from = world.mark();
+    allot(&world, "default-dfw-1-0");
+    quiet(60).await;
+    let patches: Vec<_> = world.asked(from).into_iter().filter(|r| r.starts_with("patch")).collect();
+    assert_eq!(patches, ["patch instances/web-0"]);
+    assert_eq!(self::gates(&world, "web-0"), json!([{"name": "others/gate"}]));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_from_before_networking_was_off_is_opened() {
+    let (world, run) = in_dallas(1).await;
+    run.stop().await;
+    let run = world.run(ALONE);
+    world.settle().await;
+    assert!(gates(&world, "web-0").is_null());
+    assert_eq!(world.wd()["status"]["readyReplicas"], 1);
+    run.stop().await;
+}

@@ -1,0 +1,228 @@
+//! A cell with a WD `web`, and a controller of WDs over it. The provider and the network service are the tests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::object::{Kind, PlaneId};
+use fedhub_shared::planes::transport::HeaderTimeoutLayer;
+use fedhub_shared::planes::{Planes, Settings, watched};
+pub use fedhub_sim::quiet;
+use fedhub_sim::{ApiServer, AuditEntry};
+use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
+use tower::Layer;
+
+pub const API: &str = "compute.datumapis.com/v1alpha";
+pub const NET: &str = "networking.datumapis.com/v1alpha";
+pub const SPACE: &str = "ns-a";
+pub const WD: &str = "web";
+
+/// The controller alone: no write-back, no quota, no networking.
+pub const ALONE: DeploymentsConfig = DeploymentsConfig { write_back: false, quota: false, networking: false };
+pub const WRITE_BACK: DeploymentsConfig = DeploymentsConfig { write_back: true, ..ALONE };
+pub const NETWORKING: DeploymentsConfig = DeploymentsConfig { networking: true, ..ALONE };
+
+const KINDS: [Kind; 6] = [
+    Kind::Namespace,
+    Kind::WorkloadDeployment,
+    Kind::Instance,
+    Kind::NetworkBinding,
+    Kind::SubnetClaim,
+    Kind::LocationBinding,
+];
+
+pub fn wd(name: &str, replicas: u32) -> Value {
+    json!({
+        "apiVersion": API, "kind": "WorkloadDeployment",
+        "metadata": {"namespace": SPACE, "name": name},
+        "spec": {
+            "cityCode": "DFW", "placementName": "us", "workloadRef": {"name": "shop", "uid": "uid-of-shop"},
+            "replicas": replicas,
+            "scaleSettings": {"minReplicas": 1, "instanceManagementPolicy": "OrderedReady"},
+            "template": {
+                "metadata": {"labels": {"app": "web"}, "annotations": {"other.example/hint": "slow"}},
+                "spec": {
+                    "runtime": {"resources": {"instanceType": "datumcloud/d1-standard-2"}},
+                    "networkInterfaces": [{"network": {"name": "default"}}],
+                },
+            },
+        },
+    })
+}
+
+pub struct World {
+    pub cell: ApiServer,
+}
+
+impl World {
+    /// A cell with `web` of so many replicas.
+    pub fn of(replicas: u32) -> Self {
+        let world = Self { cell: ApiServer::cell("cell") };
+        world.cell.put(wd(WD, replicas)).unwrap();
+        world
+    }
+
+    /// A process: registry, queue, controller, workers.
+    pub fn run(&self, config: DeploymentsConfig) -> Run {
+        let metrics = Metrics::new().unwrap();
+        let clock = Clock::from_tokio(self.cell.clock().now());
+        let settings = Settings {
+            seed: 7,
+            anchor: PlaneId::Cell,
+            anchor_kinds: watched::all(&KINDS),
+            project_kinds: Vec::new(),
+            ..Settings::default()
+        };
+        let client = kube::Client::new(
+            HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(self.cell.service()),
+            "default",
+        );
+        let planes = Planes::with(client, metrics.clone(), clock, settings);
+        let queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
+        let controller = Deployments::new(planes.clone(), queue.clone(), config);
+        planes.listen(controller.clone());
+        planes.start();
+        let tasks = TaskTracker::new();
+        run_workers(&controller, &queue, &metrics, 4, &tasks);
+        Run { planes, queue, tasks }
+    }
+
+    /// Merges into `web`.
+    pub fn bend(&self, patch: Value) {
+        self.cell.patch("WorkloadDeployment", SPACE, WD, &patch).unwrap();
+    }
+
+    pub fn scale(&self, replicas: u32) {
+        self.bend(json!({"spec": {"replicas": replicas}}));
+    }
+
+    /// A new template.
+    pub fn release(&self, name: &str) {
+        self.bend(json!({"spec": {"template": {"metadata": {"annotations": {"release": name}}}}}));
+    }
+
+    pub fn suspend(&self, suspended: bool) {
+        self.bend(
+            json!({"metadata": {"annotations": {"compute.datumapis.com/suspended": suspended.to_string()}}}),
+        );
+    }
+
+    pub fn wd(&self) -> Value {
+        self.cell.get("WorkloadDeployment", SPACE, WD).unwrap()
+    }
+
+    pub fn instance(&self, name: &str) -> Value {
+        self.cell.get("Instance", SPACE, name).unwrap_or_else(|| panic!("no {name}: {:?}", self.names()))
+    }
+
+    /// Names of the Instances; those on their way out with a `-` before them.
+    pub fn names(&self) -> Vec<String> {
+        let all = self.cell.list("Instance");
+        let name = |i: &Value| i["metadata"]["name"].as_str().unwrap().to_owned();
+        all.iter().map(|i| if dying(i) { format!("-{}", name(i)) } else { name(i) }).collect()
+    }
+
+    pub fn ready(&self, name: &str) {
+        self.say(name, "True", "Ready");
+    }
+
+    /// The Instance is Ready, or not for that reason.
+    pub fn say(&self, name: &str, status: &str, reason: &str) {
+        let hash = self.instance(name)["spec"]["controller"]["templateHash"].clone();
+        let condition = |kind: &str| {
+            json!({"type": kind, "status": status, "reason": reason, "message": "words",
+                "lastTransitionTime": "2026-01-01T00:00:00Z"})
+        };
+        let conditions: Vec<_> = ["Programmed", "Available", "Ready"].map(condition).into();
+        let status = json!({"controller": {"observedTemplateHash": hash}, "conditions": conditions});
+        self.cell.patch_status("Instance", SPACE, name, &status).unwrap();
+    }
+
+    /// Lets the cell do what it does until nothing changes any more: what has no gate becomes Ready.
+    pub async fn settle(&self) {
+        for _ in 0..60 {
+            quiet(5).await;
+            let before = self.cell.revision();
+            for i in self.cell.list("Instance") {
+                let ready = condition(&i, "Ready")["status"] == "True";
+                if !ready && !dying(&i) && i["spec"]["controller"]["schedulingGates"].is_null() {
+                    self.ready(i["metadata"]["name"].as_str().unwrap());
+                }
+            }
+            quiet(5).await;
+            if self.cell.revision() == before {
+                return;
+            }
+        }
+        panic!("no rest: {:?}", self.names());
+    }
+
+    /// The write-back's part, where the hub is there: what is on its way out is let go.
+    pub fn let_go(&self) {
+        for i in self.cell.list("Instance").iter().filter(|i| dying(i)) {
+            let name = i["metadata"]["name"].as_str().unwrap();
+            self.cell.patch("Instance", SPACE, name, &json!({"metadata": {"finalizers": null}})).unwrap();
+        }
+    }
+
+    /// Reason and message of a condition of `web` that is False.
+    pub fn lacks(&self, kind: &str) -> (String, String) {
+        let wd = self.wd();
+        let condition = condition(&wd, kind);
+        assert_eq!(condition["status"], "False", "{wd:#}");
+        let text = |field: &str| condition[field].as_str().unwrap().to_owned();
+        (text("reason"), text("message"))
+    }
+
+    /// Where the record ends now.
+    pub fn mark(&self) -> usize {
+        self.cell.audit().len()
+    }
+
+    /// Requests for single objects since then, in short: `create instances/web-0`.
+    pub fn asked(&self, from: usize) -> Vec<String> {
+        self.cell.audit()[from..].iter().filter(|e| !matches!(e.verb, "watch" | "list")).map(short).collect()
+    }
+}
+
+pub struct Run {
+    planes: Arc<Planes>,
+    queue: Arc<Queue>,
+    tasks: TaskTracker,
+}
+
+impl Run {
+    /// The process ends; what it knew is forgotten.
+    pub async fn stop(self) {
+        self.queue.close();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.planes.stop().await;
+    }
+}
+
+pub fn dying(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+pub fn uid(object: &Value) -> &str {
+    object["metadata"]["uid"].as_str().unwrap()
+}
+
+/// A condition, null where there is none of that type.
+pub fn condition(object: &Value, kind: &str) -> Value {
+    let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
+    all.find(|c| c["type"] == kind).cloned().unwrap_or_default()
+}
+
+pub fn short(entry: &AuditEntry) -> String {
+    let dry = if entry.dry_run { " (dry)" } else { "" };
+    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
+    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
+    let name = entry.name.as_deref().or(sent).unwrap_or_default();
+    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
+}

@@ -1,0 +1,113 @@
+//! Refusals, lost answers, gaps.
+
+use fedhub_sim::Fault;
+use serde_json::json;
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn c9_a_refused_instance_is_said_once_and_tried_again() {
+    let world = World::of(1);
+    let refusal = world.cell.fault(Fault::Status(422).on("create", "instances"));
+    let run = world.run(ALONE);
+    quiet(600).await;
+    let (reason, message) = world.lacks("Available");
+    assert_eq!(reason, "ConfigurationError");
+    assert!(message.contains("failed to create instances") && message.contains("template"), "{message}");
+    let asked = world.asked(0);
+    let count = |what: &str| asked.iter().filter(|r| r.starts_with(what)).count();
+    assert!(count("create") > 2, "{asked:?}");
+    assert_eq!(count("update workloaddeployments/status"), 1, "I7: {asked:?}");
+    world.cell.clear_fault(refusal);
+    quiet(600).await;
+    world.settle().await;
+    assert_eq!(condition(&world.wd(), "Available")["status"], "True");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_instance_holds_up_no_other_wd_and_no_patch() {
+    let world = World::of(1);
+    world.cell.put(wd("other", 1)).unwrap();
+    let run = world.run(ALONE);
+    world.settle().await;
+    world.cell.fault(Fault::Status(403).on("create", "instances"));
+    world.scale(2);
+    world
+        .cell
+        .patch(
+            "Instance",
+            SPACE,
+            "web-0",
+            &json!({"metadata": {"labels": {"compute.datumapis.com/workload-name": "x"}}}),
+        )
+        .unwrap();
+    world.cell.patch("WorkloadDeployment", SPACE, "other", &json!({"spec": {"replicas": 0}})).unwrap();
+    quiet(60).await;
+    assert_eq!(world.names(), ["web-0"]);
+    let name = &world.instance("web-0")["metadata"]["labels"]["compute.datumapis.com/workload-name"];
+    assert_eq!(name, "shop");
+    assert_eq!(world.wd()["status"]["desiredReplicas"], 2, "the status goes on");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c1_lost_answers_cut_watches_and_5xx_end_in_the_same_state() {
+    for seed in 0..6_u32 {
+        let world = World::of(3);
+        let run = world.run(ALONE);
+        for round in 0..12 {
+            let verb = ["create", "patch", "delete", "update"][(seed + round) as usize % 4];
+            let fault = [Fault::LostAnswer, Fault::Status(503), Fault::CutShort, Fault::Status(409)];
+            world.cell.fault(fault[(seed * 3 + round) as usize % 4].on(verb, "*").times(1 + seed % 2));
+            match (seed + round) % 5 {
+                0 => world.scale(1 + (round % 4)),
+                1 => world.release(&round.to_string()),
+                2 => {
+                    world.cell.compact();
+                    world.cell.break_watches();
+                }
+                3 => world.names().iter().filter(|n| !n.starts_with('-')).for_each(|n| world.ready(n)),
+                _ => {}
+            }
+            quiet(3).await;
+        }
+        world.cell.clear_faults();
+        world.scale(3);
+        quiet(600).await;
+        world.settle().await;
+        assert_eq!(world.names(), ["web-0", "web-1", "web-2"], "seed {seed}");
+        assert_eq!(world.wd()["status"]["readyReplicas"], 3, "seed {seed}");
+        let from = world.mark();
+        quiet(600).await;
+        assert!(world.asked(from).is_empty(), "I7, seed {seed}: {:?}", world.asked(from));
+        run.stop().await;
+    }
+}
+
+/// A cell whose CRD is an older one.
+#[tokio::test(start_paused = true)]
+async fn i7_a_status_that_is_pruned_is_not_written_again_also_after_a_restart() {
+    use fedhub_sim::{ApiServer, Resource, resource};
+    let pruning =
+        Resource::custom("compute.datumapis.com", "v1alpha", "WorkloadDeployment", "workloaddeployments")
+            .with_status()
+            .pruning(|wd| {
+                if let Some(status) = wd["status"].as_object_mut() {
+                    status.remove("updatedReplicas");
+                }
+            });
+    let cell = ApiServer::builder("cell").resources(resource::cell()).resource(pruning).build();
+    let world = World { cell };
+    world.cell.put(wd(WD, 1)).unwrap();
+    let run = world.run(ALONE);
+    world.settle().await;
+    let from = world.mark();
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
+    let run = world.run(ALONE);
+    quiet(600).await;
+    assert_eq!(world.asked(from), ["update workloaddeployments/status/web (dry)"]);
+    run.stop().await;
+}

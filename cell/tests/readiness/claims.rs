@@ -1,0 +1,226 @@
+//! C8: a claim goes after its Instance, and only then.
+
+use std::sync::Arc;
+
+use fedhub_shared::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
+use fedhub_shared::object::{Kind, Shared};
+use fedhub_sim::Fault;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+async fn granted(world: &World) -> Run {
+    let run = world.run_with_quota();
+    world.put_instance("wd-0", &["Quota"]);
+    until("claimed", || world.claim().is_some()).await;
+    world.grant();
+    quiet(5).await;
+    run
+}
+
+const PROVEN: [&str; 1] = ["get instances/wd-0"];
+const DELETED: [&str; 1] = ["delete resourceclaims/instance-wd-0"];
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_claim_goes_once_the_cell_itself_says_that_its_instance_is_gone() {
+    let world = World::new();
+    let run = granted(&world).await;
+    let hold = json!({"metadata": {"finalizers": ["test/hold"]}});
+    world.cell.patch("Instance", NS, "wd-0", &hold).unwrap();
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    quiet(600).await;
+    assert!(world.claim().is_some(), "it is on its way out, and not gone");
+    assert!(asked(&world.cell, cell).is_empty() && asked(&world.alpha, alpha).is_empty());
+    world.cell.patch("Instance", NS, "wd-0", &json!({"metadata": {"finalizers": null}})).unwrap();
+    quiet(5).await;
+    assert!(world.claim().is_none());
+    assert_eq!(asked(&world.cell, cell), PROVEN);
+    assert_eq!(asked(&world.alpha, alpha), DELETED);
+    let sent = world.alpha.audit().into_iter().rfind(|e| e.verb == "delete").unwrap().body.unwrap();
+    assert!(sent["preconditions"]["uid"].is_string(), "I4: {sent}");
+    assert_eq!(run.queue.pending(), 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_cell_that_cannot_be_asked_keeps_every_claim() {
+    let world = World::new();
+    let run = granted(&world).await;
+    let fault = world.cell.fault(Fault::Status(503).on("get", "instances"));
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    quiet(600).await;
+    assert!(world.claim().is_some());
+    world.cell.clear_fault(fault);
+    quiet(600).await;
+    assert!(world.claim().is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_list_that_lost_an_instance_proves_nothing() {
+    let world = World::new();
+    let run = granted(&world).await;
+    let alpha = position(&world.alpha);
+    let fault = world.cell.fault(Fault::EmptyList.on("list", "instances"));
+    world.cell.compact();
+    world.cell.break_watches();
+    quiet(60).await;
+    assert!(run.cell.anchor().store(Kind::Instance).is_empty(), "the list was believed");
+    assert!(asked(&world.alpha, alpha).is_empty(), "and the claim was not deleted for it");
+    world.cell.clear_fault(fault);
+    world.cell.compact();
+    world.cell.break_watches();
+    quiet(600).await;
+    assert!(asked(&world.alpha, alpha).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_what_went_while_nobody_looked_is_made_up_for_after_a_restart() {
+    let world = World::new();
+    granted(&world).await.stop().await;
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    // The cell is not in sync for a while: its empty store means nothing.
+    let fault = world.cell.fault(Fault::Status(503).on("list", "*"));
+    let run = world.run_with_quota();
+    quiet(120).await;
+    assert!(asked(&world.alpha, alpha).is_empty() && asked(&world.cell, cell).is_empty());
+    world.cell.clear_fault(fault);
+    quiet(120).await;
+    assert!(world.claim().is_none());
+    assert_eq!(
+        (asked(&world.cell, cell), asked(&world.alpha, alpha)),
+        (PROVEN.map(str::to_owned).to_vec(), DELETED.map(str::to_owned).to_vec())
+    );
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_what_went_while_the_plane_was_away_is_made_up_for_when_it_is_back() {
+    let world = World::new();
+    let run = granted(&world).await;
+    run.disengage("alpha");
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    quiet(60).await;
+    assert!(world.claim().is_some());
+    run.engage("alpha", &world.alpha);
+    quiet(5).await;
+    assert!(world.claim().is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_replaced_instance_gets_a_claim_of_its_own() {
+    let world = World::new();
+    let run = granted(&world).await;
+    let first = uid(&world.claim().unwrap());
+    let alpha = position(&world.alpha);
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    let next = world.put_instance("wd-0", &["Quota"]);
+    quiet(5).await;
+    let claim = world.claim().unwrap();
+    assert_ne!(uid(&claim), first);
+    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], format!("{CELL}/{}", uid(&next)));
+    assert_eq!(gates(&world.instance("wd-0")), ["Quota"], "the grant of the earlier one is not its own");
+    let asked = asked(&world.alpha, alpha);
+    assert_eq!(asked, [DELETED[0], "create resourceclaims/instance-wd-0"]);
+    world.grant();
+    quiet(5).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_an_instance_whose_predecessor_nobody_saw_go_gets_a_claim_of_its_own() {
+    let world = World::new();
+    let run = granted(&world).await;
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    let next = world.put_instance("wd-0", &["Quota"]);
+    // As the answer to a write of this process, which is faster than the watch.
+    let made: Shared = Arc::new(serde_json::from_value(next.clone()).unwrap());
+    run.cell.anchor().store(Kind::Instance).own(&made);
+    quiet(30).await;
+    let mark = &world.claim().unwrap()["metadata"]["annotations"][CELL_SOURCE];
+    assert_eq!(*mark, format!("{CELL}/{}", uid(&next)));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_an_earlier_claim_that_somebody_holds_is_waited_for() {
+    let world = World::new();
+    let run = granted(&world).await;
+    let hold = json!({"metadata": {"finalizers": ["quota/hold"]}});
+    world.alpha.patch("ResourceClaim", SPACE, CLAIM, &hold).unwrap();
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    let alpha = position(&world.alpha);
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(60).await;
+    assert!(world.says("wd-0", "QuotaGranted").2.contains("earlier instance"));
+    assert_eq!(asked(&world.alpha, alpha), DELETED);
+    world.alpha.patch("ResourceClaim", SPACE, CLAIM, &json!({"metadata": {"finalizers": null}})).unwrap();
+    quiet(1).await;
+    assert!(world.claim().is_some_and(|c| c["metadata"]["deletionTimestamp"].is_null()));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_namespace_that_goes_first_leaves_no_claim_behind() {
+    let world = World::new();
+    let run = granted(&world).await;
+    // Its labels are lost before its Instance is.
+    let bare = json!({"metadata": {"labels": null}});
+    world.cell.patch("Namespace", "", NS, &bare).unwrap();
+    quiet(5).await;
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    quiet(5).await;
+    assert!(world.claim().is_none());
+    run.stop().await;
+}
+
+fn claim_of(name: &str, labels: &Value, mark: &Value) -> Value {
+    json!({
+        "apiVersion": "quota.miloapis.com/v1alpha1", "kind": "ResourceClaim",
+        "metadata": {"namespace": SPACE, "name": name, "labels": labels, "annotations": {CELL_SOURCE: mark}},
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn i9_claims_that_are_not_certainly_this_cells_stay() {
+    let world = World::new();
+    let ours = json!({SOURCE_CLUSTER: CELL, INSTANCE_NAMESPACE: NS});
+    let of = |cell: &str| json!({SOURCE_CLUSTER: cell, INSTANCE_NAMESPACE: NS});
+    let kept = [
+        claim_of("instance-a-0", &of("ord"), &json!("ord/1")),
+        claim_of("instance-b-0", &ours, &json!("ord/1")),
+        claim_of("b-0", &ours, &json!("dfw/1")),
+        claim_of("instance-c-0", &json!({SOURCE_CLUSTER: CELL}), &json!("dfw/1")),
+    ];
+    for claim in kept {
+        world.alpha.put(claim).unwrap();
+    }
+    // And these are: marked, and from before there were marks.
+    world.alpha.put(claim_of("instance-d-0", &ours, &json!("dfw/1"))).unwrap();
+    let mut unmarked = claim_of("instance-e-0", &ours, &Value::Null);
+    unmarked["metadata"]["annotations"] = Value::Null;
+    world.alpha.put(unmarked).unwrap();
+    let run = world.run_with_quota();
+    quiet(600).await;
+    let names: Vec<_> = world.alpha.names("ResourceClaim").into_iter().map(|(_, name)| name).collect();
+    assert_eq!(names, ["b-0", "instance-a-0", "instance-b-0", "instance-c-0"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_somebody_deletes_is_made_anew() {
+    let world = World::new();
+    let run = granted(&world).await;
+    world.alpha.delete("ResourceClaim", SPACE, CLAIM).unwrap();
+    quiet(5).await;
+    assert!(world.claim().is_some());
+    world.grant();
+    quiet(5).await;
+    assert_eq!(world.reason("wd-0", "QuotaGranted"), "QuotaAvailable");
+    run.stop().await;
+}

@@ -1,0 +1,14 @@
+//! The readiness controller over planes in memory, on paused time, and its pure part.
+
+#[cfg(test)]
+mod away;
+#[cfg(test)]
+mod claims;
+#[cfg(test)]
+mod plans;
+#[cfg(test)]
+mod quota;
+#[cfg(test)]
+mod steady;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,216 @@
+//! Asking for quota, and what its answers mean.
+
+use fedhub_shared::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
+use fedhub_sim::Fault;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_granted_instance_costs_a_claim_a_status_and_a_patch() {
+    let world = World::new();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let instance = world.put_instance("wd-0", &["Quota"]);
+    until("claimed", || world.claim().is_some()).await;
+    world.grant();
+    quiet(60).await;
+    assert_eq!(asked(&world.alpha, alpha), ["create resourceclaims/instance-wd-0"]);
+    assert_eq!(asked(&world.cell, cell), ["update instances/status/wd-0", "patch instances/wd-0"]);
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    assert_eq!(world.says("wd-0", "QuotaGranted").1, "QuotaAvailable");
+    assert_eq!(world.reason("wd-0", "Ready"), "PendingProgramming", "what it waits for after the gate");
+    let claim = world.claim().unwrap();
+    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], format!("{CELL}/{}", uid(&instance)));
+    let amount = |n: usize| &claim["spec"]["requests"][n]["amount"];
+    assert_eq!((amount(0), amount(1), amount(2)), (&json!(1), &json!(1000), &json!(2048)));
+
+    let cell = position(&world.cell);
+    world.run_an_instance("wd-0");
+    quiet(600).await;
+    assert_eq!(asked(&world.cell, cell), ["update instances/status/wd-0"]);
+    assert_eq!(world.says("wd-0", "Ready").0, "True");
+    assert_eq!(run.queue.pending(), 0, "nothing is looked at again");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c9_an_instance_that_waits_for_longer_says_so_and_why() {
+    let world = World::new();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    let cell = position(&world.cell);
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(5).await;
+    assert_eq!(asked(&world.cell, cell), ["update instances/status/wd-0"]);
+    assert_eq!(
+        world.says("wd-0", "Ready").2,
+        "Scheduling gates present: Quota. Quota: Waiting for quota evaluation"
+    );
+    // Milo's default, from when it was made.
+    world.answer(CLAIM, "False", "PendingEvaluation", "Awaiting capacity evaluation");
+    quiet(20).await;
+    assert_eq!(world.reason("wd-0", "QuotaGranted"), "QuotaNoBudget");
+
+    let from = position(&world.cell);
+    world.answer(CLAIM, "False", "QuotaExceeded", "40 of 40 are used");
+    quiet(5).await;
+    assert_eq!(world.reason("wd-0", "Ready"), "PendingQuota");
+    assert!(world.says("wd-0", "Ready").2.starts_with("40 of 40 are used (ask for more"));
+    assert_eq!(events(&world.cell, from)[0].0, "InstanceBlocked");
+    assert_eq!(gates(&world.instance("wd-0")), ["Quota"]);
+
+    world.grant();
+    quiet(5).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_a_restart_asks_and_writes_nothing_whatever_the_verdict() {
+    let world = World::new();
+    let run = world.run_with_quota();
+    for n in 0..3 {
+        world.put_instance(&format!("wd-{n}"), &["Quota"]);
+    }
+    quiet(5).await;
+    world.grant();
+    world.answer("instance-wd-1", "False", "QuotaExceeded", "used up");
+    quiet(60).await;
+    run.stop().await;
+    let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+    let run = world.process(Some(CELL));
+    quiet(20).await; // It takes a while until the plane is found.
+    run.engage("alpha", &world.alpha);
+    quiet(600).await;
+    assert!(asked(&world.cell, cell).is_empty(), "{:?}", asked(&world.cell, cell));
+    assert!(asked(&world.alpha, alpha).is_empty(), "{:?}", asked(&world.alpha, alpha));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_answer_was_lost_is_read_and_not_made_twice() {
+    let world = World::new();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    world.alpha.fault(Fault::LostAnswer.on("create", "resourceclaims").times(1));
+    // The watch is silent, so that only a read can tell.
+    let silent = world.alpha.fault(Fault::Hang.on("watch", "resourceclaims"));
+    let alpha = position(&world.alpha);
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(8).await;
+    let create = "create resourceclaims/instance-wd-0";
+    assert_eq!(asked(&world.alpha, alpha), [create, create, "get resourceclaims/instance-wd-0"]);
+    world.alpha.clear_fault(silent);
+    world.grant();
+    quiet(60).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    run.stop().await;
+}
+
+fn others() -> Value {
+    json!({
+        "apiVersion": "quota.miloapis.com/v1alpha1", "kind": "ResourceClaim",
+        "metadata": {
+            "namespace": SPACE, "name": CLAIM,
+            "labels": {SOURCE_CLUSTER: "ord", INSTANCE_NAMESPACE: NS},
+            "annotations": {CELL_SOURCE: "ord/1"},
+        },
+        "status": {"conditions": [condition("Granted", "True", "QuotaAvailable", "")]},
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn i9_another_cells_claim_is_not_touched_and_waited_for() {
+    let world = World::new();
+    world.alpha.put(others()).unwrap();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    let alpha = position(&world.alpha);
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(60).await;
+    let (status, reason, message) = world.says("wd-0", "QuotaGranted");
+    assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "PendingEvaluation"), "its grant is not ours");
+    assert!(message.contains("another cell"), "C9: {message}");
+    let asked = asked(&world.alpha, alpha);
+    assert!(asked.iter().all(|a| a.starts_with("create ") || a.starts_with("get ")), "{asked:?}");
+    assert!(asked.len() <= 2 * 60 / 5 + 8, "{}", asked.len());
+    assert_eq!(gates(&world.instance("wd-0")), ["Quota"]);
+
+    world.alpha.delete("ResourceClaim", SPACE, CLAIM).unwrap();
+    until("ours", || world.claim().is_some_and(|c| c["metadata"]["labels"][SOURCE_CLUSTER] == CELL)).await;
+    world.grant();
+    quiet(60).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c9_each_refusal_has_its_words_and_is_asked_again() {
+    for (code, reason) in [
+        (404, "QuotaNamespaceNotFound"),
+        (403, "QuotaMisconfigured"),
+        (422, "QuotaMisconfigured"),
+        (500, "QuotaBackendUnavailable"),
+    ] {
+        let world = World::new();
+        let run = world.run_with_quota();
+        quiet(5).await;
+        let fault = world.alpha.fault(Fault::Status(code).on("create", "resourceclaims"));
+        let (cell, alpha) = (position(&world.cell), position(&world.alpha));
+        world.put_instance("wd-0", &["Quota"]);
+        quiet(30).await;
+        let (status, said, message) = world.says("wd-0", "QuotaGranted");
+        assert_eq!((status.as_str(), said.as_str()), ("False", reason), "{code}");
+        assert!(!message.is_empty() && world.reason("wd-0", "Ready") == "PendingQuota");
+        assert_eq!(asked(&world.cell, cell), ["update instances/status/wd-0"], "{code}: said once (I7)");
+        assert_eq!(events(&world.cell, cell).len(), 1);
+        let asked = asked(&world.alpha, alpha).len();
+        assert!((3..=32).contains(&asked), "{code}: asked {asked} times");
+
+        world.alpha.clear_fault(fault);
+        quiet(60).await;
+        assert!(world.claim().is_some(), "{code}");
+        world.grant();
+        quiet(60).await;
+        assert!(gates(&world.instance("wd-0")).is_empty());
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c9_a_namespace_that_names_no_project_is_said_and_taken_up_when_it_does() {
+    let world = World::new();
+    let bare = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ns-b"}});
+    world.cell.put(bare).unwrap();
+    let run = world.run_with_quota();
+    world.put_instance_in("ns-b", "wd-0", &["Quota"]);
+    quiet(5).await;
+    let instance = world.cell.get("Instance", "ns-b", "wd-0").unwrap();
+    let granted =
+        instance["status"]["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "QuotaGranted");
+    assert_eq!(granted.unwrap()["reason"], "QuotaProjectIDUnresolvable");
+    assert!(world.claim().is_none());
+    world.put_namespace("ns-b", "alpha");
+    quiet(1).await;
+    assert!(world.claim().is_some());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_provider_says_is_no_reason_to_ask_again_before_its_time() {
+    let world = World::new();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    world.alpha.fault(Fault::Status(403).on("create", "resourceclaims"));
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(400).await;
+    let alpha = position(&world.alpha);
+    for n in 0..20 {
+        world.provide("wd-0", "Odd", "True", "Odd", &n.to_string());
+        quiet(1).await;
+    }
+    assert!(asked(&world.alpha, alpha).len() <= 1, "once a minute by now");
+    run.stop().await;
+}

@@ -1,0 +1,263 @@
+//! A cell, the plane of a project, and the readiness controller over both.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_cell::readiness::{Quota, Readiness};
+use fedhub_shared::clock::Clock;
+use fedhub_shared::conditions;
+use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::names::{PlaneName, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_shared::object::{Kind, PlaneId};
+use fedhub_shared::planes::transport::HeaderTimeoutLayer;
+use fedhub_shared::planes::{Planes, Settings, Watched, watched};
+use fedhub_sim::{ApiServer, AuditEntry, resource};
+pub use fedhub_sim::{quiet, until};
+use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
+use tower::Layer;
+
+pub const API: &str = "compute.datumapis.com/v1alpha";
+/// The cell's name.
+pub const CELL: &str = "dfw";
+/// The cell's namespace of the project `alpha`.
+pub const NS: &str = "ns-a";
+/// The namespace in the project's plane.
+pub const SPACE: &str = "shop";
+/// The claim of `wd-0`.
+pub const CLAIM: &str = "instance-wd-0";
+
+pub struct World {
+    pub cell: ApiServer,
+    pub hub: ApiServer,
+    pub alpha: ApiServer,
+}
+
+impl World {
+    /// A cell with the WD `wd`, and a project plane that knows claims.
+    pub fn new() -> Self {
+        let plane = || ApiServer::builder("alpha").resources(resource::project_plane());
+        let alpha = plane().resource(resource::resource_claim()).build();
+        let world = Self { cell: ApiServer::cell("cell"), hub: ApiServer::hub("hub"), alpha };
+        world.put_namespace(NS, "alpha");
+        world
+            .alpha
+            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}))
+            .unwrap();
+        world.put_wd("wd");
+        world
+    }
+
+    pub fn put_namespace(&self, name: &str, project: &str) {
+        let labels = json!({UPSTREAM_CLUSTER: format!("cluster-{project}"), UPSTREAM_NAMESPACE: SPACE});
+        let metadata = json!({"name": name, "labels": labels});
+        self.cell.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
+    }
+
+    pub fn put_wd(&self, name: &str) -> Value {
+        let metadata = json!({"namespace": NS, "name": name});
+        self.cell
+            .put(json!({"apiVersion": API, "kind": "WorkloadDeployment", "metadata": metadata, "spec": {"cityCode": "DFW"}}))
+            .unwrap()
+    }
+
+    /// An Instance of the WD that its name says, as the deployments' controller makes it, with those gates and the
+    /// status that the schema puts there.
+    pub fn put_instance(&self, name: &str, gates: &[&str]) -> Value {
+        self.put_instance_in(NS, name, gates)
+    }
+
+    pub fn put_instance_in(&self, space: &str, name: &str, gates: &[&str]) -> Value {
+        let (wd, _) = name.rsplit_once('-').unwrap();
+        let owner = self.cell.get("WorkloadDeployment", space, wd).map(|wd| {
+            json!([{"apiVersion": API, "kind": "WorkloadDeployment", "name": wd["metadata"]["name"], "uid": uid(&wd), "controller": true}])
+        });
+        let gates: Vec<_> = gates.iter().map(|gate| json!({"name": gate})).collect();
+        let pending = |kind: &str, reason: &str, message: &str| {
+            json!({"type": kind, "status": "Unknown", "reason": reason, "message": message,
+                   "lastTransitionTime": "1970-01-01T00:00:00Z"})
+        };
+        self.cell
+            .put(json!({
+                "apiVersion": API, "kind": "Instance",
+                "metadata": {"namespace": space, "name": name, "ownerReferences": owner},
+                "spec": {
+                    "runtime": {"resources": {"instanceType": "datumcloud/d1-standard-2"}},
+                    "controller": {"templateHash": "h", "schedulingGates": gates},
+                },
+                "status": {"conditions": [
+                    pending("Programmed", "Pending", "Waiting for controller"),
+                    pending("Available", "Pending", "Waiting for controller"),
+                    pending("Ready", "Pending", "Waiting for controller"),
+                    pending("QuotaGranted", "PendingEvaluation", "Waiting for quota evaluation"),
+                ]},
+            }))
+            .unwrap()
+    }
+
+    pub fn instance(&self, name: &str) -> Value {
+        self.cell.get("Instance", NS, name).unwrap()
+    }
+
+    /// Status, reason and message of a condition of an Instance.
+    pub fn says(&self, name: &str, kind: &str) -> (String, String, String) {
+        let instance = self.instance(name);
+        let found = conditions::find(&instance["status"], kind).unwrap_or(&Value::Null);
+        let (status, reason, message) = conditions::said(found);
+        (status.to_owned(), reason.to_owned(), message.to_owned())
+    }
+
+    pub fn reason(&self, name: &str, kind: &str) -> String {
+        self.says(name, kind).1
+    }
+
+    /// The provider says that.
+    pub fn provide(&self, name: &str, kind: &str, status: &str, reason: &str, message: &str) {
+        let mut now = self.instance(name)["status"].clone();
+        conditions::put(&mut now, condition(kind, status, reason, message));
+        self.cell.patch_status("Instance", NS, name, &now).unwrap();
+    }
+
+    pub fn run_an_instance(&self, name: &str) {
+        let mut now = self.instance(name)["status"].clone();
+        for kind in ["Programmed", "Available"] {
+            conditions::put(&mut now, condition(kind, "True", kind, ""));
+        }
+        self.cell.patch_status("Instance", NS, name, &now).unwrap();
+    }
+
+    pub fn claim(&self) -> Option<Value> {
+        self.alpha.get("ResourceClaim", SPACE, CLAIM)
+    }
+
+    /// The quota service answers a claim.
+    pub fn answer(&self, claim: &str, status: &str, reason: &str, message: &str) {
+        let granted = condition("Granted", status, reason, message);
+        self.alpha.patch_status("ResourceClaim", SPACE, claim, &json!({"conditions": [granted]})).unwrap();
+    }
+
+    pub fn grant(&self) {
+        self.answer(CLAIM, "True", "QuotaAvailable", "Quota is available");
+    }
+
+    /// A process without quota.
+    pub fn run(&self) -> Run {
+        self.process(None)
+    }
+
+    /// A process with quota; the plane of `alpha` is engaged.
+    pub fn run_with_quota(&self) -> Run {
+        let run = self.process(Some(CELL));
+        run.engage("alpha", &self.alpha);
+        run
+    }
+
+    /// A process of that cell, which knows no project plane yet.
+    pub fn process(&self, quota: Option<&str>) -> Run {
+        let metrics = Metrics::new().unwrap();
+        let clock = Clock::from_tokio(self.cell.clock().now());
+        let kinds = [Kind::Namespace, Kind::WorkloadDeployment, Kind::Instance, Kind::NetworkBinding];
+        let around_cell = Settings {
+            seed: 7,
+            anchor: PlaneId::Cell,
+            anchor_kinds: watched::all(&kinds),
+            project_kinds: Vec::new(),
+            ..Settings::default()
+        };
+        let cell = Planes::with(client(&self.cell), metrics.clone(), clock.clone(), around_cell);
+        let around_hub = Settings {
+            seed: 8,
+            project_kinds: vec![Watched::labelled(
+                Kind::ResourceClaim,
+                SOURCE_CLUSTER,
+                quota.unwrap_or_default(),
+            )],
+            ..Settings::default()
+        };
+        let hub = Planes::with(client(&self.hub), metrics.clone(), clock, around_hub);
+        let queue = Arc::new(Queue::new(QueueConfig { seed: cell.seed(), ..QueueConfig::default() }));
+        let quota = quota.map(|name| Quota { projects: hub.clone(), cell_name: name.to_owned() });
+        let readiness = Readiness::new(cell.clone(), queue.clone(), quota);
+        cell.listen(readiness.clone());
+        hub.listen(readiness.clone());
+        cell.start();
+        hub.start();
+        let tasks = TaskTracker::new();
+        run_workers(&readiness, &queue, &metrics, 8, &tasks);
+        Run { cell, hub, queue, tasks }
+    }
+}
+
+pub struct Run {
+    pub cell: Arc<Planes>,
+    pub hub: Arc<Planes>,
+    pub queue: Arc<Queue>,
+    tasks: TaskTracker,
+}
+
+impl Run {
+    pub fn engage(&self, name: &str, server: &ApiServer) {
+        self.hub.engage(&PlaneName::new(name).unwrap(), client(server));
+    }
+
+    pub fn disengage(&self, name: &str) {
+        self.hub.disengage(&PlaneName::new(name).unwrap());
+    }
+
+    /// The process ends; what it knew is forgotten.
+    pub async fn stop(self) {
+        self.queue.close();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.cell.stop().await;
+        self.hub.stop().await;
+    }
+}
+
+/// A client as the transport makes them: with a limit on the time to headers.
+pub fn client(server: &ApiServer) -> kube::Client {
+    kube::Client::new(HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(server.service()), "default")
+}
+
+pub fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
+    json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-01-02T00:00:00Z"})
+}
+
+pub fn uid(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+/// The names of an Instance's gates.
+pub fn gates(instance: &Value) -> Vec<&str> {
+    let list = instance["spec"]["controller"]["schedulingGates"].as_array();
+    list.into_iter().flatten().filter_map(|gate| gate["name"].as_str()).collect()
+}
+
+/// Where the record of a server ends now.
+pub fn position(server: &ApiServer) -> usize {
+    server.audit().len()
+}
+
+fn short(entry: &AuditEntry) -> String {
+    let dry = if entry.dry_run { " (dry)" } else { "" };
+    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
+    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
+    let name = entry.name.as_deref().or(sent).unwrap_or_default();
+    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
+}
+
+/// Requests for single objects since `from`, in short, but for Events.
+pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
+    let single = |e: &&AuditEntry| !matches!(e.verb, "watch" | "list") && e.resource != "events";
+    server.audit()[from..].iter().filter(single).map(short).collect()
+}
+
+/// Reasons and notes of the Events that were said since `from`.
+pub fn events(server: &ApiServer, from: usize) -> Vec<(String, String)> {
+    let said = |e: &AuditEntry| {
+        let body = e.body.as_ref().filter(|_| e.resource == "events" && e.verb == "create")?;
+        Some((body["reason"].as_str()?.to_owned(), body["note"].as_str()?.to_owned()))
+    };
+    server.audit()[from..].iter().filter_map(said).collect()
+}

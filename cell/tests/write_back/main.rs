@@ -1,0 +1,20 @@
+//! Write-back: the plan by tables and random worlds, and the controller over simulated planes on paused time.
+
+#[cfg(test)]
+mod daily;
+#[cfg(test)]
+mod deletion;
+#[cfg(test)]
+mod identity;
+#[cfg(test)]
+mod moves;
+#[cfg(test)]
+mod orphans;
+#[cfg(test)]
+mod owners;
+#[cfg(test)]
+mod partition;
+#[cfg(test)]
+mod plans;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,154 @@
+//! On whose behalf a copy stands on the hub: a WD that lives there now (I5, C7).
+
+use fedhub_shared::names::CITY_CODE;
+use fedhub_sim::{ApiServer, resource};
+use serde_json::json;
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn c7_without_its_wd_on_the_hub_nothing_is_written_and_no_error_is_seen() {
+    let world = World::new();
+    world.hub.delete(WD, NS_A, "wd").unwrap();
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(600).await;
+    assert!(asked(&world.hub, 0).is_empty(), "{:?}", asked(&world.hub, 0));
+    assert_eq!((run.parked(), run.failed()), (1, 0));
+    let wd = world.put_wd(NS_A, "wd", "DFW");
+    quiet(1).await;
+    let owner = &world.copy("wd-0").unwrap()["metadata"]["ownerReferences"][0];
+    assert_eq!(owner["uid"], wd["metadata"]["uid"], "woken by that WD's event");
+    assert_eq!(run.parked(), 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_a_wd_that_is_being_deleted_is_no_owner() {
+    let world = World::new();
+    world.hub.patch(WD, NS_A, "wd", &json!({"metadata": {"finalizers": ["a/b"]}})).unwrap();
+    world.hub.delete(WD, NS_A, "wd").unwrap();
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(60).await;
+    assert!(asked(&world.hub, 0).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_what_a_cell_reports_of_a_wd_brings_no_pass() {
+    let world = World::with_copies(3).await;
+    let run = world.run();
+    quiet(5).await;
+    let passes = || run.metrics.reconciles.with_label_values(&["write_back", "in_order"]).get();
+    let before = passes();
+    for n in 0..20 {
+        world.hub.patch_status(WD, NS_A, "wd", &json!({"replicas": n})).unwrap();
+        quiet(1).await;
+    }
+    assert_eq!(passes(), before);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i5_a_wd_made_anew_takes_the_copies_over() {
+    // The hub's collector is slow: the copies still stand when the WD is made anew.
+    let world =
+        World::over(ApiServer::builder("hub").resources(resource::hub()).garbage_collection(false).build());
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(5).await;
+    world.hub.delete(WD, NS_A, "wd").unwrap();
+    quiet(5).await;
+    let from = position(&world.hub);
+    let wd = world.put_wd(NS_A, "wd", "DFW");
+    quiet(5).await;
+    let copy = world.copy("wd-0").unwrap();
+    let owners = copy["metadata"]["ownerReferences"].as_array().unwrap();
+    assert_eq!(owners.len(), 1, "never an owner reference to a dead UID");
+    assert_eq!(owners[0]["uid"], wd["metadata"]["uid"]);
+    assert_eq!(writes(&world.hub, from), ["update instances/wd-0"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_the_hubs_collector_takes_the_copies_and_the_finalizers_follow() {
+    let world = World::with_copies(3).await;
+    let run = world.run();
+    quiet(5).await;
+    world.hub.delete(WD, NS_A, "wd").unwrap();
+    quiet(60).await;
+    assert!(world.hub.list(INSTANCE).is_empty(), "and no copy comes back");
+    assert_eq!(world.cell.list(INSTANCE).len(), 3);
+    let (hub, cell) = (position(&world.hub), position(&world.cell));
+    for n in 0..3 {
+        world.cell.delete(INSTANCE, NS_A, &format!("wd-{n}")).unwrap();
+    }
+    quiet(60).await;
+    assert!(world.cell.list(INSTANCE).is_empty());
+    assert_eq!(asked(&world.hub, hub).len(), 3, "one proof each: {:?}", asked(&world.hub, hub));
+    assert!(asked(&world.hub, hub).iter().all(|r| r.starts_with("get ")));
+    assert_eq!(asked(&world.cell, cell).len(), 3);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_a_hub_namespace_that_is_gone_holds_nothing() {
+    let world = World::with_copies(2).await;
+    let run = world.run();
+    quiet(5).await;
+    world.hub.delete("Namespace", "", NS_A).unwrap();
+    quiet(5).await;
+    let from = position(&world.hub);
+    world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    quiet(60).await;
+    assert!(world.cell.get(INSTANCE, NS_A, "wd-0").is_none());
+    assert!(writes(&world.hub, from).is_empty());
+    assert_eq!(run.failed(), 0);
+    // The federator makes it anew.
+    world.put_namespace(NS_A, "alpha");
+    world.put_wd(NS_A, "wd", "DFW");
+    quiet(5).await;
+    assert!(world.copy("wd-1").is_some() && world.copy("wd-0").is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_a_wd_of_another_city_is_no_owner() {
+    let world = World::with_copies(1).await;
+    let run = world.run();
+    quiet(5).await;
+    world.hub.patch(WD, NS_A, "wd", &json!({"metadata": {"labels": {CITY_CODE: "ORD"}}})).unwrap();
+    quiet(5).await;
+    let from = position(&world.hub);
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("False")).unwrap();
+    world.put_instance(NS_A, "wd-1");
+    quiet(60).await;
+    assert!(asked(&world.hub, from).is_empty());
+    assert_eq!((run.parked(), run.failed()), (2, 0));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i9_a_controller_of_another_kind_keeps_its_place() {
+    let world = World::with_copies(1).await;
+    let friend = world
+        .hub
+        .put(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": NS_A, "name": "friend"}}))
+        .unwrap();
+    let reference = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "friend", "uid": uid(&friend), "controller": true}]);
+    world.hub.patch(INSTANCE, NS_A, "wd-0", &json!({"metadata": {"ownerReferences": reference}})).unwrap();
+    let run = world.run();
+    quiet(60).await;
+    let from = position(&world.hub);
+    for _ in 0..3 {
+        world.gap();
+        quiet(60).await;
+    }
+    assert!(asked(&world.hub, from).is_empty(), "looked at once: {:?}", asked(&world.hub, from));
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("False")).unwrap();
+    quiet(60).await;
+    let copy = world.copy("wd-0").unwrap();
+    assert_eq!((&copy["metadata"]["ownerReferences"], &copy["status"]), (&reference, &status("False")));
+    run.stop().await;
+}

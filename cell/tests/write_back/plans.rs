@@ -1,0 +1,333 @@
+//! The plan through random worlds: it agrees with the glance, comes to rest, and touches nothing that is not ours.
+
+use std::sync::Arc;
+
+use fedhub_cell::write_back::copy::reference;
+use fedhub_cell::write_back::glance::Sight;
+use fedhub_cell::write_back::plan::{Decision, Observed, Said, plan};
+use fedhub_shared::digest::Digest;
+use fedhub_shared::engine::{Echo, Write};
+use fedhub_shared::names::{
+    CELL_SOURCE, INSTANCE_CITY, INSTANCE_FINALIZER, LINKING_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
+};
+use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId, Shared, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::status;
+
+const CELL: &str = "dfw";
+const UID: &str = "uid-of-instance";
+const WD_UID: &str = "uid-of-wd";
+const DEFAULTS: &str = "1970-01-01T00:00:00Z";
+
+/// All that the plan may see.
+#[derive(Clone, Debug)]
+struct Facts {
+    instance: Option<Object>,
+    namespace: Option<Object>,
+    deployment: Option<Object>,
+    copy: Option<Object>,
+    /// How many copies were made.
+    made: usize,
+}
+
+impl Facts {
+    fn sight(&self, echoes: Option<Echo>) -> Sight {
+        let digest = |kind, object: &Option<Object>| {
+            object.as_ref().map(|object| Digest::of(&PlaneId::Hub, kind, object))
+        };
+        let named = self.instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME)) == Some("wd");
+        Sight {
+            cell: CELL.into(),
+            instance: self.instance.clone().map(Arc::new),
+            hub_namespace: self.namespace.clone().map(Arc::new),
+            deployment: digest(Kind::WorkloadDeployment, &self.deployment).filter(|_| named),
+            copy: digest(Kind::Instance, &self.copy),
+            spec_echo: echoes,
+            status_echo: echoes,
+        }
+    }
+
+    fn seen(&self, echoes: Option<Echo>) -> Observed {
+        let copy = self.copy.clone().map(Arc::new);
+        Observed { sight: self.sight(echoes), copy, copy_proven: false, live_instance: None }
+    }
+
+    /// Does what is decided until nothing is; says what was done.
+    fn settle(&mut self) -> Vec<Decision> {
+        let mut done = Vec::new();
+        let (mut copy_proven, mut live_instance) = (false, None);
+        for _ in 0..12 {
+            let seen = Observed { copy_proven, live_instance: live_instance.clone(), ..self.seen(None) };
+            let decision = plan(&seen);
+            done.push(decision.clone());
+            match decision {
+                Decision::Nothing | Decision::Park | Decision::Refuse(_) | Decision::Leaving => return done,
+                Decision::Mark(finalizers) | Decision::Release(finalizers) => {
+                    let instance = self.instance.as_mut().unwrap();
+                    instance.metadata.finalizers = serde_json::from_value(finalizers).unwrap();
+                    if instance.deleting() && instance.metadata.finalizers.is_none() {
+                        self.instance = None;
+                    }
+                }
+                Decision::Write(Write::Create(mut made)) => {
+                    assert!(self.copy.is_none());
+                    self.made += 1;
+                    made.metadata.uid = Some(format!("uid-of-copy-{}", self.made));
+                    made.metadata.resource_version = Some("9".to_owned());
+                    self.copy = Some(*made);
+                }
+                Decision::Write(Write::Replace { object, .. }) => {
+                    assert_eq!(self.copy.as_ref().unwrap().uid(), object.uid());
+                    self.copy = Some(*object);
+                }
+                Decision::Status(of, write) => {
+                    let copy = self.copy.as_mut().unwrap();
+                    assert_eq!(copy.uid(), of.uid());
+                    set_field(copy, "status", write.status);
+                }
+                Decision::Delete { copy, .. } => {
+                    assert_eq!(self.copy.as_ref().unwrap().uid(), copy.uid());
+                    (self.copy, copy_proven) = (None, true);
+                }
+                Decision::ReadCopy => copy_proven = true,
+                Decision::ReadInstance => live_instance = Some(Said(self.instance.clone().map(Arc::new))),
+            }
+        }
+        panic!("does not come to rest: {done:?}");
+    }
+}
+
+fn labelled(object: &mut Object, labels: &[(&str, &str)]) {
+    let all = object.metadata.labels.get_or_insert_default();
+    all.extend(labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
+}
+
+fn instance() -> Object {
+    let mut instance = bare(Kind::Instance, "ns-a", "wd-0");
+    instance.metadata.uid = Some(UID.to_owned());
+    instance.metadata.resource_version = Some("5".to_owned());
+    for key in LINKING_LABELS {
+        labelled(&mut instance, &[(key, "x")]);
+    }
+    labelled(
+        &mut instance,
+        &[(WORKLOAD_DEPLOYMENT_NAME, "wd"), (UPSTREAM_CLUSTER, "cluster-evil"), (UPSTREAM_NAMESPACE, "evil")],
+    );
+    instance.metadata.annotations = Some([("note".to_owned(), "private".to_owned())].into());
+    instance.metadata.finalizers = Some(vec![INSTANCE_FINALIZER.to_owned()]);
+    set_field(&mut instance, "spec", json!({"size": "small"}));
+    set_field(&mut instance, "status", status("True"));
+    instance
+}
+
+fn right() -> Facts {
+    let mut namespace = bare(Kind::Namespace, "", "ns-a");
+    labelled(&mut namespace, &[(UPSTREAM_CLUSTER, "cluster-alpha"), (UPSTREAM_NAMESPACE, "shop")]);
+    let mut deployment = bare(Kind::WorkloadDeployment, "ns-a", "wd");
+    deployment.metadata.uid = Some(WD_UID.to_owned());
+    let mut facts = Facts {
+        instance: Some(instance()),
+        namespace: Some(namespace),
+        deployment: Some(deployment),
+        copy: None,
+        made: 0,
+    };
+    facts.settle();
+    facts
+}
+
+fn die(object: &mut Object) {
+    object.metadata.deletion_timestamp = Some(Time("2026-01-01T00:00:00Z".parse().unwrap()));
+}
+
+/// How a world may differ from one in which all is right.
+fn worlds() -> impl Strategy<Value = Facts> {
+    let presence = (0..8u8, 0..8u8, 0..8u8, 0..5u8);
+    let edits = (0..12u8, 0..8u8, 0..10u8, 0..4u8, 0..6u8);
+    (presence, edits).prop_map(
+        |((gone, dying, named, annotated), (owned, labels, status_is, spec, finalized))| {
+            let mut facts = right();
+            let (instance, copy) = (facts.instance.as_mut().unwrap(), facts.copy.as_mut().unwrap());
+            copy.metadata.annotations = match annotated {
+                0 => None,
+                1 => Some([(CELL_SOURCE.to_owned(), "ord/uid".to_owned())].into()),
+                2 => Some([(CELL_SOURCE.to_owned(), format!("{CELL}/uid-of-earlier"))].into()),
+                _ => copy.metadata.annotations.clone(),
+            };
+            let foreign = OwnerReference {
+                kind: "ConfigMap".to_owned(),
+                api_version: "v1".to_owned(),
+                controller: Some(owned == 3),
+                ..reference("friend", "uid-of-friend")
+            };
+            match owned {
+                0 => copy.metadata.owner_references = None,
+                1 => copy.metadata.owner_references = Some(vec![reference("wd", "dead")]),
+                2 => copy.metadata.owner_references.as_mut().unwrap().push(reference("other", "dead")),
+                3 => copy.metadata.owner_references = Some(vec![foreign]),
+                4 => copy.metadata.owner_references.as_mut().unwrap().push(foreign),
+                5 => copy.metadata.owner_references.as_mut().unwrap()[0].block_owner_deletion = None,
+                _ => {}
+            }
+            match labels {
+                0 => labelled(copy, &[(UPSTREAM_CLUSTER, "cluster-beta")]),
+                1 => labelled(copy, &[(INSTANCE_CITY, "y"), ("karmada.io/x", "kept")]),
+                2 => labelled(copy, &[(SERVICE_NAME.0, "other")]),
+                3 => labelled(instance, &[(LINKING_LABELS[1], "changed")]),
+                4 => labelled(instance, &[(LINKING_LABELS[4], "")]),
+                _ => {}
+            }
+            let defaults = json!({"conditions": [{"type": "Ready", "lastTransitionTime": DEFAULTS}]});
+            match status_is {
+                0 => set_field(copy, "status", Value::Null),
+                1 => set_field(copy, "status", defaults),
+                2 => set_field(copy, "status", status("False")),
+                3 => set_field(instance, "status", defaults),
+                4 => set_field(instance, "status", Value::Null),
+                _ => {}
+            }
+            if spec == 0 {
+                set_field(instance, "spec", json!({"size": "large", "unknown": 1}));
+            }
+            match finalized {
+                0 => instance.metadata.finalizers = None,
+                1 => {
+                    instance.metadata.finalizers = Some(vec!["vm".to_owned(), INSTANCE_FINALIZER.to_owned()]);
+                }
+                2 => instance.metadata.finalizers = Some(vec!["vm".to_owned()]),
+                _ => {}
+            }
+            match dying {
+                0 | 1 => die(instance),
+                2 => die(copy),
+                3 => die(facts.deployment.as_mut().unwrap()),
+                4 => die(facts.namespace.as_mut().unwrap()),
+                _ => {}
+            }
+            match named {
+                0 => facts.namespace.as_mut().unwrap().metadata.labels = None,
+                1 => labelled(facts.namespace.as_mut().unwrap(), &[(UPSTREAM_CLUSTER, "nonsense")]),
+                _ => {}
+            }
+            match gone {
+                0 => facts.instance = None,
+                1 => facts.copy = None,
+                2 => facts.deployment = None,
+                3 => facts.namespace = None,
+                _ => {}
+            }
+            facts
+        },
+    )
+}
+
+fn mark(copy: &Object) -> Option<&str> {
+    copy.annotation(CELL_SOURCE)
+}
+
+/// The same decision, as far as a digest can tell it.
+fn same(glance: &Decision, plan: &Decision) -> bool {
+    let uid = |copy: &Shared| (copy.uid().to_owned(), copy.version().to_owned());
+    match (glance, plan) {
+        (Decision::Status(a, x), Decision::Status(b, y)) => uid(a) == uid(b) && x == y,
+        (Decision::Delete { copy: a, gap: x }, Decision::Delete { copy: b, gap: y }) => {
+            uid(a) == uid(b) && x == y
+        }
+        (a, b) => a == b,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn i7_the_glance_decides_what_the_plan_would(facts in worlds(), heard: bool) {
+        let echoes = heard.then_some(Echo::Kept);
+        let decided = plan(&facts.seen(echoes));
+        if let Some(glance) = facts.sight(echoes).decide() {
+            prop_assert!(same(&glance, &decided), "{glance:?} is not {decided:?}");
+        }
+    }
+
+    #[test]
+    fn c7_it_comes_to_rest_and_stays_there(facts in worlds()) {
+        let (before, mut after) = (facts.clone(), facts);
+        let done = after.settle();
+        let again = after.clone().settle();
+        prop_assert_eq!(again.len(), 1, "{:?} after {:?}", again, done);
+
+        // What is not ours is not touched.
+        if let Some(copy) = &before.copy
+            && mark(copy).is_some_and(|m| !m.starts_with("dfw/"))
+        {
+            prop_assert_eq!(&after.copy, &before.copy);
+        }
+        let alive = before.instance.as_ref().is_some_and(|i| !i.deleting());
+        let owner = before.deployment.as_ref().is_some_and(|d| !d.deleting());
+        if alive && !owner {
+            prop_assert_eq!(&after.copy, &before.copy, "owner-gated");
+        }
+        // Whatever is written says whose it is by the namespace, and names the living WD.
+        if let Some(copy) = after.copy.as_ref().filter(|c| before.copy.as_ref() != Some(*c)) {
+            prop_assert_eq!(copy.label(UPSTREAM_CLUSTER), Some("cluster-alpha"));
+            prop_assert_eq!(copy.label(UPSTREAM_NAMESPACE), Some("shop"));
+            prop_assert_eq!(mark(copy), Some("dfw/uid-of-instance"));
+            prop_assert_eq!(copy.annotation("note"), None);
+            let owners: Vec<_> = copy.metadata.owner_references.iter().flatten().collect();
+            prop_assert_eq!(owners.iter().filter(|o| o.controller == Some(true)).count(), 1);
+            prop_assert!(owners.iter().all(|o| o.kind == "ConfigMap" || o.uid == WD_UID));
+            prop_assert!(after.instance.as_ref().is_some_and(|i| i.has_finalizer(INSTANCE_FINALIZER)));
+            prop_assert_eq!(copy.spec(), after.instance.as_ref().unwrap().spec());
+            // Foreign keys are left (I9).
+            let old = before.copy.as_ref().filter(|old| old.uid() == copy.uid());
+            let kept = old.and_then(|old| old.label("karmada.io/x"));
+            prop_assert!(kept.is_none() || copy.label("karmada.io/x") == kept);
+        }
+        // A finalizer goes only where no copy of ours is left.
+        let held = |f: &Facts| f.instance.as_ref().is_some_and(|i| i.has_finalizer(INSTANCE_FINALIZER));
+        if held(&before) && !held(&after) {
+            prop_assert!(after.copy.as_ref().is_none_or(|c| mark(c).is_none_or(|m| !m.starts_with("dfw/"))));
+        }
+    }
+}
+
+#[test]
+fn i3_absence_that_only_a_watch_shows_releases_nothing() {
+    let mut facts = right();
+    facts.copy = None;
+    die(facts.instance.as_mut().unwrap());
+    assert_eq!(plan(&facts.seen(None)), Decision::ReadCopy);
+    let proven = Observed { copy_proven: true, ..facts.seen(None) };
+    assert_eq!(plan(&proven), Decision::Release(Value::Null));
+}
+
+#[test]
+fn i4_a_copy_without_its_instance_goes_only_by_the_cells_own_word() {
+    let facts = Facts { instance: None, ..right() };
+    let seen = facts.seen(None);
+    assert_eq!(plan(&seen), Decision::ReadInstance);
+    let there = Observed { live_instance: Some(Said(Some(Arc::new(instance())))), ..seen.clone() };
+    assert_eq!(plan(&there), Decision::Park);
+    let mut other = instance();
+    other.metadata.uid = Some("another".to_owned());
+    for live in [None, Some(Arc::new(other))] {
+        let proven = Observed { live_instance: Some(Said(live)), ..seen.clone() };
+        assert!(matches!(plan(&proven), Decision::Delete { gap: true, .. }));
+    }
+}
+
+#[test]
+fn c7_a_status_is_probed_only_where_nobody_remembers_what_became_of_the_last() {
+    let mut facts = right();
+    set_field(facts.instance.as_mut().unwrap(), "status", status("False"));
+    let probes = |echo| match plan(&facts.seen(echo)) {
+        Decision::Status(_, write) => write.probe,
+        other => panic!("{other:?}"),
+    };
+    assert!(probes(None) && !probes(Some(Echo::Kept)));
+    assert_eq!(facts.sight(None).decide(), None, "the glance leaves that to the plan");
+}

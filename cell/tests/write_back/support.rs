@@ -1,0 +1,247 @@
+//! A hub, a cell, and the write-back between them: two registries and one queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_cell::write_back::WriteBack;
+use fedhub_shared::clock::Clock;
+use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::metrics::Metrics;
+use fedhub_shared::names::{
+    CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_FINALIZER, INSTANCE_INDEX, PLACEMENT_NAME,
+    UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME,
+    WORKLOAD_UID,
+};
+use fedhub_shared::object::{Kind, PlaneId};
+use fedhub_shared::planes::transport::HeaderTimeoutLayer;
+use fedhub_shared::planes::{Planes, Settings, Watched, watched};
+use fedhub_sim::{ApiServer, AuditEntry};
+pub use fedhub_sim::{quiet, until};
+use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
+use tower::Layer;
+
+pub const API: &str = "compute.datumapis.com/v1alpha";
+/// The hub namespaces of two projects, which have these names in the cell too.
+pub const NS_A: &str = "ns-a";
+pub const NS_B: &str = "ns-b";
+pub const WD: &str = "WorkloadDeployment";
+pub const INSTANCE: &str = "Instance";
+
+pub struct World {
+    pub hub: ApiServer,
+    pub cell: ApiServer,
+}
+
+impl World {
+    /// A hub with the namespaces of two projects and in each a WD `wd` in `DFW`, and a cell without Instances.
+    pub fn new() -> Self {
+        Self::over(ApiServer::hub("hub"))
+    }
+
+    /// The same over this hub.
+    pub fn over(hub: ApiServer) -> Self {
+        let world = Self { hub, cell: ApiServer::cell("dfw") };
+        for (space, project) in [(NS_A, "alpha"), (NS_B, "beta")] {
+            world.put_namespace(space, project);
+            world.put_wd(space, "wd", "DFW");
+        }
+        world
+    }
+
+    pub fn put_namespace(&self, space: &str, project: &str) {
+        let labels = json!({ UPSTREAM_CLUSTER: format!("cluster-{project}"), UPSTREAM_NAMESPACE: "shop" });
+        self.hub
+            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels}}))
+            .unwrap();
+    }
+
+    pub fn put_wd(&self, space: &str, name: &str, city: &str) -> Value {
+        let labels = json!({ CITY_CODE: city });
+        self.hub
+            .put(json!({
+                "apiVersion": API, "kind": WD,
+                "metadata": {"namespace": space, "name": name, "labels": labels}, "spec": {"cityCode": city},
+            }))
+            .unwrap()
+    }
+
+    /// An Instance of the cell as its controllers make it, with a status.
+    pub fn put_instance(&self, space: &str, name: &str) -> Value {
+        put_instance(&self.cell, space, name, "DFW")
+    }
+
+    pub fn patch_instance(&self, name: &str, patch: &Value) {
+        self.cell.patch(INSTANCE, NS_A, name, patch).unwrap();
+    }
+
+    /// The copy on the hub.
+    pub fn copy(&self, name: &str) -> Option<Value> {
+        self.hub.get(INSTANCE, NS_A, name)
+    }
+
+    /// The cell's process.
+    pub fn run(&self) -> Run {
+        self.run_cell(&self.cell, "dfw", "DFW", 20)
+    }
+
+    pub fn run_with_bucket(&self, deletes_per_minute: u32) -> Run {
+        self.run_cell(&self.cell, "dfw", "DFW", deletes_per_minute)
+    }
+
+    /// A process of the cell of that name and city.
+    pub fn run_cell(&self, cell: &ApiServer, name: &str, city: &str, deletes_per_minute: u32) -> Run {
+        let metrics = Metrics::new().unwrap();
+        let clock = || Clock::from_tokio(self.hub.clock().now());
+        let around_cell = Settings {
+            seed: 7,
+            anchor: PlaneId::Cell,
+            anchor_kinds: watched::all(&[Kind::Namespace, Kind::WorkloadDeployment, Kind::Instance]),
+            project_kinds: Vec::new(),
+            ..Settings::default()
+        };
+        let around_hub = Settings {
+            seed: 8,
+            anchor_kinds: vec![
+                Watched::all(Kind::Namespace),
+                Watched::labelled(Kind::WorkloadDeployment, CITY_CODE, city),
+                Watched::labelled(Kind::Instance, INSTANCE_CITY, city),
+            ],
+            project_kinds: Vec::new(),
+            ..Settings::default()
+        };
+        let cell = Planes::with(client(cell), metrics.clone(), clock(), around_cell);
+        let hub = Planes::with(client(&self.hub), metrics.clone(), clock(), around_hub);
+        let queue = Arc::new(Queue::new(QueueConfig { seed: 9, ..QueueConfig::default() }));
+        let write_back = WriteBack::new(cell.clone(), hub.clone(), name, deletes_per_minute, queue.clone());
+        cell.listen(write_back.clone());
+        hub.listen(write_back.clone());
+        cell.start();
+        hub.start();
+        let tasks = TaskTracker::new();
+        run_workers(&write_back, &queue, &metrics, 4, &tasks);
+        Run { cell, hub, queue, write_back, metrics, tasks }
+    }
+
+    /// The hub forgets what watches may resume from, and ends them: a gap.
+    pub fn gap(&self) {
+        self.hub.compact();
+        self.hub.break_watches();
+    }
+
+    /// Instances that stand, and their copies as a process left them.
+    pub async fn with_copies(count: usize) -> Self {
+        let world = Self::new();
+        for n in 0..count {
+            world.put_instance(NS_A, &format!("wd-{n}"));
+        }
+        world.run().stop_after(30).await;
+        assert_eq!(world.hub.list(INSTANCE).len(), count);
+        world
+    }
+}
+
+pub struct Run {
+    pub cell: Arc<Planes>,
+    pub hub: Arc<Planes>,
+    pub queue: Arc<Queue>,
+    pub write_back: Arc<WriteBack>,
+    pub metrics: Metrics,
+    tasks: TaskTracker,
+}
+
+impl Run {
+    /// The process ends; what it knew is forgotten.
+    pub async fn stop(self) {
+        self.queue.close();
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.cell.stop().await;
+        self.hub.stop().await;
+    }
+
+    /// Runs for that long, then stops.
+    pub async fn stop_after(self, seconds: u64) {
+        quiet(seconds).await;
+        self.stop().await;
+    }
+
+    pub fn held(&self, reason: &str) -> i64 {
+        self.metrics.finalizers_held.with_label_values(&[reason]).get()
+    }
+
+    pub fn parked(&self) -> i64 {
+        self.metrics.objects.with_label_values(&["write_back", "parked"]).get()
+    }
+
+    pub fn refused(&self, reason: &str) -> i64 {
+        self.metrics.quarantined.with_label_values(&[reason]).get()
+    }
+
+    pub fn failed(&self) -> u64 {
+        let of = |category| self.metrics.reconciles.with_label_values(&["write_back", category]).get();
+        ["transient", "conflict", "throttled", "forbidden", "invalid", "bug"].into_iter().map(of).sum()
+    }
+}
+
+pub fn put_instance(cell: &ApiServer, space: &str, name: &str, city: &str) -> Value {
+    let (wd, ordinal) = name.rsplit_once('-').unwrap();
+    cell.put(json!({
+        "apiVersion": API, "kind": INSTANCE,
+        "metadata": {
+            "namespace": space, "name": name,
+            "labels": {
+                WORKLOAD_UID: "uid-of-workload", WORKLOAD_NAME: "web", PLACEMENT_NAME: "us",
+                WORKLOAD_DEPLOYMENT_UID: "uid-in-cell", WORKLOAD_DEPLOYMENT_NAME: wd,
+                INSTANCE_CITY: city, INSTANCE_INDEX: ordinal, "cells.example/private": "yes",
+            },
+            "annotations": {"cells.example/note": "stays"},
+            "finalizers": [INSTANCE_FINALIZER],
+        },
+        "spec": {"size": "small", "unknown": {"kept": [1, 2]}},
+        "status": status("True"),
+    }))
+    .unwrap()
+}
+
+/// A client as the transport makes them: with a limit on the time to headers.
+pub fn client(server: &ApiServer) -> kube::Client {
+    kube::Client::new(HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(server.service()), "default")
+}
+
+pub fn status(ready: &str) -> Value {
+    json!({"suspended": false, "conditions": [
+        {"type": "Ready", "status": ready, "reason": "R", "message": "", "lastTransitionTime": "2026-01-02T00:00:00Z"},
+    ]})
+}
+
+pub fn uid(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+pub fn mark_of(copy: &Value) -> &str {
+    copy["metadata"]["annotations"][CELL_SOURCE].as_str().unwrap_or_default()
+}
+
+/// Where the record of a server ends now.
+pub fn position(server: &ApiServer) -> usize {
+    server.audit().len()
+}
+
+/// Requests for single objects since `from`, in short: `create instances/wd-0`.
+pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
+    server.audit()[from..].iter().filter(|e| !matches!(e.verb, "watch" | "list")).map(short).collect()
+}
+
+pub fn short(entry: &AuditEntry) -> String {
+    let dry = if entry.dry_run { " (dry)" } else { "" };
+    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
+    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
+    let name = entry.name.as_deref().or(sent).unwrap_or_default();
+    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
+}
+
+/// The writes since `from`, in short.
+pub fn writes(server: &ApiServer, from: usize) -> Vec<String> {
+    server.audit()[from..].iter().filter(|e| e.is_write()).map(short).collect()
+}
