@@ -5,7 +5,7 @@
 #   write-instance.sh HUB_NAMESPACE PLANE PROJECT_NAMESPACE WD ORDINAL [ADDRESS]
 #
 # $LABELS: more labels, or others, as lines of YAML. $NAME: another name. $OWNED=no: without an owner, as older cells
-# write. $STATUS=no: without a status.
+# write. $SOURCE: another mark, or `none`. $STATUS=no: without a status.
 set -eu
 hub=$1 plane=$2 namespace=$3 wd=$4 ordinal=$5 address=${6:-10.0.0.$ordinal}
 kubectl() { command kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" --namespace "$hub" "$@"; }
@@ -38,8 +38,7 @@ metadata:
   name: ${NAME:-$wd-$ordinal}
   labels:
 $labels
-  annotations:
-    federation.datumapis.com/cell-source: cell-dfw/22222222-0000-4000-8000-00000000000$ordinal
+  annotations:$mark
     example.com/of-the-cell: "stays there"$owner
 spec:
   runtime:
