@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use fedhub_shared::names::is_label_value;
 use fedhub_shared::clock::span;
+use fedhub_shared::names::is_label_value;
 use fedhub_shared::planes::discovery::Discovery;
 use fedhub_shared::telemetry::LogFormat;
 
@@ -327,7 +327,10 @@ mod tests {
             (&[role, "--cell-name=dfw"][..], &[][..]),
             (&[role], &["--enable-cell-controllers needs --cell-name"]),
             (&[role, "--cell-name=a/b"], &["--cell-name \"a/b\" is no label value"]),
-            (&[role, "--cell-name=", "--cell-city=New York"], &["--cell-name \"\"", "--cell-city \"New York\""]),
+            (
+                &[role, "--cell-name=", "--cell-city=New York"],
+                &["--cell-name \"\"", "--cell-city \"New York\""],
+            ),
             (&[role, "--cell-name=dfw", "--cell-context=c"], &["--cell-context needs --cell-kubeconfig"]),
             (&[role, "--cell-name=dfw", "--quota-kubeconfig=/nowhere"], &["--quota-kubeconfig /nowhere"]),
             (&["--networking"], &["no role is enabled", "--networking is for --enable-cell-controllers"]),

@@ -105,11 +105,23 @@ impl Cell {
         let claims = projects.map(|projects| Quota { projects, cell_name: name.clone() });
         work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims))?;
         if let Some(hub) = others.clone().filter(|_| writes_back) {
-            work(ground, &role, &WriteBack::new(cell.clone(), hub, &name, args.gap_deletes_per_minute, role.queue("write-back")?))?;
+            work(
+                ground,
+                &role,
+                &WriteBack::new(
+                    cell.clone(),
+                    hub,
+                    &name,
+                    args.gap_deletes_per_minute,
+                    role.queue("write-back")?,
+                ),
+            )?;
         } else {
-            tracing::warn!("no hub credentials (--hub-kubeconfig): Instances are not written back, and no project sees them");
+            tracing::warn!(
+                "no hub credentials (--hub-kubeconfig): Instances are not written back, and no project sees them"
+            );
         }
-        ground.led(&role, leadership.as_ref());
+        role.led_by(leadership.as_ref());
         for planes in &role.registries {
             planes.start();
         }

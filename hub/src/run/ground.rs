@@ -67,6 +67,14 @@ pub struct Running {
 }
 
 impl Role {
+    /// Has the queues follow the election.
+    pub fn led_by(&self, leadership: Option<&Leadership>) {
+        let (Some(leadership), Some(planes)) = (leadership, self.registries.first()) else { return };
+        let queues = self.controllers.iter().map(|controlled| controlled.queue.clone()).collect();
+        planes.listen(Arc::new(WarmUp { planes: planes.clone(), warm: leadership.warm() }));
+        tokio::spawn(lease::follow(leadership.terms(), self.registries.clone(), queues));
+    }
+
     /// The queue of a controller of that name.
     pub fn queue(&self, name: &str) -> anyhow::Result<Arc<Queue>> {
         let found = self.controllers.iter().find(|controlled| controlled.name == name);
@@ -94,11 +102,7 @@ impl Ground {
         let server =
             self.transport.server(&loaded.config).with_context(|| format!("the {name} kubeconfig"))?;
         let followed = Followed::new(name, source, &loaded, &server);
-        tokio::spawn(followed.run(
-            self.args.credentials_interval,
-            self.metrics.clone(),
-            self.stop.clone(),
-        ));
+        tokio::spawn(followed.run(self.args.credentials_interval, self.metrics.clone(), self.stop.clone()));
         Ok(server)
     }
 
@@ -124,7 +128,9 @@ impl Ground {
     fn lease_config(&self) -> LeaseConfig {
         let host = || {
             let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-            Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "fedhub".to_owned())
+            Some(name.trim().to_owned())
+                .filter(|name| !name.is_empty())
+                .unwrap_or_else(|| "fedhub".to_owned())
         };
         let name = self.args.identity.clone().unwrap_or_else(host);
         LeaseConfig {
@@ -135,14 +141,6 @@ impl Ground {
             renew: self.args.lease_renew,
             warm_up: self.args.lease_warm_up,
         }
-    }
-
-    /// Has the role's queues follow the election.
-    pub fn led(&self, role: &Role, leadership: Option<&Leadership>) {
-        let (Some(leadership), Some(planes)) = (leadership, role.registries.first()) else { return };
-        let queues = role.controllers.iter().map(|controlled| controlled.queue.clone()).collect();
-        planes.listen(Arc::new(WarmUp { planes: planes.clone(), warm: leadership.warm() }));
-        tokio::spawn(lease::follow(leadership.terms(), role.registries.clone(), queues));
     }
 
     /// No pass begins any more; those under way get their time; then another process may lead, and the watches end.
@@ -156,7 +154,11 @@ impl Ground {
         self.tasks.close();
         let after = self.args.shutdown_time;
         if tokio::time::timeout(after, self.tasks.wait()).await.is_err() {
-            tracing::warn!(?after, unfinished = self.tasks.len(), "shutting down with passes under way; they are taken up again at the next start");
+            tracing::warn!(
+                ?after,
+                unfinished = self.tasks.len(),
+                "shutting down with passes under way; they are taken up again at the next start"
+            );
         }
         let mut registries = Vec::new();
         for running in roles {

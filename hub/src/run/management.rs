@@ -21,7 +21,7 @@ pub struct Management {
     /// What the process shows of it.
     pub role: Role,
     hub: kube::Client,
-    management: Server,
+    home: Server,
     projects: Option<Server>,
     leadership: Option<Leadership>,
 }
@@ -33,9 +33,9 @@ impl Management {
         let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
         let hub = Source::file(hub_file, args.hub_context.as_deref());
         let hub = ground.follow("hub", hub)?.client(&PlaneId::Hub);
-        let management = ground.follow("management", source(args))?;
+        let home = ground.follow("management", source(args))?;
         let projects = projects(args).map(|source| ground.follow("discovery", source)).transpose()?;
-        let leadership = ground.election(management.client(&PlaneId::Management));
+        let leadership = ground.election(home.client(&PlaneId::Management));
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
         let identities = Identities::new(&args.namespace);
         let settings = Settings {
@@ -46,19 +46,19 @@ impl Management {
             ..Settings::default()
         };
         let planes = Planes::with(hub.clone(), ground.metrics.clone(), Clock::system(), settings);
-        let memory = management.client(&PlaneId::Management);
+        let memory = home.client(&PlaneId::Management);
         tokio::spawn(identities.run(memory, planes.clone(), fence, ground.stop.clone()));
         let controllers = vec![
             ground.controlled("federator", Kind::WorkloadDeployment, &planes),
             ground.controlled("projector", Kind::Instance, &planes),
         ];
         let role = Role { name: "management", registries: vec![planes], controllers };
-        Ok(Self { role, hub, management, projects, leadership })
+        Ok(Self { role, hub, home, projects, leadership })
     }
 
     /// Starts watches and workers.
     pub fn start(self, ground: &Ground) -> anyhow::Result<Running> {
-        let Self { role, hub, management, projects, leadership } = self;
+        let Self { role, hub, home, projects, leadership } = self;
         let (args, planes) = (&ground.args, role.registries[0].clone());
         let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
         let federator = Federator::new(planes.clone(), federator_queue.clone(), args.policy_quiet_time);
@@ -67,13 +67,13 @@ impl Management {
         let projector = Projector::new(planes.clone(), projector_queue.clone(), config);
         planes.listen(federator.clone());
         planes.listen(projector.clone());
-        ground.led(&role, leadership.as_ref());
+        role.led_by(leadership.as_ref());
         planes.start();
         let workers = usize::from(args.workers);
         run_workers(&federator, &federator_queue, &ground.metrics, workers, &ground.tasks);
         run_workers(&projector, &projector_queue, &ground.metrics, workers, &ground.tasks);
         tokio::spawn(preflight::interpreter(hub, ground.stop.clone()));
-        ground.discover(&planes, management, projects)?;
+        ground.discover(&planes, home, projects)?;
         Ok(Running { role, leadership })
     }
 }

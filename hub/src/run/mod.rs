@@ -54,8 +54,11 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
         anyhow::bail!("another TLS provider is installed");
     }
     let ground = Ground::new(args)?;
-    let management =
-        ground.args.enable_management_controllers.then(|| management::Management::new(&ground)).transpose()?;
+    let management = ground
+        .args
+        .enable_management_controllers
+        .then(|| management::Management::new(&ground))
+        .transpose()?;
     let cell = ground.args.enable_cell_controllers.then(|| cell::Cell::new(&ground)).transpose()?;
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
