@@ -54,7 +54,7 @@ const AT_WORK: [&str; 6] = [
     "fedhub_oldest_unsynced_seconds{controller=\"projector\"}",
     "fedhub_oldest_unsynced_seconds{controller=\"deployments\"}",
     "fedhub_oldest_unsynced_seconds{controller=\"readiness\"}",
-    "fedhub_oldest_unsynced_seconds{controller=\"write-back\"}",
+    "fedhub_oldest_unsynced_seconds{controller=\"write_back\"}",
 ];
 
 /// How fedhub is started.

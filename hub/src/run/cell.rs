@@ -80,7 +80,7 @@ impl Cell {
             let anchor = hub.as_ref().map_or(client, |hub| hub.client(&PlaneId::Hub));
             let others = Planes::with(anchor, ground.metrics.clone(), Clock::system(), settings);
             if hub.is_some() {
-                controllers.push(ground.controlled("write-back", Kind::Instance, &others));
+                controllers.push(ground.controlled("write_back", Kind::Instance, &others));
             }
             registries.push(others);
         }
@@ -113,7 +113,7 @@ impl Cell {
                     hub,
                     &name,
                     args.gap_deletes_per_minute,
-                    role.queue("write-back")?,
+                    role.queue("write_back")?,
                 ),
             )?;
         } else {
