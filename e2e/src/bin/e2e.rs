@@ -80,6 +80,9 @@ enum Command {
         /// Do it to the fedhub of this cell.
         #[arg(long, value_name = "CELL", conflicts_with = "second")]
         cell: Option<String>,
+        /// Do it to what plays that cell's services: provider and network.
+        #[arg(long, requires = "cell")]
+        services: bool,
         #[command(flatten)]
         instance: Instance,
     },
@@ -267,9 +270,10 @@ async fn help(command: Command) -> anyhow::Result<()> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, flags, second, cell, instance } => {
+        Command::Fedhub { action, flags, second, cell, services, instance } => {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = match cell {
+                Some(cell) if services => Fedhub::services(&layout, &cell)?,
                 Some(cell) => Fedhub::cell(&layout, &cell)?,
                 None if second => Fedhub::second(&layout)?,
                 None => Fedhub::load(&layout)?,

@@ -45,13 +45,12 @@ impl Member {
 
     /// The fedhub of a cell, by the cell's name or by what comes after `cell-`.
     pub fn cell(name: &str) -> Result<Self, Error> {
-        let named = |plane: &&Plane| plane.name == name || plane.name.strip_prefix("cell-") == Some(name);
-        let found = cells().map(|(plane, _)| plane).find(named);
-        found.map(Self::Cell).ok_or_else(|| Error::Unknown {
-            kind: "cell",
-            name: name.to_owned(),
-            known: cells().map(|(plane, _)| plane.name).collect::<Vec<_>>().join(", "),
-        })
+        plane(name).map(Self::Cell)
+    }
+
+    /// What plays the services of a cell, likewise.
+    pub fn services(name: &str) -> Result<Self, Error> {
+        plane(name).map(Self::Services)
     }
 
     /// What the process, its log and its port are called.
@@ -99,6 +98,15 @@ impl Member {
         }
         arguments
     }
+}
+
+fn plane(name: &str) -> Result<&'static Plane, Error> {
+    let named = |plane: &&Plane| plane.name == name || plane.name.strip_prefix("cell-") == Some(name);
+    cells().map(|(plane, _)| plane).find(named).ok_or_else(|| Error::Unknown {
+        kind: "cell",
+        name: name.to_owned(),
+        known: cells().map(|(plane, _)| plane.name).collect::<Vec<_>>().join(", "),
+    })
 }
 
 /// What every fedhub of a cell is told. Networking and quota are off.

@@ -115,6 +115,11 @@ impl Fedhub {
         Self::known(layout, Member::cell(cell)?)
     }
 
+    /// What plays the services of a cell, once [`chain::start`] has started it.
+    pub fn services(layout: &Layout, cell: &str) -> Result<Self, Error> {
+        Self::known(layout, Member::services(cell)?)
+    }
+
     fn known(layout: &Layout, member: Member) -> Result<Self, Error> {
         let state = State::load(layout, member)?.ok_or_else(|| not_started(layout, member))?;
         Ok(Self { layout: layout.clone(), member, port: state.port })

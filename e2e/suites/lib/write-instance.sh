@@ -21,6 +21,9 @@ if [ "${OWNED:-yes}" = yes ]; then
     controller: true
     blockOwnerDeletion: true"
 fi
+mark="
+    federation.datumapis.com/cell-source: ${SOURCE:-cell-dfw/22222222-0000-4000-8000-00000000000$ordinal}"
+[ "${SOURCE:-}" != none ] || mark=
 labels="meta.datumapis.com/upstream-cluster-name: cluster-$plane
 meta.datumapis.com/upstream-namespace: $namespace
 compute.datumapis.com/workload-uid: 00000000-0000-4000-8000-000000000000

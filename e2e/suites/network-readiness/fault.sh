@@ -1,9 +1,9 @@
 #!/bin/sh
-# The network service has a fault with the binding of a network from now on, or has none any more. $KUBECONFIG is the
-# cell's.
+# The network service of the cell in DFW has a fault with the binding of a network from now on, or has none any more.
 #
 #   fault.sh NAMESPACE NETWORK [FAULT]
 set -eu
+export KUBECONFIG=$KUBECONFIGS/cell-dfw.yaml
 tries=0
 while :; do
   binding=$(kubectl get --namespace "$1" networkbindings \
@@ -13,4 +13,5 @@ while :; do
   [ $tries -le 200 ] || exit 1
   sleep 0.1
 done
-kubectl annotate --overwrite --namespace "$1" networkbinding "$binding" "simulate.fedhub.dev/fault${3:+=$3}${3:--}"
+if [ "${3:-}" ]; then fault==$3; else fault=-; fi
+kubectl annotate --overwrite --namespace "$1" networkbinding "$binding" "simulate.fedhub.dev/fault$fault"
