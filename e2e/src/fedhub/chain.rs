@@ -2,12 +2,7 @@
 
 use futures::future::try_join_all;
 
-use super::{
-    Fedhub,
-    member::Member,
-    not_started, port,
-    state::State,
-};
+use super::{Fedhub, member::Member, not_started, port, state::State};
 use crate::{Error, planes::Layout};
 
 /// Starts it, with the program of the fedhub that is there. What runs already keeps running, as it was started at first.

@@ -87,7 +87,11 @@ impl Member {
             ],
             Self::Quota => {
                 let plane = |plane: &Plane| {
-                    format!("--project-kubeconfig={0}={1}", plane.name, layout.kubeconfig(plane.name).display())
+                    format!(
+                        "--project-kubeconfig={0}={1}",
+                        plane.name,
+                        layout.kubeconfig(plane.name).display()
+                    )
                 };
                 let start = ["simulate".to_owned(), "--quota".to_owned()];
                 start.into_iter().chain(projects().map(plane)).collect()

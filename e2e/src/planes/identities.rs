@@ -91,7 +91,8 @@ pub async fn issue(
 /// Tells fedhub, through Secrets on the management plane, of the project planes and of the hub, and cells of the project
 /// planes: with credentials for claims only.
 pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> {
-    let mut secrets = vec![(Holder::Fedhub, HUB, json!({ "namespace": NAMESPACE, "name": "fedhub-hub-kubeconfig" }))];
+    let mut secrets =
+        vec![(Holder::Fedhub, HUB, json!({ "namespace": NAMESPACE, "name": "fedhub-hub-kubeconfig" }))];
     for plane in projects() {
         for holder in [Holder::Fedhub, Holder::Cell] {
             let metadata = json!({

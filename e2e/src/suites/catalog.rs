@@ -105,7 +105,9 @@ mod tests {
     #[test]
     fn every_suite_of_the_repository_is_sound() {
         let suites = all().unwrap();
-        let is = |name, cells| suites.iter().any(|suite| suite.name == name && !suite.alone && suite.cells == cells);
+        let is = |name, cells| {
+            suites.iter().any(|suite| suite.name == name && !suite.alone && suite.cells == cells)
+        };
         assert!(is("api-admission", Cells::Played) && is("full-chain-dfw", Cells::Real));
     }
 

@@ -79,7 +79,8 @@ pub fn since(
     for line in BufReader::new(file).lines() {
         let line = line.map_err(Error::file("read", &path))?;
         // The last line may not be whole yet: then its request has not been answered.
-        writes.extend(parse(&line, &users).filter(|event| event.received >= since && event.is_in(namespaces)));
+        writes
+            .extend(parse(&line, &users).filter(|event| event.received >= since && event.is_in(namespaces)));
     }
     Ok(writes)
 }

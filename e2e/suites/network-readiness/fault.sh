@@ -13,5 +13,5 @@ while :; do
   [ $tries -le 200 ] || exit 1
   sleep 0.1
 done
-if [ "${3:-}" ]; then fault==$3; else fault=-; fi
+if [ "${3:-}" ]; then fault="=$3"; else fault=-; fi
 kubectl annotate --overwrite --namespace "$1" networkbinding "$binding" "simulate.fedhub.dev/fault$fault"

@@ -1,0 +1,44 @@
+use super::*;
+
+fn sleeper(layout: &Layout) -> State {
+    layout.create_root().unwrap();
+    layout.create().unwrap();
+    let program = fs::canonicalize("/bin/sleep").unwrap();
+    State { program, arguments: vec!["60".to_owned()], port: 1, otherwise: false, identity: None }
+}
+
+#[tokio::test]
+async fn what_was_started_is_found_and_ended_by_a_later_command() {
+    let planes = tempfile::tempdir().unwrap();
+    let layout = Layout::below(planes.path(), "x").unwrap();
+    assert!(Fedhub::load(&layout).is_err());
+    let mut state = sleeper(&layout);
+    for replica in Member::all() {
+        state.spawn(&layout, replica, &[]).unwrap();
+        state.identity = None;
+        state.save(&layout, replica).unwrap();
+    }
+    let (fedhub, second) = (Fedhub::load(&layout).unwrap(), Fedhub::second(&layout).unwrap());
+    let cell = Fedhub::cell(&layout, "ord").unwrap();
+    assert!(cell.pid().is_some() && cell.pid() != fedhub.pid());
+    assert!(fedhub.pid().is_some() && second.pid().is_some() && fedhub.pid() != second.pid());
+    fedhub.pause().unwrap();
+    assert!(fedhub.pid().is_some());
+    fedhub.stop().await.unwrap();
+    assert!(fedhub.pid().is_none() && second.pid().is_some());
+    fedhub.end().await.unwrap();
+    assert_eq!((second.pid(), cell.pid()), (None, None));
+    assert!(Fedhub::load(&layout).is_err());
+}
+
+#[tokio::test]
+async fn who_attends_learns_how_it_ended() {
+    let planes = tempfile::tempdir().unwrap();
+    let layout = Layout::below(planes.path(), "x").unwrap();
+    let mut state = sleeper(&layout);
+    state.arguments = vec!["0".to_owned()];
+    state.save(&layout, Member::First).unwrap();
+    let fedhub = Fedhub::load(&layout).unwrap();
+    assert!(fedhub.attend(&[]).await.unwrap().success());
+    assert!(!fedhub.attend(&["nonsense".to_owned()]).await.unwrap().success());
+}
