@@ -33,7 +33,7 @@ pub struct Federator {
     pub(crate) quiet: Quiet,
     quiet_time: Duration,
     /// UIDs of project namespaces, for as long as a WD stands in them (F2).
-    pub(crate) namespaces: DashMap<Home, String>,
+    pub(crate) namespaces: DashMap<Home, Read>,
     pub(crate) holds: Holds,
     pub(crate) departed: Departed,
 }
@@ -245,7 +245,8 @@ impl Federator {
         wd: &Digest,
     ) -> Result<String, Error> {
         let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
-        let known = self.namespaces.get(&at).map(|uid| uid.value().clone());
+        let epoch = project.store(Kind::WorkloadDeployment).epoch();
+        let known = self.namespaces.get(&at).filter(|read| read.epoch == epoch).map(|read| read.uid.clone());
         let is_held = wd.deployment().is_some_and(|d| d.held);
         if let Some(uid) = known.filter(|_| is_held || held(project, &key.namespace)) {
             return Ok(uid);
@@ -258,7 +259,7 @@ impl Federator {
         // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
         let stands = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
         if stands.is_some_and(|s| s.uid == wd.uid) {
-            self.namespaces.insert(at.clone(), uid.clone());
+            self.namespaces.insert(at.clone(), Read { uid: uid.clone(), epoch });
         }
         if project.stop.is_cancelled() {
             self.namespaces.remove(&at);
@@ -329,6 +330,14 @@ impl Federator {
 pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
     let is_held = |wd: View<'_>| wd.digest.deployment().is_some_and(|d| d.held);
     project.store(Kind::WorkloadDeployment).any(Some(namespace), is_held)
+}
+
+/// The UID of a project namespace, as it was read.
+pub(crate) struct Read {
+    pub uid: String,
+    /// Of the store of WDs then. After another list of them it does not count: the WDs that held the namespace may have
+    /// gone unseen, and it with them.
+    pub epoch: u32,
 }
 
 /// Whether the WD is being deleted and our finalizer holds it.

@@ -11,7 +11,7 @@ use fedhub_shared::planes::{Home, Plane};
 use tokio::time::Instant;
 
 use crate::Federator;
-use crate::controller::held;
+use crate::controller::{Read, held};
 use crate::late::Gone;
 
 impl Federator {
@@ -69,7 +69,8 @@ impl Federator {
             self.planes.metrics().glances.with_label_values(&["federator"]).inc();
         }
         if let (true, Some(uid)) = (rests, project_namespace_uid(&sight.hub_namespace_name)) {
-            self.namespaces.entry(at).or_insert_with(|| uid.to_owned());
+            let epoch = project.store(Kind::WorkloadDeployment).epoch();
+            self.namespaces.insert(at, Read { uid: uid.to_owned(), epoch });
         }
         rests
     }
@@ -127,7 +128,7 @@ impl Federator {
     fn waiting_for(&self, name: &str) -> Option<Home> {
         self.namespaces
             .iter()
-            .find(|known| hub_namespace(known.value()) == name)
+            .find(|known| hub_namespace(&known.value().uid) == name)
             .map(|known| known.key().clone())
     }
 
@@ -168,7 +169,7 @@ impl Federator {
     }
 
     fn policies_of_project(&self, plane: &PlaneName, wd: &Known) {
-        let uid = self.namespaces.get(&at(plane, wd)).map(|uid| uid.value().clone());
+        let uid = self.namespaces.get(&at(plane, wd)).map(|read| read.uid.clone());
         if let (Some(uid), Some(code)) = (uid, city(wd)) {
             self.policies_of(&hub_namespace(&uid), code);
         }

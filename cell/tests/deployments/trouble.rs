@@ -103,6 +103,7 @@ async fn i7_a_status_that_is_pruned_is_not_written_again_also_after_a_restart() 
     let run = world.run(ALONE);
     world.settle().await;
     let from = world.mark();
+    world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
     quiet(600).await;
     assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
     run.stop().await;

@@ -143,6 +143,12 @@ impl Store {
         inner.spaces.iter().map(|(space, of)| space.len() + names(of)).sum()
     }
 
+    /// Counts lists, from their beginning: what was concluded from the objects of an earlier one may have ended in
+    /// between, unseen.
+    pub fn epoch(&self) -> u32 {
+        self.lock().epoch
+    }
+
     /// Whether a list was completed, so that absence means something.
     pub fn synced(&self) -> bool {
         self.lock().synced
