@@ -31,6 +31,9 @@ struct Run {
     /// Run this suite only; may be given more than once.
     #[arg(long = "suite", value_name = "NAME")]
     suites: Vec<String>,
+    /// Where no suite is named: those whose cells are `played`, or those with `real` ones.
+    #[arg(long, value_enum, default_value = "played", value_name = "CELLS")]
+    cells: suites::Cells,
     /// The instance of the planes [default: a name of this run's own].
     #[arg(long, value_name = "INSTANCE")]
     name: Option<String>,
@@ -201,7 +204,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
-    let suites = match suites::choose(&arguments.suites) {
+    let suites = match suites::choose(&arguments.suites, arguments.cells) {
         Ok(suites) => suites,
         Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
             eprintln!("e2e: {error}");

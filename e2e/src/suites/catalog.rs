@@ -23,7 +23,7 @@ pub struct Suite {
 }
 
 /// What runs in the cells while a suite runs: the label `cells` of its test.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Cells {
     /// Nothing: the suite plays their controllers.
@@ -62,17 +62,20 @@ pub fn all() -> Result<Vec<Suite>, Error> {
     below(&crate::repository().join("e2e/suites"))
 }
 
-/// The suites of these names; all of them where no name is given.
-pub fn choose(names: &[String]) -> Result<Vec<Suite>, Error> {
-    pick(all()?, names)
+/// The suites of these names; where no name is given, all with such cells.
+pub fn choose(names: &[String], cells: Cells) -> Result<Vec<Suite>, Error> {
+    pick(all()?, names, cells)
 }
 
-fn pick(all: Vec<Suite>, names: &[String]) -> Result<Vec<Suite>, Error> {
+fn pick(all: Vec<Suite>, names: &[String], cells: Cells) -> Result<Vec<Suite>, Error> {
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|suite| suite.name == **name)) {
         let known = all.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(Error::Unknown { kind: "suite", name: unknown.clone(), known });
     }
-    Ok(all.into_iter().filter(|suite| names.is_empty() || names.contains(&suite.name)).collect())
+    let is_meant = |suite: &Suite| {
+        if names.is_empty() { suite.cells == cells } else { names.contains(&suite.name) }
+    };
+    Ok(all.into_iter().filter(is_meant).collect())
 }
 
 fn below(directory: &Path) -> Result<Vec<Suite>, Error> {
@@ -113,16 +116,18 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let suite = |name: &str| Suite {
+        let suite = |name: &str, cells| Suite {
             name: name.to_owned(),
             directory: PathBuf::new(),
             alone: false,
-            cells: Cells::Played,
+            cells,
         };
-        let all = vec![suite("one"), suite("two")];
-        assert_eq!(pick(all.clone(), &[]).unwrap().len(), 2);
-        assert_eq!(pick(all.clone(), &["two".to_owned()]).unwrap(), [suite("two")]);
-        let error = pick(all, &["three".to_owned()]).unwrap_err().to_string();
+        let (one, two) = (suite("one", Cells::Played), suite("two", Cells::Real));
+        let all = vec![one.clone(), two.clone()];
+        assert_eq!(pick(all.clone(), &[], Cells::Played).unwrap(), [one]);
+        assert_eq!(pick(all.clone(), &[], Cells::Real).unwrap(), std::slice::from_ref(&two));
+        assert_eq!(pick(all.clone(), &["two".to_owned()], Cells::Played).unwrap(), [two], "by its name");
+        let error = pick(all, &["three".to_owned()], Cells::Played).unwrap_err().to_string();
         assert!(error.contains("three") && error.contains("one, two"), "{error}");
     }
 }

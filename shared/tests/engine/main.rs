@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod circuits;
 #[cfg(test)]
+mod circuits_model;
+#[cfg(test)]
 mod discovery;
 #[cfg(test)]
 mod health;
