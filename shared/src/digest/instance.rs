@@ -18,8 +18,9 @@ const PLACE: [&str; 3] = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYM
 /// What is kept of an Instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
-    /// Its WD's name, where its own name does not tell that.
-    named: Named,
+    /// Its WD's name, where its own name does not tell that; empty where nothing does. No enum of three: it would be
+    /// eight bytes more, and this is what there is most of.
+    named: Option<Box<str>>,
     /// What its status tells.
     pub tells: Tells,
     /// Hash of its spec.
@@ -32,13 +33,6 @@ pub struct Instance {
     pub bond: u64,
     /// On the hub, what ties it to the cell's Instance that it is the copy of, see [`copied`]; zero elsewhere.
     pub copied: u64,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Named {
-    ByName,
-    ByLabel(Box<str>),
-    Nobody,
 }
 
 /// What the status of an Instance tells (P3).
@@ -57,9 +51,9 @@ impl Instance {
         let (spec, status) = (object.spec(), object.status());
         let by_name = derived(object.called());
         let named = match deployment_name(object) {
-            None => Named::Nobody,
-            name if name == by_name => Named::ByName,
-            Some(name) => Named::ByLabel(name.into()),
+            None => Some(Box::default()),
+            name if name == by_name => None,
+            Some(name) => Some(name.into()),
         };
         let references = object.metadata.owner_references.iter().flatten();
         let owner = object.label(WORKLOAD_DEPLOYMENT_UID);
@@ -98,16 +92,12 @@ impl Instance {
 
     /// Its WD's name, where the Instance's own name does not tell it.
     pub(super) fn deployment_name(&self) -> Option<&str> {
-        if let Named::ByLabel(name) = &self.named { Some(name) } else { None }
+        self.named.as_deref().filter(|name| !name.is_empty())
     }
 
     /// The name of its WD, where `name` is its own.
     pub fn deployment<'a>(&'a self, name: &'a str) -> Option<&'a str> {
-        match &self.named {
-            Named::ByName => derived(name),
-            Named::ByLabel(label) => Some(label),
-            Named::Nobody => None,
-        }
+        if self.named.is_none() { derived(name) } else { self.deployment_name() }
     }
 }
 
