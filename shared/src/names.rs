@@ -34,8 +34,6 @@ pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
 pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-referenced-data";
 /// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.
 pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";
-/// Annotation of an Instance template's metadata: an RFC 3339 time, whose change restarts the Instances one by one.
-pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
 
 /// Label of WDs and Instances: UID of their Workload on the project plane.
 pub const WORKLOAD_UID: &str = "compute.datumapis.com/workload-uid";
@@ -83,8 +81,6 @@ pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
 pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";
 /// Finalizer of the instance controller on a cell's Instance: its copy on the hub has to go first.
 pub const INSTANCE_FINALIZER: &str = "compute.datumapis.com/instance-controller";
-/// Finalizer of the instance controller on a cell's Instance that has a `ResourceClaim`.
-pub const CLAIM_FINALIZER: &str = "quota.compute.datumapis.com/claim-cleanup";
 
 /// Label of a `ResourceClaim`: the name of the cell that made it.
 pub const SOURCE_CLUSTER: &str = "compute.datumapis.com/source-cluster";
