@@ -89,11 +89,13 @@ fn news(instance: &Object, status: &Value, echo: Option<Echo>) -> bool {
 }
 
 /// For how long nothing is said yet of an Instance that is new and waits for quota; its schema's defaults say as much.
+/// What was said already of it or of its quota is taken back at once: a gate must not go by a verdict that is gone.
 fn hushed(seen: &Seen<'_>) -> Option<Duration> {
-    let spoken = find(seen.instance.status(), READY).is_some_and(|c| {
+    let old = seen.instance.status();
+    let spoken = find(old, READY).is_some_and(|c| {
         let (status, reason, _) = said(c);
         (status, reason) != ("Unknown", "Pending")
-    });
+    }) || find(old, QUOTA_GRANTED).is_some_and(|c| said(c).0 != "Unknown");
     let asked = said(seen.quota).0 == "Unknown" && gates::of(seen.instance).contains(&gates::QUOTA);
     let made = seen.instance.metadata.creation_timestamp.as_ref()?.0;
     let left = NEW.checked_sub(apart(made, seen.now)).filter(|left| !left.is_zero());

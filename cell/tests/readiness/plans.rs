@@ -65,6 +65,9 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
     }
     let spoken = instance(0, &["Quota"], vec![condition("Ready", "False", "PendingQuota", "")]);
     assert!(of(&spoken, &verdict("Unknown", 1)).status.is_some(), "what was said is taken back at once");
+    let granted = instance(0, &["Quota"], vec![verdict("True", 1)]);
+    let plan = of(&granted, &verdict("Unknown", 1));
+    assert!(plan.status.is_some() && !plan.opens, "a grant that is gone is taken back at once");
 }
 
 #[test]
