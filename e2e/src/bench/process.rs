@@ -121,6 +121,18 @@ impl Process {
         self.memory("VmRSS:")
     }
 
+    /// Memory that is resident once it has given back what a burst took, in bytes: it was no lower a second later.
+    pub async fn steady(&self) -> Result<f64, Error> {
+        const LOOK: Duration = Duration::from_secs(1);
+        let before = std::cell::Cell::new(f64::INFINITY);
+        until("memory to be given back", PATIENCE, || async {
+            let now = self.resident().map_err(NotYet::Never)?;
+            tokio::time::sleep(LOOK).await;
+            if now > before.replace(now) * 0.99 { Ok(now) } else { Err(NotYet::again(format!("{now} bytes"))) }
+        })
+        .await
+    }
+
     /// The most memory that was resident since its start, or since [`Self::forget_peak`], in bytes.
     pub fn peak(&self) -> Result<f64, Error> {
         self.memory("VmHWM:")
