@@ -128,7 +128,11 @@ impl Process {
         until("memory to be given back", PATIENCE, || async {
             let now = self.resident().map_err(NotYet::Never)?;
             tokio::time::sleep(LOOK).await;
-            if now > before.replace(now) * 0.99 { Ok(now) } else { Err(NotYet::again(format!("{now} bytes"))) }
+            if now > before.replace(now) * 0.99 {
+                Ok(now)
+            } else {
+                Err(NotYet::again(format!("{now} bytes")))
+            }
         })
         .await
     }
