@@ -16,12 +16,12 @@ const PLANES: [usize; 4] = [10, 100, 1_000, 10_000];
 /// hub namespace and its policy are there, so that a WD costs the same writes everywhere.
 const DEPLOYMENTS: usize = 10_000;
 
-/// One lap for each number of planes.
+/// Laps of all numbers of planes in turn: what else the machine does weighs on all of them alike.
 pub async fn run(options: &Options) -> Result<Report, Error> {
-    let (mut costs, mut details) = (Vec::new(), Vec::new());
-    for planes in PLANES.map(|planes| options.scaled(planes)) {
-        let mut laps = Vec::new();
-        for lap in 0..options.repetitions {
+    let planes = PLANES.map(|planes| options.scaled(planes));
+    let (mut costs, mut details) = (vec![Vec::new(); planes.len()], Vec::new());
+    for lap in 0..options.repetitions {
+        for (planes, costs) in planes.into_iter().zip(&mut costs) {
             let sim = Sim::up(options, planes).await?;
             sim.populate(planes, 0, "in-order", "first").await?;
             let mut fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
@@ -35,17 +35,18 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
             let cpu = fedhub.cpu()?.saturating_sub(before);
             fedhub.settled().await?;
             let engaging = before.as_secs_f64();
-            laps.push(cpu.as_secs_f64() * 1e3 / number(count));
-            sim.progress.step(format!("{planes} planes, lap {lap}: {:.3} ms each", laps[lap]));
+            let cost = cpu.as_secs_f64() * 1e3 / number(count);
+            sim.progress.step(format!("{planes} planes, lap {lap}: {cost:.3} ms each"));
             let resident = rounded(fedhub.resident()? / 1e6, 1);
             details.push(json!({
-                "planes": planes, "cpu_ms_per_deployment": rounded(laps[lap], 3),
+                "planes": planes, "cpu_ms_per_deployment": rounded(cost, 3),
                 "cpu_s_to_engage": rounded(engaging, 2), "connections": connections, "resident_mb": resident,
             }));
+            costs.push(cost);
             fedhub.stop().await?;
         }
-        costs.push(median(&laps).unwrap_or(f64::NAN));
     }
+    let costs: Vec<f64> = costs.iter().map(|laps| median(laps).unwrap_or(f64::NAN)).collect();
     let (most, least) =
         (costs.iter().copied().fold(0.0, f64::max), costs.iter().copied().fold(f64::MAX, f64::min));
     let spread = most / least;
