@@ -19,8 +19,10 @@ LOCKED := --locked
 
 # The instance of the planes that `planes` and `down` are about.
 NAME ?= default
+# How many processes `storm` kills.
+KILLS ?= 50
 
-.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e chain bench crds build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e chain storm bench crds build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -43,7 +45,8 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 		fi; \
 	done
 
-test: lint unit e2e ## All tests: lint, unit and property tests, then every suite on real planes
+test: KILLS = 10
+test: lint unit e2e storm ## All tests: lint, unit and property tests, then every suite on real planes, and a short storm
 
 lint: fmt-check clippy deny ## Formatting, clippy for all targets, licences and duplicates of dependencies
 
@@ -55,6 +58,9 @@ e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 
 chain: build ## The suites of the whole chain, with real cells: no part of `make test` yet
 	$(TARGET)/e2e --cells real
+
+storm: build ## Kill processes at random moments of rollouts, KILLS=50 times; SEED=number repeats a storm
+	$(TARGET)/e2e storm --kills $(KILLS) $(if $(SEED),--seed $(SEED))
 
 bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails where a bar is missed
 	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-sim --bin fedhub --bin fedhub-bench --bin fedhub-sim

@@ -121,6 +121,9 @@ pub enum Error {
     /// A benchmark saw what it cannot measure by.
     #[error("{0}")]
     Benchmark(String),
+    /// What a storm saw is not as it should be.
+    #[error("{0}")]
+    Storm(String),
     /// A background task ended without an answer.
     #[error("a background task failed: {0}")]
     Task(#[from] tokio::task::JoinError),

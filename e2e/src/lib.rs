@@ -1,8 +1,9 @@
 //! Real planes as processes, chainsaw suites, the demonstration and the benchmarks.
 //!
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
-//! them, [`front`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can be cut, [`suites`] runs the chainsaw suites, [`bench`]
-//! measures.
+//! them; [`servers`] brings both up. [`front`] puts the planes of projects below paths of one server, [`link`] is a line
+//! to a plane that can be cut. [`suites`] runs the chainsaw suites, [`storm`] kills processes in the midst of rollouts,
+//! [`bench`] measures.
 
 pub mod bench;
 pub mod conformance;
@@ -13,6 +14,8 @@ pub mod front;
 pub mod link;
 pub mod planes;
 pub mod progress;
+pub mod servers;
+pub mod storm;
 pub mod suites;
 pub mod tools;
 

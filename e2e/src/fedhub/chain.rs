@@ -30,6 +30,17 @@ pub async fn stop(layout: &Layout) -> Result<(), Error> {
     Ok(())
 }
 
+/// What was started of it, or of the hub's fedhub, and does not run.
+pub fn ended(layout: &Layout) -> Result<Vec<String>, Error> {
+    let mut ended = Vec::new();
+    for member in Member::all() {
+        if State::load(layout, member)?.is_some_and(|state| !state.runs()) {
+            ended.push(member.name());
+        }
+    }
+    Ok(ended)
+}
+
 /// What was ever started of it.
 fn members(layout: &Layout) -> Result<Vec<Fedhub>, Error> {
     let mut members = Vec::new();

@@ -40,6 +40,7 @@ use std::{
 
 use kube::Client;
 
+pub(crate) use commands::{CONTROLLERS as KARMADA_CONTROLLERS, api_server_process};
 pub use identities::{CELLS_NAMESPACE, Holder, NAMESPACE as FEDHUB_NAMESPACE};
 pub use layout::Layout;
 pub(crate) use layout::write_atomically;
@@ -189,10 +190,19 @@ impl Planes {
 
     /// Ends one process, such as a cell's API server, until it is started again.
     pub async fn stop_process(&self, name: &str) -> Result<(), Error> {
+        self.end_process(name, Manner::InOrder).await
+    }
+
+    /// Kills one process (SIGKILL), as a machine that fails would; it is gone until it is started again.
+    pub async fn kill_process(&self, name: &str) -> Result<(), Error> {
+        self.end_process(name, Manner::AtOnce).await
+    }
+
+    async fn end_process(&self, name: &str, manner: Manner) -> Result<(), Error> {
         let _lock = self.layout.lock().await?;
         self.supervisor.reload()?;
         self.known(name)?;
-        self.supervisor.stop(vec![name.to_owned()]).await
+        self.supervisor.stop(vec![name.to_owned()], manner).await
     }
 
     /// Starts a process that was stopped, as it was started before, and waits until it serves.

@@ -23,7 +23,7 @@ use super::{
     ports, probe,
     state::State,
     steps::Steps,
-    supervisor::Supervisor,
+    supervisor::{Manner, Supervisor},
     topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane},
 };
 use crate::Error;
@@ -112,7 +112,7 @@ pub async fn rebuild_hub(
     let controller_manager = controller_manager_process(HUB);
     let processes = [CONTROLLERS, SCHEDULER, WEBHOOK, &controller_manager, AGGREGATED, &api_server, &etcd]
         .map(str::to_owned);
-    supervisor.stop(processes.to_vec()).await?;
+    supervisor.stop(processes.to_vec(), Manner::InOrder).await?;
     let data = layout.etcd_data(hub.etcd);
     fs::remove_dir_all(&data).map_err(Error::file("remove", &data))?;
     steps.progress.step("hub: emptied");

@@ -119,8 +119,8 @@ impl Supervisor {
         }))
     }
 
-    /// Ends some processes, in order, and writes down that this was meant.
-    pub async fn stop(self: &Arc<Self>, names: Vec<String>) -> Result<(), Error> {
+    /// Ends some processes and writes down that this was meant.
+    pub async fn stop(self: &Arc<Self>, names: Vec<String>, manner: Manner) -> Result<(), Error> {
         let this = self.clone();
         let stop = move || {
             let mut inner = this.inner();
@@ -131,7 +131,7 @@ impl Supervisor {
                     meant.push(process.clone());
                 }
             }
-            end_all(&meant, Manner::InOrder);
+            end_all(&meant, manner);
             inner.reap();
             inner.state.save(&this.layout)
         };
@@ -174,7 +174,7 @@ impl Drop for Inner {
 pub enum Manner {
     /// Controllers, API servers, etcd; each asked first.
     InOrder,
-    /// Without asking. For a start that failed: nothing of it is of use.
+    /// Without asking: as a machine that fails would, or because nothing of a start that failed is of use.
     AtOnce,
 }
 
@@ -257,7 +257,7 @@ mod tests {
         let state = State::load(&layout).unwrap().unwrap();
         assert!(state.ready && state.processes[0].runs());
         let second = Arc::new(Supervisor::new(layout, state, false));
-        second.stop(vec!["one".to_owned()]).await.unwrap();
+        second.stop(vec!["one".to_owned()], Manner::InOrder).await.unwrap();
         let stopped = &second.state().processes[0];
         assert!(stopped.stopped && !stopped.runs());
     }

@@ -1,17 +1,21 @@
 //! `e2e`: the chainsaw suites against real planes, and what their scripts need.
 
+mod run;
+mod storm;
+
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::{
     conformance,
-    fedhub::{self, Fedhub},
+    fedhub::Fedhub,
     front::Front,
     link::Link,
     planes::{Layout, Planes},
     progress::Progress,
-    suites::{self, writes},
+    servers,
+    suites::writes,
 };
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,43 +25,9 @@ use tokio::signal::unix::{SignalKind, signal};
 #[command(name = "e2e", args_conflicts_with_subcommands = true, max_term_width = 110)]
 struct Arguments {
     #[command(flatten)]
-    run: Run,
+    run: run::Run,
     #[command(subcommand)]
     command: Option<Command>,
-}
-
-#[derive(clap::Args)]
-struct Run {
-    /// Run this suite only; may be given more than once.
-    #[arg(long = "suite", value_name = "NAME")]
-    suites: Vec<String>,
-    /// Where no suite is named: those whose cells are `played`, or those with `real` ones.
-    #[arg(long, value_enum, default_value = "played", value_name = "CELLS")]
-    cells: suites::Cells,
-    /// The instance of the planes [default: a name of this run's own].
-    #[arg(long, value_name = "INSTANCE")]
-    name: Option<String>,
-    /// The fedhub to test [default: the one beside this program].
-    #[arg(long, value_name = "PATH")]
-    fedhub: Option<PathBuf>,
-    /// One more flag of `fedhub run`; may be given more than once.
-    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
-    fedhub_arg: Vec<String>,
-    /// How many suites run at once.
-    #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
-    parallel: u16,
-    /// How many seconds an operation of a suite may take before it counts as failed.
-    #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
-    timeout: u64,
-    /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
-    #[arg(long)]
-    keep: bool,
-    /// Use the instance that runs already, and the fedhub that runs there unless one is given; leave them running.
-    #[arg(long, requires = "name")]
-    reuse: bool,
-    /// List the suites.
-    #[arg(long)]
-    list: bool,
 }
 
 #[derive(clap::Args)]
@@ -69,6 +39,8 @@ struct Instance {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Kill processes at random moments of rollouts: planes, fedhub and the cells are brought up for it.
+    Storm(storm::Storm),
     /// Do something to the fedhub of an instance, such as from a suite's script.
     Fedhub {
         /// What.
@@ -139,7 +111,7 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
-    /// End or start one process of the planes, such as `kube-controller-manager-hub`.
+    /// End, kill or start one process of the planes, such as `kube-controller-manager-hub`.
     Process {
         /// What.
         action: ProcessAction,
@@ -163,6 +135,8 @@ enum ProcessAction {
     Start,
     /// End it until it is started again.
     Stop,
+    /// Kill it (SIGKILL); it is gone until it is started again.
+    Kill,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -191,8 +165,8 @@ enum Action {
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let done = match arguments.command {
-        Some(command) => help(command).await.map(|()| ExitCode::SUCCESS),
-        None => run(arguments.run).await,
+        Some(command) => help(command).await,
+        None => run::run(arguments.run).await,
     };
     match done {
         Ok(code) => code,
@@ -203,59 +177,9 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
-    let suites = match suites::choose(&arguments.suites, arguments.cells) {
-        Ok(suites) => suites,
-        Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
-            eprintln!("e2e: {error}");
-            return Ok(ExitCode::from(2));
-        }
-        Err(error) => return Err(error.into()),
-    };
-    if arguments.list {
-        for suite in suites {
-            println!("{}{}", suite.name, if suite.alone { " (alone)" } else { "" });
-        }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let named = arguments.name.is_some();
-    let name = arguments.name.unwrap_or_else(|| format!("e2e-{}", std::process::id()));
-    let options = suites::Options {
-        suites,
-        name,
-        replace: arguments.fedhub.is_some() || !arguments.fedhub_arg.is_empty(),
-        fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
-        fedhub_arguments: arguments.fedhub_arg,
-        parallel: usize::from(arguments.parallel),
-        timeout: Duration::from_secs(arguments.timeout),
-        reuse: arguments.reuse,
-        progress: Progress::stderr(),
-    };
-    let done = tokio::select! {
-        done = suites::run(&options) => done.map_err(anyhow::Error::from),
-        interrupted = interruption() => interrupted,
-    };
-    let passed = done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
-    if arguments.keep || arguments.reuse {
-        options
-            .progress
-            .step(format!("instance `{0}` keeps running; `e2e down --name {0}` ends it", options.name));
-    } else {
-        // Of an instance that nobody named and that has nothing to tell, nothing stays.
-        suites::down(&options.name, named || !passed).await?;
-        options.progress.step(format!("instance `{}` is down", options.name));
-    }
-    let results = done?;
-    let failed: Vec<_> = results.iter().filter(|result| !result.passed).map(|result| &*result.name).collect();
-    if !failed.is_empty() {
-        println!("failed: {}", failed.join(", "));
-    }
-    println!("{} passed, {} failed", results.len() - failed.len(), failed.len());
-    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-async fn help(command: Command) -> anyhow::Result<()> {
+async fn help(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Storm(arguments) => return storm::run(arguments).await,
         Command::Front { kubeconfig, projects, seconds, instance } => {
             let projects = projects.into_iter().collect();
             let front = Front::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;
@@ -304,15 +228,16 @@ async fn help(command: Command) -> anyhow::Result<()> {
             match action {
                 ProcessAction::Start => planes.start_process(&process).await?,
                 ProcessAction::Stop => planes.stop_process(&process).await?,
+                ProcessAction::Kill => planes.kill_process(&process).await?,
             }
         }
         Command::Now => println!("{}", Timestamp::now()),
         Command::Down { instance } => {
-            suites::down(&instance.instance, true).await?;
+            servers::down(&instance.instance, true).await?;
             Progress::stderr().step(format!("instance `{}` is down", instance.instance));
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn act(fedhub: &Fedhub, action: Action, flags: &[String]) -> anyhow::Result<()> {
@@ -337,6 +262,18 @@ async fn act(fedhub: &Fedhub, action: Action, flags: &[String]) -> anyhow::Resul
 fn project(text: &str) -> Result<(String, String), String> {
     let (name, plane) = text.split_once('=').ok_or("expected NAME=PLANE[/NAMESPACE]")?;
     Ok((name.to_owned(), plane.to_owned()))
+}
+
+/// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.
+async fn leave(servers: &servers::Options, keep: bool, evidence: bool) -> anyhow::Result<()> {
+    let (name, progress) = (&servers.name, &servers.progress);
+    if keep {
+        progress.step(format!("instance `{name}` keeps running; `e2e down --name {name}` ends it"));
+    } else {
+        servers::down(name, evidence).await?;
+        progress.step(format!("instance `{name}` is down"));
+    }
+    Ok(())
 }
 
 /// Ends when the user or the system asks for it.

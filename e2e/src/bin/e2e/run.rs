@@ -1,0 +1,90 @@
+//! `e2e` without a command: runs the suites.
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use fedhub_e2e::{fedhub, progress::Progress, servers, suites};
+
+use crate::interruption;
+
+/// Which suites, against what.
+#[derive(clap::Args)]
+pub struct Run {
+    /// Run this suite only; may be given more than once.
+    #[arg(long = "suite", value_name = "NAME")]
+    suites: Vec<String>,
+    /// Where no suite is named: those whose cells are `played`, or those with `real` ones.
+    #[arg(long, value_enum, default_value = "played", value_name = "CELLS")]
+    cells: suites::Cells,
+    /// The instance of the planes [default: a name of this run's own].
+    #[arg(long, value_name = "INSTANCE")]
+    name: Option<String>,
+    /// The fedhub to test [default: the one beside this program].
+    #[arg(long, value_name = "PATH")]
+    fedhub: Option<PathBuf>,
+    /// One more flag of `fedhub run`; may be given more than once.
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    fedhub_arg: Vec<String>,
+    /// How many suites run at once.
+    #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    parallel: u16,
+    /// How many seconds an operation of a suite may take before it counts as failed.
+    #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
+    timeout: u64,
+    /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
+    #[arg(long)]
+    keep: bool,
+    /// Use the instance that runs already, and the fedhub that runs there unless one is given; leave them running.
+    #[arg(long, requires = "name")]
+    reuse: bool,
+    /// List the suites.
+    #[arg(long)]
+    list: bool,
+}
+
+/// Runs the suites. Exit code 2 for a suite that there is not.
+pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
+    let suites = match suites::choose(&arguments.suites, arguments.cells) {
+        Ok(suites) => suites,
+        Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
+            eprintln!("e2e: {error}");
+            return Ok(ExitCode::from(2));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if arguments.list {
+        for suite in suites {
+            println!("{}{}", suite.name, if suite.alone { " (alone)" } else { "" });
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let named = arguments.name.is_some();
+    let name = arguments.name.unwrap_or_else(|| format!("e2e-{}", std::process::id()));
+    let servers = servers::Options {
+        name,
+        replace: arguments.fedhub.is_some() || !arguments.fedhub_arg.is_empty(),
+        fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
+        fedhub_arguments: arguments.fedhub_arg,
+        reuse: arguments.reuse,
+        progress: Progress::stderr(),
+    };
+    let options = suites::Options {
+        suites,
+        servers,
+        parallel: usize::from(arguments.parallel),
+        timeout: Duration::from_secs(arguments.timeout),
+    };
+    let done = tokio::select! {
+        done = suites::run(&options) => done.map_err(anyhow::Error::from),
+        interrupted = interruption() => interrupted,
+    };
+    let passed = done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
+    // Of an instance that nobody named and that has nothing to tell, nothing stays.
+    crate::leave(&options.servers, arguments.keep || arguments.reuse, named || !passed).await?;
+    let results = done?;
+    let failed: Vec<_> = results.iter().filter(|result| !result.passed).map(|result| &*result.name).collect();
+    if !failed.is_empty() {
+        println!("failed: {}", failed.join(", "));
+    }
+    println!("{} passed, {} failed", results.len() - failed.len(), failed.len());
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,90 @@
+//! Planes with fedhub beside them: brought up, or found as an earlier run left them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    Error,
+    fedhub::{self, Fedhub},
+    planes::{self, Layout, Planes},
+    progress::Progress,
+};
+
+/// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
+const POLICY_QUIET_TIME: &str = "2s";
+
+/// What is to run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The instance of the planes.
+    pub name: String,
+    /// fedhub's program.
+    pub fedhub: PathBuf,
+    /// Flags of `fedhub run` besides the usual ones.
+    pub fedhub_arguments: Vec<String>,
+    /// Whether an instance that is up, and the fedhub beside it, are used as they are.
+    pub reuse: bool,
+    /// Whether a fedhub that runs beside such an instance is replaced nevertheless.
+    pub replace: bool,
+    /// Where it says what it does.
+    pub progress: Progress,
+}
+
+/// Brings the planes up and starts the hub's fedhub. Everything is left running; [`down`] ends it.
+pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
+    let progress = &options.progress;
+    if options.reuse {
+        let planes = Planes::load(&options.name)?;
+        if let (false, Ok(fedhub)) = (options.replace, Fedhub::load(planes.layout())) {
+            fedhub.restore().await?;
+            progress.step("fedhub runs");
+            return Ok((planes, fedhub));
+        }
+        let fedhub = start(options, &planes).await?;
+        return Ok((planes, fedhub));
+    }
+    // Of an earlier run that was killed.
+    fedhub::end(&Layout::of(&options.name)?).await?;
+    let up = planes::Options { progress: progress.clone(), ..planes::Options::new(&options.name) };
+    let planes = Planes::up(&up).await?;
+    let fedhub = start(options, &planes).await?;
+    Ok((planes, fedhub))
+}
+
+async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
+    let program = copied(planes, &options.fedhub, "fedhub")?;
+    let mut arguments = vec![format!("--policy-quiet-time={POLICY_QUIET_TIME}")];
+    arguments.extend(options.fedhub_arguments.iter().cloned());
+    let how = fedhub::Options { program, arguments };
+    let fedhub = Fedhub::start(planes.layout(), &how).await?;
+    options.progress.step("fedhub is ready");
+    Ok(fedhub)
+}
+
+/// A copy of a program is run: a build meanwhile must not change what a restart or a script starts.
+pub(crate) fn copied(planes: &Planes, program: &Path, name: &str) -> Result<PathBuf, Error> {
+    let scratch = planes.layout().scratch("programs");
+    fs::create_dir_all(&scratch).map_err(Error::file("create", &scratch))?;
+    let copy = scratch.join(name);
+    // One that runs cannot be written to, but its name can be given to another.
+    let _ = fs::remove_file(&copy);
+    fs::copy(program, &copy).map_err(Error::file("copy", program))?;
+    Ok(copy)
+}
+
+/// Ends fedhub and the planes of an instance. With `evidence`, logs and audit logs stay.
+pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
+    let layout = Layout::of(name)?;
+    let ended = fedhub::end(&layout).await;
+    planes::down(name).await?;
+    ended?;
+    if !evidence && layout.root().is_dir() {
+        layout.wipe()?;
+        // Nothing but the lock is in it now, unless somebody put it there.
+        let _ = fs::remove_file(layout.root().join("lock"));
+        let _ = fs::remove_dir(layout.root());
+    }
+    Ok(())
+}
