@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// How long a rollout may take to its end, killed or not; how long anything else may take.
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_mins(3);
 /// How many differences are told; what is wrong is seen from the first ones.
 const TOLD: usize = 30;
 
