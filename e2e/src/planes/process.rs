@@ -30,7 +30,9 @@ impl Identity {
     /// Whether this very process still runs this program. One that has ended but was not reaped is not alive. One whose
     /// first thread has ended before the others still is: it has its sockets until the last one has.
     pub fn runs(&self, program: &Path) -> bool {
-        let Some(stat) = stat(self.pid).filter(|stat| stat.start_time == self.start_time) else { return false };
+        let Some(stat) = stat(self.pid).filter(|stat| stat.start_time == self.start_time) else {
+            return false;
+        };
         match stat.end {
             End::None => executable(self.pid).is_some_and(|path| path == program),
             // It has let go of its program, so that nothing tells which it was but its start time.

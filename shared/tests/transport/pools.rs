@@ -113,6 +113,22 @@ async fn a_connection_that_ended_is_replaced() {
     assert!(answers[1].is_ok(), "{answers:?}");
 }
 
+/// As the watch of the Lease is while the Lease itself is written.
+#[tokio::test]
+async fn who_dialled_and_is_not_looked_at_any_more_holds_nobody_up() {
+    let server = Server::start(Speaks::Http2 { streams: 100 }).await;
+    let transport = transport();
+    let client = client(&transport, &server, "");
+    let mut first = Box::pin(get(&client));
+    while server.accepted.load(Ordering::SeqCst) == 0 {
+        assert!(futures::poll!(&mut first).is_pending());
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(get(&client).await.unwrap(), "/version");
+    assert_eq!(first.await.unwrap(), "/version");
+    assert_eq!(server.accepted.load(Ordering::SeqCst), 1);
+}
+
 #[tokio::test]
 async fn those_who_wait_for_a_dial_fail_with_it() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -19,6 +19,7 @@ use hyper::client::conn::http2::SendRequest;
 use hyper_util::client::legacy::Client as Http1Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::Body;
+use tokio::sync::watch;
 use tower::{BoxError, Service};
 
 use super::body::{Counted, Stream};
@@ -48,8 +49,7 @@ impl Pools {
         let inner = Arc::new(Inner {
             connector: connector(),
             lanes: Mutex::default(),
-            dialling: tokio::sync::Mutex::default(),
-            failures: Mutex::default(),
+            dial: Mutex::default(),
             http1: OnceLock::new(),
         });
         pools.insert(endpoint, Arc::downgrade(&inner));
@@ -70,13 +70,14 @@ pub struct Pool(Arc<Inner>);
 struct Inner {
     connector: Connector,
     lanes: Mutex<Lanes>,
-    /// One dials at a time; the others may find room on what it brings.
-    dialling: tokio::sync::Mutex<()>,
-    /// How many dials failed, and the last one's words: who waited for it fails with it.
-    failures: Mutex<(u64, String)>,
+    /// The last dial. There is one at a time, and all who need room wait for it.
+    dial: Mutex<Option<Dial>>,
     /// The server speaks HTTP/1.1 only.
     http1: OnceLock<Http1Client<Connector, Body>>,
 }
+
+/// How a dial ended: who waited for it fails with it.
+type Dial = watch::Receiver<Option<Result<(), String>>>;
 
 /// How many streams in a row may go to the connection that took the last one, before the first with room is sought:
 /// with hundreds of connections, all but a few full of watches, looking through them costs more than the request.
@@ -135,10 +136,6 @@ impl Pool {
         self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failures(&self) -> (u64, String) {
-        self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// A stream on the first connection that has room, or on the one that was that just now: so those behind it run
     /// empty, and those that are empty go when the first could take as much again.
     fn stream(&self) -> Option<(SendRequest<Body>, Stream)> {
@@ -161,7 +158,6 @@ impl Pool {
     }
 
     async fn room(&self) -> Result<Room, BoxError> {
-        let (failed, _) = self.failures();
         loop {
             if let Some(client) = self.0.http1.get() {
                 return Ok(Room::Http1(client.clone()));
@@ -169,34 +165,48 @@ impl Pool {
             if let Some((send, stream)) = self.stream() {
                 return Ok(Room::Http2(send, stream));
             }
-            let dialling = self.0.dialling.lock().await;
-            if self.0.http1.get().is_some() || self.lanes().all.iter().any(Lane::has_room) {
-                continue;
+            let Some(mut dial) = self.dial() else { continue };
+            let ended = dial.wait_for(Option::is_some).await.map(|ended| ended.clone());
+            match ended {
+                Ok(Some(Err(words))) => return Err(Unreachable(words).into()),
+                Ok(_) => {}
+                Err(_) => return Err(Unreachable("the attempt was given up".to_owned()).into()),
             }
-            let (failures, words) = self.failures();
-            if failures != failed {
-                return Err(Unreachable(words).into());
-            }
-            self.dial().await?;
-            drop(dialling);
         }
     }
 
-    async fn dial(&self) -> Result<(), BoxError> {
-        match self.0.connector.dial().await {
-            Ok(Dialled::Http2(http2)) => self.lanes().all.push(Lane { http2, streams: Arc::default() }),
-            Ok(Dialled::Http1) => {
+    /// The dial that is under way, or a new one; none where there is room by now.
+    ///
+    /// It is a task of its own and nobody's in particular: a request may be given up in its midst, or not be looked at
+    /// for a while, as a watch is while its owner does something else. That must not hold up the others' connection.
+    fn dial(&self) -> Option<Dial> {
+        let mut last = self.0.dial.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(dial) = last.as_ref().filter(|dial| dial.borrow().is_none() && dial.has_changed().is_ok())
+        {
+            return Some(dial.clone());
+        }
+        if self.0.http1.get().is_some() || self.lanes().all.iter().any(Lane::has_room) {
+            return None;
+        }
+        let (sender, dial) = watch::channel(None);
+        let pool = self.clone();
+        tokio::spawn(async move {
+            let ended = pool.connect().await.map_err(|error| crate::errors::chain(error.as_ref()));
+            sender.send_replace(Some(ended));
+        });
+        *last = Some(dial.clone());
+        Some(dial)
+    }
+
+    async fn connect(&self) -> Result<(), BoxError> {
+        match self.0.connector.dial().await? {
+            Dialled::Http2(http2) => self.lanes().all.push(Lane { http2, streams: Arc::default() }),
+            Dialled::Http1 => {
                 let client = Http1Client::builder(TokioExecutor::new())
                     .pool_timer(TokioTimer::new())
                     .pool_idle_timeout(std::time::Duration::from_mins(1))
                     .build(self.0.connector.http1_only());
                 let _ = self.0.http1.set(client);
-            }
-            Err(error) => {
-                let words = crate::errors::chain(error.as_ref());
-                let mut failures = self.0.failures.lock().unwrap_or_else(PoisonError::into_inner);
-                *failures = (failures.0 + 1, words.clone());
-                return Err(Unreachable(words).into());
             }
         }
         Ok(())
