@@ -171,7 +171,7 @@ impl Storm<'_> {
         let rolled = self.sights.iter().map(|sight| sight.rolled(self.replicas, round, LIMIT));
         // Where one was not in time, what stands on the planes tells more.
         join_all(rolled).await;
-        until("the end of a rollout", LIMIT.saturating_sub(begun.elapsed()), || async {
+        let ended = until("the end of a rollout", LIMIT.saturating_sub(begun.elapsed()), || async {
             for sight in &self.sights {
                 let ledger = sight.now();
                 if !ledger.breaches().is_empty() {
@@ -186,8 +186,11 @@ impl Storm<'_> {
             let now = Snapshot::of(&world, round);
             let differences = calm.map(|calm| calm.differences(&now)).unwrap_or_default();
             if differences.is_empty() { Ok(now) } else { Err(NotYet::Again(told(&differences))) }
+        });
+        ended.await.map_err(|error| match error {
+            Error::Timeout { what, last, .. } => Error::Timeout { what, seconds: LIMIT.as_secs(), last },
+            other => other,
         })
-        .await
     }
 
     /// Waits until no fedhub has anything left to do.
