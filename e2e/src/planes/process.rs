@@ -27,18 +27,12 @@ impl Identity {
         Some(Self { pid, start_time: stat(pid)?.start_time })
     }
 
-    /// Whether this very process still runs this program. One that has ended but was not reaped is not alive. One whose
-    /// first thread has ended before the others still is: it has its sockets until the last one has.
+    /// Whether this very process still runs this program. One that has ended but was not reaped is not alive. One that
+    /// is on its way out still is, until its last thread has ended: it has its sockets for so long. It lets go of its
+    /// program before that, so that nothing tells who it was but its start time.
     pub fn runs(&self, program: &Path) -> bool {
-        let Some(stat) = stat(self.pid).filter(|stat| stat.start_time == self.start_time) else {
-            return false;
-        };
-        match stat.end {
-            End::None => executable(self.pid).is_some_and(|path| path == program),
-            // It has let go of its program, so that nothing tells which it was but its start time.
-            End::Begun => true,
-            End::Over => false,
-        }
+        stat(self.pid).is_some_and(|stat| stat.start_time == self.start_time && !stat.ended)
+            && executable(self.pid).is_none_or(|path| path == program)
     }
 
     /// Sends a signal, unless the PID is not this program's any more.
@@ -75,18 +69,8 @@ fn executable(pid: i32) -> Option<PathBuf> {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
-    end: End,
+    ended: bool,
     start_time: u64,
-}
-
-/// How far the end of a process is.
-#[derive(Debug, PartialEq, Eq)]
-enum End {
-    None,
-    /// Its first thread has ended, others have not.
-    Begun,
-    /// It only waits to be reaped.
-    Over,
 }
 
 fn stat(pid: i32) -> Option<Stat> {
@@ -99,12 +83,9 @@ fn parse_stat(line: &str) -> Option<Stat> {
     let state = fields.next()?;
     let threads: u32 = fields.nth(16)?.parse().ok()?;
     let start_time = fields.nth(1)?.parse().ok()?;
-    let end = match state {
-        "Z" if threads > 1 => End::Begun,
-        "Z" | "X" | "x" => End::Over,
-        _ => End::None,
-    };
-    Some(Stat { end, start_time })
+    // Of a process whose first thread has ended before the others, the first is a zombie too.
+    let ended = matches!(state, "X" | "x") || (state == "Z" && threads <= 1);
+    Some(Stat { ended, start_time })
 }
 
 #[cfg(test)]
@@ -115,14 +96,14 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        assert_eq!(parse_stat(LINE), Some(Stat { end: End::None, start_time: 987_654 }));
+        assert_eq!(parse_stat(LINE), Some(Stat { ended: false, start_time: 987_654 }));
     }
 
     #[test]
     fn a_process_that_only_waits_to_be_reaped_has_ended_and_one_with_threads_left_has_not() {
         let ended = LINE.replace(" S ", " Z ");
-        assert_eq!(parse_stat(&ended).unwrap().end, End::Over);
-        assert_eq!(parse_stat(&ended.replace(" 20 0 1 ", " 20 0 7 ")).unwrap().end, End::Begun);
+        assert!(parse_stat(&ended).unwrap().ended);
+        assert!(!parse_stat(&ended.replace(" 20 0 1 ", " 20 0 7 ")).unwrap().ended);
     }
 
     #[test]
