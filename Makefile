@@ -20,7 +20,7 @@ LOCKED := --locked
 # The instance of the planes that `planes` and `down` are about.
 NAME ?= default
 
-.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e chain bench crds build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e bench crds build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -52,9 +52,6 @@ unit: need-rust ## Unit and property tests
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
-
-chain: build ## The suites of the whole chain, with real cells: no part of `make test` yet
-	$(TARGET)/e2e --cells real
 
 bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails where a bar is missed
 	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-sim --bin fedhub --bin fedhub-bench --bin fedhub-sim

@@ -31,9 +31,6 @@ struct Run {
     /// Run this suite only; may be given more than once.
     #[arg(long = "suite", value_name = "NAME")]
     suites: Vec<String>,
-    /// Where no suite is named: those whose cells are `played`, or those with `real` ones.
-    #[arg(long, value_enum, default_value = "played", value_name = "CELLS")]
-    cells: suites::Cells,
     /// The instance of the planes [default: a name of this run's own].
     #[arg(long, value_name = "INSTANCE")]
     name: Option<String>,
@@ -47,7 +44,7 @@ struct Run {
     #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     parallel: u16,
     /// How many seconds an operation of a suite may take before it counts as failed.
-    #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, default_value_t = 90, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
     /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
     #[arg(long)]
@@ -125,7 +122,8 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
-    /// Print fedhub's writes to the planes that it federates, from their audit logs. Dry runs are none.
+    /// Print the writes of fedhub and of the cells' to the planes that are federated, from their audit logs. Dry runs
+    /// are none, nor are leases and Events.
     Writes {
         /// Since this instant, such as `2026-01-02T03:04:05.678Z`.
         #[arg(long)]
@@ -181,7 +179,7 @@ enum Action {
     Resume,
     /// Stop and start.
     Restart,
-    /// Wait until it leads and has nothing left to do.
+    /// Wait until it leads and has nothing left to do, and neither have the cells' that run beside it.
     Settle,
     /// Print its metrics.
     Metrics,
@@ -204,7 +202,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
-    let suites = match suites::choose(&arguments.suites, arguments.cells) {
+    let suites = match suites::choose(&arguments.suites) {
         Ok(suites) => suites,
         Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
             eprintln!("e2e: {error}");
