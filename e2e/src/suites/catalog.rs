@@ -90,8 +90,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let suite =
-            |name: &str| Suite { name: name.to_owned(), directory: PathBuf::new(), alone: false };
+        let suite = |name: &str| Suite { name: name.to_owned(), directory: PathBuf::new(), alone: false };
         let all = vec![suite("one"), suite("two")];
         assert_eq!(pick(all.clone(), &[]).unwrap(), all);
         assert_eq!(pick(all.clone(), &["two".to_owned()]).unwrap(), [suite("two")]);
