@@ -22,7 +22,7 @@ NAME ?= default
 # How many processes `storm` kills.
 KILLS ?= 50
 
-.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e chain storm bench crds build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e storm bench crds build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -55,9 +55,6 @@ unit: need-rust ## Unit and property tests
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
-
-chain: build ## The suites of the whole chain, with real cells: no part of `make test` yet
-	$(TARGET)/e2e --cells real
 
 storm: build ## Kill processes at random moments of rollouts, KILLS=50 times; SEED=number repeats a storm
 	$(TARGET)/e2e storm --kills $(KILLS) $(if $(SEED),--seed $(SEED))

@@ -24,12 +24,6 @@ pub async fn start(layout: &Layout) -> Result<(), Error> {
     Ok(())
 }
 
-/// Stops what runs of it.
-pub async fn stop(layout: &Layout) -> Result<(), Error> {
-    try_join_all(members(layout)?.iter().map(Fedhub::stop)).await?;
-    Ok(())
-}
-
 /// What was started of it, or of the hub's fedhub, and does not run.
 pub fn ended(layout: &Layout) -> Result<Vec<String>, Error> {
     let mut ended = Vec::new();
@@ -41,8 +35,8 @@ pub fn ended(layout: &Layout) -> Result<Vec<String>, Error> {
     Ok(ended)
 }
 
-/// What was ever started of it.
-fn members(layout: &Layout) -> Result<Vec<Fedhub>, Error> {
+/// What was ever started of it, whether or not it runs now.
+pub fn members(layout: &Layout) -> Result<Vec<Fedhub>, Error> {
     let mut members = Vec::new();
     for member in Member::chain() {
         if State::load(layout, member)?.is_some() {

@@ -10,6 +10,8 @@ use crate::{
     },
 };
 
+/// How long what is played takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all be still for.
+const START_TIME: &str = "--start-time=100ms";
 /// A short lease: suites kill its holder and wait for the next.
 const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 
@@ -84,6 +86,7 @@ impl Member {
                 "--provider".to_owned(),
                 "--network".to_owned(),
                 format!("--cell-kubeconfig={}", layout.kubeconfig(cell.name).display()),
+                START_TIME.to_owned(),
             ],
             Self::Quota => {
                 let plane = |plane: &Plane| {

@@ -20,12 +20,13 @@
 
 pub mod chain;
 mod member;
+mod rest;
 pub(crate) mod scrape;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use std::{cell::Cell, fs, path::PathBuf, process::ExitStatus, time::Duration};
+use std::{fs, path::PathBuf, process::ExitStatus, time::Duration};
 
 use futures::future::join_all;
 use nix::sys::signal::Signal;
@@ -34,7 +35,6 @@ pub(crate) use self::member::flags;
 pub use self::scrape::sample;
 use self::{
     member::Member,
-    scrape::total,
     state::{State, replaced},
 };
 use crate::{
@@ -48,16 +48,6 @@ use crate::{
 
 /// How long fedhub may take to become ready, and to have engaged every project plane.
 const START: Duration = Duration::from_mins(1);
-/// Samples that are zero while there is nothing to do. What the federator has pending includes policies in their
-/// quiet time; what the projector has pending includes Instances whose grace runs, so its failures are asked for.
-const AT_WORK: [&str; 6] = [
-    "fedhub_queue_depth{",
-    "fedhub_objects{controller=\"federator\",state=\"pending\"}",
-    "fedhub_oldest_unsynced_seconds{controller=\"projector\"}",
-    "fedhub_oldest_unsynced_seconds{controller=\"deployments\"}",
-    "fedhub_oldest_unsynced_seconds{controller=\"readiness\"}",
-    "fedhub_oldest_unsynced_seconds{controller=\"write_back\"}",
-];
 
 /// How fedhub is started.
 #[derive(Debug, Clone)]
@@ -229,24 +219,6 @@ impl Fedhub {
     /// A scrape.
     pub async fn metrics(&self) -> Result<String, Error> {
         scrape::metrics(self.port).await.map_err(Error::file("scrape", self.url()))
-    }
-
-    /// Waits until it leads and has nothing left to do: nothing is queued or waits for another try, and no pass began
-    /// between two looks. What it cannot do (a quarantined Instance, a WD without a cell) does not count.
-    pub async fn settled(&self) -> Result<(), Error> {
-        let before = Cell::new(None);
-        until("fedhub to come to rest", START, || async {
-            self.check()?;
-            let metrics = self.metrics().await.map_err(NotYet::again)?;
-            let passes = total(&metrics, "fedhub_reconciles_total{");
-            let waiting = AT_WORK.iter().map(|name| total(&metrics, name)).sum::<f64>();
-            // Straight after a start nothing waits yet: everything has to have been looked at.
-            let looks = passes + total(&metrics, "fedhub_glances_total{");
-            let begun = leads(&metrics) && looks >= total(&metrics, "fedhub_objects{");
-            let quiet = begun && waiting == 0.0 && before.replace(Some(passes)) == Some(passes);
-            if quiet { Ok(()) } else { Err(NotYet::again(format!("{passes} passes, {waiting}"))) }
-        })
-        .await
     }
 
     /// Stops it and its second, kindly if they let us, and forgets them.

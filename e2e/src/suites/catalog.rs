@@ -18,19 +18,6 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it breaks what others need: `concurrent: false` in its test.
     pub alone: bool,
-    /// What runs in the cells.
-    pub cells: Cells,
-}
-
-/// What runs in the cells while a suite runs: the label `cells` of its test.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Cells {
-    /// Nothing: the suite plays their controllers.
-    #[default]
-    Played,
-    /// fedhub in the role of a cell, and the services that it needs.
-    Real,
 }
 
 #[derive(Deserialize)]
@@ -42,14 +29,6 @@ struct Test {
 #[derive(Deserialize)]
 struct Metadata {
     name: String,
-    #[serde(default)]
-    labels: Labels,
-}
-
-#[derive(Default, Deserialize)]
-struct Labels {
-    #[serde(default)]
-    cells: Cells,
 }
 
 #[derive(Deserialize)]
@@ -62,20 +41,17 @@ pub fn all() -> Result<Vec<Suite>, Error> {
     below(&crate::repository().join("e2e/suites"))
 }
 
-/// The suites of these names; where no name is given, all with such cells.
-pub fn choose(names: &[String], cells: Cells) -> Result<Vec<Suite>, Error> {
-    pick(all()?, names, cells)
+/// The suites of these names; all where no name is given.
+pub fn choose(names: &[String]) -> Result<Vec<Suite>, Error> {
+    pick(all()?, names)
 }
 
-fn pick(all: Vec<Suite>, names: &[String], cells: Cells) -> Result<Vec<Suite>, Error> {
+fn pick(all: Vec<Suite>, names: &[String]) -> Result<Vec<Suite>, Error> {
     if let Some(unknown) = names.iter().find(|name| !all.iter().any(|suite| suite.name == **name)) {
         let known = all.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(Error::Unknown { kind: "suite", name: unknown.clone(), known });
     }
-    let is_meant = |suite: &Suite| {
-        if names.is_empty() { suite.cells == cells } else { names.contains(&suite.name) }
-    };
-    Ok(all.into_iter().filter(is_meant).collect())
+    Ok(all.into_iter().filter(|suite| names.is_empty() || names.contains(&suite.name)).collect())
 }
 
 fn below(directory: &Path) -> Result<Vec<Suite>, Error> {
@@ -97,8 +73,8 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
     if directory.file_name().is_none_or(|name| name != test.metadata.name.as_str()) {
         return Err(manifest(format!("the test is called `{}`, its directory is not", test.metadata.name)));
     }
-    let Metadata { name, labels } = test.metadata;
-    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), cells: labels.cells })
+    let Metadata { name } = test.metadata;
+    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false) })
 }
 
 #[cfg(test)]
@@ -108,26 +84,17 @@ mod tests {
     #[test]
     fn every_suite_of_the_repository_is_sound() {
         let suites = all().unwrap();
-        let is = |name, cells| {
-            suites.iter().any(|suite| suite.name == name && !suite.alone && suite.cells == cells)
-        };
-        assert!(is("api-admission", Cells::Played) && is("full-chain-dfw", Cells::Real));
+        let is = |name, alone| suites.iter().any(|suite| suite.name == name && suite.alone == alone);
+        assert!(is("api-admission", false) && is("restart-writes-nothing", true));
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let suite = |name: &str, cells| Suite {
-            name: name.to_owned(),
-            directory: PathBuf::new(),
-            alone: false,
-            cells,
-        };
-        let (one, two) = (suite("one", Cells::Played), suite("two", Cells::Real));
-        let all = vec![one.clone(), two.clone()];
-        assert_eq!(pick(all.clone(), &[], Cells::Played).unwrap(), [one]);
-        assert_eq!(pick(all.clone(), &[], Cells::Real).unwrap(), std::slice::from_ref(&two));
-        assert_eq!(pick(all.clone(), &["two".to_owned()], Cells::Played).unwrap(), [two], "by its name");
-        let error = pick(all, &["three".to_owned()], Cells::Played).unwrap_err().to_string();
+        let suite = |name: &str| Suite { name: name.to_owned(), directory: PathBuf::new(), alone: false };
+        let all = vec![suite("one"), suite("two")];
+        assert_eq!(pick(all.clone(), &[]).unwrap(), all);
+        assert_eq!(pick(all.clone(), &["two".to_owned()]).unwrap(), [suite("two")]);
+        let error = pick(all, &["three".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("three") && error.contains("one, two"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The chainsaw suites of `e2e/suites`, run against real planes with fedhub beside them.
+//! The chainsaw suites of `e2e/suites`, run against real planes with fedhub beside them, and one in each cell.
 //!
 //! What a script of a suite finds in its environment:
 //!
@@ -17,7 +17,7 @@ pub mod writes;
 
 use std::{path::Path, time::Duration};
 
-pub use catalog::{Cells, Suite, all, choose};
+pub use catalog::{Suite, all, choose};
 pub use output::Result as SuiteResult;
 
 use crate::{
@@ -40,9 +40,8 @@ pub struct Options {
     pub timeout: Duration,
 }
 
-/// Brings the planes up, starts fedhub and runs the suites: first those that play the cells, then those with real ones;
-/// of both together those that can be, then the others one by one. Everything is left running; [`servers::down`] ends
-/// it, whatever became of this.
+/// Brings the planes up, starts fedhub and what makes the chain whole, and runs the suites: together those that can be,
+/// then the others one by one. Everything is left running; [`servers::down`] ends it, whatever became of this.
 pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
     let progress = &options.servers.progress;
     let chainsaw = tools::ensure(Tool::Chainsaw, progress).await?;
@@ -59,21 +58,15 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
         progress,
     };
     let mut results = Vec::new();
-    for cells in [Cells::Played, Cells::Real] {
-        let of_these = options.suites.iter().filter(|suite| suite.cells == cells).cloned();
-        let (alone, together): (Vec<_>, Vec<_>) = of_these.partition(|suite| suite.alone);
-        for batch in std::iter::once(together).chain(alone.into_iter().map(|suite| vec![suite])) {
-            if batch.is_empty() {
-                continue;
-            }
-            // A suite that failed between a stop and a start must not take the next ones with it.
-            fedhub.restore().await?;
-            match cells {
-                Cells::Played => chain::stop(planes.layout()).await?,
-                Cells::Real => chain::start(planes.layout()).await?,
-            }
-            results.extend(chainsaw::run(&context, &batch).await?);
+    let (alone, together): (Vec<_>, Vec<_>) = options.suites.iter().cloned().partition(|suite| suite.alone);
+    for batch in std::iter::once(together).chain(alone.into_iter().map(|suite| vec![suite])) {
+        if batch.is_empty() {
+            continue;
         }
+        // A suite that failed between a stop and a start must not take the next ones with it.
+        fedhub.restore().await?;
+        chain::start(planes.layout()).await?;
+        results.extend(chainsaw::run(&context, &batch).await?);
     }
     Ok(results)
 }

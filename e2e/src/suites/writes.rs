@@ -48,12 +48,12 @@ struct ResponseStatus {
 
 impl Event {
     /// Whether it could have changed something that is federated. Dry runs change nothing; Kubernetes Events are
-    /// what is said about the others.
+    /// what is said about the others, and who leads is nobody else's business.
     fn is_write(&self) -> bool {
         let resource = self.object_ref.as_ref().and_then(|object| object.resource.as_deref());
         matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
             && !self.uri.contains("dryRun=All")
-            && resource != Some("events")
+            && !matches!(resource, Some("events" | "leases"))
     }
 
     /// A line that names it.
@@ -136,6 +136,7 @@ mod tests {
             (USER, "get", "", "namespaces", false),
             (USER, "watch", "", "instances", false),
             (USER, "create", "", "events", false),
+            (USER, "patch", "", "leases", false),
             ("admin", "update", "", "workloaddeployments", false),
         ] {
             let event = parse(&line(user, verb, query, resource));

@@ -13,7 +13,7 @@ while :; do
   seen="$(leads) $(leads --second)"
   if [ "$seen" = "$expected" ] || [ "$seen" = "$alone" ]; then exit 0; fi
   tries=$((tries + 1))
-  if [ $tries -gt 150 ]; then
+  if [ $tries -gt 400 ]; then
     echo "who leads, first and second: $seen" >&2
     exit 1
   fi

@@ -3,7 +3,7 @@
 #
 #   await-log.sh WORD...
 set -eu
-for _ in $(seq 150); do
+for _ in $(seq 400); do
   lines=$(cat "$FEDHUB_LOG")
   for word in "$@"; do
     lines=$(printf '%s\n' "$lines" | grep -F -e "$word") || break

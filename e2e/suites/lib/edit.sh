@@ -13,7 +13,7 @@ for patch in "$@"; do
   tries=0
   while [ "$(version)" = "$edited" ]; do
     tries=$((tries + 1))
-    if [ $tries -gt 100 ]; then
+    if [ $tries -gt 400 ]; then
       echo "$object was not written again after the edit $patch" >&2
       exit 1
     fi

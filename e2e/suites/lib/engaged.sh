@@ -9,7 +9,7 @@ planes() { curl --silent "$FEDHUB_URL/metrics" | awk '/^fedhub_planes\{/ { n[$1]
 tries=0
 until [ "$(planes)" = "$1 0" ]; do
   tries=$((tries + 1))
-  if [ $tries -gt 200 ]; then
+  if [ $tries -gt 400 ]; then
     echo "engaged and engaging: $(planes), not $1 0" >&2
     exit 1
   fi

@@ -47,7 +47,7 @@ for plane in "$@"; do
   tries=0
   until if [ "$action" = add ]; then serves "$KUBECONFIGS/$plane.yaml"; else ! serves "$KUBECONFIGS/$plane.yaml"; fi; do
     tries=$((tries + 1))
-    [ $tries -le 200 ] || exit 1
+    [ $tries -le 400 ] || exit 1
     sleep 0.1
   done
 done

@@ -9,7 +9,7 @@ while :; do
     --output name | grep -e "/$3\$" -e "/$3-[0-9]*\$" || true)
   if [ -z "$left" ]; then exit 0; fi
   tries=$((tries + 1))
-  if [ $tries -gt 200 ]; then
+  if [ $tries -gt 400 ]; then
     printf '%s still has\n%s\n' "$1" "$left" >&2
     exit 1
   fi

@@ -14,7 +14,7 @@ while :; do
     --selector "compute.datumapis.com/workload-deployment-name=$wd" --output "jsonpath=$format" | sort)
   if [ "$seen" = "$wanted" ]; then exit 0; fi
   tries=$((tries + 1))
-  if [ $tries -gt 200 ]; then
+  if [ $tries -gt 400 ]; then
     printf '%s: expected\n%s\nbut there is\n%s\n' "$plane" "$wanted" "$seen" >&2
     exit 1
   fi

@@ -15,7 +15,7 @@ case $1 in
     tries=0
     until [ -e "$scratch/link.yaml" ]; do
       tries=$((tries + 1))
-      [ $tries -le 100 ] || exit 1
+      [ $tries -le 400 ] || exit 1
       sleep 0.1
     done
     "$E2E" fedhub start --cell "$2" --with="--hub-kubeconfig=$scratch/link.yaml"

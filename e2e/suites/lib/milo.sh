@@ -17,7 +17,7 @@ case $1 in
     management apply --server-side -k "$here/../../../deploy/components/milo"
     management apply --server-side -k "$here/../../../deploy/crds"
     management apply --server-side -k "$here/../../../deploy/components/project-plane"
-    management wait --for=condition=Established --timeout=30s crd --all
+    management wait --for=condition=Established --timeout=60s crd --all
     # None of an earlier suite is left.
     left=$(management get projects -o 'jsonpath={.items[*].metadata.name}')
     # shellcheck disable=SC2086
@@ -29,7 +29,7 @@ case $1 in
     tries=0
     until [ -e "$front" ]; do
       tries=$((tries + 1))
-      [ $tries -le 100 ] || exit 1
+      [ $tries -le 400 ] || exit 1
       sleep 0.1
     done
     ;;

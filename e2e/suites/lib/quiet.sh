@@ -15,7 +15,7 @@ for object in "$@"; do
   tries=0
   while [ "$(passes)" = "$before" ]; do
     tries=$((tries + 1))
-    if [ $tries -gt 100 ]; then
+    if [ $tries -gt 400 ]; then
       echo "fedhub never looked at $object" >&2
       exit 1
     fi

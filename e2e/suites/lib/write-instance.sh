@@ -1,11 +1,12 @@
 #!/bin/sh
-# The cell's controller, played: writes the copy of an Instance to the hub, with the labels, the owner and the mark of
-# the wire contract, and its status after it.
+# Writes an Instance to the hub by hand, as no cell of ours would: with the labels, the owner and the mark of the wire
+# contract, and its status after it. By its mark it is the copy of another cell, so that the cells let it alone; where a
+# WorkloadDeployment has Instances of its own, the ordinal has to be one that they do not have.
 #
 #   write-instance.sh HUB_NAMESPACE PLANE PROJECT_NAMESPACE WD ORDINAL [ADDRESS]
 #
 # $LABELS: more labels, or others, as lines of YAML. $NAME: another name. $OWNED=no: without an owner, as older cells
-# write. $SOURCE: another mark, or `none`. $STATUS=no: without a status.
+# write. $SOURCE: another mark, or `none`, as older cells write. $STATUS=no: without a status.
 set -eu
 hub=$1 plane=$2 namespace=$3 wd=$4 ordinal=$5 address=${6:-10.0.0.$ordinal}
 kubectl() { command kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" --namespace "$hub" "$@"; }
@@ -22,7 +23,7 @@ if [ "${OWNED:-yes}" = yes ]; then
     blockOwnerDeletion: true"
 fi
 mark="
-    federation.datumapis.com/cell-source: ${SOURCE:-cell-dfw/22222222-0000-4000-8000-00000000000$ordinal}"
+    federation.datumapis.com/cell-source: ${SOURCE:-cell-elsewhere/22222222-0000-4000-8000-00000000000$ordinal}"
 [ "${SOURCE:-}" != none ] || mark=
 labels="meta.datumapis.com/upstream-cluster-name: cluster-$plane
 meta.datumapis.com/upstream-namespace: $namespace
@@ -55,4 +56,12 @@ spec:
   - network:
       name: default
 END
-[ "${STATUS:-yes}" = no ] || "$(dirname "$0")/instance-status.sh" "$hub" "${NAME:-$wd-$ordinal}" "$address"
+if [ "${STATUS:-yes}" = no ]; then exit; fi
+conditions=
+for type in Programmed Available Ready QuotaGranted; do
+  conditions="$conditions{\"type\":\"$type\",\"status\":\"True\",\"reason\":\"ByHand\",\"message\":\"said by a suite\",
+    \"lastTransitionTime\":\"2026-01-02T03:04:05Z\"},"
+done
+kubectl patch instance "${NAME:-$wd-$ordinal}" --subresource=status --type=merge \
+  --patch '{"status":{"suspended":false,"networkInterfaces":[{"name":"eth0","assignments":{"networkIP":"'"$address"'"}}],
+    "conditions":['"${conditions%,}"']}}'

@@ -10,7 +10,7 @@ while :; do
     -o "jsonpath={.items[?(@.spec.network.name==\"$2\")].metadata.name}")
   if [ -n "$binding" ]; then break; fi
   tries=$((tries + 1))
-  [ $tries -le 200 ] || exit 1
+  [ $tries -le 400 ] || exit 1
   sleep 0.1
 done
 if [ "${3:-}" ]; then fault="=$3"; else fault=-; fi

@@ -11,7 +11,7 @@ while :; do
   old=$(for uid in $3; do printf '%s\n' "$seen" | grep -e "$uid" || true; done)
   if [ -z "$old" ] && [ "$(printf '%s\n' "$seen" | grep -c 'True$')" = "$2" ]; then exit 0; fi
   tries=$((tries + 1))
-  if [ $tries -gt 250 ]; then
+  if [ $tries -gt 400 ]; then
     printf 'not rolled out:\n%s\n' "$seen" >&2
     exit 1
   fi

@@ -97,7 +97,8 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
-    /// Print fedhub's writes to the planes that it federates, from their audit logs. Dry runs are none.
+    /// Print the writes of fedhub and of the cells' to the planes that are federated, from their audit logs. Dry runs
+    /// are none, nor are leases and Events.
     Writes {
         /// Since this instant, such as `2026-01-02T03:04:05.678Z`.
         #[arg(long)]
@@ -155,7 +156,7 @@ enum Action {
     Resume,
     /// Stop and start.
     Restart,
-    /// Wait until it leads and has nothing left to do.
+    /// Wait until it leads and has nothing left to do, and neither have the cells' that run beside it.
     Settle,
     /// Print its metrics.
     Metrics,

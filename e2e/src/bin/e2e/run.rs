@@ -12,9 +12,6 @@ pub struct Run {
     /// Run this suite only; may be given more than once.
     #[arg(long = "suite", value_name = "NAME")]
     suites: Vec<String>,
-    /// Where no suite is named: those whose cells are `played`, or those with `real` ones.
-    #[arg(long, value_enum, default_value = "played", value_name = "CELLS")]
-    cells: suites::Cells,
     /// The instance of the planes [default: a name of this run's own].
     #[arg(long, value_name = "INSTANCE")]
     name: Option<String>,
@@ -28,7 +25,7 @@ pub struct Run {
     #[arg(long, default_value_t = 6, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     parallel: u16,
     /// How many seconds an operation of a suite may take before it counts as failed.
-    #[arg(long, default_value_t = 45, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, default_value_t = 90, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
     /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
     #[arg(long)]
@@ -43,7 +40,7 @@ pub struct Run {
 
 /// Runs the suites. Exit code 2 for a suite that there is not.
 pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
-    let suites = match suites::choose(&arguments.suites, arguments.cells) {
+    let suites = match suites::choose(&arguments.suites) {
         Ok(suites) => suites,
         Err(error @ fedhub_e2e::Error::Unknown { .. }) => {
             eprintln!("e2e: {error}");
