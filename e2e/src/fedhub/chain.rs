@@ -30,8 +30,8 @@ pub async fn stop(layout: &Layout) -> Result<(), Error> {
     Ok(())
 }
 
-/// What was ever started of it.
-fn members(layout: &Layout) -> Result<Vec<Fedhub>, Error> {
+/// What was ever started of it, whether or not it runs now.
+pub fn members(layout: &Layout) -> Result<Vec<Fedhub>, Error> {
     let mut members = Vec::new();
     for member in Member::chain() {
         if State::load(layout, member)?.is_some() {
