@@ -29,7 +29,7 @@ async fn what_was_started_is_found_and_ended_by_a_later_command() {
     assert!(fedhub.ended() && !second.ended() && !cell.ended());
     fedhub.end().await.unwrap();
     assert_eq!((second.pid(), cell.pid()), (None, None));
-    assert!(!fedhub.ended() && !cell.ended());
+    assert!(!second.ended() && !cell.ended());
     assert!(Fedhub::load(&layout).is_err());
 }
 
