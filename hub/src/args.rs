@@ -94,7 +94,7 @@ pub struct RunArgs {
     /// Take part in the leader election: of several replicas one writes. `false` is for a single process.
     #[arg(long, env = "FEDHUB_LEADER_ELECT", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub leader_elect: bool,
-    /// Name of the Lease, in --namespace on the management plane.
+    /// Name of the Lease, in --namespace on the management plane. The cell role's is in the cell, and ends in `-cell`.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
     /// How long a lease lasts that is not renewed: the longest time without a leader after a crash.
@@ -163,6 +163,11 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// Name of the cell role's Lease: another than the management role's, for both may be in one namespace.
+    pub fn cell_lease_name(&self) -> String {
+        format!("{}-cell", self.lease_name)
+    }
+
     /// What is wrong with the arguments taken together, a line for each fault.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
@@ -204,7 +209,10 @@ impl RunArgs {
             faults.push("--lease-renew is shorter than 100ms".to_owned());
         }
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.';
-        if self.lease_name.is_empty() || self.lease_name.len() > 253 || !self.lease_name.chars().all(plain) {
+        if self.lease_name.is_empty()
+            || self.cell_lease_name().len() > 253
+            || !self.lease_name.chars().all(plain)
+        {
             faults.push(format!("--lease-name {:?} is no name of an object", self.lease_name));
         }
         if self.credentials_interval < Duration::from_millis(100) {
@@ -339,6 +347,13 @@ mod tests {
             let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
             assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
         }
+    }
+
+    /// Two elections of one process by one Lease would have one of them stand by for ever.
+    #[test]
+    fn each_role_has_a_lease_of_its_own() {
+        let args = run(&["--lease-name=x"]);
+        assert_ne!(args.cell_lease_name(), args.lease_name);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use fedhub_shared::names::{
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare};
 
 use super::copy::{Owner, mark, owner, reference};
-use super::plan::Decision;
+use super::plan::{Decision, itself};
 
 /// What the stores tell of an Instance and its copy.
 #[derive(Clone, Debug)]
@@ -42,6 +42,9 @@ impl Sight {
         let Some(instance) = &self.instance else {
             return self.copy.is_none().then_some(Decision::Nothing);
         };
+        if self.copy.as_ref().is_some_and(|copy| copy.uid.is(instance.uid())) {
+            return Some(itself(instance));
+        }
         if instance.deleting() {
             let copy = self.copy.as_ref().filter(|c| !c.deleting)?;
             return self

@@ -8,6 +8,8 @@
 //! behalf of a WD that lives on the hub, which it names as its controller, so that the hub's own garbage collector takes
 //! it with the WD. Of the copies that stand there, only those are touched that carry this cell's mark, and those from
 //! before there were marks.
+//!
+//! Where the cell is its own hub, an Instance is its own copy, and is left as it is.
 
 pub mod controller;
 pub mod copy;

@@ -66,11 +66,18 @@ pub enum Decision {
 /// Decides (C7).
 pub fn plan(seen: &Observed) -> Decision {
     match (&seen.sight.instance, &seen.copy) {
+        (Some(instance), Some(copy)) if instance.uid() == copy.uid() => itself(instance),
         (None, None) => Decision::Nothing,
         (None, Some(copy)) => orphan(seen, copy),
         (Some(instance), copy) if instance.deleting() => leave(seen, instance, copy.as_ref()),
         (Some(instance), copy) => stay(seen, instance, copy.as_ref()),
     }
+}
+
+/// The Instance is its own copy, for the cell is its own hub: it stands there as it is to be, and nobody waits for its end.
+pub(super) fn itself(instance: &Object) -> Decision {
+    let held = instance.deleting() && instance.has_finalizer(INSTANCE_FINALIZER);
+    if held { release(instance) } else { Decision::Nothing }
 }
 
 /// A copy without an Instance: its finalizer never ran. Absence in a store proves nothing; the cell has to say it.
@@ -102,6 +109,10 @@ fn leave(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision 
     if !seen.copy_proven {
         return Decision::ReadCopy;
     }
+    release(instance)
+}
+
+fn release(instance: &Object) -> Decision {
     let others: Vec<&String> = finalizers(instance).filter(|f| *f != INSTANCE_FINALIZER).collect();
     // A merge patch replaces the list; the resourceVersion makes sure that it is the one that was read (I9).
     Decision::Release(if others.is_empty() { Value::Null } else { json!(others) })

@@ -17,4 +17,6 @@ mod partition;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]
+mod single;
+#[cfg(test)]
 mod support;

@@ -31,7 +31,7 @@ pub fn namespace(name: &str) -> Value {
 
 /// A WD as a user writes it: that of the demonstration under another name.
 pub fn deployment(namespace: &str, name: &str) -> Value {
-    let mut deployment = objects::deployment(CITY);
+    let mut deployment = objects::deployment(CITY, 1);
     deployment["metadata"] = json!({ "namespace": namespace, "name": name });
     deployment
 }
@@ -58,7 +58,7 @@ pub fn instance(at: &HubNamespace, of: &Owner, ordinal: usize) -> Value {
             "annotations": { "federation.datumapis.com/cell-source": format!("cell-dfw/{}", of.uid) },
             "ownerReferences": [owner_reference(of, true)],
         },
-        "spec": objects::deployment(CITY)["spec"]["template"]["spec"],
+        "spec": objects::deployment(CITY, 1)["spec"]["template"]["spec"],
     })
 }
 

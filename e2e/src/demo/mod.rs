@@ -1,7 +1,8 @@
-//! The demonstration: real planes, fedhub as a process of its own, two projects with a deployment each, and every step
-//! of the way there and back as watches see it. Only the cells' own controllers are simulated.
+//! The demonstration: real planes, fedhub beside the hub and in each cell as processes of their own, two projects with a
+//! deployment each, and every step of the way there and back as watches see it. Only other people's services (provider,
+//! network, quota) are simulated, by `fedhub simulate`.
 
-mod cell;
+mod hints;
 pub(crate) mod objects;
 mod sight;
 mod story;
@@ -14,20 +15,17 @@ use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::{
-    cell::SimulatedCell,
-    objects::{Kind, NAME, NAMESPACE},
+    objects::Kind,
     sight::Sight,
     story::{LIMIT, Story},
-    voice::{Voice, millis, say},
+    voice::{Voice, say},
 };
 use crate::{
-    fedhub::{self, Fedhub},
+    fedhub::{self, Fedhub, chain},
     planes::{
         self, Layout, Planes,
         topology::{HUB, cells, projects},
     },
-    progress::Progress,
-    tools::{self, Tool},
 };
 
 /// The instance that the demonstration runs on, unless another is named.
@@ -59,11 +57,13 @@ pub enum Error {
         /// The directory of all logs.
         logs: String,
     },
-    /// A deployment stands in a cell that it was not meant for.
-    #[error("{cell} has a WorkloadDeployment in {namespace} that is for another city")]
+    /// Something stands in a cell that it was not meant for.
+    #[error("{cell} has {kind} in {namespace} that are for another city")]
     Strayed {
         /// That cell.
         cell: &'static str,
+        /// What stands there.
+        kind: Kind,
         /// The namespace.
         namespace: String,
     },
@@ -73,9 +73,9 @@ pub enum Error {
     /// Somebody took the planes down in the middle of the demonstration.
     #[error("the planes were taken down from elsewhere")]
     Gone,
-    /// fedhub ended although nobody asked it to.
-    #[error("fedhub ended; its log: {0}")]
-    FedhubEnded(PathBuf),
+    /// A fedhub, or what plays a service, ended although nobody asked it to.
+    #[error("a process beside the planes ended; its log: {0}")]
+    Ended(PathBuf),
 }
 
 /// What the demonstration is to do.
@@ -121,26 +121,36 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     let up = planes::Options::new(&options.name);
     let planes = Planes::up(&up).await?;
     let fedhub = Fedhub::start(layout, &fedhub::Options::new()).await?;
-    up.progress.step("fedhub is ready and has engaged both projects");
+    up.progress.step("fedhub is ready beside the hub and has engaged both projects");
+    chain::start(layout).await?;
+    up.progress.step("fedhub is ready in both cells, with SIMULATED services beside it");
 
     tokio::select! {
         told = tell(&planes, layout) => told?,
         end = stay(&planes, layout) => return end.and(Err(Error::Gone)),
     }
     if !options.once {
-        say(&hints(&planes, &fedhub).await?);
+        say(&hints::text(&planes, &fedhub).await?);
     }
     Ok(planes)
 }
 
+/// What is real and what is not.
+const CAST: &str = "
+Real are all API servers, Karmada, and fedhub: one beside the hub, one in each cell.
+SIMULATED, by `fedhub simulate`, are services that fedhub needs and that others make:
+  the provider of each cell, which takes half a second to start an Instance;
+  the network of each cell and the quota of the projects, which nobody asks here: both are off in the cells.";
+
 /// Plays a story for each project, and sums up.
 async fn tell(planes: &Planes, layout: &Layout) -> Result<(), Error> {
     let voice = Voice::stdout();
+    say(CAST);
     let sight = watch(planes).await?;
     if !sight.synced(LIMIT).await {
         return Err(not_watched(&sight, layout));
     }
-    let mut times = Vec::new();
+    let mut ways = Vec::new();
     for ((project, (cell, city)), number) in projects().zip(cells()).zip(1..) {
         voice.head(&format!("{number}. {} wants to run in {city}", project.name));
         say("      hop      total  plane");
@@ -154,25 +164,14 @@ async fn tell(planes: &Planes, layout: &Layout) -> Result<(), Error> {
             project: project.name,
             user: planes.client(project.name).await?,
             city,
-            cell: SimulatedCell {
-                name: cell.name,
-                cell: planes.client(cell.name).await?,
-                hub: planes.client(HUB).await?,
-            },
+            cell: cell.name,
             others,
             logs: logs(layout),
         };
-        times.push((project.name, cell.name, story.play().await?));
+        ways.push((city, story.play().await?));
     }
-    voice.head("Every step was seen.");
-    for (project, cell, took) in times {
-        voice.well(&format!(
-            "  {project} to {cell}: {}; status back: {}; Instance back from the hub: {}",
-            millis(took.down),
-            millis(took.status),
-            millis(took.instance)
-        ));
-    }
+    voice.head("Every step was seen. What each hop took:");
+    voice.table(&ways);
     Ok(())
 }
 
@@ -181,9 +180,10 @@ async fn watch(planes: &Planes) -> Result<Sight, Error> {
     let mut wanted: Vec<_> =
         [Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance].map(|kind| (HUB, kind)).to_vec();
     wanted.extend(
-        projects().flat_map(|plane| [Kind::Deployment, Kind::Instance].map(|kind| (plane.name, kind))),
+        projects()
+            .chain(cells().map(|(cell, _)| cell))
+            .flat_map(|plane| [Kind::Deployment, Kind::Instance].map(|kind| (plane.name, kind))),
     );
-    wanted.extend(cells().map(|(plane, _)| (plane.name, Kind::Deployment)));
     let clients: Vec<Client> = try_join_all(wanted.iter().map(|(plane, _)| planes.client(plane))).await?;
     let mut sight = Sight::new();
     for ((plane, kind), client) in wanted.into_iter().zip(clients) {
@@ -202,18 +202,23 @@ fn not_watched(sight: &Sight, layout: &Layout) -> Error {
     }
 }
 
-/// Waits until somebody else has taken the planes down. Fails when fedhub has ended and the planes stand.
+/// Waits until somebody else has taken the planes down. Fails when something beside them has ended and they stand.
 async fn stay(planes: &Planes, layout: &Layout) -> Result<(), Error> {
-    let fedhub = Fedhub::load(layout)?;
+    let mut beside = chain::members(layout)?;
+    beside.push(Fedhub::load(layout)?);
+    let mut ended_before = None;
     loop {
         tokio::time::sleep(LOOK).await;
         if planes.processes().iter().all(|process| process.pid.is_none()) {
             return Ok(());
         }
-        // One that was ended together with the planes is gone from the notes, too: that is for the next look.
-        if fedhub.pid().is_none() && Fedhub::load(layout).is_ok() {
-            return Err(Error::FedhubEnded(fedhub.log()));
+        // One that is ended together with the planes is gone from the notes as soon as whoever ends it has noticed: it takes
+        // two looks to know that nobody did.
+        let ended = beside.iter().find(|process| process.ended()).map(Fedhub::log);
+        if let Some(log) = ended.as_ref().filter(|_| ended == ended_before) {
+            return Err(Error::Ended(log.clone()));
         }
+        ended_before = ended;
     }
 }
 
@@ -230,32 +235,6 @@ async fn alone(layout: &Layout) -> Result<fs::File, Error> {
         tokio::time::sleep(LOOK / 5).await;
     }
     Err(Error::Busy(layout.name().to_owned()))
-}
-
-/// What is worth trying now.
-async fn hints(planes: &Planes, fedhub: &Fedhub) -> Result<String, Error> {
-    let kubectl = tools::ensure(Tool::Kubernetes, &Progress::silent()).await?.program("kubectl");
-    let at = |plane: &str| format!("--kubeconfig {}", relative(planes.kubeconfig(plane)));
-    let lines = [
-        String::new(),
-        planes::summary(planes.layout()),
-        format!("fedhub: {0}/metrics, {0}/readyz, log {1}", fedhub.url(), relative(fedhub.log())),
-        String::new(),
-        "Worth trying, in another terminal:".to_owned(),
-        format!("  alias kubectl={}", kubectl.display()),
-        format!("  kubectl {} get workloaddeployments,instances -A", at("project-a")),
-        format!(
-            "  kubectl {} get workloaddeployments,propagationpolicies,instances -A --show-labels",
-            at(HUB)
-        ),
-        format!("  kubectl {} -n {NAMESPACE} delete instance {NAME}-0     # it comes back", at("project-a")),
-        format!("  kubectl {} -n {NAMESPACE} delete workloaddeployment {NAME}", at("project-a")),
-        format!("  kubectl {} get workloaddeployments -A    # gone from the cell, too", at("cell-dfw")),
-        format!("  curl -s {}/metrics | grep fedhub_propagation_seconds", fedhub.url()),
-        String::new(),
-        "Ctrl-C here, or `make down` in another terminal, ends everything.".to_owned(),
-    ];
-    Ok(lines.join("\n"))
 }
 
 fn logs(layout: &Layout) -> String {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use kube::{
+    ResourceExt,
     api::DynamicObject,
     core::{ApiResource, GroupVersionKind},
 };
@@ -14,6 +15,8 @@ use crate::Error;
 pub const NAMESPACE: &str = "default";
 /// The name of the `WorkloadDeployment`, in both projects.
 pub const NAME: &str = "web";
+/// How many Instances it asks for.
+pub const REPLICAS: u32 = 2;
 
 /// The kinds that the demonstration looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,8 +55,8 @@ impl fmt::Display for Kind {
     }
 }
 
-/// One container in one city, as a user would ask for it.
-pub fn deployment(city: &str) -> Value {
+/// A container, so many times in one city, as a user would ask for it.
+pub fn deployment(city: &str, replicas: u32) -> Value {
     json!({
         "apiVersion": "compute.datumapis.com/v1alpha",
         "kind": "WorkloadDeployment",
@@ -62,7 +65,7 @@ pub fn deployment(city: &str) -> Value {
             "cityCode": city,
             "placementName": "demo",
             "workloadRef": { "name": NAME, "uid": "00000000-0000-4000-8000-000000000000" },
-            "scaleSettings": { "minReplicas": 1 },
+            "scaleSettings": { "minReplicas": replicas },
             "template": { "spec": {
                 "runtime": {
                     "resources": { "instanceType": "datumcloud/d1-standard-2" },
@@ -84,4 +87,15 @@ pub fn object(manifest: Value) -> Result<DynamicObject, Error> {
 pub fn is_true(status: &Value, kind: &str) -> bool {
     let conditions = status["conditions"].as_array();
     conditions.is_some_and(|all| all.iter().any(|c| c["type"] == kind && c["status"] == "True"))
+}
+
+/// Whether the status of a `WorkloadDeployment` says that all of its Instances are ready.
+pub fn all_ready(deployment: &DynamicObject) -> bool {
+    let status = &deployment.data["status"];
+    status["readyReplicas"] == REPLICAS && is_true(status, "Available")
+}
+
+/// Whether one of the object's owners has that UID.
+pub fn owned_by(object: &DynamicObject, uid: &str) -> bool {
+    object.owner_references().iter().any(|owner| owner.uid == uid)
 }

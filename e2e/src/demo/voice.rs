@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+use super::story::Hops;
+
 /// Speaks on standard output; in colour only where that is a terminal that has not asked for none.
 #[derive(Debug, Clone, Copy)]
 pub struct Voice {
@@ -45,9 +47,29 @@ impl Voice {
         say(&self.paint("32", text));
     }
 
+    /// What each hop took, a column for each of the ways, which have the same hops.
+    pub fn table(self, ways: &[(&str, Hops)]) {
+        table(ways).iter().for_each(|line| self.well(line));
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
+}
+
+fn table(ways: &[(&str, Hops)]) -> Vec<String> {
+    let labels = ways.first().map(|(_, hops)| hops.iter().map(|(label, _)| &**label)).into_iter().flatten();
+    let row = |label: &str, cells: Vec<String>| {
+        let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:>11}")).collect();
+        format!("  {label:<48}{}", cells.concat()).trim_end().to_owned()
+    };
+    let head = row("", ways.iter().map(|(way, _)| (*way).to_owned()).collect());
+    let rows = labels.enumerate().map(|(index, label)| {
+        let took =
+            |(_, hops): &(&str, Hops)| hops.get(index).map(|(_, took)| millis(*took)).unwrap_or_default();
+        row(label, ways.iter().map(took).collect())
+    });
+    std::iter::once(head).chain(rows).collect()
 }
 
 /// A line as it is.
@@ -69,5 +91,21 @@ mod tests {
     fn colours_only_where_asked_for() {
         assert_eq!(Voice { coloured: false }.paint("1", "x"), "x");
         assert_eq!(Voice { coloured: true }.paint("1", "x"), "\x1b[1mx\x1b[0m");
+    }
+
+    #[test]
+    fn a_table_has_a_column_for_each_way() {
+        let hops = |took: [u64; 2]| -> Hops {
+            let labels = ["down".to_owned(), "back".to_owned()];
+            labels.into_iter().zip(took.map(Duration::from_millis)).collect()
+        };
+        let lines = table(&[("DFW", hops([5, 12])), ("ORD", hops([7, 1234]))]);
+        let words: Vec<Vec<_>> = lines.iter().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(
+            words,
+            [&["DFW", "ORD"][..], &["down", "5", "ms", "7", "ms"], &["back", "12", "ms", "1234", "ms"]]
+        );
+        assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{lines:#?}");
+        assert!(table(&[]).concat().is_empty());
     }
 }

@@ -206,6 +206,11 @@ impl Fedhub {
         self.state().ok().filter(State::runs)?.identity.map(|identity| identity.pid)
     }
 
+    /// Whether it does not run although nobody has forgotten it, as [`end`] does.
+    pub fn ended(&self) -> bool {
+        self.state().is_ok_and(|state| !state.runs())
+    }
+
     /// What it writes; a restart goes on in the same file.
     pub fn log(&self) -> PathBuf {
         self.layout.log(&self.member.name())

@@ -26,8 +26,10 @@ async fn what_was_started_is_found_and_ended_by_a_later_command() {
     assert!(fedhub.pid().is_some());
     fedhub.stop().await.unwrap();
     assert!(fedhub.pid().is_none() && second.pid().is_some());
+    assert!(fedhub.ended() && !second.ended() && !cell.ended());
     fedhub.end().await.unwrap();
     assert_eq!((second.pid(), cell.pid()), (None, None));
+    assert!(!second.ended() && !cell.ended());
     assert!(Fedhub::load(&layout).is_err());
 }
 

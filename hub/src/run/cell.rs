@@ -46,7 +46,7 @@ impl Cell {
         let hub = hub.map(|source| ground.follow("hub", source)).transpose()?;
         let quota = args.quota_kubeconfig.as_ref().map(file);
         let quota = quota.map(|source| ground.follow("quota", source)).transpose()?;
-        let leadership = ground.election(client.clone());
+        let leadership = ground.election(client.clone(), args.cell_lease_name());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
 
         let mut kinds = vec![Kind::WorkloadDeployment, Kind::Instance, Kind::Namespace];

@@ -117,15 +117,15 @@ impl Ground {
         Controlled { name, kind, queue: Arc::new(Queue::new(config)) }
     }
 
-    /// Takes part in the election on that plane, unless the process is alone.
-    pub fn election(&self, client: kube::Client) -> Option<Leadership> {
-        let config = || self.lease_config();
-        self.args.leader_elect.then(|| Leadership::start(client, config(), Clock::system()))
+    /// Takes part in the election on that plane by the Lease of that name, unless the process is alone. Each role has a
+    /// Lease of its own: both may be on the same plane.
+    pub fn election(&self, client: kube::Client, lease: String) -> Option<Leadership> {
+        self.args.leader_elect.then(|| Leadership::start(client, self.lease_config(lease), Clock::system()))
     }
 
     /// The suffix makes it another holder than any other process, a restarted container of the same name included:
     /// none may take the lease of another for its own.
-    fn lease_config(&self) -> LeaseConfig {
+    fn lease_config(&self, lease: String) -> LeaseConfig {
         let host = || {
             let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
             Some(name.trim().to_owned())
@@ -135,7 +135,7 @@ impl Ground {
         let name = self.args.identity.clone().unwrap_or_else(host);
         LeaseConfig {
             namespace: self.args.namespace.clone(),
-            name: self.args.lease_name.clone(),
+            name: lease,
             identity: format!("{name}_{}_{:016x}", std::process::id(), self.seed),
             duration: self.args.lease_duration,
             renew: self.args.lease_renew,

@@ -35,7 +35,7 @@ impl Management {
         let hub = ground.follow("hub", hub)?.client(&PlaneId::Hub);
         let home = ground.follow("management", source(args))?;
         let projects = projects(args).map(|source| ground.follow("discovery", source)).transpose()?;
-        let leadership = ground.election(home.client(&PlaneId::Management));
+        let leadership = ground.election(home.client(&PlaneId::Management), args.lease_name.clone());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
         let identities = Identities::new(&args.namespace);
         let settings = Settings {

@@ -1,0 +1,34 @@
+//! A cell that is its own hub: its Instances are their own copies (C7).
+
+use serde_json::Value;
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn c7_where_the_cell_is_the_hub_an_instance_is_its_own_copy() {
+    let world = World::new();
+    for name in ["wd-0", "wd-1"] {
+        put_instance(&world.hub, NS_A, name, "DFW");
+    }
+    let before = world.copy("wd-0").unwrap();
+    let run = world.run_cell(&world.hub, "dfw", "DFW", 20);
+    let from = position(&world.hub);
+    quiet(60).await;
+    // Its owner is the WD of the cell, which is that of the hub; nothing has to be said of where it is from.
+    assert!(writes(&world.hub, from).is_empty());
+    assert_eq!(world.copy("wd-0"), Some(before));
+
+    world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    quiet(60).await;
+    assert_eq!(world.copy("wd-0"), None, "nothing else has to go first");
+    assert_eq!((run.held("copy_leaving"), run.failed()), (0, 0));
+
+    // After a restart likewise.
+    run.stop().await;
+    world.hub.delete(INSTANCE, NS_A, "wd-1").unwrap();
+    assert!(world.copy("wd-1").is_some_and(|i| i["metadata"]["deletionTimestamp"] != Value::Null));
+    let run = world.run_cell(&world.hub, "dfw", "DFW", 20);
+    quiet(60).await;
+    assert!(world.hub.list(INSTANCE).is_empty());
+    run.stop().await;
+}

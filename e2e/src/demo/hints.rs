@@ -1,0 +1,115 @@
+//! What is worth a look, and worth trying, once everything stands.
+
+use super::{
+    Error,
+    objects::{NAME, NAMESPACE},
+    relative,
+};
+use crate::{
+    fedhub::Fedhub,
+    planes::{self, Planes, topology::cells},
+    progress::Progress,
+    tools::{self, Tool},
+};
+
+/// All of it.
+pub async fn text(planes: &Planes, fedhub: &Fedhub) -> Result<String, Error> {
+    let kubectl = tools::ensure(Tool::Kubernetes, &Progress::silent()).await?.program("kubectl");
+    let mut lines = vec![String::new(), planes::summary(planes.layout()), "fedhub itself:".to_owned()];
+    lines.push(page("at the hub", fedhub));
+    for (cell, _) in cells() {
+        lines.push(page(cell.name, &Fedhub::cell(planes.layout(), cell.name)?));
+    }
+    for (cell, _) in cells() {
+        let services = Fedhub::services(planes.layout(), cell.name)?;
+        lines.push(format!("SIMULATED services of {}: {}", cell.name, relative(services.log())));
+    }
+    lines.push(String::new());
+    lines.push("Worth trying, in another terminal:".to_owned());
+    lines.extend(tries(&kubectl.display().to_string(), |plane| relative(planes.kubeconfig(plane))));
+    lines.push(format!("  curl -s {}/metrics | grep fedhub_propagation_seconds", fedhub.url()));
+    lines.push(String::new());
+    lines.push("Ctrl-C here, or `make down` in another terminal, ends everything.".to_owned());
+    Ok(lines.join("\n"))
+}
+
+fn page(place: &str, fedhub: &Fedhub) -> String {
+    format!("  {place:<11} {0}/metrics, {0}/readyz, {1}", fedhub.url(), relative(fedhub.log()))
+}
+
+/// Commands to type, each with what it shows.
+fn tries(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> Vec<String> {
+    let at = |plane: &str| format!("kubectl --kubeconfig {}", kubeconfig(plane));
+    let project = at("project-a");
+    let patch = |patch: &str| {
+        format!("{project} -n {NAMESPACE} patch workloaddeployment {NAME} --type=merge -p '{patch}'")
+    };
+    let fault = |value: &str| {
+        patch(&format!(
+            r#"{{"spec":{{"template":{{"metadata":{{"annotations":{{"simulate.fedhub.dev/fault":{value}}}}}}}}}}}"#
+        ))
+    };
+    let conditions =
+        r#"-o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}'"#;
+    let groups = [
+        (
+            "",
+            vec![
+                format!("alias kubectl={kubectl}"),
+                format!("{project} get workloaddeployments,instances -A"),
+            ],
+        ),
+        (
+            "what it is on the hub, and in the cell",
+            vec![
+                format!(
+                    "{} get workloaddeployments,propagationpolicies,instances -A --show-labels",
+                    at("hub")
+                ),
+                format!("{} get workloaddeployments,instances -A", at("cell-dfw")),
+            ],
+        ),
+        ("four Instances instead of two", vec![patch(r#"{"spec":{"scaleSettings":{"minReplicas":4}}}"#)]),
+        (
+            "an image that cannot be pulled: the rollout stops at its first Instance, and the WorkloadDeployment says why",
+            vec![
+                fault(r#""ImageUnavailable""#),
+                format!("{project} -n {NAMESPACE} get workloaddeployment {NAME} {conditions}"),
+            ],
+        ),
+        ("and it is mended", vec![fault("null")]),
+        (
+            "what is deleted by hand comes back",
+            vec![format!("{project} -n {NAMESPACE} delete instance {NAME}-0")],
+        ),
+        (
+            "and what its user does not want any more is gone everywhere",
+            vec![format!("{project} -n {NAMESPACE} delete workloaddeployment {NAME}")],
+        ),
+    ];
+    let mut lines = Vec::new();
+    for (why, commands) in groups {
+        if !why.is_empty() {
+            lines.push(format!("  # {why}"));
+        }
+        lines.extend(commands.into_iter().map(|command| format!("  {command}")));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_are_json() {
+        let lines = tries("kubectl", |plane| format!("{plane}.yaml"));
+        let patches: Vec<_> =
+            lines.iter().filter_map(|line| line.split_once("-p '")?.1.strip_suffix('\'')).collect();
+        assert_eq!(patches.len(), 3);
+        for patch in patches {
+            let patch: serde_json::Value = serde_json::from_str(patch).unwrap();
+            assert!(patch["spec"].is_object(), "{patch}");
+        }
+    }
+}
