@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use fedhub_shared::bucket::Bucket;
-use fedhub_shared::digest::Digest;
 use fedhub_shared::digest::instance::deployment_name;
-use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Writer};
+use fedhub_shared::digest::{Digest, Version};
+use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, StatusWrite, Writer};
 use fedhub_shared::errors::Error;
 use fedhub_shared::metrics::Hop;
 use fedhub_shared::names::{PROJECTOR_MANAGER, PlaneName};
@@ -105,6 +105,23 @@ impl Projector {
                 self.judge(key, None);
                 return Ok(self.settled(job, &sight, changed));
             }
+            if live.is_none() {
+                if sight.leaving() {
+                    self.judge(key, Some(Verdict::Parked));
+                    self.rest(&project, key, &sight, 0);
+                    return Ok(Outcome::Waits);
+                }
+                if let Some(projection) = self.left_behind(key, &sight) {
+                    self.judge(key, None);
+                    return self.remove(&project, job, &projection).await;
+                }
+                if let Some((projection, write)) = self.lacks_status(key, &sight) {
+                    self.judge(key, None);
+                    let writer = self.writer(&project);
+                    changed |= writer.write_status(Kind::Instance, &projection, write).await?.is_some();
+                    continue;
+                }
+            }
             let Some(seen) = self.observe(&project, key, &sight, live.take()).await? else {
                 return Ok(Outcome::Waits);
             };
@@ -152,14 +169,19 @@ impl Projector {
                         tracing::warn!(%key, plane = %home.plane, ?wait, "a deletion after a gap waits for its turn");
                         return Ok(Outcome::After(wait));
                     }
-                    project.delete(Kind::Instance, &projection, false).await?;
-                    self.seen_deleted.remove(key);
-                    self.propagated(job);
-                    return Ok(Outcome::Wrote);
+                    return self.remove(&project, job, &projection).await;
                 }
             }
         }
         Err(Error::Bug(format!("{key} does not come to rest")))
+    }
+
+    /// Deletes a projection.
+    async fn remove(&self, project: &Plane, job: &Job, projection: &Shared) -> Result<Outcome, Error> {
+        project.delete(Kind::Instance, projection, false).await?;
+        self.seen_deleted.remove(&job.key);
+        self.propagated(job);
+        Ok(Outcome::Wrote)
     }
 
     fn settled(&self, job: &Job, sight: &Sight, changed: bool) -> Outcome {
@@ -231,6 +253,20 @@ impl Projector {
                 store.rest(space, &key.name, &digest.version, circumstances);
             }
         }
+    }
+
+    /// The projection of what was seen deleted, where digests tell that it is that.
+    fn left_behind(&self, key: &Key, sight: &Sight) -> Option<Shared> {
+        sight.left_behind(&key.name, self.seen_deleted.get(key)?.value())
+    }
+
+    /// The projection and its status, where digests tell that it lacks nothing else. The Instance is kept for as long as
+    /// it is not in order.
+    fn lacks_status(&self, key: &Key, sight: &Sight) -> Option<(Shared, StatusWrite)> {
+        let projection = sight.lacks_status(&key.name)?;
+        let instance = self.planes.hub().store(Kind::Instance).object(&key.namespace, &key.name)?;
+        let same = sight.instance.as_ref().is_some_and(|i| i.version == Version::new(instance.version()));
+        same.then(|| (projection, StatusWrite { status: instance.status().clone(), probe: false }))
     }
 
     /// What was seen, with the objects whole; `None` where the hub Instance has gone meanwhile.

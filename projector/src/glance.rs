@@ -1,15 +1,16 @@
-//! Whether a projection is in order, told from digests alone: no object is read and none is built.
+//! What digests alone tell of a projection: no object is read for it.
 //!
-//! Says yes only where [`crate::plan::plan`] would do nothing. Where it does not see that nothing is to do, the plan
-//! does, and the [`Sight::circumstances`] that it was judged under are remembered.
+//! They tell that it is in order, that its status is all that it lacks, that its WD is on its way out, or that it is the one
+//! of an Instance that was seen deleted, and tell so only where [`crate::plan::plan`] would decide the same. Where they tell nothing, the plan
+//! decides, and the [`Sight::circumstances`] that it was judged under are remembered.
 
 use fedhub_shared::digest::deployment::home;
-use fedhub_shared::digest::instance::{Tells, projected, says};
+use fedhub_shared::digest::instance::{Tells, mirrored, projected, says};
 use fedhub_shared::digest::{Digest, Instance, Version};
 use fedhub_shared::engine::Echo;
 use fedhub_shared::hash::Sum;
 use fedhub_shared::names::encode_plane;
-use fedhub_shared::object::{ObjectView, Shared};
+use fedhub_shared::object::{Kind, ObjectView, Shared};
 
 use crate::mark::Mark;
 use crate::observe::{Home, Observed};
@@ -41,16 +42,53 @@ pub struct Sight {
 impl Sight {
     /// Whether nothing is left to do for this hub Instance.
     pub fn in_order(&self) -> bool {
-        let (Some(instance), Some(projection)) =
-            (alive(self.instance.as_ref()), alive(self.projection.as_ref()))
-        else {
-            return false;
-        };
-        let (Some(is), Some(should)) = (projection.instance(), instance.instance()) else { return false };
-        is.labels == should.labels
+        self.placed().is_some_and(|(should, is)| self.tells_the_same(should, is))
+    }
+
+    /// Whether the hub Instance's WD is on its way out, so that nothing is done for it, whatever it is like (P6).
+    pub fn leaving(&self) -> bool {
+        self.instance.is_some() && self.owner.as_ref().is_some_and(|owner| owner.deleting)
+    }
+
+    /// The projection, named `name`, where its status is all that is left to be written, and that without a dry run: one
+    /// has to tell what became of what was written before and nobody remembers (I7).
+    pub fn lacks_status(&self, name: &str) -> Option<Shared> {
+        let (should, is) = self.placed()?;
+        let first = should.tells == Tells::News && is.tells != Tells::News;
+        let known = self.status_echo.is_some() || first;
+        (known && !self.tells_the_same(should, is)).then(|| self.stub(name)).flatten()
+    }
+
+    /// The projection, named `name`, of the Instance of this UID, which the hub has no more; `None` where somebody
+    /// deletes it already (I4).
+    pub fn left_behind(&self, name: &str, instance_uid: &str) -> Option<Shared> {
+        let is = alive(self.projection.as_ref()).filter(|_| self.instance.is_none())?.instance()?;
+        let mark = self.mark(instance_uid.to_owned()).to_string();
+        (is.copied == mirrored(Some(&mark))).then(|| self.stub(name)).flatten()
+    }
+
+    fn stub(&self, name: &str) -> Option<Shared> {
+        Some(self.projection.as_ref()?.stub(Kind::Instance, &self.home.namespace, name))
+    }
+
+    /// What the hub Instance and its projection say, where all but the status is as it should be.
+    fn placed(&self) -> Option<(&Instance, &Instance)> {
+        let (instance, projection) = (alive(self.instance.as_ref())?, alive(self.projection.as_ref())?);
+        let (should, is) = (instance.instance()?, projection.instance()?);
+        let placed = is.labels == should.labels
             && self.names_each_other(instance, should, is).unwrap_or(false)
-            && settled(self.spec_echo, should.spec, is.spec)
-            && self.tells_the_same(should, is)
+            && settled(self.spec_echo, should.spec, is.spec);
+        placed.then_some((should, is))
+    }
+
+    /// The mark of the projection of the Instance of that UID.
+    fn mark(&self, instance_uid: String) -> Mark {
+        let namespace = &self.hub_namespace;
+        Mark {
+            namespace: namespace.called().to_owned(),
+            namespace_uid: namespace.uid().to_owned(),
+            instance_uid,
+        }
     }
 
     /// I5, I6, P3, P4: what the hub says of whose it is agrees, its WD lives on both planes, and the projection is
@@ -62,11 +100,7 @@ impl Sight {
         let (cluster, space) = (encode_plane(&self.home.plane), self.home.namespace.as_str());
         let (cluster, space) = (Some(cluster.as_str()), Some(space));
         let controller = hub_deployment.uid.to_string();
-        let mark = Mark {
-            namespace: self.hub_namespace.called().to_owned(),
-            namespace_uid: self.hub_namespace.uid().to_owned(),
-            instance_uid: instance.uid.to_string(),
-        };
+        let mark = self.mark(instance.uid.to_string());
         let references = [reference((deployment, &owner.uid))];
         let uid = owner.uid.to_string();
         let tied = projected(cluster, space, Some(&uid), Some(&mark.to_string()), &references);

@@ -59,13 +59,15 @@ pub fn plan(seen: &Observed) -> Decision {
 
 /// On whose behalf the Instance is projected (I5, I6); else what is decided, whatever its projection is like.
 pub fn living_owner<'a>(seen: &'a Observed, instance: &'a Object) -> Result<Owner<'a>, Decision> {
+    if seen.owner.as_ref().is_some_and(|owner| owner.deleting) {
+        // Somebody's last moment: nothing to say about it (P6).
+        return Err(Decision::Park(None));
+    }
     if let Some(reason) = disagreement(seen, instance) {
         return Err(Decision::Quarantine(reason));
     }
     let Some(name) = deployment_name(instance) else { return Err(Decision::Quarantine(Reason::Unnamed)) };
-    let Some(owner) = seen.owner.as_ref().filter(|o| !o.deleting) else {
-        return Err(without_owner(seen, instance));
-    };
+    let Some(owner) = seen.owner.as_ref() else { return Err(without_owner(seen, instance)) };
     match owner.deployment().map(|facts| facts.home) {
         Some(there) if there == home(Some(seen.hub_namespace.called())) => {}
         Some(there) if there != home(None) => return Err(Decision::Quarantine(Reason::StaleNamespace)),
@@ -84,12 +86,8 @@ fn disagreement(seen: &Observed, instance: &Object) -> Option<Reason> {
     (!agree).then_some(Reason::Contradictory)
 }
 
-/// P2, P7: a WD that is not there may still come, for as long as the grace lasts. One that is being deleted is
-/// somebody's last moment: nothing to say about it (P6).
+/// P2, P7: a WD that is not there may still come, for as long as the grace lasts.
 fn without_owner(seen: &Observed, instance: &Object) -> Decision {
-    if seen.owner.is_some() {
-        return Decision::Park(None);
-    }
     let born = instance.metadata.creation_timestamp.as_ref().map_or(seen.now, |t| t.0);
     let age = Duration::try_from(seen.now.duration_since(born)).unwrap_or_default();
     match seen.grace.checked_sub(age).filter(|left| !left.is_zero()) {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use kube::core::Status;
+
 use crate::lease::Fenced;
 use crate::object::PlaneId;
 use crate::planes::identity::Unrecognised;
@@ -12,7 +14,7 @@ use crate::planes::writes::LetGo;
 pub enum Category {
     /// Comes right by itself: connection errors, time-outs, 5xx.
     Transient,
-    /// Somebody else wrote first: read again.
+    /// Somebody else wrote first, or the object is gone: read again.
     Conflict,
     /// The server asked for patience (429).
     Throttled,
@@ -82,9 +84,21 @@ impl RequestError {
         }
     }
 
+    /// Whether the server has no more of what was to be changed: its end will be told by the watch. A create is refused
+    /// with the same code where its namespace is missing, and any request where the plane does not serve the kind.
+    pub fn gone(&self) -> bool {
+        let names_it = |status: &Status| status.details.as_ref().is_some_and(|it| !it.name.is_empty());
+        match &self.source {
+            kube::Error::Api(status) => {
+                status.code == 404 && matches!(self.verb, "update" | "patch") && names_it(status)
+            }
+            _ => false,
+        }
+    }
+
     /// The category of this error.
     pub fn category(&self) -> Category {
-        category(&self.source)
+        if self.gone() { Category::Conflict } else { category(&self.source) }
     }
 }
 
@@ -169,9 +183,31 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kube::core::Status;
+    use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_gone_is_looked_at_again_and_what_was_never_there_is_a_fault() {
+        let named = || json!({"name": "wd-0", "kind": "instances"});
+        for (verb, details, expected) in [
+            ("update", named(), Category::Conflict),
+            ("patch", named(), Category::Conflict),
+            ("update", json!(null), Category::Invalid),
+            ("update", json!({}), Category::Invalid),
+            ("create", named(), Category::Invalid),
+        ] {
+            let mut status = Status::failure("not found", "NotFound").with_code(404);
+            status.details = serde_json::from_value(details).unwrap();
+            let error = RequestError {
+                verb,
+                resource: "instances".to_owned(),
+                plane: PlaneId::Hub,
+                source: kube::Error::Api(Box::new(status)),
+            };
+            assert_eq!(error.category(), expected, "{verb} {error:?}");
+        }
+    }
 
     #[test]
     fn the_status_code_decides_the_category() {

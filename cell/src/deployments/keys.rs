@@ -8,7 +8,7 @@ use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
 
 use super::Deployments;
-use crate::network::context;
+use crate::network::users;
 
 impl Deployments {
     fn enqueue(&self, namespace: &str, name: &str) {
@@ -26,17 +26,6 @@ impl Deployments {
             deployments.select(None, |wd| Some((wd.namespace.to_owned(), wd.name.to_owned())))
         {
             self.enqueue(&namespace, &name);
-        }
-    }
-
-    /// The WDs whose bindings got that context.
-    fn enqueue_users(&self, namespace: &str, name: &str) {
-        for binding in self.cell.anchor().store(Kind::NetworkBinding).objects(None) {
-            if context(&binding) == Some((namespace, name))
-                && let Some(owner) = owner(&binding)
-            {
-                self.enqueue(binding.space(), owner);
-            }
         }
     }
 }
@@ -83,10 +72,10 @@ impl Listener for Deployments {
                 }
             }
             Kind::SubnetClaim => {
-                let names: BTreeSet<_> =
-                    objects().filter_map(|o| o.spec()["networkContext"]["name"].as_str()).collect();
-                for name in names {
-                    self.enqueue_users(&seen.namespace, name);
+                for binding in objects().flat_map(|claim| users(plane, claim)) {
+                    if let Some(owner) = owner(&binding) {
+                        self.enqueue(binding.space(), owner);
+                    }
                 }
             }
             Kind::LocationBinding => self.enqueue_all(),

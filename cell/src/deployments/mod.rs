@@ -9,7 +9,8 @@
 //! 4. The one step that [`crate::instances::plan()`] names.
 //! 5. Of each Instance in one patch: labels that are wrong, a location that is missing, the gate `Network` when the
 //!    networks stand, and with it whichever gate is satisfied by then.
-//! 6. The status, where it is another.
+//! 6. The status, where it is another. That an Instance which comes up has got to another stage can wait for a moment
+//!    ([`crate::status::hush`]): each status of a WD goes a long way.
 //!
 //! A write that the cell refuses ends neither the pass nor the work on others: the reason is said in the status, and
 //! the key is tried again.

@@ -16,7 +16,8 @@ use super::{Deployments, desired};
 use crate::instances::{Deployment, Gate, Instance, Step, Wait, build, plan};
 use crate::network::{self, View};
 use crate::status::blocker::{Words, with_remedy};
-use crate::status::deployment::{Seen, status, suspended};
+use crate::status::deployment::{Seen, same_but_for_stages, status, suspended};
+use crate::status::hush::hushed;
 use crate::status::network::Network;
 
 /// When a context is looked for again that a binding names and that is not there.
@@ -33,12 +34,20 @@ struct Pass<'a> {
     refused: Option<RequestError>,
     /// What keeps Instances from being made.
     obstacle: Option<Words>,
+    /// When the status is to be written, where that can wait.
+    hushed: Option<Duration>,
 }
 
 impl Deployments {
     pub(super) async fn pass(&self, wd: Shared) -> Result<Outcome, Error> {
-        let mut pass =
-            Pass { writer: self.writer(), stepped: false, wrote: false, refused: None, obstacle: None };
+        let mut pass = Pass {
+            writer: self.writer(),
+            stepped: false,
+            wrote: false,
+            refused: None,
+            obstacle: None,
+            hushed: None,
+        };
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) { wd } else { pass.mark(&wd).await? };
         let (view, missing) = self.networks(&mut pass, &wd).await?;
         let at_rest = self.instances(&mut pass, &wd, &view).await?;
@@ -52,13 +61,14 @@ impl Deployments {
         if let Some(refusal) = pass.refused {
             return Err(refusal.into());
         }
-        Ok(match at_rest {
+        Ok(match pass.hushed {
             _ if missing => Outcome::After(CONTEXT_MISSING),
             // There is more to come, which must not wait for its turn behind what was written.
             _ if pass.stepped => Outcome::Waits,
-            _ if pass.wrote => Outcome::Wrote,
-            true => Outcome::InOrder,
-            false => Outcome::Waits,
+            Some(wait) => Outcome::After(wait),
+            None if pass.wrote => Outcome::Wrote,
+            None if at_rest => Outcome::InOrder,
+            None => Outcome::Waits,
         })
     }
 
@@ -165,6 +175,13 @@ impl Deployments {
         let echo = store.echo(wd.space(), wd.called(), Part::Status);
         if settled(&next, wd.status(), echo) {
             return Ok(());
+        }
+        if same_but_for_stages(&next, wd.status()) {
+            let now = self.cell.clock().now();
+            pass.hushed = own.iter().filter_map(|i| hushed(i, i.status(), now)).max();
+            if pass.hushed.is_some() {
+                return Ok(());
+            }
         }
         let reported = wd.status().get("observedGeneration").and_then(Value::as_i64);
         let before = reported.is_some() && reported == wd.metadata.generation;

@@ -11,11 +11,12 @@ mod apply;
 mod plan;
 
 use fedhub_shared::api::LocationReference;
-use fedhub_shared::object::{Kind, Object, ObjectView};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
 use fedhub_shared::planes::Plane;
 
 pub(crate) use apply::{apply, create};
-pub use plan::{Claim, Plan, Seen, context, plan};
+use plan::context;
+pub use plan::{Claim, Plan, Seen, plan};
 
 use crate::status::network::{Location, Network};
 
@@ -45,6 +46,14 @@ pub fn look(cell: &Plane, deployment: &Object) -> View {
     let seen = Seen { deployment, bindings: &bindings, claims: &claims, location: &location };
     let plan = plan(&seen);
     View { location, plan }
+}
+
+/// The bindings that a subnet claim matters to: those that got its context.
+pub(crate) fn users(cell: &Plane, claim: &Object) -> Vec<Shared> {
+    let Some(name) = claim.spec()["networkContext"]["name"].as_str() else { return Vec::new() };
+    let mut bindings = cell.store(Kind::NetworkBinding).objects(None);
+    bindings.retain(|binding| context(binding) == Some((claim.space(), name)));
+    bindings
 }
 
 /// The location that a WD is known to be in: the one that the cell serves, or, while it says none, the one that was

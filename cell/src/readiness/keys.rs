@@ -9,9 +9,10 @@ use fedhub_shared::planes::Plane;
 use super::quota::Stance;
 use super::{Plan, Readiness};
 use crate::instances::Instance;
+use crate::network::users;
 use crate::quota::claim::{self, Consumer};
-use crate::status::QUOTA_GRANTED;
 use crate::status::deployment::suspended;
+use crate::status::{QUOTA_GRANTED, gates};
 
 /// The name of the WD that made an Instance.
 pub(super) fn owner(instance: &Object) -> Option<&str> {
@@ -80,6 +81,13 @@ impl Readiness {
         self.wake_all(Some(namespace), |i| Instance::of(i).owner == Some(uid));
     }
 
+    /// Wakes the Instances whose WD made that binding.
+    fn wake_bound(&self, binding: &Object) {
+        if let Some(uid) = Instance::of(binding).owner {
+            self.wake_made_by(binding.space(), uid);
+        }
+    }
+
     /// Wakes the Instances of a project.
     fn wake_project(&self, name: &PlaneName) {
         for namespace in self.cell.anchor().store(Kind::Namespace).objects(None) {
@@ -107,10 +115,15 @@ impl Readiness {
             Kind::Namespace if was.map(Consumer::of) != now.map(Consumer::of) => {
                 self.wake_all(Some(&seen.name), |_| true);
             }
-            Kind::NetworkBinding | Kind::SubnetClaim => {
-                if let Some(uid) = now.and_then(|o| Instance::of(o).owner) {
-                    self.wake_made_by(&seen.namespace, uid);
-                }
+            Kind::NetworkBinding => now.into_iter().for_each(|binding| self.wake_bound(binding)),
+            // It is its context's, and not a WD's.
+            Kind::SubnetClaim => {
+                let claims = [was, now].into_iter().flatten();
+                let bindings = claims.flat_map(|claim| users(self.cell.anchor(), claim));
+                bindings.for_each(|binding| self.wake_bound(&binding));
+            }
+            Kind::LocationBinding => {
+                self.wake_all(None, |i| gates::of(i).contains(&gates::NETWORK));
             }
             _ => {}
         }

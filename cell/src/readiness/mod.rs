@@ -1,8 +1,9 @@
 //! The readiness of a cell's Instances: their status, their Events, the gate `Quota` and the claims of quota.
 //!
 //! A pass over an Instance asks for its quota, writes the whole status at once, takes the gates off that this status
-//! satisfies, and tells its user of a turn of affairs. [`plan()`] is the pure part. What is on its way out is left to
-//! write-back and to the claims' keeper.
+//! satisfies, and tells its user of a turn of affairs. [`plan()`] is the pure part. Of an Instance that comes up, stages
+//! that pass in a moment are not told ([`crate::status::hush`]). What is on its way out is left to write-back and to the
+//! claims' keeper.
 //!
 //! # Quota
 //!

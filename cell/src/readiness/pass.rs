@@ -11,6 +11,7 @@ use super::plan::{Plan, plan};
 use super::quota::Asked;
 use super::{Readiness, keys::owner};
 use crate::instances::Instance;
+use crate::network;
 use crate::status::deployment::suspended;
 use crate::status::event::turn;
 use crate::status::gates::{self, opening};
@@ -69,7 +70,7 @@ impl Readiness {
         // Without its WD nobody says that this has changed.
         let stands = || instance.status()["suspended"] == true;
         let suspended = deployment.as_deref().map_or_else(stands, suspended);
-        let network = self.network(instance, made_by);
+        let network = self.network(instance, deployment.as_deref());
         let now = self.cell.clock().now();
         let echo = cell.store(Kind::Instance).echo(instance.space(), instance.called(), Part::Status);
         plan(&Seen { instance, quota, network: &network, suspended, now }, echo)
@@ -77,22 +78,15 @@ impl Readiness {
 
     /// What of its deployment's networking an Instance tells: that somebody has to do something, or else that it waits
     /// for it, until the deployment's controller takes its gate off. The stages on the way are told by the deployment.
-    fn network(&self, instance: &Object, made_by: Option<&str>) -> Network {
+    fn network(&self, instance: &Object, deployment: Option<&Object>) -> Network {
         if !gates::of(instance).contains(&gates::NETWORK) {
             return Network::Ready;
         }
-        let of = |kind, what: fn(&Object) -> String| {
-            let all = self.cell.anchor().store(kind).objects(Some(instance.space()));
-            let its = move |o: &Shared| made_by.is_some() && Instance::of(o).owner == made_by;
-            all.into_iter().filter(its).map(move |o| Network::of(&what(&o), Some(&o)))
-        };
-        let bindings = of(Kind::NetworkBinding, |o| format!("Network {}", o.spec()["network"]["name"]));
-        let subnets = of(Kind::SubnetClaim, |o| format!("Subnet claim {:?}", o.called()));
-        match Network::worst(bindings.chain(subnets)) {
-            Network::Ready | Network::Provisioning(_) => {
+        match deployment.map(|wd| network::look(self.cell.anchor(), wd).plan.network) {
+            None | Some(Network::Ready | Network::Provisioning(_)) => {
                 Network::Provisioning("Waiting for the deployment's networking".to_owned())
             }
-            worst => worst,
+            Some(worst) => worst,
         }
     }
 

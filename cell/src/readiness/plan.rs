@@ -7,16 +7,13 @@ use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{Echo, StatusWrite};
 use fedhub_shared::object::{Object, ObjectView, set_field};
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::quota::verdict::look_again;
 use crate::status::gates::{self, opening};
+use crate::status::hush::{self, is_stage};
 use crate::status::instance::{Seen, status};
 use crate::status::{QUOTA_GRANTED, READY};
-
-/// An Instance is new for so long: nobody is told that it waits for quota, which most often comes in less.
-const NEW: Duration = Duration::from_secs(2);
 
 /// What there is to do about an Instance.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +35,7 @@ pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
     let opened = opened(instance, seen.quota);
     let status = status(&Seen { instance: opened.as_ref().unwrap_or(instance), ..*seen });
     let news = news(instance, &status, echo);
-    let hushed = hushed(seen).filter(|_| news);
+    let hushed = hushed(seen, &status).filter(|_| news && opened.is_none());
     let again = look_again(instance, seen.quota, seen.now);
     let old = instance.status();
     // All conditions stand as they are meant, and yet the whole does not: something was not kept.
@@ -47,7 +44,7 @@ pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
         status: (news && hushed.is_none())
             .then(|| StatusWrite { probe: probe(true, written_before, echo), status }),
         opens: opened.is_some(),
-        again: again.map(|again| hushed.map_or(again, |hushed| hushed.min(again))),
+        again: [again, hushed].into_iter().flatten().min(),
     }
 }
 
@@ -88,21 +85,13 @@ fn news(instance: &Object, status: &Value, echo: Option<Echo>) -> bool {
     !settled(&same, old, echo)
 }
 
-/// For how long nothing is said yet of an Instance that is new and waits for quota; its schema's defaults say as much.
-/// What was said already of it or of its quota is taken back at once: a gate must not go by a verdict that is gone.
-fn hushed(seen: &Seen<'_>) -> Option<Duration> {
+/// For how long nothing is said yet of an Instance that is coming up, see [`hush`]. What was said of it and is no stage,
+/// or of its quota, is taken back at once: a gate must not go by a verdict that is gone. So is a refusal of quota told.
+fn hushed(seen: &Seen<'_>, status: &Value) -> Option<Duration> {
     let old = seen.instance.status();
-    let spoken = find(old, READY).is_some_and(|c| {
-        let (status, reason, _) = said(c);
-        (status, reason) != ("Unknown", "Pending")
-    }) || find(old, QUOTA_GRANTED).is_some_and(|c| said(c).0 != "Unknown");
-    let asked = said(seen.quota).0 == "Unknown" && gates::of(seen.instance).contains(&gates::QUOTA);
-    let made = seen.instance.metadata.creation_timestamp.as_ref()?.0;
-    let left = NEW.checked_sub(apart(made, seen.now)).filter(|left| !left.is_zero());
-    left.filter(|_| asked && !spoken && !seen.suspended)
-}
-
-/// A server's clock that is far from ours makes an Instance old, and not new for ever.
-fn apart(made: Timestamp, now: Timestamp) -> Duration {
-    now.duration_since(made).unsigned_abs()
+    let (was, is) = (find(old, QUOTA_GRANTED).map_or("Unknown", |c| said(c).0), said(seen.quota).0);
+    let at_once = is == "False"
+        || (was != "Unknown" && was != is)
+        || find(old, READY).is_some_and(|ready| !is_stage(ready));
+    hush::hushed(seen.instance, status, seen.now).filter(|_| !at_once)
 }

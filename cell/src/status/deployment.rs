@@ -67,8 +67,23 @@ pub fn status(seen: &Seen<'_>) -> Value {
     status
 }
 
+/// Whether two statuses differ in nothing but how many Instances their provider has begun with: what becomes of those is
+/// another word about the deployment, and most often soon to come (see [`super::hush`]).
+pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
+    let without = |status: &Value| {
+        let mut status = status.clone();
+        if let Some(fields) = status.as_object_mut() {
+            fields.remove("updatedReplicas");
+            fields.remove("currentReplicas");
+        }
+        status
+    };
+    without(one) == without(other)
+}
+
 #[derive(Clone, Copy)]
 struct Counts {
+    /// All of its Instances, those on their way out too, which still hold what they have: `replicas` is what there is.
     listed: usize,
     updated: usize,
     current: usize,

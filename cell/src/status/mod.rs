@@ -12,6 +12,7 @@ pub mod blocker;
 pub mod deployment;
 pub mod event;
 pub mod gates;
+pub mod hush;
 pub mod instance;
 pub mod network;
 

@@ -89,6 +89,11 @@ impl WriteBack {
                     self.rest(key, &sight, circumstances);
                     return Ok(self.settled(job, changed));
                 }
+                Decision::Hush(wait) => {
+                    self.judge(key, None);
+                    self.settled(job, changed);
+                    return Ok(Outcome::After(wait));
+                }
                 Decision::Park => {
                     self.judge(key, Some(Verdict::Parked));
                     self.rest(key, &sight, 0);
@@ -224,6 +229,7 @@ impl WriteBack {
             copy: copies.digest(space, &key.name),
             spec_echo: copies.echo(space, &key.name, Part::Spec),
             status_echo: copies.echo(space, &key.name, Part::Status),
+            now: self.cell.clock().now(),
             instance,
         }
     }

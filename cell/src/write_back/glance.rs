@@ -12,10 +12,12 @@ use fedhub_shared::hash::{self, Sum};
 use fedhub_shared::names::{
     INSTANCE_FINALIZER, SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, encode_plane,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use jiff::Timestamp;
 
 use super::copy::{Owner, mark, owner, reference};
 use super::plan::{Decision, itself};
+use crate::status::hush::hushed;
 
 /// What the stores tell of an Instance and its copy.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub struct Sight {
     pub spec_echo: Option<Echo>,
     /// What the hub made of the last status that was sent.
     pub status_echo: Option<Echo>,
+    /// The time now.
+    pub now: Timestamp,
 }
 
 impl Sight {
@@ -70,6 +74,9 @@ impl Sight {
         if only_defaults(status) || settled(self.status_echo, hash::json(status), is.status) {
             return Some(Decision::Nothing);
         }
+        if let Some(wait) = hushed(instance, status, self.now) {
+            return Some(Decision::Hush(wait));
+        }
         // What a cell wrote before, and nobody remembers what became of it, a dry run has to tell: by the whole copy.
         let known = self.status_echo.is_some() || is.tells != Tells::News;
         let write = || StatusWrite { status: status.clone(), probe: false };
@@ -84,7 +91,7 @@ impl Sight {
         copy.copied == copied(Some(&mark), owner, Some(SERVICE_NAME.1), &[reference(name, "")])
     }
 
-    /// A hash of all that the plan decides by; never zero.
+    /// A hash of all that the plan decides by, but for the time; never zero.
     pub fn circumstances(&self) -> u64 {
         let object = |sum: Sum, object: &Option<Shared>| {
             let object = object.as_deref();
@@ -107,10 +114,7 @@ fn settled(echo: Option<Echo>, desired: u64, current: u64) -> bool {
     desired == current || echo.is_some_and(|e| e.explains(desired, current))
 }
 
-/// As much of the copy of `instance` as its digest tells: enough to name it in a request.
+/// The copy of `instance`, as much of it as its digest tells.
 fn stub(instance: &Object, copy: &Digest) -> Shared {
-    let mut stub = bare(Kind::Instance, instance.space(), instance.called());
-    stub.metadata.uid = Some(copy.uid.to_string());
-    stub.metadata.resource_version = Some(copy.version.to_string());
-    stub.into()
+    copy.stub(Kind::Instance, instance.space(), instance.called())
 }

@@ -2,7 +2,8 @@
 //!
 //! A pass over one Instance: [`glance`] decides by digests alone where they tell enough, which they do whenever nothing
 //! is to do, only the status is to be written, or the copy is to go; else [`plan`] decides by the whole copy. Both are
-//! pure. [`controller`] reads and writes, [`keys`] says when there is a pass.
+//! pure. [`controller`] reads and writes, [`keys`] says when there is a pass. A copy is made at once; its status is written
+//! when it is worth telling ([`crate::status::hush`]).
 //!
 //! Whose an Instance is, its hub namespace's labels say and nothing that stands in the cell. A copy is written only on
 //! behalf of a WD that lives on the hub, which it names as its controller, so that the hub's own garbage collector takes

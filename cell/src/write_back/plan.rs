@@ -1,5 +1,7 @@
 //! What a pass over one Instance does: a pure function from what was observed to one decision.
 
+use std::time::Duration;
+
 use fedhub_shared::digest::instance::only_defaults;
 use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
@@ -12,6 +14,7 @@ use super::copy::{owner, wanted};
 use super::glance::Sight;
 use super::mark::Whose;
 use super::refusal::Refusal;
+use crate::status::hush::hushed;
 
 /// Everything that [`plan`] decides by.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ pub enum Decision {
     Write(Write),
     /// The copy's status.
     Status(Shared, StatusWrite),
+    /// The Instance is coming up: a status that lasts for so long is to be written then.
+    Hush(Duration),
     /// The copy is to go; its UID is the precondition.
     Delete {
         /// The copy.
@@ -154,6 +159,9 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
     let (should, is) = (instance.status(), copy.status());
     if only_defaults(should) || settled(should, is, sight.status_echo) {
         return Decision::Nothing;
+    }
+    if let Some(wait) = hushed(instance, should, sight.now) {
+        return Decision::Hush(wait);
     }
     let probe = probe(true, !only_defaults(is), sight.status_echo);
     Decision::Status(copy.clone(), StatusWrite { status: should.clone(), probe })

@@ -2,6 +2,7 @@
 
 use fedhub_cell::deployments::{DeploymentsConfig, desired};
 use fedhub_shared::object::{Kind, bare};
+use fedhub_sim::until;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -49,6 +50,41 @@ async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_r
     let run = world.run(ALONE);
     quiet(600).await;
     assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
+    let world = World::of(2);
+    let run = world.run(ALONE);
+    quiet(5).await;
+    let status = "update workloaddeployments/status/web";
+    let told = |from| world.asked(from).into_iter().filter(|r| r == status).count();
+    let begun = |name: &str| {
+        let hash = world.instance(name)["spec"]["controller"]["templateHash"].clone();
+        let programmed = json!({"type": "Programmed", "status": "True", "reason": "Programmed", "message": "",
+            "lastTransitionTime": "2020-01-01T00:00:00Z"});
+        let status = json!({"controller": {"observedTemplateHash": hash}, "conditions": [programmed]});
+        world.cell.patch_status("Instance", SPACE, name, &status).unwrap();
+    };
+    let from = world.mark();
+    world.ready("web-0");
+    until("web-1", || world.names().len() == 2).await;
+    begun("web-1");
+    quiet(1).await;
+    assert_eq!(told(from), 1, "web-0 is Ready, and web-1 is there");
+    world.ready("web-1");
+    quiet(60).await;
+    assert_eq!(told(from), 2, "and web-1 is Ready");
+
+    world.scale(3);
+    until("web-2", || world.names().len() == 3).await;
+    quiet(1).await;
+    let from = world.mark();
+    begun("web-2");
+    quiet(60).await;
+    assert_eq!(told(from), 1, "it lasts");
+    assert_eq!(world.wd()["status"]["currentReplicas"], 3);
     run.stop().await;
 }
 

@@ -50,7 +50,8 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
         (2, true, "Unknown", true),
         (-1, true, "Unknown", false),
         (-5, true, "Unknown", true), // A clock that is ahead makes no one wait.
-        (0, false, "Unknown", true),
+        (0, false, "Unknown", false),
+        (2, false, "Unknown", true),
         (0, true, "False", true),
         (0, true, "True", true),
     ] {
@@ -68,6 +69,39 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
     let granted = instance(0, &["Quota"], vec![verdict("True", 1)]);
     let plan = of(&granted, &verdict("Unknown", 1));
     assert!(plan.status.is_some() && !plan.opens, "a grant that is gone is taken back at once");
+}
+
+#[test]
+fn c9_stages_pass_untold_and_what_matters_is_told_at_once() {
+    let disabled = verdict("True", 1);
+    let fresh = |conditions| instance(0, &[], conditions);
+    let told = |conditions| of(&fresh(conditions), &disabled).status.is_some();
+    let programmed = || condition("Programmed", "True", "Programmed", "");
+    assert!(!told(vec![]));
+    assert_eq!(of(&fresh(vec![]), &disabled).again, Some(std::time::Duration::from_secs(2)));
+    assert!(!told(vec![programmed(), condition("Available", "False", "Starting", "")]));
+    assert!(told(vec![programmed(), condition("Available", "True", "Available", "")]));
+    assert!(told(vec![condition("Programmed", "False", "ImageUnavailable", "no such image")]));
+    assert!(
+        told(vec![programmed(), condition("Ready", "True", "Available", "")]),
+        "what was said is taken back at once"
+    );
+    // From one stage to the next, too.
+    let stage = condition("Ready", "False", "PendingProgramming", "");
+    assert!(!told(vec![
+        stage,
+        programmed(),
+        condition("Available", "False", "Starting", ""),
+        disabled.clone()
+    ]));
+    let suspended = Seen {
+        instance: &fresh(vec![]),
+        quota: &disabled,
+        network: &Network::Ready,
+        suspended: true,
+        now: now(),
+    };
+    assert!(plan(&suspended, None).status.is_some());
 }
 
 #[test]

@@ -41,6 +41,25 @@ async fn c9_an_instance_without_quota_costs_one_write_for_each_turn_and_no_read(
 }
 
 #[tokio::test(start_paused = true)]
+async fn c9_an_instance_that_is_ready_in_a_moment_costs_one_status_write() {
+    let world = World::new();
+    let run = world.run();
+    quiet(5).await;
+    let from = position(&world.cell);
+    world.put_instance("wd-0", &[]);
+    world.provide("wd-0", "Programmed", "True", "Programmed", "");
+    world.provide("wd-0", "Available", "False", "Starting", "it starts");
+    quiet(1).await;
+    assert!(asked(&world.cell, from).is_empty(), "{:?}", asked(&world.cell, from));
+    world.provide("wd-0", "Available", "True", "Available", "");
+    quiet(60).await;
+    assert_eq!(world.says("wd-0", "Ready").0, "True");
+    assert_eq!(asked(&world.cell, from), ["update instances/status/wd-0"]);
+    assert_eq!(events(&world.cell, from).len(), 1);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn c6_a_gate_goes_in_one_patch_once_the_status_that_opens_it_stands() {
     let world = World::new();
     let run = world.run();
@@ -211,7 +230,9 @@ async fn a_write_that_fails_is_made_once_more_and_no_event_is_lost() {
 #[tokio::test(start_paused = true)]
 async fn c9_a_network_that_somebody_has_to_mend_is_said_and_its_stages_are_not() {
     let world = World::new();
-    let wd = world.cell.get("WorkloadDeployment", NS, "wd").unwrap();
+    let template = json!({"spec": {"networkInterfaces": [{"network": {"name": "default"}}]}});
+    let wd = json!({"spec": {"template": template}});
+    let wd = world.cell.patch("WorkloadDeployment", NS, "wd", &wd).unwrap();
     let owner = json!([{"apiVersion": API, "kind": "WorkloadDeployment", "name": "wd", "uid": uid(&wd), "controller": true}]);
     world
         .cell
@@ -240,5 +261,31 @@ async fn c9_a_network_that_somebody_has_to_mend_is_said_and_its_stages_are_not()
     let (_, reason, message) = world.says("wd-0", "Ready");
     assert_eq!(reason, "NetworkNotFound");
     assert!(message.contains("Network \"default\"") && message.contains("no such network"), "{message}");
+
+    // Its subnet's claim is its context's, and no WD's.
+    world
+        .cell
+        .put(json!({
+            "apiVersion": "networking.datumapis.com/v1alpha", "kind": "SubnetClaim",
+            "metadata": {"namespace": NS, "name": "default-dfw-1-0"},
+            "spec": {
+                "subnetClass": "private", "ipFamily": "IPv4", "networkContext": {"name": "default-dfw-1"},
+                "location": {"name": "dfw-1"},
+            },
+        }))
+        .unwrap();
+    let bound = json!({
+        "networkContextRef": {"namespace": NS, "name": "default-dfw-1"},
+        "conditions": [condition("Ready", "True", "NetworkContextReady", "")],
+    });
+    world.cell.patch_status("NetworkBinding", NS, "wd-net-0", &bound).unwrap();
+    quiet(5).await;
+    assert_eq!(world.reason("wd-0", "Ready"), "NetworkProvisioning");
+    let full = json!({"conditions": [condition("Ready", "False", "NoAddresses", "all are in use")]});
+    world.cell.patch_status("SubnetClaim", NS, "default-dfw-1-0", &full).unwrap();
+    quiet(5).await;
+    let (_, reason, message) = world.says("wd-0", "Ready");
+    assert_eq!(reason, "NetworkFailedToCreate");
+    assert!(message.contains("Subnet of network \"default\": NoAddresses: all are in use"), "{message}");
     run.stop().await;
 }

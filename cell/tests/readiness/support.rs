@@ -157,7 +157,14 @@ impl World {
     pub fn process(&self, quota: Option<&str>) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.cell.clock().now());
-        let kinds = [Kind::Namespace, Kind::WorkloadDeployment, Kind::Instance, Kind::NetworkBinding];
+        let kinds = [
+            Kind::Namespace,
+            Kind::WorkloadDeployment,
+            Kind::Instance,
+            Kind::NetworkBinding,
+            Kind::SubnetClaim,
+            Kind::LocationBinding,
+        ];
         let around_cell = Settings {
             seed: 7,
             anchor: PlaneId::Cell,

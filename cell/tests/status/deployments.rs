@@ -262,6 +262,10 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
 #[test]
 fn what_is_on_its_way_out_blocks_nothing() {
     let going = Arc::new(but(unready("wd-1", "ImageUnavailable", "x").as_ref().clone(), dying));
+    let s = plain(&wd(), &[ready("wd-0"), going], 1);
+    assert_eq!(s["replicas"], 2, "it is there, and still holds what it has");
+    assert_eq!(words(&s, "ReplicasReady").0, "True");
+    let going = Arc::new(but(unready("wd-1", "ImageUnavailable", "x").as_ref().clone(), dying));
     assert_eq!(words(&plain(&wd(), &[going], 1), "Available").1, "InstancesProvisioning");
 }
 

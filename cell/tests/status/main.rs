@@ -5,6 +5,8 @@ mod claims;
 #[cfg(test)]
 mod deployments;
 #[cfg(test)]
+mod hush;
+#[cfg(test)]
 mod instances;
 #[cfg(test)]
 mod networks;

@@ -52,6 +52,37 @@ async fn c7_a_life_costs_the_necessary_requests_and_no_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn c7_the_stages_of_an_instance_that_comes_up_are_one_status_write() {
+    let world = World::new();
+    let run = world.run();
+    quiet(5).await;
+    let stage = |reason: &str| json!({"conditions": [condition("Ready", "False", reason)]});
+    let instance = |name: &str, status| put_instance_saying(&world.cell, NS_A, name, "DFW", &status);
+    let hub = position(&world.hub);
+    instance("wd-0", stage("PendingProgramming"));
+    until("copied", || world.copy("wd-0").is_some()).await;
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &stage("Starting")).unwrap();
+    quiet(1).await;
+    assert_eq!(asked(&world.hub, hub), ["create instances/wd-0"], "the stages are not told");
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("True")).unwrap();
+    quiet(60).await;
+    assert_eq!(asked(&world.hub, hub)[1..], ["update instances/status/wd-0"]);
+
+    let hub = position(&world.hub);
+    instance("wd-1", stage("ImageUnavailable"));
+    quiet(1).await;
+    let told = ["create instances/wd-1", "update instances/status/wd-1"];
+    assert_eq!(asked(&world.hub, hub), told, "C9: what somebody has to mend is told at once");
+
+    let hub = position(&world.hub);
+    instance("wd-2", stage("Starting"));
+    quiet(5).await;
+    let told = ["create instances/wd-2", "update instances/status/wd-2"];
+    assert_eq!(asked(&world.hub, hub), told, "a stage that lasts is told");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn c7_a_gate_that_opens_costs_one_write() {
     let world = World::new();
     let run = world.run();

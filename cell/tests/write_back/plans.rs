@@ -1,6 +1,7 @@
 //! The plan through random worlds: it agrees with the glance, comes to rest, and touches nothing that is not ours.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_cell::write_back::copy::reference;
 use fedhub_cell::write_back::glance::Sight;
@@ -12,6 +13,7 @@ use fedhub_shared::names::{
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
 use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId, Shared, bare, set_field};
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -48,6 +50,7 @@ impl Facts {
             copy: digest(Kind::Instance, &self.copy),
             spec_echo: echoes,
             status_echo: echoes,
+            now: now(),
         }
     }
 
@@ -65,7 +68,11 @@ impl Facts {
             let decision = plan(&seen);
             done.push(decision.clone());
             match decision {
-                Decision::Nothing | Decision::Park | Decision::Refuse(_) | Decision::Leaving => return done,
+                Decision::Nothing
+                | Decision::Park
+                | Decision::Refuse(_)
+                | Decision::Leaving
+                | Decision::Hush(_) => return done,
                 Decision::Mark(finalizers) | Decision::Release(finalizers) => {
                     let instance = self.instance.as_mut().unwrap();
                     instance.metadata.finalizers = serde_json::from_value(finalizers).unwrap();
@@ -99,6 +106,17 @@ impl Facts {
         }
         panic!("does not come to rest: {done:?}");
     }
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_second(1_767_225_600).unwrap()
+}
+
+/// It was made just now, and is not yet what it is to be.
+fn coming_up(instance: &mut Object) {
+    instance.metadata.creation_timestamp = Some(Time(now()));
+    let ready = json!({"type": "Ready", "status": "False", "reason": "PendingProgramming", "message": ""});
+    set_field(instance, "status", json!({"conditions": [ready]}));
 }
 
 fn labelled(object: &mut Object, labels: &[(&str, &str)]) {
@@ -188,6 +206,11 @@ fn worlds() -> impl Strategy<Value = Facts> {
                 2 => set_field(copy, "status", status("False")),
                 3 => set_field(instance, "status", defaults),
                 4 => set_field(instance, "status", Value::Null),
+                5 => coming_up(instance),
+                6 => {
+                    coming_up(instance);
+                    set_field(copy, "status", Value::Null);
+                }
                 _ => {}
             }
             if spec == 0 {
@@ -330,4 +353,15 @@ fn c7_a_status_is_probed_only_where_nobody_remembers_what_became_of_the_last() {
     };
     assert!(probes(None) && !probes(Some(Echo::Kept)));
     assert_eq!(facts.sight(None).decide(), None, "the glance leaves that to the plan");
+}
+
+#[test]
+fn c7_a_stage_is_no_status_to_write_yet_and_the_spec_is() {
+    let mut facts = right();
+    coming_up(facts.instance.as_mut().unwrap());
+    let hush = Decision::Hush(Duration::from_secs(2));
+    assert_eq!((plan(&facts.seen(None)), facts.sight(None).decide()), (hush.clone(), Some(hush.clone())));
+    facts.copy = None;
+    let done = facts.settle();
+    assert!(matches!(&done[..], [Decision::Write(Write::Create(_)), last] if *last == hush), "{done:?}");
 }

@@ -185,6 +185,10 @@ impl Run {
 }
 
 pub fn put_instance(cell: &ApiServer, space: &str, name: &str, city: &str) -> Value {
+    put_instance_saying(cell, space, name, city, &status("True"))
+}
+
+pub fn put_instance_saying(cell: &ApiServer, space: &str, name: &str, city: &str, status: &Value) -> Value {
     let (wd, ordinal) = name.rsplit_once('-').unwrap();
     cell.put(json!({
         "apiVersion": API, "kind": INSTANCE,
@@ -199,7 +203,7 @@ pub fn put_instance(cell: &ApiServer, space: &str, name: &str, city: &str) -> Va
             "finalizers": [INSTANCE_FINALIZER],
         },
         "spec": {"size": "small", "unknown": {"kept": [1, 2]}},
-        "status": status("True"),
+        "status": status,
     }))
     .unwrap()
 }
@@ -213,6 +217,10 @@ pub fn status(ready: &str) -> Value {
     json!({"suspended": false, "conditions": [
         {"type": "Ready", "status": ready, "reason": "R", "message": "", "lastTransitionTime": "2026-01-02T00:00:00Z"},
     ]})
+}
+
+pub fn condition(kind: &str, status: &str, reason: &str) -> Value {
+    json!({"type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": "2026-01-02T00:00:00Z"})
 }
 
 pub fn uid(object: &Value) -> String {

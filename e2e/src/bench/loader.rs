@@ -35,9 +35,20 @@ pub async fn deployments(
     prefix: &str,
     count: usize,
 ) -> Result<Instant, Error> {
+    deployments_with(client, spaces, prefix, count, |_, wd| wd).await
+}
+
+/// The same, each as `each` makes it of its number and the usual one.
+pub async fn deployments_with(
+    client: &Client,
+    spaces: &[Space],
+    prefix: &str,
+    count: usize,
+    each: impl Fn(usize, Value) -> Value,
+) -> Result<Instant, Error> {
     let began = Instant::now();
     let creates = (0..count).zip(spaces.iter().cycle()).map(|(index, space)| {
-        let wd = deployment(&space.name, &format!("{prefix}-{index}"));
+        let wd = each(index, deployment(&space.name, &format!("{prefix}-{index}")));
         create(client, Kind::Deployment, Some(&space.name), wd)
     });
     stream::iter(creates).map(Ok).try_buffer_unordered(HANDS).try_for_each(|_| async { Ok(()) }).await?;

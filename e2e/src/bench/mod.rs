@@ -2,8 +2,8 @@
 //!
 //! What runs is the release build of fedhub as a process of its own, on real planes. Where there is a yardstick, laps of
 //! fedhub and of the yardstick follow each other, both judged by the same watch of the benchmark's own, and the median of
-//! the laps counts. Karmada's controllers are stopped. What takes more planes than a machine has room for runs on planes
-//! in memory ([`sim`]).
+//! the laps counts. Karmada's controllers are stopped, but for `rollout`, which has the whole chain. What takes more
+//! planes than a machine has room for runs on planes in memory ([`sim`]).
 
 pub mod estate;
 pub mod loader;
@@ -27,6 +27,7 @@ mod memory;
 mod projection;
 mod requests;
 mod restart;
+mod rollout;
 mod sockets;
 mod throughput;
 
@@ -37,7 +38,7 @@ use crate::{Error, progress::Progress};
 pub use stage::clear_up;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 11] = [
+pub const BENCHMARKS: [(&str, &str); 12] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
@@ -51,6 +52,10 @@ pub const BENCHMARKS: [(&str, &str); 11] = [
     (
         "failover",
         "two replicas: the gap after SIGTERM, after SIGKILL, and what a leader that was stopped does",
+    ),
+    (
+        "rollout",
+        "200 WDs of 3 replicas over two real cells: the time of each hop, requests for an Instance's life",
     ),
 ];
 
@@ -110,6 +115,9 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         _ => None,
     };
     stage::clear_up().await?;
+    if name == "rollout" {
+        return Box::pin(rollout::run(&Stage::whole(options).await?, options)).await;
+    }
     let stage = Stage::up(options).await?;
     match (name, in_memory) {
         ("throughput", _) => Box::pin(throughput::run(&stage, options)).await,

@@ -48,26 +48,31 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts planes of this run's own, or takes those that run under the name given, and stops what would disturb.
+    /// [`Self::whole`], without what would disturb: Karmada's controllers, and its guard against deletes.
     pub async fn up(options: &Options) -> Result<Self, Error> {
+        let stage = Self::whole(options).await?;
+        for process in DISTURBING {
+            stage.planes.stop_process(process).await?;
+        }
+        stage.allow_deletes().await?;
+        Ok(stage)
+    }
+
+    /// Starts planes of this run's own, or takes those that run under the name given.
+    pub async fn whole(options: &Options) -> Result<Self, Error> {
         let planes = if let Some(name) = &options.instance {
             Planes::load(name)?
         } else {
             let usual = planes::Options::new(own_instance());
             Planes::up(&planes::Options { progress: options.progress.clone(), ..usual }).await?
         };
-        for process in DISTURBING {
-            planes.stop_process(process).await?;
-        }
         let layout = planes.layout();
         let names = ["fedhub-bench/0", "fedhub-bench/1"].map(str::to_owned);
         let ports = ports::reserve(&ports_directory(), layout, &names)?.into_values().collect();
         let hub = client(&layout.kubeconfig(HUB)).await?;
         let project = client(&layout.kubeconfig(PROJECT)).await?;
         let program = options.fedhub()?;
-        let stage = Self { ports, program, progress: options.progress.clone(), hub, project, planes };
-        stage.allow_deletes().await?;
-        Ok(stage)
+        Ok(Self { ports, program, progress: options.progress.clone(), hub, project, planes })
     }
 
     /// The planes.
@@ -206,7 +211,8 @@ impl Space {
     }
 }
 
-async fn delete_all(client: &Client, kind: Kind, at: String) -> Result<(), Error> {
+/// Deletes all objects of a kind in a namespace.
+pub async fn delete_all(client: &Client, kind: Kind, at: String) -> Result<(), Error> {
     let (one, all) = (DeleteParams::background(), ListParams::default());
     let deleted = api(client, kind, &at).delete_collection(&one, &all).await;
     deleted.map(drop).map_err(Error::api(format!("delete all {kind} in {at}")))

@@ -41,6 +41,9 @@ pub struct Metadata {
     /// The version of the object.
     #[serde(default, rename = "resourceVersion")]
     pub resource_version: Option<String>,
+    /// Its finalizers.
+    #[serde(default)]
+    pub finalizers: Vec<String>,
 }
 
 /// When which object was first seen as it should be. The watch ends when this is dropped.

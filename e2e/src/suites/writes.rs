@@ -1,4 +1,4 @@
-//! What fedhub wrote, as the planes' audit logs tell it.
+//! What fedhub asked of the planes and what it wrote, as their audit logs tell it.
 
 use std::{
     fs::File,
@@ -37,6 +37,7 @@ struct User {
 #[derive(Debug, Deserialize)]
 struct ObjectRef {
     resource: Option<String>,
+    subresource: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
 }
@@ -56,6 +57,21 @@ impl Event {
             && !matches!(resource, Some("events" | "leases"))
     }
 
+    /// The plural of what was asked about, `/` and the subresource behind it where there is one.
+    pub fn resource(&self) -> String {
+        let of = self.object_ref.as_ref();
+        let resource = of.and_then(|object| object.resource.clone()).unwrap_or_default();
+        match of.and_then(|object| object.subresource.as_deref()) {
+            Some(subresource) => format!("{resource}/{subresource}"),
+            None => resource,
+        }
+    }
+
+    /// Whether it was refused.
+    pub fn refused(&self) -> bool {
+        self.response_status.as_ref().and_then(|status| status.code).is_none_or(|code| code >= 400)
+    }
+
     /// A line that names it.
     pub fn line(&self, plane: &str) -> String {
         let code = self.response_status.as_ref().and_then(|status| status.code);
@@ -72,17 +88,27 @@ pub fn since(
     since: Timestamp,
     namespaces: &[String],
 ) -> Result<Vec<Event>, Error> {
+    Ok(requests(layout, plane, since, namespaces)?.into_iter().filter(Event::is_write).collect())
+}
+
+/// All of fedhub's requests, likewise; watches end later than they were asked for, and may be missing.
+pub fn requests(
+    layout: &Layout,
+    plane: &str,
+    since: Timestamp,
+    namespaces: &[String],
+) -> Result<Vec<Event>, Error> {
     let users = [Holder::Fedhub, Holder::Cell].map(Holder::user);
     let path = layout.audit_log(plane);
     let file = File::open(&path).map_err(Error::file("open", &path))?;
-    let mut writes = Vec::new();
+    let mut events = Vec::new();
     for line in BufReader::new(file).lines() {
         let line = line.map_err(Error::file("read", &path))?;
         // The last line may not be whole yet: then its request has not been answered.
-        writes
+        events
             .extend(parse(&line, &users).filter(|event| event.received >= since && event.is_in(namespaces)));
     }
-    Ok(writes)
+    Ok(events)
 }
 
 impl Event {
@@ -102,7 +128,7 @@ fn parse(line: &str, users: &[String]) -> Option<Event> {
         return None;
     }
     let event: Event = serde_json::from_str(line).ok()?;
-    (users.contains(&event.user.username) && event.is_write()).then_some(event)
+    users.contains(&event.user.username).then_some(event)
 }
 
 #[cfg(test)]
@@ -119,6 +145,14 @@ mod tests {
 
     fn parse(line: &str) -> Option<Event> {
         super::parse(line, &[USER.to_owned()])
+    }
+
+    #[test]
+    fn a_request_is_told_by_its_subresource_too() {
+        let event = parse(&line(USER, "get", "", r#"instances","subresource":"status"#)).unwrap();
+        assert_eq!((event.resource().as_str(), event.refused()), ("instances/status", false));
+        assert_eq!(parse(&line(USER, "get", "", "instances")).unwrap().resource(), "instances");
+        assert!(parse(&line("admin", "get", "", "instances")).is_none());
     }
 
     #[test]
@@ -139,7 +173,7 @@ mod tests {
             (USER, "patch", "", "leases", false),
             ("admin", "update", "", "workloaddeployments", false),
         ] {
-            let event = parse(&line(user, verb, query, resource));
+            let event = parse(&line(user, verb, query, resource)).filter(Event::is_write);
             assert_eq!(event.is_some(), counts, "{user} {verb} {query} {resource}");
         }
         let event = parse(&line(USER, "patch", "", "namespaces")).unwrap();

@@ -157,13 +157,14 @@ async fn p6_a_wd_that_is_deleted_takes_its_projections_and_nobody_puts_them_back
     }
     let run = world.run();
     quiet(5).await;
-    let from = position(&world.alpha);
+    let (hub, from) = (position(&world.hub), position(&world.alpha));
     world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
     quiet(5).await;
     // A user, or garbage collection in the foreground, takes them one by one.
     world.alpha.delete("Instance", SPACE, "wd-0").unwrap();
     quiet(60).await;
     assert!(asked(&world.alpha, from).is_empty(), "{:?}", asked(&world.alpha, from));
+    assert!(asked(&world.hub, hub).is_empty(), "nothing is read for it: {:?}", asked(&world.hub, hub));
 
     world.alpha.patch("WorkloadDeployment", SPACE, "wd", &json!({"metadata": {"finalizers": null}})).unwrap();
     quiet(60).await;

@@ -1,4 +1,5 @@
-//! P8: what digests call in order, the plan leaves alone; and what the projector left in order, digests call so.
+//! P8: what digests call in order, the plan leaves alone; what they decide, it decides too; and what the projector left
+//! in order, digests call so.
 
 use std::sync::Arc;
 
@@ -6,21 +7,23 @@ use fedhub_projector::glance::Sight;
 use fedhub_projector::observe::Observed;
 use fedhub_projector::plan::{Decision, plan};
 use fedhub_shared::digest::Digest;
+use fedhub_shared::engine::{Echo, StatusWrite};
 use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Kind, ObjectView, PlaneId, Shared};
+use fedhub_shared::object::{Kind, ObjectView, PlaneId, Shared, bare};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use serde_json::json;
 
 use crate::support::*;
 use crate::worlds::worlds;
 
-fn glance(seen: &Observed) -> bool {
+fn sight(seen: &Observed) -> Sight {
     let project = PlaneId::Project(PlaneName::new("alpha").unwrap());
     let digest =
         |plane: &PlaneId, o: &Option<Shared>| o.as_ref().map(|o| Digest::of(plane, Kind::Instance, o));
     let instance = digest(&PlaneId::Hub, &seen.instance);
     let name = |i: &Digest| i.instance().unwrap().deployment("wd-0").map(str::to_owned);
-    let sight = Sight {
+    Sight {
         home: seen.home.clone(),
         hub_namespace: seen.hub_namespace.clone(),
         deployment: instance.as_ref().and_then(name),
@@ -30,12 +33,46 @@ fn glance(seen: &Observed) -> bool {
         projection: digest(&project, &seen.projection),
         spec_echo: seen.spec_echo,
         status_echo: seen.status_echo,
-    };
+    }
+}
+
+fn glance(seen: &Observed) -> bool {
+    let sight = sight(seen);
     assert_ne!(sight.judged_by(seen), 0);
     assert_eq!(sight.judged_by(&Observed { owner: None, projection: None, ..seen.clone() }) == 0, {
         seen.owner.is_some() || seen.projection.is_some()
     });
     sight.in_order()
+}
+
+/// What digests decide; the plan has to decide the same.
+fn decided(seen: &Observed) -> Option<Decision> {
+    let sight = sight(seen);
+    if sight.leaving() {
+        return Some(Decision::Park(None));
+    }
+    if let Some(instance) = &seen.instance {
+        let projection = sight.lacks_status("wd-0")?;
+        let write = StatusWrite { status: instance.status().clone(), probe: false };
+        return Some(Decision::Status(projection, write));
+    }
+    let projection = sight.left_behind("wd-0", seen.seen_deleted.as_deref()?)?;
+    Some(Decision::Delete { projection, gap: false })
+}
+
+/// The same, but for what only the whole projection tells.
+fn named(decision: &Decision) -> Decision {
+    let stub = |o: &Shared| {
+        let mut named = bare(Kind::Instance, o.space(), o.called());
+        named.metadata.uid.clone_from(&o.metadata.uid);
+        named.metadata.resource_version.clone_from(&o.metadata.resource_version);
+        Arc::new(named)
+    };
+    match decision {
+        Decision::Status(projection, write) => Decision::Status(stub(projection), write.clone()),
+        Decision::Delete { projection, gap } => Decision::Delete { projection: stub(projection), gap: *gap },
+        other => other.clone(),
+    }
 }
 
 proptest! {
@@ -44,6 +81,7 @@ proptest! {
     #[test]
     fn p8_what_a_glance_calls_in_order_the_plan_leaves_alone(seen in worlds()) {
         prop_assert!(!glance(&seen) || plan(&seen) == Decision::InOrder, "{:?}", plan(&seen));
+        prop_assert!(decided(&seen).is_none_or(|it| it == named(&plan(&seen))), "{:?}", plan(&seen));
     }
 
     /// Almost in order: one or two things are otherwise, so that a glance that overlooks one is caught.
@@ -70,7 +108,26 @@ proptest! {
             (seen.projection, seen.instance) = (projection.map(Arc::new), instance.map(Arc::new));
         }
         prop_assert!(!glance(&seen) || plan(&seen) == Decision::InOrder, "{:?}", plan(&seen));
+        prop_assert!(decided(&seen).is_none_or(|it| it == named(&plan(&seen))), "{:?}", plan(&seen));
     }
+}
+
+#[test]
+fn p8_a_status_alone_and_what_was_seen_to_go_need_no_read() {
+    let mut told = seen();
+    bent(&mut told.projection, |p| p.data["status"] = defaults());
+    assert!(matches!(decided(&told), Some(Decision::Status(..))), "nothing was told before");
+    bent(&mut told.projection, |p| p.data["status"] = json!({"suspended": true}));
+    assert_eq!(decided(&told), None, "after a restart a dry run has to tell");
+    told.status_echo = Some(Echo::Kept);
+    assert!(matches!(decided(&told), Some(Decision::Status(..))));
+    bent(&mut told.projection, |p| p.data["spec"]["size"] = json!("large"));
+    assert_eq!(decided(&told), None, "the spec comes first");
+
+    let mut left = Observed { seen_deleted: Some(INSTANCE_UID.to_owned()), ..gone() };
+    assert!(matches!(decided(&left), Some(Decision::Delete { gap: false, .. })));
+    left.seen_deleted = Some("another".to_owned());
+    assert_eq!(decided(&left), None, "I4: it is of another one");
 }
 
 #[test]

@@ -31,7 +31,8 @@ pub struct Instance {
     pub labels: u64,
     /// What ties it to its counterpart: see [`says`] for the hub and [`projected`] for a project plane.
     pub bond: u64,
-    /// On the hub, what ties it to the cell's Instance that it is the copy of, see [`copied`]; zero elsewhere.
+    /// What it is made of: on the hub, the cell's Instance that it is the copy of, see [`copied`]; on a project plane,
+    /// see [`mirrored`].
     pub copied: u64,
 }
 
@@ -72,7 +73,7 @@ impl Instance {
                 let (mark, service) = (object.annotation(CELL_SOURCE), object.label(SERVICE_NAME.0));
                 copied(mark, owner, service, references.clone().filter(|o| of_deployment(o)))
             } else {
-                0
+                mirrored(object.annotation(PROJECTED_FROM))
             },
             bond: if *plane == PlaneId::Hub {
                 let mut references = references;
@@ -132,6 +133,11 @@ pub fn copied<'a>(
         sum.text(&o.name).number(flag(o.controller)).number(flag(o.block_owner_deletion))
     };
     references.into_iter().fold(sum, each).end()
+}
+
+/// What a projection says of the hub Instance that it is of: its mark.
+pub fn mirrored(mark: Option<&str>) -> u64 {
+    Sum::default().maybe(mark).end()
 }
 
 /// Hash of those labels of an Instance that are the same on every plane.

@@ -14,7 +14,7 @@ pub use instance::Instance;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use crate::hash::Sum;
-use crate::object::{Kind, Object, ObjectView, PlaneId};
+use crate::object::{Kind, Object, ObjectView, PlaneId, Shared, bare};
 
 /// What is kept of one object.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,6 +65,14 @@ impl Digest {
                 | Kind::ResourceClaim => Facts::None,
             },
         }
+    }
+
+    /// As much of the object as this tells: enough to name it in a request, with its preconditions.
+    pub fn stub(&self, kind: Kind, namespace: &str, name: &str) -> Shared {
+        let mut stub = bare(kind, namespace, name);
+        stub.metadata.uid = Some(self.uid.to_string());
+        stub.metadata.resource_version = Some(self.version.to_string());
+        stub.into()
     }
 
     /// The facts of a WD.

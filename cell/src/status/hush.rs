@@ -1,0 +1,51 @@
+//! What need not be told yet: the stages of an Instance that is coming up.
+//!
+//! An Instance passes through several stages in a moment: its provider has seen it, made it, started it. Told one by one,
+//! each would be a write in the cell, one on the hub and one in the project's plane, and be overtaken before anybody
+//! read it. So a stage has to last for a while to be told. What somebody has to do something about, that an Instance is
+//! ready, and that it is suspended are told at once.
+
+use std::time::Duration;
+
+use fedhub_shared::conditions::{find, said};
+use fedhub_shared::object::Object;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::blocker::needs_somebody;
+use super::{AVAILABLE, PROGRAMMED, READY};
+
+/// So long a stage has to last. The API's time stamps have whole seconds: up to one less.
+const LASTS: Duration = Duration::from_secs(2);
+/// An Instance is on its way up for so long at most: after that, every change of it is told at once.
+const ON_THE_WAY: Duration = Duration::from_secs(10);
+
+/// For how long nothing need be told yet of an Instance that would be told as `status`; `None` where it is to be told
+/// now.
+pub fn hushed(instance: &Object, status: &Value, now: Timestamp) -> Option<Duration> {
+    if find(status, READY).is_some_and(|ready| !is_stage(ready)) {
+        return None;
+    }
+    let made = instance.metadata.creation_timestamp.as_ref()?.0;
+    if apart(made, now) >= ON_THE_WAY {
+        return None;
+    }
+    // The provider's own steps: what is computed from them follows, and begins no stage.
+    let steps = [PROGRAMMED, AVAILABLE].into_iter().filter_map(|kind| {
+        let since = find(status, kind)?.get("lastTransitionTime")?.as_str()?;
+        since.parse::<Timestamp>().ok()
+    });
+    let since = steps.chain([made]).map(|at| apart(at, now)).min()?;
+    LASTS.checked_sub(since).filter(|left| !left.is_zero())
+}
+
+/// Whether that `Ready` tells of a stage, which passes without anybody doing anything.
+pub fn is_stage(ready: &Value) -> bool {
+    let (state, reason, _) = said(ready);
+    state != "True" && reason != "Suspended" && !needs_somebody(reason)
+}
+
+/// A server's clock that is far from ours makes what it stamps old, and not new for ever.
+fn apart(at: Timestamp, now: Timestamp) -> Duration {
+    now.duration_since(at).unsigned_abs()
+}

@@ -1,0 +1,234 @@
+//! `rollout`: WDs of three replicas over two cells, from their creation until all projections are Ready, and on until
+//! nothing is left of them. The chain is whole: Karmada works, each cell has its fedhub, and only providers are played.
+
+mod hops;
+mod necessary;
+
+use std::time::Instant;
+
+use futures::future::{try_join, try_join_all};
+use jiff::Timestamp;
+use kube::Client;
+use serde_json::{Value, json};
+
+use self::{
+    hops::{Sights, Times},
+    necessary::{Plane, Request, Table, necessary},
+};
+use super::{
+    Options, loader,
+    objects::{FINALIZER, Kind},
+    report::{Claim, Report},
+    stage::{self, PROJECT, Space, Stage},
+    stats::{median, number, rounded},
+    watch::{Seen, Sight},
+};
+use crate::{
+    Error,
+    demo::objects::is_true,
+    fedhub::{self, Fedhub, chain},
+    planes::topology::{HUB, cells},
+    suites::writes,
+};
+
+/// WDs of a lap.
+const DEPLOYMENTS: usize = 200;
+/// Namespaces that they are spread over.
+const NAMESPACES: usize = 10;
+/// Instances of each WD.
+const REPLICAS: usize = 3;
+
+/// The planes with the whole chain beside them.
+struct Chain<'a> {
+    stage: &'a Stage,
+    /// An administrator of each cell.
+    cells: Vec<Client>,
+    /// Every fedhub.
+    fedhubs: Vec<Fedhub>,
+}
+
+/// Laps one after the other.
+pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
+    let layout = stage.planes().layout();
+    let program = fedhub::Options { program: options.fedhub()?, arguments: Vec::new() };
+    let mut fedhubs = vec![Fedhub::start(layout, &program).await?];
+    chain::start(layout).await?;
+    let mut clients = Vec::new();
+    for (cell, _) in cells() {
+        fedhubs.push(Fedhub::cell(layout, cell.name)?);
+        clients.push(stage::client(&layout.kubeconfig(cell.name)).await?);
+    }
+    let chain = Chain { stage, cells: clients, fedhubs };
+    let count = options.scaled(DEPLOYMENTS);
+    let (mut ratios, mut seconds, mut laps) = (Vec::new(), Vec::new(), Vec::new());
+    for at in 0..options.repetitions {
+        let lap = Box::pin(chain.lap(&format!("ro{at}"), options.scaled(NAMESPACES), count)).await?;
+        ratios.push(lap.ratio);
+        seconds.push(rounded(lap.seconds, 2));
+        laps.push(lap.details);
+    }
+    fedhub::end(layout).await?;
+    let ratio = median(&ratios).unwrap_or(f64::NAN);
+    let details = json!({
+        "deployments": count,
+        "instances": count * REPLICAS,
+        "seconds": seconds,
+        "necessary_requests": necessary(),
+        "laps": laps,
+    });
+    let claims = [Claim::at_most("requests for an Instance", ratio, 1.25)];
+    Ok(Report::on("rollout", ratio, "times the necessary requests", &claims, details))
+}
+
+/// What a lap was.
+struct Lap {
+    seconds: f64,
+    ratio: f64,
+    details: Value,
+}
+
+impl Chain<'_> {
+    async fn lap(&self, prefix: &str, namespaces: usize, count: usize) -> Result<Lap, Error> {
+        let (stage, instances) = (self.stage, count * REPLICAS);
+        let spaces = loader::spaces(&stage.project, prefix, namespaces).await?;
+        self.settled().await?;
+        let since = Timestamp::now();
+        let mut watches = Watches::begin(self, prefix).await?;
+        let (began, ended) = try_join(self.create(&spaces, prefix, count), watches.all(instances)).await?;
+        let seconds = ended.duration_since(began).as_secs_f64();
+        let (seen, hops) = watches.sights().shares();
+        drop(watches);
+        stage
+            .progress
+            .step(format!("{count} WDs: all {instances} projections are Ready after {seconds:.1} s"));
+        self.settled().await?;
+        self.delete(&spaces).await?;
+        let requests = self.requests(since, &spaces)?;
+        let table = Table::of(&requests, instances, count);
+        stage.progress.step(format!(
+            "{:.2} requests for an Instance, of {} necessary",
+            table.each(),
+            necessary()
+        ));
+        let details = json!({
+            "seconds": rounded(seconds, 2),
+            "deployments_per_second": rounded(number(count) / seconds, 1),
+            "instances_seen_at_every_hop": seen,
+            "hops": hops,
+            "requests": table.json(),
+        });
+        Ok(Lap { seconds, ratio: table.ratio(), details })
+    }
+
+    /// Makes the WDs, in turn over the namespaces and in each in turn over the cities.
+    async fn create(&self, spaces: &[Space], prefix: &str, count: usize) -> Result<Instant, Error> {
+        let cities: Vec<_> = cells().map(|(_, city)| city).collect();
+        let each = |index: usize, mut wd: Value| {
+            wd["spec"]["cityCode"] = json!(cities[index / spaces.len() % cities.len()]);
+            wd["spec"]["scaleSettings"]["minReplicas"] = json!(REPLICAS);
+            wd
+        };
+        loader::deployments_with(&self.stage.project, spaces, prefix, count, each).await
+    }
+
+    /// Deletes the WDs as a user does, and waits until nothing is left of them on any plane.
+    async fn delete(&self, spaces: &[Space]) -> Result<(), Error> {
+        let stage = self.stage;
+        let deletes = spaces
+            .iter()
+            .map(|space| stage::delete_all(&stage.project, Kind::Deployment, space.name.clone()));
+        try_join_all(deletes).await?;
+        for client in [&stage.project, &stage.hub].into_iter().chain(&self.cells) {
+            for kind in [Kind::Deployment, Kind::Instance] {
+                stage.gone(client, kind).await?;
+            }
+        }
+        stage.gone(&stage.hub, Kind::Policy).await?;
+        self.settled().await?;
+        stage.progress.step("nothing is left of them");
+        Ok(())
+    }
+
+    /// Waits until no fedhub has anything to do.
+    async fn settled(&self) -> Result<(), Error> {
+        try_join_all(self.fedhubs.iter().map(Fedhub::settled)).await.map(drop)
+    }
+
+    /// What every fedhub asked about these namespaces, by the planes' own records.
+    fn requests(&self, since: Timestamp, spaces: &[Space]) -> Result<Vec<Request>, Error> {
+        let layout = self.stage.planes().layout();
+        let in_project: Vec<_> = spaces.iter().map(|space| space.name.clone()).collect();
+        let on_hub: Vec<_> = spaces.iter().map(Space::hub_name).collect();
+        let cells = cells().map(|(cell, _)| (Plane::Cell, cell.name, &on_hub));
+        let planes = [(Plane::Project, PROJECT, &in_project), (Plane::Hub, HUB, &on_hub)];
+        let mut all = Vec::new();
+        for (plane, name, namespaces) in planes.into_iter().chain(cells) {
+            let events = writes::requests(layout, name, since, namespaces)?;
+            all.extend(events.into_iter().map(|event| Request {
+                plane,
+                resource: event.resource(),
+                refused: event.refused(),
+                verb: event.verb,
+            }));
+        }
+        Ok(all)
+    }
+}
+
+/// The benchmark's own watches, one for each sight.
+struct Watches {
+    created: Sight,
+    marked: Sight,
+    on_hub: Sight,
+    in_cell: Vec<Sight>,
+    made: Vec<Sight>,
+    available: Vec<Sight>,
+    ready: Vec<Sight>,
+    copied: Sight,
+    projected: Sight,
+}
+
+impl Watches {
+    async fn begin(chain: &Chain<'_>, prefix: &str) -> Result<Self, Error> {
+        let (project, hub) = (&chain.stage.project, &chain.stage.hub);
+        let in_cells = |kind, is_done: fn(&Seen) -> bool| {
+            try_join_all(chain.cells.iter().map(move |cell| Sight::of(cell, kind, prefix, is_done)))
+        };
+        let marked = |seen: &Seen| seen.metadata.finalizers.iter().any(|it| it == FINALIZER);
+        Ok(Self {
+            created: Sight::of(project, Kind::Deployment, prefix, |_| true).await?,
+            marked: Sight::of(project, Kind::Deployment, prefix, marked).await?,
+            on_hub: Sight::of(hub, Kind::Deployment, prefix, |_| true).await?,
+            in_cell: in_cells(Kind::Deployment, |_| true).await?,
+            made: in_cells(Kind::Instance, |_| true).await?,
+            available: in_cells(Kind::Instance, |seen| is_true(&seen.status, "Available")).await?,
+            ready: in_cells(Kind::Instance, is_ready).await?,
+            copied: Sight::of(hub, Kind::Instance, prefix, is_ready).await?,
+            projected: Sight::of(project, Kind::Instance, prefix, is_ready).await?,
+        })
+    }
+
+    /// Waits until so many projections are Ready; when the last one was.
+    async fn all(&mut self, instances: usize) -> Result<Instant, Error> {
+        self.projected.all(instances).await
+    }
+
+    fn sights(&self) -> Sights {
+        let together = |of: &[Sight]| of.iter().flat_map(Sight::times).collect::<Times>();
+        Sights {
+            created: self.created.times(),
+            marked: self.marked.times(),
+            on_hub: self.on_hub.times(),
+            in_cell: together(&self.in_cell),
+            made: together(&self.made),
+            available: together(&self.available),
+            ready: together(&self.ready),
+            copied: self.copied.times(),
+            projected: self.projected.times(),
+        }
+    }
+}
+
+fn is_ready(seen: &Seen) -> bool {
+    is_true(&seen.status, "Ready")
+}

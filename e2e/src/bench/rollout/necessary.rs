@@ -1,0 +1,255 @@
+//! The requests that the life of an Instance needs, next to those that were made.
+//!
+//! Necessary is what no program could leave out that keeps the same promises by the same API: a create carries no
+//! status, for that is a subresource; a finalizer goes by a patch alone; a deletion by the garbage collector costs
+//! nothing. Networking and quota are off here. With quota there are five more: the claim made and deleted, the read that
+//! proves its Instance gone (C8), and the patch that opens the gate, with a status before it that says why (C6).
+
+use std::{collections::BTreeMap, fmt};
+
+use serde_json::{Value, json};
+
+use crate::bench::stats::{number, rounded};
+
+/// A plane that an Instance is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Plane {
+    /// Its cell.
+    Cell,
+    /// The hub, with its copy.
+    Hub,
+    /// Its project's plane, with its projection.
+    Project,
+}
+
+impl fmt::Display for Plane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cell => "cell",
+            Self::Hub => "hub",
+            Self::Project => "project",
+        })
+    }
+}
+
+/// One request of fedhub's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// To whom.
+    pub plane: Plane,
+    /// As the audit log names it.
+    pub verb: String,
+    /// The plural, with `/` and the subresource where there is one.
+    pub resource: String,
+    /// Whether it was refused, as for a conflict. It counts all the same.
+    pub refused: bool,
+}
+
+/// A kind of request in the life of an Instance.
+struct Row {
+    plane: Plane,
+    verbs: &'static [&'static str],
+    resource: &'static str,
+    times: u32,
+    because: &'static str,
+}
+
+const fn row(
+    plane: Plane,
+    verbs: &'static [&'static str],
+    resource: &'static str,
+    times: u32,
+    because: &'static str,
+) -> Row {
+    Row { plane, verbs, resource, times, because }
+}
+
+/// What a life needs that begins with a WD, is soon Ready, and ends with the WD.
+const NECESSARY: [Row; 11] = [
+    row(Plane::Cell, &["create"], "instances", 1, "it has to be made; its finalizer comes with it"),
+    row(
+        Plane::Cell,
+        &["update"],
+        "instances/status",
+        1,
+        "that it is Ready; stages that pass in a moment need not be told",
+    ),
+    row(
+        Plane::Cell,
+        &["create", "patch"],
+        "events",
+        1,
+        "its turn to Ready, told to whoever looks at the cell",
+    ),
+    row(
+        Plane::Cell,
+        &["delete"],
+        "instances",
+        1,
+        "its WD's finalizer waits for it; the garbage collector would come after that",
+    ),
+    row(Plane::Cell, &["patch"], "instances", 1, "the finalizer off, once its copy is gone"),
+    row(Plane::Hub, &["create"], "instances", 1, "the copy"),
+    row(Plane::Hub, &["update"], "instances/status", 1, "that it is Ready"),
+    row(
+        Plane::Hub,
+        &["delete", "get"],
+        "instances",
+        1,
+        "that the copy is gone has to be proven: by the answer to its deletion, or, where the garbage collector was faster, by a read",
+    ),
+    row(Plane::Project, &["create"], "instances", 1, "the projection"),
+    row(Plane::Project, &["update"], "instances/status", 1, "that it is Ready"),
+    row(Plane::Project, &["delete"], "instances", 0, "with its WD the garbage collector takes it"),
+];
+
+/// How many requests an Instance's life needs.
+pub fn necessary() -> u32 {
+    NECESSARY.iter().map(|row| row.times).sum()
+}
+
+/// What was asked for so many Instances of so many WDs.
+#[derive(Debug)]
+pub struct Table {
+    instances: f64,
+    deployments: f64,
+    /// For each row: requests, and how many of them were refused.
+    rows: [(usize, usize); NECESSARY.len()],
+    /// What concerned Instances and has no row.
+    others: BTreeMap<String, usize>,
+    /// What concerned WDs.
+    of_deployments: BTreeMap<String, usize>,
+}
+
+impl Table {
+    /// Sorts requests into the table. Watches are left out.
+    pub fn of(requests: &[Request], instances: usize, deployments: usize) -> Self {
+        let mut table = Self {
+            instances: number(instances),
+            deployments: number(deployments),
+            rows: [(0, 0); NECESSARY.len()],
+            others: BTreeMap::new(),
+            of_deployments: BTreeMap::new(),
+        };
+        for request in requests.iter().filter(|request| request.verb != "watch") {
+            let here = |row: &Row| {
+                row.plane == request.plane
+                    && row.resource == request.resource
+                    && row.verbs.contains(&request.verb.as_str())
+            };
+            let name = || format!("{} {} {}", request.plane, request.verb, request.resource);
+            if let Some(at) = NECESSARY.iter().position(here) {
+                table.rows[at].0 += 1;
+                table.rows[at].1 += usize::from(request.refused);
+            } else if of_instance(request) {
+                *table.others.entry(name()).or_default() += 1;
+            } else {
+                *table.of_deployments.entry(name()).or_default() += 1;
+            }
+        }
+        table
+    }
+
+    /// Requests for an Instance over its life.
+    pub fn each(&self) -> f64 {
+        let rows: usize = self.rows.iter().map(|(count, _)| count).sum();
+        number(rows + self.others.values().sum::<usize>()) / self.instances
+    }
+
+    /// That in terms of what is necessary.
+    pub fn ratio(&self) -> f64 {
+        self.each() / f64::from(necessary())
+    }
+
+    /// As a report has it: for an Instance, and apart from that for a WD.
+    pub fn json(&self) -> Value {
+        let rows = NECESSARY.iter().zip(self.rows).map(|(row, (count, refused))| {
+            json!({
+                "request": format!("{} {} {}", row.plane, row.verbs.join(" or "), row.resource),
+                "necessary": row.times,
+                "measured": rounded(number(count) / self.instances, 3),
+                "refused": refused,
+                "because": row.because,
+            })
+        });
+        let each = |of: &BTreeMap<String, usize>, all: f64| -> BTreeMap<String, f64> {
+            of.iter().map(|(name, count)| (name.clone(), rounded(number(*count) / all, 3))).collect()
+        };
+        json!({
+            "per_instance": rounded(self.each(), 3),
+            "necessary": necessary(),
+            "rows": rows.collect::<Vec<_>>(),
+            "unnecessary_per_instance": each(&self.others, self.instances),
+            "per_deployment": each(&self.of_deployments, self.deployments),
+        })
+    }
+}
+
+/// Whether a request is made for each Instance anew. Nobody tells anything but of Instances in a cell.
+fn of_instance(request: &Request) -> bool {
+    let kind = request.resource.split('/').next().unwrap_or_default();
+    matches!(kind, "instances" | "resourceclaims") || (kind == "events" && request.plane == Plane::Cell)
+}
+
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "numbers that are exact")]
+mod tests {
+    use super::*;
+
+    fn request(plane: Plane, verb: &str, resource: &str) -> Request {
+        Request { plane, verb: verb.to_owned(), resource: resource.to_owned(), refused: false }
+    }
+
+    /// What a life needs, no more and no less.
+    fn life() -> Vec<Request> {
+        let each = |row: &Row| request(row.plane, row.verbs[0], row.resource);
+        NECESSARY.iter().filter(|row| row.times == 1).map(each).collect()
+    }
+
+    #[test]
+    fn a_life_of_what_is_necessary_is_on_the_mark() {
+        assert_eq!(life().len(), necessary() as usize);
+        let two: Vec<_> = [life(), life()].concat();
+        let table = Table::of(&two, 2, 1);
+        assert_eq!((table.each(), table.ratio()), (10.0, 1.0));
+    }
+
+    #[test]
+    fn every_other_request_counts_where_it_belongs() {
+        let mut all = life();
+        all.extend([
+            request(Plane::Project, "delete", "instances"),
+            request(Plane::Project, "get", "instances"),
+            Request { refused: true, ..request(Plane::Cell, "update", "instances/status") },
+            request(Plane::Hub, "get", "instances"),
+            request(Plane::Cell, "update", "workloaddeployments/status"),
+            request(Plane::Project, "create", "events"),
+            request(Plane::Cell, "watch", "instances"),
+        ]);
+        let table = Table::of(&all, 1, 1);
+        assert_eq!(table.each(), 14.0);
+        let json = table.json();
+        assert_eq!(json["unnecessary_per_instance"], json!({"project get instances": 1.0}));
+        assert_eq!(
+            json["per_deployment"],
+            json!({"cell update workloaddeployments/status": 1.0, "project create events": 1.0})
+        );
+        let row =
+            |name: &str| json["rows"].as_array().unwrap().iter().find(|r| r["request"] == name).cloned();
+        let status = row("cell update instances/status").unwrap();
+        assert_eq!((&status["measured"], &status["refused"]), (&json!(2.0), &json!(1)));
+        assert_eq!(row("hub delete or get instances").unwrap()["measured"], 2.0);
+    }
+
+    #[test]
+    fn no_request_has_two_rows() {
+        for request in life() {
+            let rows = NECESSARY.iter().filter(|row| {
+                row.plane == request.plane
+                    && row.resource == request.resource
+                    && row.verbs.contains(&request.verb.as_str())
+            });
+            assert_eq!(rows.count(), 1, "{request:?}");
+        }
+    }
+}
