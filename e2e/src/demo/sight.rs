@@ -153,7 +153,9 @@ impl Sight {
             if !seen.is_empty() {
                 end = tokio::time::Instant::now() + limit;
             }
-            seen.into_iter().for_each(|(index, at)| tell(index, at));
+            for (index, at) in seen {
+                tell(index, at);
+            }
             let Some(missing) = times.iter().position(Option::is_none) else {
                 return Ok(times.into_iter().flatten().collect());
             };

@@ -49,7 +49,9 @@ impl Voice {
 
     /// What each hop took, a column for each of the ways, which have the same hops.
     pub fn table(self, ways: &[(&str, Hops)]) {
-        table(ways).iter().for_each(|line| self.well(line));
+        for line in table(ways) {
+            self.well(&line);
+        }
     }
 
     fn paint(self, code: &str, text: &str) -> String {

@@ -139,9 +139,8 @@ async fn create(api: &Api<DynamicObject>, object: Value) -> Result<(), Error> {
 }
 
 fn deployment(city: &str, replicas: u32, round: &str) -> Value {
-    let mut deployment = objects::deployment(city);
+    let mut deployment = objects::deployment(city, replicas);
     deployment["metadata"] = json!({ "namespace": NAMESPACE, "name": NAME });
-    deployment["spec"]["scaleSettings"]["minReplicas"] = json!(replicas);
     let template = &mut deployment["spec"]["template"];
     template["metadata"] = json!({ "annotations": { START_TIME.0: START_TIME.1 } });
     template["spec"]["runtime"]["sandbox"]["containers"] = containers(round);
