@@ -247,6 +247,17 @@ impl RunArgs {
                 faults.push(format!("{flag} {value:?} is no label value"));
             }
         }
+        let project_too = self.cell_kubeconfig.is_none()
+            || (self.cell_kubeconfig == self.management_kubeconfig
+                && self.cell_context == self.management_context);
+        if self.enable_management_controllers && self.discovery == Discovery::Single && project_too {
+            // What it makes in the cell would be a project's, and federated anew without end.
+            faults.push(
+                "with both roles the cell cannot be the project plane of --discovery single: give another \
+                 --cell-kubeconfig, or another --discovery"
+                    .to_owned(),
+            );
+        }
         if self.cell_context.is_some() && self.cell_kubeconfig.is_none() {
             faults.push("--cell-context needs --cell-kubeconfig: it is a context in that file".to_owned());
         }
@@ -346,6 +357,27 @@ mod tests {
             let faults = run(flags).faults();
             let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
             assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
+        }
+    }
+
+    #[test]
+    fn a_cell_is_not_a_project_plane_of_its_own_process() {
+        let own = std::env::current_exe().unwrap();
+        let flag = |flag: &str| format!("{flag}={}", own.display());
+        let both = ["--enable-management-controllers", "--enable-cell-controllers", "--cell-name=dfw"];
+        let (cell, management, hub) =
+            (flag("--cell-kubeconfig"), flag("--management-kubeconfig"), flag("--hub-kubeconfig"));
+        for (flags, fine) in [
+            (&[][..], false),
+            (&[&*management], false),
+            (&[&*cell], true),
+            (&[&*cell, &*management], false),
+            (&[&*cell, &*management, "--cell-context=c"], true),
+            (&["--discovery=kubeconfigs"], true),
+        ] {
+            let all: Vec<_> = both.iter().chain(&[&*hub]).chain(flags).copied().collect();
+            let faults = run(&all).faults();
+            assert_eq!(faults.is_empty(), fine, "{flags:?}: {faults:?}");
         }
     }
 
