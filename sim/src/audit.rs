@@ -36,6 +36,20 @@ impl AuditEntry {
     pub fn is_write(&self) -> bool {
         is_write(self.verb, self.dry_run)
     }
+
+    /// Whether this asks about one object.
+    pub fn is_single(&self) -> bool {
+        !matches!(self.verb, "watch" | "list")
+    }
+
+    /// The request in short: `create instances/web-0`, `update instances/status/web-0 (dry)`.
+    pub fn short(&self) -> String {
+        let dry = if self.dry_run { " (dry)" } else { "" };
+        let sub = self.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
+        let sent = self.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
+        let name = self.name.as_deref().or(sent).unwrap_or_default();
+        format!("{} {}{sub}/{name}{dry}", self.verb, self.resource)
+    }
 }
 
 fn is_write(verb: &str, dry_run: bool) -> bool {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use fedhub_shared::api::Instance;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::hash;
+use fedhub_shared::names::UPSTREAM_CLUSTER;
 use fedhub_shared::object::{Object, ObjectView};
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
@@ -160,7 +161,9 @@ struct Provider {
 pub async fn run(client: Client, start: Duration, clock: Clock) {
     let instances = Api::all_with(client.clone(), &kind::<Instance>());
     let provider = Arc::new(Provider { client, start, clock, waits: Waits::default() });
-    let controller = Controller::new_with(instances, watcher::Config::default(), kind::<Instance>());
+    // What has the label of a project is a projection: in a cell that is a project plane too.
+    let selects = watcher::Config::default().labels(&format!("!{UPSTREAM_CLUSTER}"));
+    let controller = Controller::new_with(instances, selects, kind::<Instance>());
     drive("provider", "cell", controller.run(pass, |object, error, _| retry(&object, error), provider)).await;
 }
 

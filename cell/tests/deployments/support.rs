@@ -185,7 +185,7 @@ impl World {
 
     /// Requests for single objects since then, in short: `create instances/web-0`.
     pub fn asked(&self, from: usize) -> Vec<String> {
-        self.cell.audit()[from..].iter().filter(|e| !matches!(e.verb, "watch" | "list")).map(short).collect()
+        self.cell.audit()[from..].iter().filter(|e| e.is_single()).map(AuditEntry::short).collect()
     }
 }
 
@@ -217,12 +217,4 @@ pub fn uid(object: &Value) -> &str {
 pub fn condition(object: &Value, kind: &str) -> Value {
     let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
     all.find(|c| c["type"] == kind).cloned().unwrap_or_default()
-}
-
-pub fn short(entry: &AuditEntry) -> String {
-    let dry = if entry.dry_run { " (dry)" } else { "" };
-    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
-    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
-    let name = entry.name.as_deref().or(sent).unwrap_or_default();
-    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
 }

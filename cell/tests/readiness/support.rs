@@ -246,18 +246,10 @@ pub fn position(server: &ApiServer) -> usize {
     server.audit().len()
 }
 
-fn short(entry: &AuditEntry) -> String {
-    let dry = if entry.dry_run { " (dry)" } else { "" };
-    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
-    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
-    let name = entry.name.as_deref().or(sent).unwrap_or_default();
-    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
-}
-
 /// Requests for single objects since `from`, in short, but for Events.
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
-    let single = |e: &&AuditEntry| !matches!(e.verb, "watch" | "list") && e.resource != "events";
-    server.audit()[from..].iter().filter(single).map(short).collect()
+    let single = |e: &&AuditEntry| e.is_single() && e.resource != "events";
+    server.audit()[from..].iter().filter(single).map(AuditEntry::short).collect()
 }
 
 /// Reasons and notes of the Events that were said since `from`.

@@ -1,7 +1,8 @@
 //! Two cells and one name: each touches its own copies only (C7).
 
 use fedhub_shared::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY};
-use fedhub_sim::ApiServer;
+
+use fedhub_sim::{ApiServer, AuditEntry};
 use serde_json::json;
 
 use crate::support::*;
@@ -32,7 +33,7 @@ async fn c7_two_cells_do_not_fight_while_a_deployment_moves() {
         world.hub.audit()[from..]
             .iter()
             .filter(|e| e.is_write() && e.code < 300)
-            .map(short)
+            .map(AuditEntry::short)
             .collect::<Vec<_>>()
     };
     assert!(taken().is_empty(), "{:?}", taken());

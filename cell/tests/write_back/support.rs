@@ -238,18 +238,10 @@ pub fn position(server: &ApiServer) -> usize {
 
 /// Requests for single objects since `from`, in short: `create instances/wd-0`.
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
-    server.audit()[from..].iter().filter(|e| !matches!(e.verb, "watch" | "list")).map(short).collect()
-}
-
-pub fn short(entry: &AuditEntry) -> String {
-    let dry = if entry.dry_run { " (dry)" } else { "" };
-    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
-    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
-    let name = entry.name.as_deref().or(sent).unwrap_or_default();
-    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
+    server.audit()[from..].iter().filter(|e| e.is_single()).map(AuditEntry::short).collect()
 }
 
 /// The writes since `from`, in short.
 pub fn writes(server: &ApiServer, from: usize) -> Vec<String> {
-    server.audit()[from..].iter().filter(|e| e.is_write()).map(short).collect()
+    server.audit()[from..].iter().filter(|e| e.is_write()).map(AuditEntry::short).collect()
 }

@@ -136,7 +136,7 @@ impl Fedhub {
     pub async fn start_again(&self) -> Result<(), Error> {
         let state = self.state()?;
         if state.runs() && !state.otherwise {
-            return self.ready().await;
+            return self.ready(&[]).await;
         }
         self.start_with(&[]).await
     }
@@ -151,7 +151,7 @@ impl Fedhub {
             state.spawn(&self.layout, self.member, flags)?;
         }
         drop(lock);
-        self.ready().await
+        self.ready(flags).await
     }
 
     /// Starts it like [`Self::start_with`], and stays until it has ended. Says how it did, which only its parent can.
@@ -231,7 +231,8 @@ impl Fedhub {
         end(&self.layout).await
     }
 
-    async fn ready(&self) -> Result<(), Error> {
+    /// Waits until it is, started with these flags besides its own.
+    async fn ready(&self, flags: &[String]) -> Result<(), Error> {
         if !self.member.has_page() {
             // It works on what is there, whenever it came.
             return Ok(());
@@ -244,7 +245,8 @@ impl Fedhub {
         if let Member::Cell(_) = self.member {
             return self.lead().await;
         }
-        let planes = projects().count();
+        let single = flags.iter().any(|flag| flag == "--discovery=single");
+        let planes = if single { 1 } else { projects().count() };
         until("fedhub to engage every project plane", START, || async {
             self.check()?;
             let metrics = self.metrics().await.map_err(NotYet::again)?;

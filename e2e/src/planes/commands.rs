@@ -27,6 +27,9 @@ pub const WEBHOOK: &str = "karmada-webhook";
 pub const SCHEDULER: &str = "karmada-scheduler";
 /// Karmada's controllers.
 pub const CONTROLLERS: &str = "karmada-controller-manager";
+/// What Karmada's detector leaves alone: no policy is for Instances, and it would keep each of them on its list of what
+/// waits for one, through which it goes for every new policy.
+const NEVER_PROPAGATED: &str = "compute.datumapis.com/v1alpha/Instance";
 
 /// The programs.
 pub struct Programs {
@@ -215,7 +218,7 @@ impl<'a> Commands<'a> {
         self.karmada(SCHEDULER, Role::Controller, arguments)
     }
 
-    /// Karmada's controllers, quick to see a cell come and go.
+    /// Karmada's controllers, quick to see a cell come and go, as the README has them installed.
     pub fn controllers(&self) -> Command {
         let arguments = vec![
             flag("kubeconfig", self.karmada_kubeconfig()),
@@ -226,6 +229,7 @@ impl<'a> Commands<'a> {
             flag("cluster-success-threshold", "1s"),
             flag("cluster-failure-threshold", "5s"),
             flag("enable-cluster-resource-modeling", false),
+            flag("skipped-propagating-apis", NEVER_PROPAGATED),
         ];
         self.karmada(CONTROLLERS, Role::Controller, arguments)
     }

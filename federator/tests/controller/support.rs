@@ -131,15 +131,17 @@ impl World {
     /// The writes to all three since then, in short.
     pub fn writes(&self, from: [usize; 3]) -> [Vec<String>; 3] {
         let of = |i: usize, s: &ApiServer| {
-            s.audit()[from[i]..].iter().filter(|e| e.is_write()).map(short).collect()
+            s.audit()[from[i]..].iter().filter(|e| e.is_write()).map(AuditEntry::short).collect()
         };
         [of(0, &self.hub), of(1, &self.alpha), of(2, &self.beta)]
     }
 
     /// All requests but those of watches since then, in short.
     pub fn asked(&self, from: [usize; 3]) -> [Vec<String>; 3] {
-        let single = |e: &&AuditEntry| !matches!(e.verb, "watch" | "list");
-        let of = |i: usize, s: &ApiServer| s.audit()[from[i]..].iter().filter(single).map(short).collect();
+        let single = |e: &&AuditEntry| e.is_single();
+        let of = |i: usize, s: &ApiServer| {
+            s.audit()[from[i]..].iter().filter(single).map(AuditEntry::short).collect()
+        };
         [of(0, &self.hub), of(1, &self.alpha), of(2, &self.beta)]
     }
 }
@@ -207,15 +209,6 @@ pub fn reported(replicas: u64) -> Value {
         "conditions": [{"type": "Available", "status": "True", "reason": "Stable", "message": "",
                         "lastTransitionTime": "2026-01-02T00:00:00Z"}],
     })
-}
-
-/// In short: `create workloaddeployments/web`.
-pub fn short(entry: &AuditEntry) -> String {
-    let dry = if entry.dry_run { " (dry)" } else { "" };
-    let sub = entry.subresource.as_ref().map(|s| format!("/{s}")).unwrap_or_default();
-    let sent = entry.body.as_ref().and_then(|b| b["metadata"]["name"].as_str());
-    let name = entry.name.as_deref().or(sent).unwrap_or_default();
-    format!("{} {}{sub}/{name}{dry}", entry.verb, entry.resource)
 }
 
 /// No writes anywhere.

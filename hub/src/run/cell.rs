@@ -11,7 +11,7 @@ use fedhub_cell::write_back::WriteBack;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Controller, Listener, run_workers};
 use fedhub_shared::lease::{Fence, Leadership};
-use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER};
+use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_shared::object::{Kind, PlaneId};
 use fedhub_shared::planes::discovery::credentials::Source;
 use fedhub_shared::planes::transport::Server;
@@ -49,15 +49,11 @@ impl Cell {
         let leadership = ground.election(client.clone(), args.cell_lease_name());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
 
-        let mut kinds = vec![Kind::WorkloadDeployment, Kind::Instance, Kind::Namespace];
-        if args.networking {
-            kinds.extend([Kind::NetworkBinding, Kind::SubnetClaim, Kind::LocationBinding]);
-        }
         let settings = Settings {
             seed: ground.seed,
             fence: fence.clone(),
             anchor: PlaneId::Cell,
-            anchor_kinds: watched::all(&kinds),
+            anchor_kinds: in_cell(args.is_single_cluster(), args.networking),
             project_kinds: Vec::new(),
             ..Settings::default()
         };
@@ -140,6 +136,24 @@ fn work<C: Controller + Listener>(ground: &Ground, role: &Role, controller: &Arc
     let queue = role.queue(controller.name())?;
     run_workers(controller, &queue, &ground.metrics, usize::from(ground.args.workers), &ground.tasks);
     Ok(())
+}
+
+/// What the role watches in the cell. Where the cell is a project plane too, what has no label of Karmada's hub is a user's
+/// WD, and what has the label of a project is a projection: they are the management role's.
+fn in_cell(single_cluster: bool, networking: bool) -> Vec<Watched> {
+    let mut kinds = if single_cluster {
+        vec![
+            Watched::with(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE),
+            Watched::without(Kind::Instance, UPSTREAM_CLUSTER),
+        ]
+    } else {
+        watched::all(&[Kind::WorkloadDeployment, Kind::Instance])
+    };
+    kinds.push(Watched::all(Kind::Namespace));
+    if networking {
+        kinds.extend(watched::all(&[Kind::NetworkBinding, Kind::SubnetClaim, Kind::LocationBinding]));
+    }
+    kinds
 }
 
 /// What a cell watches on the hub: what is its own city's, where it knows that.

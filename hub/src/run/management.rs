@@ -7,10 +7,12 @@ use fedhub_projector::controller::ProjectorConfig;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::run_workers;
 use fedhub_shared::lease::{Fence, Leadership};
+use fedhub_shared::names::UPSTREAM_NAMESPACE;
 use fedhub_shared::object::{Kind, PlaneId};
 use fedhub_shared::planes::discovery::credentials::Source;
 use fedhub_shared::planes::transport::Server;
-use fedhub_shared::planes::{Identities, Planes, Settings};
+use fedhub_shared::planes::watched::{self, Watched};
+use fedhub_shared::planes::{Identities, PROJECT_KINDS, Planes, Settings};
 
 use super::ground::{Ground, Role, Running};
 use crate::args::RunArgs;
@@ -43,6 +45,7 @@ impl Management {
             lists_at_once: usize::from(args.lists_at_once),
             fence: fence.clone(),
             identities: Some(identities.clone()),
+            project_kinds: on_projects(args.is_single_cluster()),
             ..Settings::default()
         };
         let planes = Planes::with(hub.clone(), ground.metrics.clone(), Clock::system(), settings);
@@ -76,6 +79,17 @@ impl Management {
         ground.discover(&planes, home, projects)?;
         Ok(Running { role, leadership })
     }
+}
+
+/// What the role watches on project planes. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
+/// each has the label that the federator gave it on the hub.
+fn on_projects(single_cluster: bool) -> Vec<Watched> {
+    let mut kinds = watched::all(&PROJECT_KINDS);
+    if single_cluster {
+        kinds.retain(|watched| watched.kind != Kind::WorkloadDeployment);
+        kinds.push(Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE));
+    }
+    kinds
 }
 
 /// Where the management plane is.

@@ -188,7 +188,7 @@ async fn the_same_seed_gives_the_same_record_twice() {
         quiet(600).await;
         run.stop().await;
         let record =
-            |s: &ApiServer| s.audit().iter().map(|e| format!("{} {}", short(e), e.code)).collect::<Vec<_>>();
+            |s: &ApiServer| s.audit().iter().map(|e| format!("{} {}", e.short(), e.code)).collect::<Vec<_>>();
         [record(&world.hub), record(&world.alpha), record(&world.beta)].concat()
     }
     let (first, second) = (once().await, once().await);

@@ -190,8 +190,8 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
                     store.deleted_unread(&space.unwrap_or_default(), &name.unwrap_or_default())
                 }
             };
-            // An object that lost the label that is asked for is told of in the same words.
-            let certain = plane.watched(kind).is_some_and(|watched| watched.label.is_none());
+            // An object that left the selection is told of in the same words.
+            let certain = plane.watched(kind).is_some_and(Watched::is_all);
             planes.tell(plane, kind, if certain { change } else { change.map(Change::inferred) });
         }
     }

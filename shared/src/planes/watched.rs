@@ -1,38 +1,68 @@
-//! What is watched of a kind: everything, or what carries a label.
+//! What is watched of a kind: everything, or what its labels select.
 
 use crate::object::{Kind, Object, ObjectView};
 
-/// A kind that is watched on a plane.
+/// What is asked of an object's labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Labels {
+    Has(&'static str, Box<str>),
+    HasAny(&'static str),
+    Lacks(&'static str),
+}
+
+/// A kind that is watched on a plane. Where labels select, a watch tells of an object that they select no more as it does
+/// of one that is deleted, so each [`Change::Deleted`](crate::engine::Change) is an inferred one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// The kind.
     pub kind: Kind,
-    /// Key and value of the label that is asked for; without it everything is watched. A watch tells of an object that
-    /// loses the label as it does of one that is deleted, so each [`Change::Deleted`](crate::engine::Change) is an
-    /// inferred one.
-    pub label: Option<(&'static str, Box<str>)>,
+    labels: Option<Labels>,
 }
 
 impl Watched {
     /// All objects of the kind.
     pub fn all(kind: Kind) -> Self {
-        Self { kind, label: None }
+        Self { kind, labels: None }
     }
 
     /// Objects of the kind that carry this label. The value is to be one by [`crate::names::is_label_value`]: a server
     /// may read another one as a selector of something else.
     pub fn labelled(kind: Kind, key: &'static str, value: &str) -> Self {
-        Self { kind, label: Some((key, value.into())) }
+        Self { kind, labels: Some(Labels::Has(key, value.into())) }
+    }
+
+    /// Objects of the kind that carry a label of this key.
+    pub fn with(kind: Kind, key: &'static str) -> Self {
+        Self { kind, labels: Some(Labels::HasAny(key)) }
+    }
+
+    /// Objects of the kind that carry no label of this key.
+    pub fn without(kind: Kind, key: &'static str) -> Self {
+        Self { kind, labels: Some(Labels::Lacks(key)) }
+    }
+
+    /// Whether it is all objects of the kind.
+    pub fn is_all(&self) -> bool {
+        self.labels.is_none()
     }
 
     /// Whether `object` is among them.
     pub fn selects(&self, object: &Object) -> bool {
-        self.label.as_ref().is_none_or(|(key, value)| object.label(key) == Some(value))
+        match &self.labels {
+            None => true,
+            Some(Labels::Has(key, value)) => object.label(key) == Some(value),
+            Some(Labels::HasAny(key)) => object.label(key).is_some(),
+            Some(Labels::Lacks(key)) => object.label(key).is_none(),
+        }
     }
 
     /// The label selector of a list or a watch.
     pub fn selector(&self) -> Option<String> {
-        self.label.as_ref().map(|(key, value)| format!("{key}={value}"))
+        self.labels.as_ref().map(|labels| match labels {
+            Labels::Has(key, value) => format!("{key}={value}"),
+            Labels::HasAny(key) => (*key).to_owned(),
+            Labels::Lacks(key) => format!("!{key}"),
+        })
     }
 }
 

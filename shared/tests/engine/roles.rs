@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use fedhub_shared::clock::Clock;
-use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER};
+use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_shared::object::{Kind, Object, PlaneId};
 use fedhub_shared::planes::{Health, Plane, Planes, Settings, Watched};
 use fedhub_sim::{ApiServer, Fault, resource};
@@ -220,6 +220,44 @@ async fn i4_an_object_that_leaves_the_selection_is_told_as_an_inferred_absence()
     quiet(1).await;
     assert_eq!(notes.take(), ["hub +a"]);
     planes.stop().await;
+}
+
+/// One cluster as project plane and as cell: a WD with the label is Karmada's, and the cell's.
+#[tokio::test(start_paused = true)]
+async fn two_registries_on_one_plane_tell_whose_an_object_is_by_a_label() {
+    let server = ApiServer::cell("both");
+    let kind = Kind::WorkloadDeployment;
+    let around = |watched| {
+        let settings = Settings { anchor: PlaneId::Cell, anchor_kinds: vec![watched], ..Settings::default() };
+        let planes =
+            Planes::with(client(&server), metrics(), Clock::from_tokio(server.clock().now()), settings);
+        planes.start();
+        planes
+    };
+    let (cell, project) =
+        (around(Watched::with(kind, UPSTREAM_NAMESPACE)), around(Watched::without(kind, UPSTREAM_NAMESPACE)));
+    let (in_cell, in_project) = (Notes::on(&cell), Notes::on(&project));
+    server.put(labelled(kind, "karmadas", UPSTREAM_NAMESPACE, "team")).unwrap();
+    server.put(labelled(kind, "users", CITY_CODE, "DFW")).unwrap();
+    until("sync", || cell.anchor().synced() && project.anchor().synced()).await;
+    assert_eq!(names(cell.anchor(), kind), ["karmadas"]);
+    assert_eq!(names(project.anchor(), kind), ["users"]);
+    in_cell.take();
+    in_project.take();
+
+    let mine = json!({"metadata": {"labels": {UPSTREAM_NAMESPACE: "team"}}});
+    server.patch("WorkloadDeployment", "n", "users", &mine).unwrap();
+    quiet(1).await;
+    assert_eq!(in_cell.take(), ["cell +users"]);
+    assert_eq!(in_project.take(), ["cell -users?"], "it lives: nobody has seen it deleted");
+    // And what one of them writes the other does not take for its own.
+    let made = object(labelled(kind, "made", UPSTREAM_NAMESPACE, ""));
+    project.anchor().create(kind, &made, "m").await.unwrap();
+    assert!(names(project.anchor(), kind).is_empty());
+    quiet(1).await;
+    assert_eq!(names(cell.anchor(), kind), ["karmadas", "made", "users"]);
+    cell.stop().await;
+    project.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,124 @@
+//! Which command lines are sound, and what is said of those that are not.
+
+use clap::CommandFactory;
+
+use super::*;
+
+fn run(flags: &[&str]) -> RunArgs {
+    let all = ["fedhub", "run"].iter().chain(flags).copied();
+    match Args::try_parse_from(all).unwrap().command {
+        Command::Run(args) => *args,
+        Command::Crds | Command::Simulate(_) => unreachable!(),
+    }
+}
+
+#[test]
+fn the_command_line_is_sound() {
+    Args::command().debug_assert();
+}
+
+#[test]
+fn every_flag_of_run_is_an_environment_variable_too() {
+    let command = Args::command();
+    let run = command.find_subcommand("run").unwrap();
+    for arg in run.get_arguments().filter(|a| a.get_id() != "help") {
+        let env = arg.get_env().unwrap_or_else(|| panic!("{} has none", arg.get_id())).to_str().unwrap();
+        assert_eq!(env, format!("FEDHUB_{}", arg.get_id().as_str().to_uppercase()));
+    }
+}
+
+#[test]
+fn faults_are_named_one_by_one() {
+    assert_eq!(run(&[]).faults().len(), 1);
+    let faults = run(&["--enable-management-controllers"]).faults();
+    assert!(faults.len() == 1 && faults[0].contains("--hub-kubeconfig"), "{faults:?}");
+    let faults =
+        run(&["--enable-management-controllers", "--hub-kubeconfig=/nowhere", "--backoff-first=1h"]).faults();
+    assert_eq!(faults.len(), 2, "{faults:?}");
+    let lease = ["--hub-kubeconfig=/dev/null", "--enable-management-controllers"];
+    for (flag, fine) in [
+        ("--lease-duration=10s", false),
+        ("--lease-duration=10001ms", true),
+        ("--lease-renew=50ms", false),
+        ("--lease-name=", false),
+        ("--lease-name=Fed", false),
+        ("--lease-name=fedhub-2", true),
+    ] {
+        let faults = run(&[lease[0], lease[1], flag]).faults();
+        assert_eq!(faults.is_empty(), fine, "{flag}: {faults:?}");
+    }
+}
+
+#[test]
+fn faults_of_the_cell_role_are_named() {
+    let role = "--enable-cell-controllers";
+    for (flags, expected) in [
+        (&[role, "--cell-name=dfw"][..], &[][..]),
+        (&[role], &["--enable-cell-controllers needs --cell-name"]),
+        (&[role, "--cell-name=a/b"], &["--cell-name \"a/b\" is no label value"]),
+        (&[role, "--cell-name=", "--cell-city=New York"], &["--cell-name \"\"", "--cell-city \"New York\""]),
+        (&[role, "--cell-name=dfw", "--cell-context=c"], &["--cell-context needs --cell-kubeconfig"]),
+        (&[role, "--cell-name=dfw", "--quota-kubeconfig=/nowhere"], &["--quota-kubeconfig /nowhere"]),
+        (&["--networking"], &["no role is enabled", "--networking is for --enable-cell-controllers"]),
+    ] {
+        let faults = run(flags).faults();
+        let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
+        assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
+    }
+}
+
+#[test]
+fn one_cluster_may_be_all_of_it_where_both_roles_find_it_so() {
+    let (management, cell) = ("--enable-management-controllers", "--enable-cell-controllers");
+    for (flags, single) in [
+        (&[management, cell][..], true),
+        (&[management], false),
+        (&[cell], false),
+        (&[management, cell, "--discovery=kubeconfigs"], false),
+    ] {
+        assert_eq!(run(flags).is_single_cluster(), single, "{flags:?}");
+    }
+}
+
+/// Two elections of one process by one Lease would have one of them stand by for ever.
+#[test]
+fn each_role_has_a_lease_of_its_own() {
+    let args = run(&["--lease-name=x"]);
+    assert_ne!(args.cell_lease_name(), args.lease_name);
+}
+
+#[test]
+fn the_election_can_be_left_out() {
+    for (flags, elects) in
+        [(vec![], true), (vec!["--leader-elect=true"], true), (vec!["--leader-elect=false"], false)]
+    {
+        assert_eq!(run(&flags).leader_elect, elects, "{flags:?}");
+    }
+}
+#[test]
+fn flags_of_a_discovery_that_is_not_asked_for_are_faults() {
+    let own = std::env::current_exe().unwrap();
+    let own = own.to_str().unwrap();
+    let (kubeconfig, management) =
+        (format!("--discovery-kubeconfig={own}"), format!("--management-kubeconfig={own}"));
+    for (flags, expected) in [
+        (&["--discovery=milo"][..], &[][..]),
+        (&["--discovery=milo", &kubeconfig], &[]),
+        (&["--discovery=milo", &kubeconfig, "--discovery-context=c"], &[]),
+        (&["--discovery=milo", &management, "--discovery-context=c"], &[]),
+        (&["--discovery=milo", "--discovery-context=c"], &["--discovery-context needs"]),
+        (&["--discovery=milo", "--discovery-kubeconfig=/nowhere"], &["--discovery-kubeconfig /nowhere"]),
+        (&[&kubeconfig], &["--discovery-kubeconfig is for --discovery milo, not for single"]),
+        (
+            &["--discovery=kubeconfigs", &kubeconfig, "--discovery-context=c"],
+            &["--discovery-kubeconfig is for --discovery milo", "--discovery-context is for"],
+        ),
+    ] {
+        let hub = format!("--hub-kubeconfig={own}");
+        let all: Vec<_> =
+            ["--enable-management-controllers", &hub].into_iter().chain(flags.iter().copied()).collect();
+        let faults = run(&all).faults();
+        let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
+        assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
+    }
+}
