@@ -4,6 +4,7 @@
 #
 #   edit.sh NAMESPACE KIND/NAME PATCH...
 set -eu
+. "$(dirname "$0")/wait.sh"
 namespace=$1 object=$2
 shift 2
 version() { kubectl get ${namespace:+--namespace "$namespace"} "$object" -o 'jsonpath={.metadata.resourceVersion}'; }
@@ -11,12 +12,5 @@ for patch in "$@"; do
   edited=$(kubectl patch ${namespace:+--namespace "$namespace"} "$object" --type=merge --patch "$patch" \
     -o 'jsonpath={.metadata.resourceVersion}')
   tries=0
-  while [ "$(version)" = "$edited" ]; do
-    tries=$((tries + 1))
-    if [ $tries -gt 400 ]; then
-      echo "$object was not written again after the edit $patch" >&2
-      exit 1
-    fi
-    sleep 0.1
-  done
+  while [ "$(version)" = "$edited" ]; do again "$object was not written again after the edit $patch"; done
 done

@@ -4,20 +4,13 @@
 #
 #   engaged.sh COUNT [SECONDS]
 set -eu
+. "$(dirname "$0")/wait.sh"
 planes() { curl --silent "$FEDHUB_URL/metrics" | awk '/^fedhub_planes\{/ { n[$1] = $2 }
   END { print n["fedhub_planes{state=\"engaged\"}"] + 0, n["fedhub_planes{state=\"engaging\"}"] + 0 }'; }
-tries=0
-until [ "$(planes)" = "$1 0" ]; do
-  tries=$((tries + 1))
-  if [ $tries -gt 400 ]; then
-    echo "engaged and engaging: $(planes), not $1 0" >&2
-    exit 1
-  fi
-  sleep 0.1
-done
-tries=0
-while [ $tries -lt $((${2:-0} * 10)) ]; do
-  tries=$((tries + 1))
+until [ "$(planes)" = "$1 0" ]; do again "engaged and engaging: $(planes), not $1 0"; done
+looks=0
+while [ $looks -lt $((${2:-0} * 10)) ]; do
+  looks=$((looks + 1))
   sleep 0.1
   [ "$(planes)" = "$1 0" ] || { echo "it did not stay so: $(planes)" >&2; exit 1; }
 done

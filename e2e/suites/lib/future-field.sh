@@ -4,6 +4,7 @@
 #
 #   future-field.sh add|remove PLANE...
 set -eu
+. "$(dirname "$0")/wait.sh"
 action=$1
 shift
 schema=/spec/versions/0/schema/openAPIV3Schema/properties
@@ -46,8 +47,6 @@ wait
 for plane in "$@"; do
   tries=0
   until if [ "$action" = add ]; then serves "$KUBECONFIGS/$plane.yaml"; else ! serves "$KUBECONFIGS/$plane.yaml"; fi; do
-    tries=$((tries + 1))
-    [ $tries -le 400 ] || exit 1
-    sleep 0.1
+    again "$plane does not serve the new schema"
   done
 done

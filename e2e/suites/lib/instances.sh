@@ -4,19 +4,16 @@
 #
 #   instances.sh PLANE NAMESPACE WD COUNT
 set -eu
+. "$(dirname "$0")/wait.sh"
 plane=$1 namespace=$2 wd=$3 count=$4
 wanted=$(seq 0 $((count - 1)) | sed "s/.*/$wd-& ${READY:-True} /" | sort)
 # shellcheck disable=SC2016
 format='{range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status} {.metadata.deletionTimestamp}{"\n"}{end}'
-tries=0
-while :; do
+until
   seen=$(kubectl --kubeconfig "$KUBECONFIGS/$plane.yaml" get --namespace "$namespace" instances \
-    --selector "compute.datumapis.com/workload-deployment-name=$wd" --output "jsonpath=$format" | sort)
-  if [ "$seen" = "$wanted" ]; then exit 0; fi
-  tries=$((tries + 1))
-  if [ $tries -gt 400 ]; then
-    printf '%s: expected\n%s\nbut there is\n%s\n' "$plane" "$wanted" "$seen" >&2
-    exit 1
-  fi
-  sleep 0.1
-done
+    --selector "compute.datumapis.com/workload-deployment-name=$wd" --output "jsonpath=$format") \
+    && seen=$(printf '%s\n' "$seen" | sort) && [ "$seen" = "$wanted" ]
+do again "$plane: expected
+$wanted
+but there is
+$seen"; done

@@ -5,6 +5,7 @@
 #   link.sh cut|mend     nothing passes, and nobody is told; or all again
 #   link.sh end
 set -eu
+. "$(dirname "$0")/wait.sh"
 scratch=$(dirname "$KUBECONFIGS")/scratch
 case $1 in
   start)
@@ -12,12 +13,7 @@ case $1 in
     "$E2E" link --from "$CELLS/hub.yaml" --kubeconfig "$scratch/link.yaml" \
       >"$(dirname "$KUBECONFIGS")/logs/link.log" 2>&1 </dev/null &
     echo $! >"$scratch/link.pid"
-    tries=0
-    until [ -e "$scratch/link.yaml" ]; do
-      tries=$((tries + 1))
-      [ $tries -le 400 ] || exit 1
-      sleep 0.1
-    done
+    until [ -e "$scratch/link.yaml" ]; do again "the line does not begin: logs/link.log"; done
     "$E2E" fedhub start --cell "$2" --with="--hub-kubeconfig=$scratch/link.yaml"
     ;;
   cut) kill -STOP "$(cat "$scratch/link.pid")" ;;

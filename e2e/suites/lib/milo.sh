@@ -7,6 +7,7 @@
 #   milo.sh end                                  ends fedhub and the front
 set -eu
 here=$(dirname "$0")
+. "$here/wait.sh"
 scratch=$(dirname "$KUBECONFIGS")/scratch
 front=$scratch/front.yaml
 management() { kubectl --kubeconfig "$KUBECONFIGS/management.yaml" "$@"; }
@@ -26,12 +27,7 @@ case $1 in
     rm -f "$front"
     "$E2E" front --kubeconfig "$front" "$@" >"$(dirname "$KUBECONFIGS")/logs/front.log" 2>&1 </dev/null &
     echo $! >"$scratch/front.pid"
-    tries=0
-    until [ -e "$front" ]; do
-      tries=$((tries + 1))
-      [ $tries -le 400 ] || exit 1
-      sleep 0.1
-    done
+    until [ -e "$front" ]; do again "the front does not serve: logs/front.log"; done
     ;;
   fedhub)
     exec "$E2E" fedhub "$2" --with=--discovery=milo --with="--discovery-kubeconfig=$front"

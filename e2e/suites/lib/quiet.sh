@@ -4,6 +4,7 @@
 #
 #   quiet.sh PLANE NAMESPACE KIND/NAME...
 set -eu
+. "$(dirname "$0")/wait.sh"
 plane=$1 namespace=$2
 shift 2
 passes() { "$E2E" fedhub metrics | awk '/^fedhub_reconciles_total/ { sum += $2 } END { print sum + 0 }'; }
@@ -13,14 +14,7 @@ for object in "$@"; do
   kubectl --kubeconfig "$KUBECONFIGS/$plane.yaml" label --overwrite --namespace "$namespace" "$object" \
     "example.com/touched=$(date +%s%N)" >&2
   tries=0
-  while [ "$(passes)" = "$before" ]; do
-    tries=$((tries + 1))
-    if [ $tries -gt 400 ]; then
-      echo "fedhub never looked at $object" >&2
-      exit 1
-    fi
-    sleep 0.1
-  done
+  while [ "$(passes)" = "$before" ]; do again "fedhub never looked at $object"; done
 done
 "$E2E" fedhub settle
 "$E2E" writes --since "$now"

@@ -4,17 +4,11 @@
 #
 #   ready.sh PLANE NAMESPACE WD COUNT
 set -eu
-tries=0
+. "$(dirname "$0")/wait.sh"
 format='{.metadata.generation} {.status.observedGeneration} {.status.desiredReplicas} {.status.replicas} {.status.readyReplicas}'
-while :; do
+until
   seen=$(kubectl --kubeconfig "$KUBECONFIGS/$1.yaml" get --ignore-not-found --namespace "$2" workloaddeployment "$3" \
     --output "jsonpath=$format")
-  if echo "$seen" | awk -v n="$4" '{ exit !(NF == 5 && $1 == $2 && $3 == n && $4 == n && $5 == n) }'; then break; fi
-  tries=$((tries + 1))
-  if [ $tries -gt 400 ]; then
-    echo "$3 on $1: $4 are not ready; generation, observed, desired, replicas, ready: $seen" >&2
-    exit 1
-  fi
-  sleep 0.1
-done
+  echo "$seen" | awk -v n="$4" '{ exit !(NF == 5 && $1 == $2 && $3 == n && $4 == n && $5 == n) }'
+do again "$3 on $1: $4 are not ready; generation, observed, desired, replicas, ready: $seen"; done
 exec "$(dirname "$0")/instances.sh" "$@"

@@ -4,14 +4,11 @@
 #   fault.sh NAMESPACE NETWORK [FAULT]
 set -eu
 export KUBECONFIG=$KUBECONFIGS/cell-dfw.yaml
-tries=0
-while :; do
+. "$(dirname "$0")/../lib/wait.sh"
+until
   binding=$(kubectl get --namespace "$1" networkbindings \
     -o "jsonpath={.items[?(@.spec.network.name==\"$2\")].metadata.name}")
-  if [ -n "$binding" ]; then break; fi
-  tries=$((tries + 1))
-  [ $tries -le 400 ] || exit 1
-  sleep 0.1
-done
+  [ -n "$binding" ]
+do again "no binding of network $2"; done
 if [ "${3:-}" ]; then fault="=$3"; else fault=-; fi
 kubectl annotate --overwrite --namespace "$1" networkbinding "$binding" "simulate.fedhub.dev/fault$fault"
