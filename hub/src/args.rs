@@ -72,6 +72,9 @@ pub struct RunArgs {
     /// Have the cell bind networks and claim subnets before Instances start (networking.datumapis.com).
     #[arg(long, env = "FEDHUB_NETWORKING")]
     pub networking: bool,
+    /// Have Instances wait for what their templates refer to: `ConfigMap`s and Secrets.
+    #[arg(long, env = "FEDHUB_REFERENCED_DATA")]
+    pub referenced_data: bool,
     /// Kubeconfig, with the cell's claims-only credential, of the server where project planes are found for quota
     /// claims, as --discovery says; without it, quota is off.
     #[arg(long, env = "FEDHUB_QUOTA_KUBECONFIG", value_name = "FILE")]
@@ -240,6 +243,7 @@ impl RunArgs {
                 ("--cell-name", self.cell_name.is_some()),
                 ("--cell-city", self.cell_city.is_some()),
                 ("--networking", self.networking),
+                ("--referenced-data", self.referenced_data),
                 ("--quota-kubeconfig", self.quota_kubeconfig.is_some()),
             ];
             let needless = given.into_iter().filter(|(_, given)| *given);

@@ -30,6 +30,8 @@ pub const SOURCE_GENERATION: &str = "federation.datumapis.com/source-generation"
 pub const MIRRORED_ANNOTATIONS: [&str; 3] = [SUSPENDED, EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR];
 /// Annotation of a WD: `true` or `false`; its absence means `false`.
 pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
+/// Label of a companion, with the value `true`: a `ConfigMap` or Secret that a template refers to.
+pub const REFERENCED_DATA: &str = "compute.datumapis.com/referenced-data";
 /// Annotation of a WD: the referenced data that a cell awaits, as a JSON array.
 pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-referenced-data";
 /// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.

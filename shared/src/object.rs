@@ -56,6 +56,10 @@ macro_rules! kinds {
 kinds! {
     /// `v1` Namespace.
     Namespace: "", "v1", "namespaces", Cluster;
+    /// A companion of what a template refers to; of it only that it is there is known.
+    ConfigMap: "", "v1", "configmaps", Namespaced;
+    /// Likewise.
+    Secret: "", "v1", "secrets", Namespaced;
     /// Karmada's Cluster.
     Cluster: "cluster.karmada.io", "v1alpha1", "clusters", Cluster;
     /// Karmada's PropagationPolicy.

@@ -80,6 +80,8 @@ impl Listener for Deployments {
             }
             Kind::LocationBinding => self.enqueue_all(),
             Kind::Namespace
+            | Kind::ConfigMap
+            | Kind::Secret
             | Kind::Cluster
             | Kind::PropagationPolicy
             | Kind::NetworkContext

@@ -18,7 +18,7 @@
 //! # Gates
 //!
 //! An Instance is created with the gate `Network` where networking is on and its networks do not stand yet, and
-//! `Quota` where quota is on. `ReferencedData` is never put on: nothing opens it so far. The gate `Network` is opened on
+//! `Quota` where quota is on, and `ReferencedData` where that is on and its template refers to any. The gate `Network` is opened on
 //! the Instances of the template of now only: one on an earlier template waits for networks that nobody may ask for any
 //! more, and is replaced.
 //!
@@ -55,6 +55,8 @@ pub struct DeploymentsConfig {
     pub quota: bool,
     /// Instances need networks.
     pub networking: bool,
+    /// Instances wait for what their templates refer to.
+    pub referenced_data: bool,
 }
 
 /// Gives the WDs of a cell their Instances.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::patch::patch;
 use super::{Deployments, desired};
+use crate::data;
 use crate::instances::{Deployment, Gate, Instance, Step, Wait, build, plan};
 use crate::network::{self, View};
 use crate::status::blocker::{Words, with_remedy};
@@ -137,7 +138,9 @@ impl Deployments {
         view: &View,
     ) -> Result<(), Error> {
         let network = self.config.networking && view.plan.network != Network::Ready;
-        let gates = [(network, Gate::Network), (self.config.quota, Gate::Quota)];
+        let data = self.config.referenced_data && data::refers(&deployment.template["spec"]);
+        let gates =
+            [(network, Gate::Network), (self.config.quota, Gate::Quota), (data, Gate::ReferencedData)];
         let gates = gates.into_iter().filter_map(|(on, gate)| on.then_some(gate));
         let place = network::place(wd, &view.location);
         let mut object = build(deployment, ordinal, place.as_ref(), gates);

@@ -2,12 +2,13 @@
 
 use fedhub_shared::conditions::{find, said};
 use fedhub_shared::engine::{Change, Known as Stored, Listener, View};
-use fedhub_shared::names::PlaneName;
+use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR};
 use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
 
 use super::quota::Stance;
 use super::{Plan, Readiness};
+use crate::data;
 use crate::instances::Instance;
 use crate::network::users;
 use crate::quota::claim::{self, Consumer};
@@ -107,7 +108,11 @@ impl Readiness {
             // With it go its Instances.
             Kind::WorkloadDeployment | Kind::Namespace if gone => {}
             Kind::WorkloadDeployment => {
-                let follows = |o: Option<&Object>| o.map(|o| (o.uid().to_owned(), suspended(o)));
+                let expected = |o: &Object| {
+                    [EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR]
+                        .map(|key| o.annotation(key).map(str::to_owned))
+                };
+                let follows = |o: Option<&Object>| o.map(|o| (o.uid().to_owned(), suspended(o), expected(o)));
                 if follows(was) != follows(now) {
                     self.wake_made_by(&seen.namespace, &seen.digest.uid.to_string());
                 }
@@ -121,6 +126,9 @@ impl Readiness {
                 let claims = [was, now].into_iter().flatten();
                 let bindings = claims.flat_map(|claim| users(self.cell.anchor(), claim));
                 bindings.for_each(|binding| self.wake_bound(&binding));
+            }
+            Kind::ConfigMap | Kind::Secret => {
+                self.wake_all(Some(&seen.namespace), data::concerns);
             }
             Kind::LocationBinding => {
                 self.wake_all(None, |i| gates::of(i).contains(&gates::NETWORK));

@@ -1,4 +1,5 @@
-//! The readiness of a cell's Instances: their status, their Events, the gate `Quota` and the claims of quota.
+//! The readiness of a cell's Instances: their status, their Events, the gates `Quota` and `ReferencedData`, and the claims
+//! of quota.
 //!
 //! A pass over an Instance asks for its quota, writes the whole status at once, takes the gates off that this status
 //! satisfies, and tells its user of a turn of affairs. [`plan()`] is the pure part. Of an Instance that comes up, stages

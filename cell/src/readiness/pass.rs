@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::plan::{Plan, plan};
 use super::quota::Asked;
 use super::{Readiness, keys::owner};
+use crate::data;
 use crate::instances::Instance;
 use crate::network;
 use crate::status::deployment::suspended;
@@ -72,8 +73,18 @@ impl Readiness {
         let suspended = deployment.as_deref().map_or_else(stands, suspended);
         let network = self.network(instance, deployment.as_deref());
         let now = self.cell.clock().now();
+        let data = self.data(instance, deployment.as_deref());
         let echo = cell.store(Kind::Instance).echo(instance.space(), instance.called(), Part::Status);
-        plan(&Seen { instance, quota, network: &network, suspended, now }, echo)
+        plan(&Seen { instance, quota, data: data.as_ref(), network: &network, suspended, now }, echo)
+    }
+
+    /// `ReferencedDataReady` as it is to be. Where companions are not watched, nobody can say that they are there, or that
+    /// they are not.
+    fn data(&self, instance: &Object, deployment: Option<&Object>) -> Option<Value> {
+        let cell = self.cell.anchor();
+        let known = data::concerns(instance) && cell.watched(Kind::Secret).is_some();
+        let is_there = |kind, name: &str| cell.store(kind).digest(instance.space(), name).is_some();
+        known.then(|| data::verdict(instance, deployment, is_there, self.cell.clock().now()))
     }
 
     /// What of its deployment's networking an Instance tells: that somebody has to do something, or else that it waits

@@ -1,4 +1,4 @@
-//! What there is to do about an Instance, once its quota is known. Pure.
+//! What there is to do about an Instance, once its quota and its data are known. Pure.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::quota::verdict::look_again;
 use crate::status::gates::{self, opening};
 use crate::status::hush::{self, is_stage};
 use crate::status::instance::{Seen, status};
-use crate::status::{QUOTA_GRANTED, READY};
+use crate::status::{QUOTA_GRANTED, READY, REFERENCED_DATA_READY};
 
 /// What there is to do about an Instance.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,9 +32,9 @@ pub struct Plan {
 /// there would be overwritten by the next write. That the generation moved on by taking them off is no news either.
 pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
     let instance = seen.instance;
-    let opened = opened(instance, seen.quota);
+    let opened = opened(seen);
     let status = status(&Seen { instance: opened.as_ref().unwrap_or(instance), ..*seen });
-    let news = news(instance, &status, echo);
+    let news = news(seen, &status, echo);
     let hushed = hushed(seen, &status).filter(|_| news && opened.is_none());
     let again = look_again(instance, seen.quota, seen.now);
     let old = instance.status();
@@ -48,12 +48,20 @@ pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
     }
 }
 
-/// The Instance without the gates that this verdict on its quota, and what else stands, takes off; `None` where they
-/// take none.
-fn opened(instance: &Object, quota: &Value) -> Option<Object> {
+/// The verdicts that gates wait for, as they are to be, each with its type and its gate.
+fn verdicts<'a>(seen: &Seen<'a>) -> impl Iterator<Item = (&'static str, &'static str, &'a Value)> {
+    let data = seen.data.map(|data| (REFERENCED_DATA_READY, gates::REFERENCED_DATA, data));
+    std::iter::once((QUOTA_GRANTED, gates::QUOTA, seen.quota)).chain(data)
+}
+
+/// The Instance without the gates that these verdicts, and what else stands, take off; `None` where they take none.
+fn opened(seen: &Seen<'_>) -> Option<Object> {
+    let instance = seen.instance;
     let mut judged = instance.clone();
     let mut status = instance.status().clone();
-    put(&mut status, quota.clone());
+    for (_, _, verdict) in verdicts(seen) {
+        put(&mut status, verdict.clone());
+    }
     set_field(&mut judged, "status", status);
     let patch = opening(&judged, false)?;
     let mut opened = instance.clone();
@@ -63,35 +71,40 @@ fn opened(instance: &Object, quota: &Value) -> Option<Object> {
 }
 
 /// Whether a status says anything that the one that stands does not.
-fn news(instance: &Object, status: &Value, echo: Option<Echo>) -> bool {
+fn news(seen: &Seen<'_>, status: &Value, echo: Option<Echo>) -> bool {
     const GENERATION: &str = "observedGeneration";
-    let old = instance.status();
+    let (old, mut same) = (seen.instance.status(), status.clone());
     if settled(status, old, echo) {
         return false;
     }
-    // Which generation it was granted for matters as long as a gate waits for that (C6); else it is written along.
-    let (Some(was), Some(is)) = (find(old, QUOTA_GRANTED), find(status, QUOTA_GRANTED)) else { return true };
-    let awaited = is["status"] == "True" && gates::of(instance).contains(&gates::QUOTA);
-    if awaited || was.get(GENERATION) == is.get(GENERATION) {
-        return true;
+    // Which generation it holds for matters as long as a gate waits for that (C6); else it is written along.
+    for (kind, gate, is) in verdicts(seen) {
+        let Some(was) = find(old, kind) else { return true };
+        let awaited = is["status"] == "True" && gates::of(seen.instance).contains(&gate);
+        if awaited || was.get(GENERATION) == is.get(GENERATION) {
+            continue;
+        }
+        let mut verdict = is.clone();
+        match (was.get(GENERATION), verdict.as_object_mut()) {
+            (Some(generation), Some(verdict)) => verdict.insert(GENERATION.to_owned(), generation.clone()),
+            (None, Some(verdict)) => verdict.remove(GENERATION),
+            (_, None) => None,
+        };
+        put(&mut same, verdict);
     }
-    let (mut same, mut verdict) = (status.clone(), is.clone());
-    match (was.get(GENERATION), verdict.as_object_mut()) {
-        (Some(generation), Some(verdict)) => verdict.insert(GENERATION.to_owned(), generation.clone()),
-        (None, Some(verdict)) => verdict.remove(GENERATION),
-        (_, None) => None,
-    };
-    put(&mut same, verdict);
     !settled(&same, old, echo)
 }
 
 /// For how long nothing is said yet of an Instance that is coming up, see [`hush`]. What was said of it and is no stage,
-/// or of its quota, is taken back at once: a gate must not go by a verdict that is gone. So is a refusal of quota told.
+/// or of its quota or its data, is taken back at once: a gate must not go by a verdict that is gone. So is a refusal of quota told.
 fn hushed(seen: &Seen<'_>, status: &Value) -> Option<Duration> {
     let old = seen.instance.status();
-    let (was, is) = (find(old, QUOTA_GRANTED).map_or("Unknown", |c| said(c).0), said(seen.quota).0);
-    let at_once = is == "False"
-        || (was != "Unknown" && was != is)
+    let taken_back = |(kind, _, verdict): (&str, &str, &Value)| {
+        let was = find(old, kind).map_or("Unknown", |c| said(c).0);
+        was != "Unknown" && was != said(verdict).0
+    };
+    let at_once = said(seen.quota).0 == "False"
+        || verdicts(seen).any(taken_back)
         || find(old, READY).is_some_and(|ready| !is_stage(ready));
     hush::hushed(seen.instance, status, seen.now).filter(|_| !at_once)
 }

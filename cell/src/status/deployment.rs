@@ -1,7 +1,7 @@
 //! The status of a deployment in its cell.
 
 use fedhub_shared::conditions::{find, is_true, put, said};
-use fedhub_shared::names::{REFERENCED_DATA_ERROR, SUSPENDED, WORKLOAD_DEPLOYMENT_UID};
+use fedhub_shared::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_UID};
 use fedhub_shared::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::blocker::{Words, foremost, needs_somebody, priority};
 use super::network::{Location, Network};
 use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY};
+use crate::data;
 
 /// What a deployment's status is computed from.
 #[derive(Clone, Copy, Debug)]
@@ -232,27 +233,10 @@ fn waiting(seen: &Seen<'_>, kind: &str, reason: &str, what: &str) -> Option<Word
     Some(Words::no(reason, words.map_or(count.clone(), |(_, message)| format!("{count}: {message}"))))
 }
 
-/// What the template refers to: the deployment's own condition, then the annotation that came with it from the
-/// project. One that cannot be read is said to be so.
+/// What the template refers to: the deployment's own condition, then what the project's side says is wrong.
 fn referenced_data(deployment: &Object) -> Vec<Words> {
-    let named = |reason: &str, message: &str| {
-        let known = priority(reason) >= priority("ReferencedDataNotReady");
-        Words::no(
-            if known { reason } else { "ReferencedDataNotReady" },
-            super::blocker::with_remedy(reason, message),
-        )
-    };
-    let mut all = Vec::new();
-    if let Some((status, reason, message)) = find(deployment.status(), REFERENCED_DATA_READY).map(said)
-        && status != "True"
-    {
-        all.push(named(reason, message));
-    }
-    if let Some(text) = deployment.annotation(REFERENCED_DATA_ERROR).filter(|t| !t.is_empty()) {
-        let error: Value = serde_json::from_str(text).unwrap_or_default();
-        let (_, reason, message) = said(&error);
-        let message = if message.is_empty() { text } else { message };
-        all.push(named(reason, message));
-    }
-    all
+    let own = find(deployment.status(), REFERENCED_DATA_READY).map(said);
+    let own = own.filter(|(status, _, _)| *status != "True");
+    let own = own.map(|(_, reason, message)| data::refusal(reason, message));
+    own.into_iter().chain(data::error(deployment)).collect()
 }

@@ -17,6 +17,8 @@ pub struct Seen<'a> {
     pub instance: &'a Object,
     /// `QuotaGranted` as it is to be, see [`crate::quota::verdict`].
     pub quota: &'a Value,
+    /// `ReferencedDataReady` as it is to be, where the Instance waits for data, see [`crate::data`].
+    pub data: Option<&'a Value>,
     /// How far the networking of its deployment is.
     pub network: &'a Network,
     /// Whether its deployment is suspended.
@@ -25,7 +27,8 @@ pub struct Seen<'a> {
     pub now: Timestamp,
 }
 
-/// The whole status as it should stand: `Ready`, `QuotaGranted` and `suspended` are ours, all else stays.
+/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady` and `suspended` are ours, all else
+/// stays.
 pub fn status(seen: &Seen<'_>) -> Value {
     let old = seen.instance.status();
     let mut status = if old.is_object() { old.clone() } else { json!({}) };
@@ -33,6 +36,9 @@ pub fn status(seen: &Seen<'_>) -> Value {
         status["suspended"] = json!(seen.suspended);
     }
     put(&mut status, seen.quota.clone());
+    if let Some(data) = seen.data {
+        put(&mut status, data.clone());
+    }
     let ready = ready(seen, &status).stand(find(old, READY), READY, seen.now);
     put(&mut status, ready);
     status

@@ -91,13 +91,18 @@ async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
 #[tokio::test(start_paused = true)]
 async fn what_others_wait_for_is_put_on_at_creation() {
     let world = World::of(1);
-    let run = world.run(DeploymentsConfig { write_back: true, quota: true, networking: true });
+    let all = DeploymentsConfig { write_back: true, quota: true, networking: true, referenced_data: true };
+    let run = world.run(all);
     quiet(5).await;
+    let gates = |name| world.instance(name)["spec"]["controller"]["schedulingGates"].clone();
+    assert_eq!(gates("web-0"), json!([{"name": "Network"}, {"name": "Quota"}]), "it refers to no data");
+    let volumes = json!([{"name": "v", "configMap": {"name": "a"}}]);
+    let mut refers = wd("data", 1);
+    refers["spec"]["template"]["spec"]["volumes"] = volumes;
+    world.cell.put(refers).unwrap();
+    quiet(5).await;
+    assert_eq!(gates("data-0"), json!([{"name": "Network"}, {"name": "Quota"}, {"name": "ReferencedData"}]));
     let instance = world.instance("web-0");
-    assert_eq!(
-        instance["spec"]["controller"]["schedulingGates"],
-        json!([{"name": "Network"}, {"name": "Quota"}])
-    );
     assert_eq!(instance["metadata"]["finalizers"], json!(["compute.datumapis.com/instance-controller"]));
     run.stop().await;
 }

@@ -21,8 +21,9 @@ pub const NET: &str = "networking.datumapis.com/v1alpha";
 pub const SPACE: &str = "ns-a";
 pub const WD: &str = "web";
 
-/// The controller alone: no write-back, no quota, no networking.
-pub const ALONE: DeploymentsConfig = DeploymentsConfig { write_back: false, quota: false, networking: false };
+/// The controller alone: no write-back, no quota, no networking, no waiting for data.
+pub const ALONE: DeploymentsConfig =
+    DeploymentsConfig { write_back: false, quota: false, networking: false, referenced_data: false };
 pub const WRITE_BACK: DeploymentsConfig = DeploymentsConfig { write_back: true, ..ALONE };
 pub const NETWORKING: DeploymentsConfig = DeploymentsConfig { networking: true, ..ALONE };
 

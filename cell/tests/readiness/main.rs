@@ -5,6 +5,8 @@ mod away;
 #[cfg(test)]
 mod claims;
 #[cfg(test)]
+mod data;
+#[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod quota;

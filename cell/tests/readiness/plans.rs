@@ -38,7 +38,7 @@ fn verdict(status: &str, generation: i64) -> Value {
 }
 
 fn of(instance: &Object, quota: &Value) -> Plan {
-    plan(&Seen { instance, quota, network: &Network::Ready, suspended: false, now: now() }, None)
+    plan(&Seen { instance, quota, data: None, network: &Network::Ready, suspended: false, now: now() }, None)
 }
 
 #[test]
@@ -67,8 +67,22 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
     let spoken = instance(0, &["Quota"], vec![condition("Ready", "False", "PendingQuota", "")]);
     assert!(of(&spoken, &verdict("Unknown", 1)).status.is_some(), "what was said is taken back at once");
     let granted = instance(0, &["Quota"], vec![verdict("True", 1)]);
-    let plan = of(&granted, &verdict("Unknown", 1));
-    assert!(plan.status.is_some() && !plan.opens, "a grant that is gone is taken back at once");
+    let revoked = of(&granted, &verdict("Unknown", 1));
+    assert!(revoked.status.is_some() && !revoked.opens, "a grant that is gone is taken back at once");
+
+    let data = |status| condition("ReferencedDataReady", status, "R", "d");
+    let there = instance(0, &["ReferencedData"], vec![verdict("True", 1), data("True")]);
+    let (quota, gone) = (verdict("True", 1), data("False"));
+    let seen = Seen {
+        instance: &there,
+        quota: &quota,
+        data: Some(&gone),
+        network: &Network::Ready,
+        suspended: false,
+        now: now(),
+    };
+    let withdrawn = plan(&seen, None);
+    assert!(withdrawn.status.is_some() && !withdrawn.opens, "and so is data");
 }
 
 #[test]
@@ -97,6 +111,7 @@ fn c9_stages_pass_untold_and_what_matters_is_told_at_once() {
     let suspended = Seen {
         instance: &fresh(vec![]),
         quota: &disabled,
+        data: None,
         network: &Network::Ready,
         suspended: true,
         now: now(),
@@ -157,13 +172,19 @@ proptest! {
         gates in prop::sample::subsequence(vec!["Network", "Quota", "ReferencedData", "Odd"], 0..=4),
         conditions in ["Programmed", "Available", "Ready", "QuotaGranted", "ReferencedDataReady"].map(any_condition),
         quota in prop::sample::select(vec!["True", "False", "Unknown"]),
+        data in prop::option::of(prop::sample::select(vec!["True", "False", "Unknown"])),
         suspended: bool,
     ) {
         let instance = instance(age, &gates, conditions.into_iter().flatten().collect());
         let after = |o: &Object| {
             let quota = verdict(quota, o.metadata.generation.unwrap());
+            let data = data.map(|status| {
+                let mut data = condition("ReferencedDataReady", status, "R", "d");
+                data["observedGeneration"] = json!(o.metadata.generation);
+                data
+            });
             let network = Network::Provisioning("p".to_owned());
-            plan(&Seen { instance: o, quota: &quota, network: &network, suspended, now: now() }, None)
+            plan(&Seen { instance: o, quota: &quota, data: data.as_ref(), network: &network, suspended, now: now() }, None)
         };
         let Some(once) = carried_out(instance.clone(), after(&instance)) else { return Ok(()) };
         let twice = after(&once);
@@ -174,5 +195,9 @@ proptest! {
         let left = fedhub_cell::status::gates::of(&once);
         prop_assert!(gates.iter().filter(|g| ["Network", "Odd"].contains(g)).all(|g| left.contains(g)), "I9");
         prop_assert_eq!(left.contains(&"Quota"), gates.contains(&"Quota") && quota != "True");
+        if let Some(data) = data {
+            let waits = gates.contains(&"ReferencedData") && data != "True";
+            prop_assert_eq!(left.contains(&"ReferencedData"), waits);
+        }
     }
 }

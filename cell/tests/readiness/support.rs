@@ -8,7 +8,9 @@ use fedhub_shared::clock::Clock;
 use fedhub_shared::conditions;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::{PlaneName, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_shared::names::{
+    PlaneName, REFERENCED_DATA, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+};
 use fedhub_shared::object::{Kind, PlaneId};
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
 use fedhub_shared::planes::{Planes, Settings, Watched, watched};
@@ -165,10 +167,12 @@ impl World {
             Kind::SubnetClaim,
             Kind::LocationBinding,
         ];
+        let companions = [Kind::ConfigMap, Kind::Secret];
+        let companions = companions.map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true")).to_vec();
         let around_cell = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
-            anchor_kinds: watched::all(&kinds),
+            anchor_kinds: [watched::all(&kinds), companions].concat(),
             project_kinds: Vec::new(),
             ..Settings::default()
         };

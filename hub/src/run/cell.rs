@@ -11,7 +11,9 @@ use fedhub_cell::write_back::WriteBack;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Controller, Listener, run_workers};
 use fedhub_shared::lease::{Fence, Leadership};
-use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_shared::names::{
+    CITY_CODE, INSTANCE_CITY, REFERENCED_DATA, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+};
 use fedhub_shared::object::{Kind, PlaneId};
 use fedhub_shared::planes::discovery::credentials::Source;
 use fedhub_shared::planes::transport::Server;
@@ -20,6 +22,7 @@ use fedhub_shared::planes::{Planes, Settings};
 
 use super::ground::{Ground, Role, Running};
 use super::management;
+use crate::args::RunArgs;
 
 /// The role before its watches have begun.
 pub struct Cell {
@@ -53,7 +56,7 @@ impl Cell {
             seed: ground.seed,
             fence: fence.clone(),
             anchor: PlaneId::Cell,
-            anchor_kinds: in_cell(args.is_single_cluster(), args.networking),
+            anchor_kinds: in_cell(args),
             project_kinds: Vec::new(),
             ..Settings::default()
         };
@@ -94,6 +97,7 @@ impl Cell {
             write_back: writes_back,
             quota: quota.is_some(),
             networking: args.networking,
+            referenced_data: args.referenced_data,
         };
         let deployments = Deployments::new(cell.clone(), role.queue("deployments")?, config);
         work(ground, &role, &deployments)?;
@@ -140,8 +144,8 @@ fn work<C: Controller + Listener>(ground: &Ground, role: &Role, controller: &Arc
 
 /// What the role watches in the cell. Where the cell is a project plane too, what has no label of Karmada's hub is a user's
 /// WD, and what has the label of a project is a projection: they are the management role's.
-fn in_cell(single_cluster: bool, networking: bool) -> Vec<Watched> {
-    let mut kinds = if single_cluster {
+fn in_cell(args: &RunArgs) -> Vec<Watched> {
+    let mut kinds = if args.is_single_cluster() {
         vec![
             Watched::with(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE),
             Watched::without(Kind::Instance, UPSTREAM_CLUSTER),
@@ -150,7 +154,12 @@ fn in_cell(single_cluster: bool, networking: bool) -> Vec<Watched> {
         watched::all(&[Kind::WorkloadDeployment, Kind::Instance])
     };
     kinds.push(Watched::all(Kind::Namespace));
-    if networking {
+    if args.referenced_data {
+        kinds.extend(
+            [Kind::ConfigMap, Kind::Secret].map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true")),
+        );
+    }
+    if args.networking {
         kinds.extend(watched::all(&[Kind::NetworkBinding, Kind::SubnetClaim, Kind::LocationBinding]));
     }
     kinds

@@ -57,6 +57,8 @@ impl Digest {
                 Kind::Instance => Facts::Instance(Instance::of(plane, object)),
                 Kind::Namespace
                 | Kind::Cluster
+                | Kind::ConfigMap
+                | Kind::Secret
                 | Kind::PropagationPolicy
                 | Kind::NetworkBinding
                 | Kind::NetworkContext

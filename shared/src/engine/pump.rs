@@ -184,7 +184,7 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
         }
         Event::Delete(object) => {
             let change = match object.0 {
-                Ok(object) => store.deleted(stripped(object)),
+                Ok(object) => store.deleted(stripped(kind, object)),
                 Err(invalid) => {
                     let (space, name) = (invalid.metadata.namespace, invalid.metadata.name);
                     store.deleted_unread(&space.unwrap_or_default(), &name.unwrap_or_default())
@@ -201,7 +201,7 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
 /// was known before keeps standing as it was known.
 fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Option<Object> {
     match object.0 {
-        Ok(object) => Some(stripped(object)),
+        Ok(object) => Some(stripped(kind, object)),
         Err(invalid) => {
             planes.metrics().events_dropped.with_label_values(&["undecodable"]).inc();
             let namespace = invalid.metadata.namespace.unwrap_or_default();
@@ -214,8 +214,12 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
     }
 }
 
-fn stripped(mut object: Object) -> Object {
+/// The object, less what nobody asks for: its managedFields and, of companions, what is in them.
+fn stripped(kind: Kind, mut object: Object) -> Object {
     object.metadata.managed_fields = None;
+    if matches!(kind, Kind::ConfigMap | Kind::Secret) {
+        object.data = serde_json::Value::Null;
+    }
     object
 }
 
