@@ -217,8 +217,8 @@ mod tests {
         let at = |millis| start + Duration::from_millis(millis);
         let ready = |object: &DynamicObject| is_true(&object.data["status"], "Ready");
         let wanted = [
-            wanted("cell", "web-0", &ready),
             wanted("hub", "web-0", &|_| true),
+            wanted("cell", "web-0", &ready),
             wanted("cell", "web-1", &ready),
         ];
         let mut times = [None; 3];
@@ -229,10 +229,10 @@ mod tests {
             seen(at(2), "cell", "web-0", "True"),
             seen(at(4), "cell", "web-0", "True"),
         ];
-        assert_eq!(fresh(&log, &wanted, &mut times), [(0, at(2)), (1, at(3))]);
+        assert_eq!(fresh(&log, &wanted, &mut times), [(1, at(2)), (0, at(3))]);
         let log = [seen(at(5), "hub", "web-0", "True"), seen(at(6), "cell", "web-1", "True")];
         assert_eq!(fresh(&log, &wanted, &mut times), [(2, at(6))]);
-        assert_eq!(times, [Some(at(2)), Some(at(3)), Some(at(6))]);
+        assert_eq!(times, [Some(at(3)), Some(at(2)), Some(at(6))]);
     }
 
     #[tokio::test]
