@@ -15,8 +15,6 @@ use crate::status::{REFERENCED_DATA_READY, gates};
 
 /// Whether the spec of an Instance, or of a WD's template, refers to any.
 pub fn refers(spec: &Value) -> bool {
-    let list =
-        |value: &Value, at: &str| value.pointer(at).and_then(Value::as_array).cloned().unwrap_or_default();
     let has = |value: &Value, keys: [&str; 2]| keys.iter().any(|key| value[*key].is_object());
     let of_container = |container: &Value| {
         list(container, "/env").iter().any(|e| has(&e["valueFrom"], ["configMapKeyRef", "secretKeyRef"]))
@@ -25,6 +23,10 @@ pub fn refers(spec: &Value) -> bool {
     list(spec, "/runtime/sandbox/containers").iter().any(of_container)
         || list(spec, "/volumes").iter().any(|volume| has(volume, ["configMap", "secret"]))
         || !list(spec, "/runtime/sandbox/imagePullSecrets").is_empty()
+}
+
+fn list<'a>(value: &'a Value, at: &str) -> &'a [Value] {
+    value.pointer(at).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Whether somebody waits for an Instance's data, or was told of it.

@@ -17,10 +17,10 @@
 //!
 //! # Gates
 //!
-//! An Instance is created with the gate `Network` where networking is on and its networks do not stand yet, and
-//! `Quota` where quota is on, and `ReferencedData` where that is on and its template refers to any. The gate `Network` is opened on
-//! the Instances of the template of now only: one on an earlier template waits for networks that nobody may ask for any
-//! more, and is replaced.
+//! An Instance is created with the gate `Network` where networking is on and its networks do not stand yet, with `Quota`
+//! where quota is on, and with `ReferencedData` where that is on and its template refers to any. The gate `Network` is
+//! opened on the Instances of the template of now only: one on an earlier template waits for networks that nobody may
+//! ask for any more, and is replaced.
 //!
 //! # Suspension
 //!
