@@ -5,6 +5,7 @@
 //! Here only their names count: what is in them is the provider's business, and is not kept in memory.
 
 use fedhub_shared::conditions::{find, said};
+use fedhub_shared::message::{Quoted, excerpt};
 use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR};
 use fedhub_shared::object::{Kind, Object, ObjectView};
 use jiff::Timestamp;
@@ -61,12 +62,15 @@ fn words(deployment: Option<&Object>, is_there: impl Fn(Kind, &str) -> bool) -> 
         return resolving("Waiting for the project's side to say which ConfigMaps and Secrets are needed");
     };
     let Some(tokens) = tokens(expected) else {
-        return resolving(&format!("{EXPECTED_REFERENCED_DATA} is no list of Kind/name: {expected}"));
+        return resolving(&format!(
+            "{EXPECTED_REFERENCED_DATA} is no list of Kind/name: {}",
+            Quoted(expected)
+        ));
     };
     let missing: Vec<_> = tokens
         .iter()
         .filter(|(_, kind, name)| !is_there(*kind, name))
-        .map(|(token, ..)| token.as_str())
+        .map(|(token, ..)| excerpt(token))
         .collect();
     if missing.is_empty() {
         return Words::yes("Ready", "All referenced ConfigMaps and Secrets are in the cell");
@@ -80,7 +84,8 @@ pub fn error(deployment: &Object) -> Option<Words> {
     let text = deployment.annotation(REFERENCED_DATA_ERROR).filter(|text| !text.is_empty())?;
     let error: Value = serde_json::from_str(text).unwrap_or_default();
     let (_, reason, message) = said(&error);
-    Some(refusal(reason, if message.is_empty() { text } else { message }))
+    let unread = excerpt(text);
+    Some(refusal(reason, if message.is_empty() { &unread } else { message }))
 }
 
 /// That data is not there, for that reason, or for a general one where this version does not know it.

@@ -14,6 +14,7 @@ pub mod front;
 pub mod link;
 pub mod planes;
 pub mod progress;
+pub mod secrecy;
 pub mod servers;
 pub mod storm;
 pub mod suites;

@@ -4,6 +4,7 @@ use fedhub_shared::engine::{Write, Writer};
 use fedhub_shared::errors::RequestError;
 use fedhub_shared::metrics::{Hop, Metrics};
 use fedhub_shared::object::{Kind, ObjectView, Shared};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::plan::{Plan, Then};
@@ -26,6 +27,10 @@ pub struct Applied {
     pub wrote: bool,
     /// Whether the hub WD was made or changed.
     pub federated: bool,
+    /// Whether the hub WD was made.
+    pub made: bool,
+    /// The status that was stored.
+    pub status: Option<Value>,
     /// What comes next.
     pub then: Then,
 }
@@ -33,11 +38,11 @@ pub struct Applied {
 impl Applier<'_> {
     /// Performs `plan` for the WD `project`; the first write that fails ends it.
     pub async fn apply(&self, plan: Plan, project: &Shared) -> Result<Applied, RequestError> {
-        let Plan { mark, namespace, policy, deployment, delete, status, release, then } = plan;
+        let Plan { mark, namespace, policy, deployment, moved: _, delete, status, release, then } = plan;
         let wd = Kind::WorkloadDeployment;
         let mut project = project.clone();
         let mut doomed = delete;
-        let mut applied = Applied { wrote: false, federated: false, then };
+        let mut applied = Applied { wrote: false, federated: false, made: false, status: None, then };
         if let Some(metadata) = mark {
             project = self.project.patch_metadata(wd, &project, metadata).await?;
             applied.wrote = true;
@@ -48,6 +53,7 @@ impl Applier<'_> {
         if let Some(write) = policy {
             applied.wrote |= self.to_hub(Kind::PropagationPolicy, write).await?.is_some();
         }
+        applied.made = matches!(deployment, Some(Write::Create(_)));
         if let Some(write) = deployment
             && let Some(stored) = self.to_hub(wd, write).await?
         {
@@ -67,11 +73,13 @@ impl Applier<'_> {
                 applied.then = Then::ReadLive;
             }
         }
-        if let Some(write) = status
-            && self.project.write_status(wd, &project, write).await?.is_some()
-        {
-            applied.wrote = true;
-            self.metrics.propagated(Hop::HubToProjectStatus, self.since.elapsed());
+        if let Some(write) = status {
+            let status = write.status.clone();
+            if self.project.write_status(wd, &project, write).await?.is_some() {
+                applied.wrote = true;
+                applied.status = Some(status);
+                self.metrics.propagated(Hop::HubToProjectStatus, self.since.elapsed());
+            }
         }
         if let Some(metadata) = release {
             self.project.patch_metadata(wd, &project, metadata).await?;

@@ -5,23 +5,29 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use fedhub_shared::digest::Digest;
-use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, View, Writer};
+use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Writer};
 use fedhub_shared::errors::Error;
-use fedhub_shared::events::{EventType, reference};
+use fedhub_shared::events::EventType;
 use fedhub_shared::names::{
-    CITY_CODE, DELETION_PROTECTED, FEDERATOR_MANAGER, PlaneName, SOURCE, SOURCE_UID, hub_namespace,
+    CITY_CODE, DELETION_PROTECTED, FEDERATOR_MANAGER, MOVING, PlaneName, SOURCE, SOURCE_UID,
 };
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Home, Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
+use crate::condition::{self, Noticed};
 use crate::glance::Sight;
 use crate::held::{Held, Holds};
 use crate::late::{Departed, Gone};
-use crate::observe::{Known, Live, Observed};
+use crate::moving::Touches;
+use crate::observe::{Known, Live, Observed, city};
+use crate::orphans::Orphans;
 use crate::plan::{Then, plan};
 use crate::policy::{Quiet, Verdict, uses};
+use crate::progress::{CellDown, Failure};
+use crate::setup::{SetupGuard, SetupLocks};
+use crate::space::Read;
 
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
 const ROUNDS: usize = 8;
@@ -34,8 +40,12 @@ pub struct Federator {
     quiet_time: Duration,
     /// UIDs of project namespaces, for as long as a WD stands in them (F2).
     pub(crate) namespaces: DashMap<Home, Read>,
+    setups: SetupLocks,
     pub(crate) holds: Holds,
+    pub(crate) noticed: Noticed,
     pub(crate) departed: Departed,
+    pub(crate) orphans: Orphans,
+    pub(crate) touches: Touches,
 }
 
 impl Federator {
@@ -47,14 +57,26 @@ impl Federator {
             quiet: Quiet::default(),
             quiet_time,
             namespaces: DashMap::new(),
+            setups: SetupLocks::default(),
             holds: Holds::default(),
+            noticed: Noticed::default(),
             departed: Departed::default(),
+            orphans: Orphans::default(),
+            touches: Touches::default(),
         })
     }
 
     /// How many entries each memory holds, by its name: none may grow without end.
-    pub fn remembered(&self) -> [(&'static str, usize); 3] {
-        [("namespaces", self.namespaces.len()), ("holds", self.holds.len()), ("quiet", self.quiet.len())]
+    pub fn remembered(&self) -> [(&'static str, usize); 7] {
+        [
+            ("namespaces", self.namespaces.len()),
+            ("setups", self.setups.len()),
+            ("holds", self.holds.len()),
+            ("quiet", self.quiet.len()),
+            ("orphans", self.orphans.len()),
+            ("touches", self.touches.len()),
+            ("noticed", self.noticed.len()),
+        ]
     }
 
     // === One pass over a WD ===
@@ -66,14 +88,22 @@ impl Federator {
             // Looked at again in time, should the hub come back from a backup.
             Ok(Then::Hold(why)) => (Ok(Outcome::Failed), Some(why)),
             Ok(Then::Wait) => (Ok(Outcome::Waits), None),
+            Ok(Then::LookAgain(wait)) => (Ok(Outcome::After(wait)), None),
             Ok(Then::Again) => (Ok(Outcome::Wrote), None),
             Ok(Then::Done | Then::ReadLive) => (Ok(Outcome::InOrder), None),
-            Err(error) => {
-                let why = error.is_of(&PlaneId::Hub) && is_leaving(&project, key);
-                (Err(error), why.then_some(Held::HubUnreachable))
+            Err(error) if is_leaving(&project, key) && error.lacks_namespace(&key.plane) => {
+                (Ok(Outcome::Failed), Some(Held::NamespaceGone))
             }
+            Err(error) if is_leaving(&project, key) && error.is_of(&PlaneId::Hub) => {
+                let why = Held::HubUnreachable;
+                self.explain(plane, &project, job, why).await;
+                (Err(error), Some(why))
+            }
+            Err(error) => (Err(error), None),
         };
         self.hold(&project, key, held).await;
+        self.noticed.ended(key, outcome.as_ref().err().and_then(Failure::of));
+        self.notice(&project, key);
         outcome
     }
 
@@ -87,10 +117,15 @@ impl Federator {
         if self.undo_late(plane, project, key).await? {
             return Ok(Then::Wait);
         }
-        let (mut wrote, mut live) = (false, None);
+        self.find_orphans(plane, project, key).await?;
+        // Before anything else is waited for: who has its turn to set a namespace up waits for no memory.
+        let known = project.store(key.kind).digest(&key.namespace, &key.name);
+        let size = known.map_or(0, |known| known.object_bytes());
+        let _memory = self.planes.room().working(size).await;
+        let (mut wrote, mut live, mut setup) = (false, None, None);
         for _ in 0..ROUNDS {
             let end = if wrote { Then::Again } else { Then::Done };
-            let Some(sight) = self.look(plane, project, key).await? else { return Ok(end) };
+            let Some(sight) = self.look(plane, project, key, &mut setup).await? else { return Ok(end) };
             if live.is_none() && self.in_order(plane, project, key, &sight) {
                 return Ok(end);
             }
@@ -103,8 +138,19 @@ impl Federator {
                 let (uid, hub_namespace) = (seen.project.uid().to_owned(), seen.hub_namespace_name.clone());
                 self.departed.note(key, Gone { uid, hub_namespace }, Instant::now());
             }
+            let moved = plan.moved.clone();
             let applied = self.applier(project, job).apply(plan, &seen.project).await?;
+            if let Some(from) = moved {
+                self.say_moved(project, key, &from, seen.city()).await;
+            }
             wrote |= applied.wrote;
+            if let Some(status) = &applied.status {
+                condition::announce(project, &seen.project, status);
+            }
+            if applied.made && applied.federated {
+                let note = format!("federated to city {}", seen.city());
+                condition::say(project, &seen.project, EventType::Normal, "Federated", note);
+            }
             if applied.federated {
                 tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");
             }
@@ -154,19 +200,47 @@ impl Federator {
         Ok(true)
     }
 
-    fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
+    pub(crate) fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
         let metrics = self.planes.metrics();
         let writer = |plane| Writer { plane, manager: FEDERATOR_MANAGER, metrics };
         Applier { project: writer(project), hub: writer(self.planes.hub()), metrics, since: job.since }
     }
 
-    /// What the stores tell, without any object; `None` for a WD that is none of our business any more.
-    async fn look(&self, plane: &PlaneName, project: &Plane, key: &Key) -> Result<Option<Sight>, Error> {
-        let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
+    /// What the stores tell, without any object; `None` for a WD that is none of our business any more. Holds `setup`
+    /// while its hub namespace or its policy has to be made, so that no other pass makes them too.
+    async fn look(
+        &self,
+        plane: &PlaneName,
+        project: &Plane,
+        key: &Key,
+        setup: &mut Option<SetupGuard>,
+    ) -> Result<Option<Sight>, Error> {
         let ours = |wd: &Digest| !wd.deleting || wd.deployment().is_some_and(|d| d.held);
-        let Some(wd) = wd.filter(ours) else { return Ok(None) };
-        let namespace = hub_namespace(&self.namespace_uid(plane, project, key, &wd).await?);
+        let wd = || project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name).filter(ours);
+        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let Some(seen) = wd() else { return Ok(None) };
+        if self.known_namespace_uid(&at, project, &seen).is_some() {
+            let namespace = self.hub_space(plane, project, key, &seen).await?;
+            let sight = self.sight(key, seen, namespace);
+            if !sight.lacks_setup(&key.name) {
+                *setup = None;
+                return Ok(Some(sight));
+            }
+        }
+        if setup.is_none() {
+            *setup = Some(self.setups.acquire(&at).await);
+        }
+        // It may have changed while another pass held the lock.
+        let Some(wd) = wd() else { return Ok(None) };
+        let namespace = self.hub_space(plane, project, key, &wd).await?;
         Ok(Some(self.sight(key, wd, namespace)))
+    }
+
+    /// The cell of a WD's city, where Karmada does not reach it.
+    fn cell_down(&self, wd: &Digest) -> Option<CellDown> {
+        let code = wd.deployment().and_then(|d| d.city.as_deref())?;
+        let cells = self.planes.hub().store(Kind::Cluster).objects(None);
+        cells.iter().find(|cell| cell.label(CITY_CODE) == Some(code)).and_then(|cell| CellDown::of(cell))
     }
 
     /// The same, for the WD `wd` that belongs into this hub namespace.
@@ -183,9 +257,15 @@ impl Federator {
             policies: policies.objects(Some(&namespace)).into_iter().map(known).collect(),
             cells: hub.store(Kind::Cluster).objects(None).iter().filter(|c| carries(c)).count(),
             spec_echo: wds.echo(&namespace, &key.name, Part::Spec),
+            suspended: self.is_suspended(&key.plane),
             hub_namespace_name: namespace,
             project: wd,
         }
+    }
+
+    fn is_suspended(&self, plane: &PlaneId) -> bool {
+        let PlaneId::Project(name) = plane else { return false };
+        self.planes.project(name).is_some_and(|plane| plane.is_suspended())
     }
 
     /// Whether digests tell that nothing is to do; then nothing about this WD is kept any longer.
@@ -221,50 +301,27 @@ impl Federator {
     ) -> Result<Option<Observed>, Error> {
         let (wd, hub) = (Kind::WorkloadDeployment, self.planes.hub());
         let Some(whole) = project.whole(wd, &key.namespace, &key.name).await? else { return Ok(None) };
+        let deployment = hub.whole(wd, &sight.hub_namespace_name, &key.name).await?;
+        let bound = match &deployment {
+            Some(wd) if wd.annotation(MOVING).is_some() => self.bound(wd, city(&whole)).await?,
+            _ => None,
+        };
         Ok(Some(Observed {
             plane: plane.clone(),
             project: whole,
-            hub: hub.whole(wd, &sight.hub_namespace_name, &key.name).await?,
+            hub: deployment,
             hub_namespace_name: sight.hub_namespace_name.clone(),
             hub_namespace: sight.hub_namespace.clone(),
             policies: sight.policies.clone(),
             cells: sight.cells,
+            cell_down: self.cell_down(&sight.project),
             spec_echo: sight.spec_echo,
+            bound,
             status_echo: project.store(wd).echo(&key.namespace, &key.name, Part::Status),
+            suspended: sight.suspended,
             live,
             now: self.planes.clock().now(),
         }))
-    }
-
-    /// The UID of the project namespace: read once for as long as WDs stand in it (F2).
-    async fn namespace_uid(
-        &self,
-        plane: &PlaneName,
-        project: &Plane,
-        key: &Key,
-        wd: &Digest,
-    ) -> Result<String, Error> {
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
-        let epoch = project.store(Kind::WorkloadDeployment).epoch();
-        let known = self.namespaces.get(&at).filter(|read| read.epoch == epoch).map(|read| read.uid.clone());
-        let is_held = wd.deployment().is_some_and(|d| d.held);
-        if let Some(uid) = known.filter(|_| is_held || held(project, &key.namespace)) {
-            return Ok(uid);
-        }
-        let namespace = project.live(Kind::Namespace, "", &key.namespace).await?;
-        let uid = namespace.as_ref().map(|n| n.uid().to_owned()).filter(|u| !u.is_empty());
-        let uid = uid.ok_or_else(|| {
-            Error::Bug(format!("namespace {} of a living WorkloadDeployment is not there", key.namespace))
-        })?;
-        // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
-        let stands = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
-        if stands.is_some_and(|s| s.uid == wd.uid) {
-            self.namespaces.insert(at.clone(), Read { uid: uid.clone(), epoch });
-        }
-        if project.stop.is_cancelled() {
-            self.namespaces.remove(&at);
-        }
-        Ok(uid)
     }
 
     async fn read_live(&self, seen: &Observed) -> Result<Live, Error> {
@@ -273,20 +330,6 @@ impl Federator {
         let deployment =
             hub.live(Kind::WorkloadDeployment, &seen.hub_namespace_name, seen.project.called()).await?;
         Ok(Live { namespace: namespace.map(Arc::new), deployment: deployment.map(Arc::new) })
-    }
-
-    /// Shows a finalizer that is held, or no longer (I3).
-    async fn hold(&self, project: &Plane, key: &Key, why: Option<Held>) {
-        let news = self.holds.set(key, why, self.planes.metrics());
-        if project.stop.is_cancelled() {
-            self.holds.set(key, None, self.planes.metrics());
-        }
-        let (true, Some(why)) = (news, why) else { return };
-        tracing::warn!(%key, reason = why.label(), "the finalizer is held: its work is not proven done");
-        if let Some(wd) = project.store(key.kind).get(&key.namespace, &key.name) {
-            let about = reference(key.kind, &wd);
-            project.events.say(&about, EventType::Warning, "CleanupHeld", why.to_string()).await;
-        }
     }
 
     // === One pass over a policy ===
@@ -311,8 +354,7 @@ impl Federator {
         // A policy without a city is not ours to judge.
         let used = policy.label(CITY_CODE).is_none_or(used);
         match self.quiet.judge(&policy, used, self.quiet_time, Instant::now()) {
-            Verdict::Keep => Ok(Outcome::InOrder),
-            Verdict::LookAgain(wait) => Ok(Outcome::After(wait)),
+            // Deleted, it lets go of all that it claims.
             Verdict::Delete => {
                 hub.delete(Kind::PropagationPolicy, &policy, true).await?;
                 tracing::info!(
@@ -322,22 +364,10 @@ impl Federator {
                 );
                 Ok(Outcome::Wrote)
             }
+            Verdict::Keep => self.touch(&policy, None).await,
+            Verdict::LookAgain(wait) => self.touch(&policy, Some(wait)).await,
         }
     }
-}
-
-/// Whether a WD with our finalizer stands in that namespace, so that it cannot have vanished (F2).
-pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
-    let is_held = |wd: View<'_>| wd.digest.deployment().is_some_and(|d| d.held);
-    project.store(Kind::WorkloadDeployment).any(Some(namespace), is_held)
-}
-
-/// The UID of a project namespace, as it was read.
-pub(crate) struct Read {
-    pub uid: String,
-    /// Of the store of WDs then. After another list of them it does not count: the WDs that held the namespace may have
-    /// gone unseen, and it with them.
-    pub epoch: u32,
 }
 
 /// Whether the WD is being deleted and our finalizer holds it.

@@ -1,14 +1,15 @@
 //! A WD that is being deleted (F9, I3).
 
 use fedhub_shared::engine::Write;
-use fedhub_shared::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID};
+use fedhub_shared::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE, SOURCE_UID};
 use fedhub_shared::object::{ObjectView, Shared};
 use serde_json::{Value, json};
 
 use crate::held::Held;
-use crate::observe::{Live, Observed};
-use crate::origin::{is_anothers, is_ours};
-use crate::plan::{Plan, Then, status_write};
+use crate::loss;
+use crate::observe::Observed;
+use crate::origin::{conflict, is_anothers, is_ours, source};
+use crate::plan::{Plan, Then, federate, mark, status_write};
 use crate::refusal::Refusal;
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.
@@ -17,55 +18,72 @@ pub fn plan(seen: &Observed) -> Plan {
         return Plan::default();
     }
     match (&seen.hub, &seen.live) {
-        (Some(hub), None) if is_ours(seen, hub) && stands_where_recorded(seen) => remove(hub),
+        (Some(hub), None) if is_in_place(seen, hub) => remove(seen, hub),
         (_, None) => Plan { then: Then::ReadLive, ..Plan::default() },
-        (_, Some(live)) => judge(seen, live),
+        (_, Some(live)) => judge(&Observed {
+            hub_namespace: live.namespace.clone(),
+            hub: live.deployment.clone(),
+            ..seen.clone()
+        }),
     }
 }
 
-/// Whether the hub namespace is, as far as is known, this WD's and the one recorded: else only live reads tell.
-fn stands_where_recorded(seen: &Observed) -> bool {
-    let recorded = seen.project.annotation(HUB_NAMESPACE_UID);
-    seen.hub_namespace
-        .as_ref()
-        .is_some_and(|n| seen.namespace_is_ours(n) && recorded.is_none_or(|uid| uid == n.uid()))
+/// Whether that hub WD is this WD's, in its own hub namespace.
+fn is_in_place(seen: &Observed, hub: &Shared) -> bool {
+    is_ours(seen, hub) && seen.hub_namespace.as_ref().is_some_and(|n| seen.namespace_is_ours(n))
 }
 
 /// What live reads prove.
-fn judge(seen: &Observed, live: &Live) -> Plan {
+fn judge(seen: &Observed) -> Plan {
     let recorded = seen.project.annotation(HUB_NAMESPACE_UID);
-    match (&live.namespace, recorded) {
-        // The UID is recorded before the hub WD is written (F2): without it, nothing was ever written.
-        (None, None) => release(seen),
-        (None, Some(_)) => hold(seen, Held::HubStateLost),
-        (Some(namespace), Some(uid)) if namespace.uid() != uid => hold(seen, Held::HubStateLost),
-        (Some(namespace), _) => match &live.deployment {
-            Some(hub) if !is_anothers(seen, hub) => {
-                if is_ours(seen, hub) && seen.namespace_is_ours(namespace) {
-                    remove(hub)
-                } else {
-                    // Its mark or its namespace was tampered with: it may be ours, which proves nothing done.
-                    hold(seen, Held::TenantConflict)
-                }
-            }
-            // Nothing, or something that is not ours to touch. But was it this namespace that was written to?
-            _ if recorded.is_some() && !seen.namespace_is_ours(namespace) => hold(seen, Held::TenantConflict),
-            _ => release(seen),
-        },
+    match (&seen.hub_namespace, &seen.hub) {
+        (_, Some(hub)) if is_in_place(seen, hub) => remove(seen, hub),
+        // Its mark or its namespace was tampered with: it may be ours, which proves nothing done.
+        (_, Some(hub)) if !is_anothers(seen, hub) => hold(seen, Held::TenantConflict),
+        _ if loss::stands(seen) => refill(seen),
+        // Nothing, or something that is not ours to touch. But was it this namespace that was written to?
+        (Some(namespace), _) if recorded.is_some() && !seen.namespace_is_ours(namespace) => {
+            hold(seen, Held::TenantConflict)
+        }
+        // Where no UID is recorded, nothing was ever written (F2).
+        _ => release(seen),
     }
 }
 
-/// Off with the protection label, then the deletion; its event brings the next pass.
-fn remove(hub: &Shared) -> Plan {
+/// Off with the protection label, then the deletion; its event brings the next pass. What a tenant edited is put back,
+/// so that it does not look like a loss afterwards.
+fn remove(seen: &Observed, hub: &Shared) -> Plan {
+    let mark = mark(seen);
     if hub.deleting() {
-        return Plan { then: Then::Wait, ..Plan::default() };
+        return Plan { mark, then: Then::Wait, ..Plan::default() };
     }
-    let deployment = hub.label(DELETION_PROTECTED.0).is_some().then(|| {
-        let mut free = hub.as_ref().clone();
-        free.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
-        Write::Replace { object: Box::new(free), probe: false }
-    });
-    Plan { deployment, delete: Some(hub.clone()), then: Then::Wait, ..Plan::default() }
+    if loss::is_awaiting_cell(hub) {
+        return refill(seen);
+    }
+    let mut free = hub.as_ref().clone();
+    free.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
+    // I6: it is written and deleted under its whole mark.
+    let annotations = free.metadata.annotations.get_or_insert_default();
+    annotations.insert(SOURCE.to_owned(), source(seen));
+    annotations.insert(SOURCE_UID.to_owned(), seen.project.uid().to_owned());
+    let deployment =
+        (free.metadata != hub.metadata).then(|| Write::Replace { object: Box::new(free), probe: false });
+    Plan { mark, deployment, delete: Some(hub.clone()), then: Then::Wait, ..Plan::default() }
+}
+
+/// What the cell has may be known to nobody on the hub: it is federated again, so that Karmada takes over what runs
+/// there, and deleted once the cell has reported. Until then the WD says why it waits.
+fn refill(seen: &Observed) -> Plan {
+    let why = Held::HubStateLost;
+    let held = hold(seen, why);
+    let refused = Refusal::of(seen).or_else(|| conflict(seen));
+    // I10: what may run in one cell is not sent to another.
+    if refused.is_some() || seen.cells > 1 {
+        return held;
+    }
+    let plan = federate(seen, held.status.clone());
+    let then = if plan.then == Then::Again { Then::Again } else { Then::Hold(why) };
+    Plan { status: held.status, then, ..plan }
 }
 
 /// The finalizer stays, and the WD says why (I3).

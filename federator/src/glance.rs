@@ -3,15 +3,16 @@
 //! Says yes only where [`crate::plan::plan`] would do nothing. Where it does not see that nothing is to do, the plan
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
-use fedhub_shared::digest::deployment::{marked, placed};
+use fedhub_shared::digest::deployment::{claim, marked, placed};
 use fedhub_shared::digest::{Deployment, Digest, Version};
-use fedhub_shared::engine::Echo;
+use fedhub_shared::engine::{Echo, Write};
 use fedhub_shared::hash::Sum;
 use fedhub_shared::names::{
     DELETION_PROTECTED, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane,
 };
 use fedhub_shared::object::{Key, ObjectView, Shared};
 
+use crate::moving::keeps;
 use crate::observe::{Known, Observed};
 use crate::plan::{PolicyStep, policy};
 use crate::refusal::Refusal;
@@ -33,6 +34,8 @@ pub struct Sight {
     pub cells: usize,
     /// What the hub made of the last spec that was sent.
     pub spec_echo: Option<Echo>,
+    /// Whether the project is suspended: then the plan tells.
+    pub suspended: bool,
 }
 
 impl Sight {
@@ -44,13 +47,27 @@ impl Sight {
         };
         let Some(namespace) = self.hub_namespace.as_ref().filter(|n| !n.deleting()) else { return false };
         let Some(city) = project.city.as_deref() else { return false };
-        !self.project.deleting
+        !self.suspended
+            && !self.project.deleting
+            && !hub.lost
             && Refusal::of_input(&key.name, city).is_none()
             && self.cells == 1
             && self.names_each_other(plane, key, namespace, (project, hub))
             && self.carries_the_same(project, hub)
+            && !self.is_claimed_by_another_city(city, hub)
             && says_the_same(project, hub)
             && matches!(policy(namespace.called(), city, &self.policies), PolicyStep::InOrder)
+    }
+
+    /// Whether the WD `name` can be federated, and its hub namespace or its city's policy has to be made for that.
+    pub(crate) fn lacks_setup(&self, name: &str) -> bool {
+        let city = self.project.deployment().and_then(|wd| wd.city.as_deref()).unwrap_or_default();
+        if self.project.deleting || self.cells > 1 || Refusal::of_input(name, city).is_some() {
+            return false;
+        }
+        self.hub_namespace.as_ref().is_none_or(|namespace| {
+            matches!(policy(namespace.called(), city, &self.policies), PolicyStep::Write(Write::Create(_)))
+        })
     }
 
     /// I2, F3, F4: the marks on both planes name each other, and the hub namespace names this project namespace.
@@ -67,7 +84,13 @@ impl Sight {
         namespace.label(UPSTREAM_CLUSTER) == Some(&encode_plane(plane))
             && namespace.label(UPSTREAM_NAMESPACE) == space
             && project.bond == marked(true, Some(namespace.called()), Some(namespace.uid()))
-            && hub.bond == placed(Some(&source), Some(&uid), space, city, Some(DELETION_PROTECTED.1))
+            && hub.bond == placed(Some(&source), Some(&uid), space, city, Some(DELETION_PROTECTED.1), None)
+    }
+
+    /// F6: another city's policy has it.
+    fn is_claimed_by_another_city(&self, city: &str, hub: &Deployment) -> bool {
+        let claims = |p: &&Known| claim(Some(p.object.called())) == hub.claim;
+        self.policies.iter().find(claims).is_some_and(|p| !keeps(&p.object, city))
     }
 
     fn carries_the_same(&self, project: &Deployment, hub: &Deployment) -> bool {
@@ -90,7 +113,8 @@ impl Sight {
             .number(self.project.content)
             .number(self.hub.as_ref().map_or(0, |hub| hub.content))
             .maybe(self.hub_namespace.as_ref().map(|n| n.version()))
-            .number(self.cells as u64);
+            .number(self.cells as u64)
+            .number(self.suspended.into());
         self.policies
             .iter()
             .fold(sum, |sum, p| sum.text(p.object.uid()).text(p.object.version()))

@@ -3,18 +3,31 @@
 
 use std::fmt;
 
+use fedhub_shared::engine::{Job, Part};
+use fedhub_shared::errors::{self, Error};
+use fedhub_shared::events::{EventType, ObjectReference, reference};
 use fedhub_shared::metrics::Metrics;
+use fedhub_shared::names::PlaneName;
+use fedhub_shared::object::{Key, Kind};
+use fedhub_shared::planes::Plane;
 use fedhub_shared::verdicts::{Counted, Verdicts};
+
+use crate::Federator;
+use crate::observe::Observed;
+use crate::plan::{Plan, status_write};
+use crate::refusal::Refusal;
 
 /// Why a finalizer is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Held {
     /// The hub does not answer, or refuses.
     HubUnreachable,
-    /// The hub namespace is missing, or not the one recorded: the hub has lost state, which proves nothing.
+    /// The hub has lost its state, and no cell has reported on what was federated again since.
     HubStateLost,
     /// What stands on the hub in this WD's place may be ours, and may be somebody else's.
     TenantConflict,
+    /// The project namespace was removed by force, so that its API server refuses every change of what is in it.
+    NamespaceGone,
 }
 
 impl Held {
@@ -24,6 +37,7 @@ impl Held {
             Self::HubUnreachable => "hub_unreachable",
             Self::HubStateLost => "hub_state_lost",
             Self::TenantConflict => "tenant_conflict",
+            Self::NamespaceGone => "namespace_gone",
         }
     }
 }
@@ -31,12 +45,15 @@ impl Held {
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::HubUnreachable => "deletion waits: the federation hub cannot be reached",
+            Self::HubUnreachable => "cleanup blocked: the federation hub cannot be reached",
             Self::HubStateLost => {
-                "deletion waits: the federation hub has lost its state, so that it is not proven that the cell has let go"
+                "cleanup blocked: the federation hub lost its state, waiting until the cell reports on this WorkloadDeployment again"
             }
             Self::TenantConflict => {
-                "deletion waits: what the federation hub holds in this WorkloadDeployment's place is not proven to be its own"
+                "cleanup blocked: what the federation hub holds in this WorkloadDeployment's place is not proven to be its own"
+            }
+            Self::NamespaceGone => {
+                "cleanup blocked: the namespace was removed while WorkloadDeployments stand in it, create it again so that they can go"
             }
         })
     }
@@ -48,5 +65,56 @@ pub type Holds = Verdicts<Held>;
 impl Counted for Held {
     fn count(self, metrics: &Metrics, change: i64) {
         metrics.finalizers_held.with_label_values(&[self.label()]).add(change);
+    }
+}
+
+impl Federator {
+    /// Shows a finalizer that is held, or no longer (I3).
+    pub(crate) async fn hold(&self, project: &Plane, key: &Key, why: Option<Held>) {
+        let news = self.holds.set(key, why, self.planes.metrics());
+        if project.stop.is_cancelled() {
+            self.holds.set(key, None, self.planes.metrics());
+        }
+        let (true, Some(why)) = (news, why) else { return };
+        tracing::warn!(%key, reason = why.label(), "cleanup blocked, keeping the finalizer");
+        let about = match why {
+            // In the namespace itself nothing can be written.
+            Held::NamespaceGone => Some(ObjectReference {
+                api_version: Some("v1".to_owned()),
+                kind: Some("Namespace".to_owned()),
+                name: Some(key.namespace.clone()),
+                ..ObjectReference::default()
+            }),
+            _ => project.store(key.kind).get(&key.namespace, &key.name).map(|wd| reference(key.kind, &wd)),
+        };
+        if let Some(about) = about {
+            project.events.say(&about, EventType::Warning, "CleanupHeld", why.to_string()).await;
+        }
+    }
+
+    /// Says on the WD why its finalizer is held, where no plan could for want of the hub.
+    pub(crate) async fn explain(&self, plane: &PlaneName, project: &Plane, job: &Job, why: Held) {
+        if let Err(error) = self.put_condition(plane, project, job, why).await {
+            tracing::warn!(key = %job.key, reason = why.label(), error = errors::chain(&error),
+                "failed to write the condition of a blocked cleanup");
+        }
+    }
+
+    async fn put_condition(
+        &self,
+        plane: &PlaneName,
+        project: &Plane,
+        job: &Job,
+        why: Held,
+    ) -> Result<(), Error> {
+        let (wd, key) = (Kind::WorkloadDeployment, &job.key);
+        let Some(whole) = project.whole(wd, &key.namespace, &key.name).await? else { return Ok(()) };
+        let echo = project.store(wd).echo(&key.namespace, &key.name, Part::Status);
+        let seen = Observed::without_hub(plane.clone(), whole, echo, self.planes.clock().now());
+        if let Some(status) = status_write(&seen, Some(&Refusal::CleanupHeld(why))) {
+            let plan = Plan { status: Some(status), ..Plan::default() };
+            self.applier(project, job).apply(plan, &seen.project).await?;
+        }
+        Ok(())
     }
 }

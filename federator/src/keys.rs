@@ -1,33 +1,59 @@
 //! Events to keys: which event concerns which WD and which policy.
 
-use fedhub_shared::digest::deployment::home;
+use fedhub_shared::digest::deployment::{self, home};
 use fedhub_shared::digest::{Digest, Uid};
-use fedhub_shared::engine::{Change, Known, Listener};
+use fedhub_shared::engine::{Change, Known, Listener, View};
 use fedhub_shared::names::{
     CITY_CODE, FEDERATION_NAMESPACE, PlaneName, hub_namespace, project_namespace_uid,
 };
-use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Home, Plane};
 use tokio::time::Instant;
 
 use crate::Federator;
-use crate::controller::{Read, held};
 use crate::late::Gone;
+use crate::progress::CellDown;
+use crate::space::{Read, held};
 
 impl Federator {
-    /// What cannot be worked on yet is looked at when its plane comes into sync.
-    fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) {
-        if !self.planes.ready(plane) {
-            return;
-        }
+    /// What cannot be worked on yet is looked at when its plane comes into sync. Says whether there will be a pass.
+    pub(crate) fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) -> bool {
         let id = PlaneId::Project(plane.clone());
+        if let Some(project) = self.planes.project(plane) {
+            self.notice(&project, &project.key(Kind::WorkloadDeployment, namespace, name));
+        }
+        if !self.planes.ready(plane) {
+            return false;
+        }
         let key = Key {
             plane: id.clone(),
             kind: Kind::WorkloadDeployment,
             namespace: namespace.to_owned(),
             name: name.to_owned(),
         };
-        self.queue.add(key, &id);
+        self.queue.add(key, &id)
+    }
+
+    /// Has it looked at in a few seconds how far that WD has come (U2).
+    pub(crate) fn notice(&self, project: &Plane, key: &Key) {
+        let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
+        let Some(facts) = wd.as_ref().and_then(Digest::deployment) else { return };
+        self.noticed.notice(key, facts.generation, Instant::now());
+    }
+
+    /// The same, of all WDs of a city.
+    fn notice_city(&self, code: Option<&str>) {
+        for project in self.planes.projects() {
+            let here = |wd: View<'_>| {
+                let concerned =
+                    code.is_some() && wd.digest.deployment().is_some_and(|d| d.city.as_deref() == code);
+                concerned.then(|| project.key(Kind::WorkloadDeployment, wd.namespace, wd.name))
+            };
+            let keys = project.store(Kind::WorkloadDeployment).select(None, here);
+            for key in keys {
+                self.notice(&project, &key);
+            }
+        }
     }
 
     fn enqueue_namespace(&self, plane: &PlaneName, namespace: &str) {
@@ -68,8 +94,12 @@ impl Federator {
         if rests {
             self.planes.metrics().glances.with_label_values(&["federator"]).inc();
         }
-        if let (true, Some(uid)) = (rests, project_namespace_uid(&sight.hub_namespace_name)) {
-            let epoch = project.store(Kind::WorkloadDeployment).epoch();
+        let wds = project.store(Kind::WorkloadDeployment);
+        // While a list is under way, one that it has not named yet may be gone, and its namespace with it.
+        if let (true, Some(uid)) =
+            (rests && wds.confirmed(namespace, name), project_namespace_uid(&sight.hub_namespace_name))
+        {
+            let epoch = wds.epoch();
             self.namespaces.insert(at, Read { uid: uid.to_owned(), epoch });
         }
         rests
@@ -114,12 +144,15 @@ impl Federator {
             PlaneId::Project(name) => {
                 let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
                 self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id || stands(key));
+                self.noticed.retain(|key| key.plane != plane.id || stands(key));
                 let wds = plane.store(Kind::WorkloadDeployment);
                 self.namespaces.retain(|at, _| at.plane != *name || wds.any(Some(&at.namespace), |_| true));
             }
             PlaneId::Hub => {
                 let policies = plane.store(Kind::PropagationPolicy).objects(None);
-                self.quiet.keep(&policies.iter().map(|p| Uid::new(p.uid())).collect());
+                let stand = policies.iter().map(|p| Uid::new(p.uid())).collect();
+                self.quiet.keep(&stand);
+                self.touches.keep(&stand);
             }
             PlaneId::Management | PlaneId::Cell => {}
         }
@@ -133,9 +166,13 @@ impl Federator {
     }
 
     fn policies_of(&self, hub_namespace: &str, code: &str) {
+        self.policies_that(hub_namespace, |policy| policy.label(CITY_CODE) == Some(code));
+    }
+
+    fn policies_that(&self, hub_namespace: &str, concerned: impl Fn(&Object) -> bool) {
         let hub = self.planes.hub();
         for policy in hub.store(Kind::PropagationPolicy).objects(Some(hub_namespace)) {
-            if policy.label(CITY_CODE) == Some(code) {
+            if concerned(&policy) {
                 self.queue
                     .add(hub.key(Kind::PropagationPolicy, hub_namespace, policy.called()), &PlaneId::Hub);
             }
@@ -144,7 +181,11 @@ impl Federator {
 
     fn project_changed(&self, plane: &PlaneName, change: &Change) {
         let wd = change.known();
-        self.enqueue(plane, &wd.namespace, &wd.name);
+        if !self.enqueue(plane, &wd.namespace, &wd.name)
+            && let Some(project) = self.planes.project(plane)
+        {
+            project.store(Kind::WorkloadDeployment).release(&wd.namespace, &wd.name);
+        }
         let replaced = match change {
             Change::Applied { old: Some(old), new } => {
                 if city(old) != city(new) || new.digest.deleting {
@@ -180,12 +221,31 @@ impl Federator {
         let gone = matches!(change, Change::Deleted { .. });
         match kind {
             Kind::WorkloadDeployment => {
+                let hub_key = self.planes.hub().key(kind, &seen.namespace, &seen.name);
+                let mut wanted = false;
                 if let Some(Home { plane, namespace }) = self.owner(&seen.namespace) {
-                    self.enqueue(&plane, &namespace, &seen.name);
+                    wanted = self.enqueue(&plane, &namespace, &seen.name);
+                    self.planes.count_dropped(&plane);
+                    if self.planes.is_gone(&plane) {
+                        self.orphan_of_gone(&plane, &hub_key);
+                    }
                 }
-                if gone || old.is_some_and(|old| city(old) != city(seen)) {
-                    let codes = [Some(seen), old].into_iter().flatten().filter_map(city);
-                    codes.for_each(|code| self.policies_of(&seen.namespace, code));
+                if !wanted {
+                    self.planes.hub().store(kind).release(&seen.namespace, &seen.name);
+                }
+                if gone {
+                    self.orphans.set(&hub_key, None, self.planes.metrics());
+                }
+                // F6, F7: whose policies it is a matter of.
+                let claim = |wd: &Known| wd.digest.deployment().map(|d| d.claim);
+                if gone || old.is_some_and(|old| city(old) != city(seen) || claim(old) != claim(seen)) {
+                    self.policies_that(&seen.namespace, |policy| {
+                        let claims = deployment::claim(Some(policy.called()));
+                        [Some(seen), old].into_iter().flatten().any(|wd| {
+                            claim(wd) == Some(claims)
+                                || (city(wd).is_some() && policy.label(CITY_CODE) == city(wd))
+                        })
+                    });
                 }
             }
             Kind::PropagationPolicy => {
@@ -195,6 +255,7 @@ impl Federator {
                 }
                 if gone {
                     self.quiet.forget(&seen.digest.uid);
+                    self.touches.forget(&seen.digest.uid);
                 }
             }
             Kind::Namespace => {
@@ -203,10 +264,18 @@ impl Federator {
                 for Home { plane, namespace } in states.filter_map(Home::of) {
                     self.enqueue_namespace(&plane, &namespace);
                 }
+                if gone {
+                    self.orphans.retain(self.planes.metrics(), |key| key.namespace != *seen.name);
+                }
             }
             Kind::Cluster => {
                 let code = |known: &Known| Some(known.object.as_ref()?.label(CITY_CODE)?.to_owned());
                 let (before, now) = (old.and_then(code), code(seen));
+                let down = |known: &Known| known.object.as_deref().and_then(CellDown::of);
+                let changed = old.is_some_and(|old| down(old) != down(seen));
+                if changed {
+                    self.notice_city(now.as_deref());
+                }
                 if before != now || gone {
                     let concerned = |wd: &Digest| {
                         let city = wd.deployment().and_then(|d| d.city.as_deref());
@@ -259,13 +328,20 @@ impl Listener for Federator {
         match &plane.id {
             PlaneId::Project(name) => {
                 self.enqueue_all(plane, |_| true);
+                self.enqueue_suspects(name, plane);
                 let theirs = self.planes.homes().of_plane(name);
                 for namespace in theirs {
                     look(policies.objects(Some(&namespace)));
                 }
             }
             PlaneId::Hub => {
-                self.planes.projects().iter().for_each(|p| self.enqueue_all(p, |_| true));
+                for project in self.planes.projects() {
+                    self.enqueue_all(&project, |_| true);
+                    if let PlaneId::Project(name) = &project.id {
+                        self.enqueue_suspects(name, &project);
+                    }
+                }
+                self.planes.gone().iter().for_each(|name| self.orphan_all(name));
                 self.departed.keys().into_iter().for_each(|key| {
                     let lane = key.plane.clone();
                     self.queue.add(key, &lane);
@@ -281,5 +357,11 @@ impl Listener for Federator {
         self.queue.forget(&plane.id);
         self.namespaces.retain(|at, _| at.plane != *name);
         self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id);
+        self.noticed.retain(|key| key.plane != plane.id);
+        self.forget_orphans(name);
+    }
+
+    fn gone(&self, plane: &PlaneName) {
+        self.orphan_all(plane);
     }
 }

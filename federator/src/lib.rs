@@ -4,17 +4,26 @@
 //! policies are looked after by passes of their own, see [`policy`].
 
 pub mod apply;
+pub mod condition;
 pub mod controller;
 pub mod finalize;
 pub mod glance;
 pub mod held;
 mod keys;
 mod late;
+pub mod loss;
+mod moves;
+pub mod moving;
 pub mod observe;
 pub mod origin;
+pub mod orphans;
 pub mod plan;
 pub mod policy;
+pub mod progress;
 pub mod refusal;
+mod setup;
+pub mod space;
 pub mod status;
 
+pub use condition::ConditionWriter;
 pub use controller::Federator;

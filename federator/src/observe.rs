@@ -5,6 +5,9 @@ use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, deco
 use fedhub_shared::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 
+use crate::moving::Bound;
+use crate::progress::CellDown;
+
 /// Everything that [`crate::plan::plan`] decides by.
 #[derive(Clone, Debug)]
 pub struct Observed {
@@ -22,10 +25,16 @@ pub struct Observed {
     pub policies: Vec<Known>,
     /// How many Clusters carry the WD's city code.
     pub cells: usize,
+    /// The first of them, where Karmada does not reach it.
+    pub cell_down: Option<CellDown>,
     /// What the hub made of the last spec that was sent.
     pub spec_echo: Option<Echo>,
     /// What the project plane made of the last status that was sent.
     pub status_echo: Option<Echo>,
+    /// Whether the project is suspended: its plane is read and not written.
+    pub suspended: bool,
+    /// What Karmada's `ResourceBinding` says, where the hub WD records a move (F6).
+    pub bound: Option<Bound>,
     /// What live reads said, where the plan asked for them.
     pub live: Option<Live>,
     /// The time now.
@@ -51,6 +60,26 @@ pub struct Live {
 }
 
 impl Observed {
+    /// What is seen of a WD while nothing is known of the hub.
+    pub fn without_hub(plane: PlaneName, project: Shared, status_echo: Option<Echo>, now: Timestamp) -> Self {
+        Self {
+            plane,
+            project,
+            hub_namespace_name: String::new(),
+            hub_namespace: None,
+            hub: None,
+            policies: Vec::new(),
+            cells: 0,
+            cell_down: None,
+            spec_echo: None,
+            bound: None,
+            status_echo,
+            suspended: false,
+            live: None,
+            now,
+        }
+    }
+
     /// `spec.cityCode`, empty where there is none.
     pub fn city(&self) -> &str {
         city(&self.project)
@@ -62,6 +91,12 @@ impl Observed {
         let space = namespace.label(UPSTREAM_NAMESPACE);
         plane.is_none_or(|p| decode_plane(p).as_ref() == Some(&self.plane))
             && space.is_none_or(|s| s == self.project.space())
+    }
+
+    /// Whether the labels of that hub namespace name this plane and namespace, both of them.
+    pub fn namespace_names_us(&self, namespace: &Object) -> bool {
+        let labels = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE].map(|label| namespace.label(label));
+        labels.iter().all(Option::is_some) && self.namespace_is_ours(namespace)
     }
 }
 

@@ -24,11 +24,14 @@ pub fn conflict(seen: &Observed) -> Option<Refusal> {
 }
 
 /// Whether a hub WD's origin mark names this plane, namespace, name and UID (I6). One of the two annotations may
-/// have been taken off by hand; both missing prove nothing.
+/// have been taken off by hand, or the whole mark where the hub namespace itself names this project namespace.
 pub fn is_ours(seen: &Observed, hub: &Object) -> bool {
-    let source = hub.annotation(SOURCE).map(|s| s == source(seen));
-    let uid = hub.annotation(SOURCE_UID).map(|u| u == seen.project.uid());
-    source.unwrap_or(true) && uid.unwrap_or(true) && (source.is_some() || uid.is_some())
+    match (hub.annotation(SOURCE), hub.annotation(SOURCE_UID)) {
+        (None, None) => seen.hub_namespace.as_ref().is_some_and(|n| seen.namespace_names_us(n)),
+        (from, uid) => {
+            from.is_none_or(|from| from == source(seen)) && uid.is_none_or(|uid| uid == seen.project.uid())
+        }
+    }
 }
 
 /// Whether a hub WD's origin mark names another WD, in nothing this one (I6). A mark that is missing or half right

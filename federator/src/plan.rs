@@ -1,21 +1,27 @@
 //! What a pass over one WD does: a pure function from what was observed to the writes, in their order.
 
+use std::time::Duration;
+
+use fedhub_shared::conditions::{find, put};
+use fedhub_shared::digest::deployment::FEDERATED;
 use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{StatusWrite, Write};
 use fedhub_shared::names::{
-    CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
-    encode_plane, policy_name,
+    CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
+    MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE, encode_plane, policy_name,
 };
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use serde_json::{Value, json};
 
 use crate::held::Held;
+use crate::moving::{Move, changes_city, under_way};
 use crate::observe::{Known, Observed};
 use crate::origin::{conflict, source};
+use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::{finalize, status};
+use crate::{finalize, loss, status};
 
 /// The writes of one pass, performed in the order of the fields; the first that fails ends the pass.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +34,8 @@ pub struct Plan {
     pub policy: Option<Write>,
     /// The hub WD (F4).
     pub deployment: Option<Write>,
+    /// The city that the WD has left for good, with that write (F6).
+    pub moved: Option<String>,
     /// The hub WD to delete (F9).
     pub delete: Option<Shared>,
     /// The project WD's status (F8).
@@ -50,6 +58,8 @@ pub enum Then {
     ReadLive,
     /// An event will come.
     Wait,
+    /// The same, but it may come where nobody listens: observe and plan again after this time.
+    LookAgain(Duration),
     /// The finalizer is held, visibly (I3).
     Hold(Held),
 }
@@ -59,17 +69,42 @@ pub fn plan(seen: &Observed) -> Plan {
     if seen.project.deleting() {
         return finalize::plan(seen);
     }
-    if let Some(refusal) = Refusal::of_input(seen.project.called(), seen.city()).or_else(|| conflict(seen)) {
+    let plan = follow(seen);
+    if seen.suspended { reading_only(plan) } else { plan }
+}
+
+/// What remains of a plan while the project plane takes no writes: what concerns the hub, if the WD is marked (I2).
+fn reading_only(plan: Plan) -> Plan {
+    match plan.mark {
+        Some(_) => Plan { then: Then::Wait, ..Plan::default() },
+        None => Plan { status: None, moved: None, ..plan },
+    }
+}
+
+/// Has the hub follow a WD that is not being deleted.
+fn follow(seen: &Observed) -> Plan {
+    if let Some(refusal) = Refusal::of(seen).or_else(|| conflict(seen)) {
         return Plan { status: status_write(seen, Some(&refusal)), ..Plan::default() };
     }
     let cells = Refusal::of_cells(seen.city(), seen.cells);
-    let told = status_write(seen, cells.as_ref());
-    // I10: while a city is ambiguous, what is federated stays where it is and the rest waits.
+    let moving = under_way(seen).map(|m| Refusal::Moving(m.from, seen.city().to_owned()));
+    let told = status_write(seen, cells.as_ref().or(moving.as_ref()));
+    // I10: while nobody can say where a WD is to go, what is federated stays where it is.
     let stays = seen.hub.as_ref().is_some_and(|hub| hub.label(CITY_CODE) == Some(seen.city()));
-    if matches!(cells, Some(Refusal::AmbiguousCity(_))) && !stays {
+    let waits = match cells {
+        Some(Refusal::AmbiguousCity(_)) => !stays,
+        Some(_) => changes_city(seen),
+        None => false,
+    };
+    if waits {
         return Plan { status: told, ..Plan::default() };
     }
-    let mark = mark(seen);
+    federate(seen, told)
+}
+
+/// The writes that bring a WD to the hub, with the status to tell of it meanwhile.
+pub(crate) fn federate(seen: &Observed, told: Option<StatusWrite>) -> Plan {
+    let (mark, moving) = (mark(seen), under_way(seen));
     match &seen.hub_namespace {
         None => {
             let namespace = Some(Write::Create(Box::new(namespace(seen, None))));
@@ -95,14 +130,25 @@ pub fn plan(seen: &Observed) -> Plan {
         (wanted.metadata != current.metadata)
             .then(|| Write::Replace { object: Box::new(wanted), probe: false })
     });
-    Plan { mark, namespace, policy, deployment: deployment(seen), status: told, ..Plan::default() }
+    let moved = seen.hub.as_ref().filter(|_| moving.is_none()).and_then(|hub| Move::recorded(hub));
+    Plan {
+        mark,
+        namespace,
+        policy,
+        deployment: deployment(seen, moving.as_ref()),
+        moved: moved.map(|m| m.from),
+        status: told,
+        then: moving.map_or(Then::Done, |m| Then::LookAgain(m.look_again(seen.now))),
+        ..Plan::default()
+    }
 }
 
 /// Finalizer and annotations, in one patch; nothing is written to the hub before it is stored (I2, F2).
-fn mark(seen: &Observed) -> Option<Value> {
+pub(crate) fn mark(seen: &Observed) -> Option<Value> {
     let project = &seen.project;
     let mut metadata = json!({});
-    if !project.has_finalizer(FEDERATOR_FINALIZER) {
+    let first = !project.has_finalizer(FEDERATOR_FINALIZER);
+    if first {
         let mut finalizers = project.metadata.finalizers.clone().unwrap_or_default();
         finalizers.push(FEDERATOR_FINALIZER.to_owned());
         metadata["finalizers"] = json!(finalizers);
@@ -110,10 +156,15 @@ fn mark(seen: &Observed) -> Option<Value> {
     if project.annotation(FEDERATION_NAMESPACE) != Some(&seen.hub_namespace_name) {
         metadata["annotations"][FEDERATION_NAMESPACE] = json!(seen.hub_namespace_name);
     }
-    if let Some(namespace) = seen.hub_namespace.as_ref().filter(|n| !n.deleting())
-        && project.annotation(HUB_NAMESPACE_UID) != Some(namespace.uid())
-    {
-        metadata["annotations"][HUB_NAMESPACE_UID] = json!(namespace.uid());
+    let recorded = project.annotation(HUB_NAMESPACE_UID);
+    match seen.hub_namespace.as_ref().filter(|n| !n.deleting() || project.deleting()) {
+        // F9: which namespace was lost is remembered until the loss is over.
+        Some(namespace) if !loss::stands(seen) && recorded != Some(namespace.uid()) => {
+            metadata["annotations"][HUB_NAMESPACE_UID] = json!(namespace.uid());
+        }
+        // Copied from another object: of this one nothing was on the hub before.
+        None if first && recorded.is_some() => metadata["annotations"][HUB_NAMESPACE_UID] = Value::Null,
+        _ => {}
     }
     (metadata != json!({})).then_some(metadata)
 }
@@ -189,8 +240,9 @@ fn policy_spec(namespace: &str, city: &str) -> Value {
     })
 }
 
-/// The hub WD: spec whole, our labels, the origin mark, the mirrored annotations; all else as it is (F4, I9).
-fn deployment(seen: &Observed) -> Option<Write> {
+/// The hub WD: spec whole, our labels, the origin mark, the mark of a move, the mirrored annotations; all else as it is
+/// (F4, F6, I9).
+fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
     let project = &seen.project;
     let mut wanted = seen.hub.as_ref().map_or_else(
         || bare(Kind::WorkloadDeployment, &seen.hub_namespace_name, project.called()),
@@ -205,8 +257,18 @@ fn deployment(seen: &Observed) -> Option<Write> {
     annotations.insert(SOURCE_UID.to_owned(), project.uid().to_owned());
     annotations
         .insert(SOURCE_GENERATION.to_owned(), project.metadata.generation.unwrap_or_default().to_string());
+    if loss::stands(seen) {
+        annotations.insert(HUB_LOST.to_owned(), "true".to_owned());
+    } else {
+        annotations.remove(HUB_LOST);
+    }
+    match moving {
+        Some(moving) => annotations.insert(MOVING.to_owned(), moving.to_string()),
+        None => annotations.remove(MOVING),
+    };
     for key in MIRRORED_ANNOTATIONS {
-        match project.annotation(key) {
+        let suspended = Some("true").filter(|_| seen.suspended && key == SUSPENDED);
+        match suspended.or_else(|| project.annotation(key)) {
             Some(value) => annotations.insert(key.to_owned(), value.to_owned()),
             None => annotations.remove(key),
         };
@@ -222,8 +284,14 @@ fn deployment(seen: &Observed) -> Option<Write> {
 }
 
 pub(crate) fn status_write(seen: &Observed, refusal: Option<&Refusal>) -> Option<StatusWrite> {
-    let status = status::desired(seen, refusal)?;
+    let mut status = status::desired(seen, refusal)?;
     let current = seen.project.status();
     let differs = !settled(&status, current, seen.status_echo);
+    // U2: told along with what there is to tell.
+    if differs && !seen.project.deleting() {
+        let generation = seen.project.metadata.generation.unwrap_or_default();
+        let progress = Progress::of(seen, refusal);
+        put(&mut status, progress.condition(find(current, FEDERATED), generation, seen.now));
+    }
     differs.then(|| StatusWrite { probe: probe(differs, current.is_object(), seen.status_echo), status })
 }

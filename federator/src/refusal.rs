@@ -2,13 +2,18 @@
 
 use std::fmt;
 
+use fedhub_shared::message::Quoted;
 use fedhub_shared::names::is_label_value;
+use fedhub_shared::object::{ObjectView, TooLarge};
 
 use crate::held::Held;
+use crate::observe::Observed;
 
 /// A reason on the condition `Available` that the hub writes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
+    /// The WD is over the limit on the size of objects, so that its spec was not read.
+    ObjectTooLarge(TooLarge),
     /// `spec.cityCode` is no label value.
     InvalidCityCode(String),
     /// The WD's name is no label value.
@@ -19,39 +24,51 @@ pub enum Refusal {
     AmbiguousCity(String),
     /// What stands on the hub belongs to somebody else (I6).
     FederationConflict(String),
+    /// It leaves the first city for the second, whose cell has not reported yet (F6).
+    Moving(String, String),
     /// It is being deleted, and that is not proven done (I3).
     CleanupHeld(Held),
 }
 
 impl Refusal {
     /// Every reason, for telling ours from a cell's.
-    pub const REASONS: [&'static str; 6] = [
+    pub const REASONS: [&'static str; 8] = [
+        "ObjectTooLarge",
         "InvalidCityCode",
         "InvalidName",
         "NoCellForCity",
         "AmbiguousCity",
         "FederationConflict",
+        "Moving",
         "CleanupHeld",
     ];
 
     /// The condition's reason.
     pub fn reason(&self) -> &'static str {
         match self {
+            Self::ObjectTooLarge(_) => "ObjectTooLarge",
             Self::InvalidCityCode(_) => "InvalidCityCode",
             Self::InvalidName => "InvalidName",
             Self::NoCellForCity(_) => "NoCellForCity",
             Self::AmbiguousCity(_) => "AmbiguousCity",
             Self::FederationConflict(_) => "FederationConflict",
+            Self::Moving(..) => "Moving",
             Self::CleanupHeld(_) => "CleanupHeld",
         }
     }
 
     /// Whether it stands even where a cell reports `Available=True` (F8).
     pub fn always_stands(&self) -> bool {
-        matches!(self, Self::AmbiguousCity(_) | Self::CleanupHeld(_))
+        matches!(self, Self::ObjectTooLarge(_) | Self::AmbiguousCity(_) | Self::CleanupHeld(_))
     }
 
-    /// The refusal that the WD's own words call for, before anything is looked up.
+    /// The refusal that the WD itself calls for, before anything is looked up.
+    pub fn of(seen: &Observed) -> Option<Self> {
+        let too_large = seen.project.too_large().map(Self::ObjectTooLarge);
+        too_large.or_else(|| Self::of_input(seen.project.called(), seen.city()))
+    }
+
+    /// The refusal that the WD's own words call for.
     pub fn of_input(name: &str, city: &str) -> Option<Self> {
         if !is_label_value(city) {
             return Some(Self::InvalidCityCode(city.to_owned()));
@@ -72,18 +89,33 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ObjectTooLarge(TooLarge { size, limit }) => write!(
+                f,
+                "the WorkloadDeployment is too large to be federated: {size} bytes, of at most {limit}; move data out of its template, such as into a ConfigMap"
+            ),
             Self::InvalidCityCode(city) => write!(
                 f,
-                "spec.cityCode {city:?} is not a city code: it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit"
+                "spec.cityCode {} is not a city code: it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit",
+                Quoted(city)
             ),
             Self::InvalidName => {
                 f.write_str("the name of a WorkloadDeployment may have at most 63 characters")
             }
-            Self::NoCellForCity(city) => write!(f, "no cell serves city {city:?}"),
+            Self::NoCellForCity(city) => write!(f, "no cell serves city {}", Quoted(city)),
             Self::AmbiguousCity(city) => {
-                write!(f, "more than one cell serves city {city:?}; the platform's operator has to say which")
+                write!(
+                    f,
+                    "more than one cell serves city {}; the platform's operator has to say which",
+                    Quoted(city)
+                )
             }
             Self::FederationConflict(what) => f.write_str(what),
+            Self::Moving(from, to) => write!(
+                f,
+                "moving from city {} to city {}: waiting for the new city's cell to report",
+                Quoted(from),
+                Quoted(to)
+            ),
             Self::CleanupHeld(why) => why.fmt(f),
         }
     }

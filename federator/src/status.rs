@@ -3,8 +3,10 @@
 use fedhub_shared::conditions;
 use fedhub_shared::digest::deployment::{COUNTERS, PROJECTS_OWN, reported};
 use fedhub_shared::object::ObjectView;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::moving::speaks_for_another_city;
 use crate::observe::Observed;
 use crate::origin::conflict;
 use crate::refusal::Refusal;
@@ -23,13 +25,14 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
         (None, _) => json!({}),
     };
     match refusal {
+        // What the cell of another city says of availability is no answer (F6).
         Some(refusal)
-            if refusal.always_stands() || !conditions::is_true(&status, AVAILABLE) || told.is_none() =>
+            if refusal.always_stands()
+                || told.is_none()
+                || !conditions::is_true(&status, AVAILABLE)
+                || speaks_for_another_city(seen) =>
         {
-            let old = conditions::find(current, AVAILABLE);
-            let words = refusal.to_string();
-            let stand = conditions::stand(old, AVAILABLE, "False", refusal.reason(), &words, seen.now);
-            conditions::put(&mut status, stand);
+            conditions::put(&mut status, held(current, refusal, seen.now));
         }
         None if told.is_none() => {
             // Nobody has reported yet; a refusal of ours that no longer holds must not go on standing.
@@ -42,20 +45,34 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
         }
         Some(_) | None => {}
     }
+    put_counters(&mut status);
+    Some(status)
+}
+
+/// All counters, zero where nobody counted: the schema requires them.
+pub fn put_counters(status: &mut Value) {
     for counter in COUNTERS {
         if status.get(counter).is_none() {
             status[counter] = json!(0);
         }
     }
-    Some(status)
+}
+
+/// The condition by which a refusal is told, in a status that stands.
+pub fn held(standing: &Value, refusal: &Refusal, now: Timestamp) -> Value {
+    let old = conditions::find(standing, AVAILABLE);
+    conditions::stand(old, AVAILABLE, "False", refusal.reason(), &refusal.to_string(), now)
 }
 
 /// The hub's status with what belongs to the project plane put in its place.
 fn mirrored(hub: &Value, project: &Value) -> Value {
     let mut status = hub.clone();
-    match conditions::find(project, PROJECTS_OWN) {
-        Some(own) => conditions::put(&mut status, own.clone()),
-        None => conditions::remove(&mut status, PROJECTS_OWN),
+    // In one order, whatever the plane makes of it.
+    for own in PROJECTS_OWN {
+        conditions::remove(&mut status, own);
+        if let Some(standing) = conditions::find(project, own) {
+            conditions::put(&mut status, standing.clone());
+        }
     }
     if hub.get("observedGeneration").is_none() {
         // The cell has not seen the newest generation yet: what it saw last stays true.

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use fedhub_shared::clock::span;
+use fedhub_shared::engine::room::bytes;
 use fedhub_shared::names::is_label_value;
 use fedhub_shared::planes::discovery::Discovery;
 use fedhub_shared::telemetry::LogFormat;
 
+use crate::history::HubCommand;
 use crate::simulate::SimulateArgs;
 
 /// Federation hub: bridges project planes with a Karmada hub.
@@ -28,6 +30,9 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print the `CustomResourceDefinition`s of `compute.datumapis.com`, for `kubectl apply -f -`.
     Crds,
+    /// What is remembered of the hub: whether it was restored from a backup.
+    #[command(subcommand)]
+    Hub(HubCommand),
     /// Play other services (hypervisor, network, quota), for tests and demonstrations, until SIGTERM or SIGINT.
     Simulate(SimulateArgs),
 }
@@ -135,9 +140,15 @@ pub struct RunArgs {
     /// Lists of project planes that may be under way at once.
     #[arg(long, env = "FEDHUB_LISTS_AT_ONCE", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub lists_at_once: u16,
-    /// How long a plane may take to begin its answer.
+    /// Memory for objects of all planes that wait or are being worked on, such as `64Mi`; the others are known by digests.
+    #[arg(long, env = "FEDHUB_MEMORY_BUDGET", default_value = "64Mi", value_parser = bytes, value_name = "BYTES")]
+    pub memory_budget: usize,
+    /// How long a plane may take to begin its answer, and to go on with it.
     #[arg(long, env = "FEDHUB_HEADER_TIMEOUT", default_value = "9s", value_parser = span, value_name = "SPAN")]
     pub header_timeout: Duration,
+    /// How long a plane may take to end its answer.
+    #[arg(long, env = "FEDHUB_REQUEST_TIMEOUT", default_value = "1m", value_parser = span, value_name = "SPAN")]
+    pub request_timeout: Duration,
     /// How long connecting to a plane may take.
     #[arg(long, env = "FEDHUB_CONNECT_TIMEOUT", default_value = "5s", value_parser = span, value_name = "SPAN")]
     pub connect_timeout: Duration,
@@ -228,6 +239,9 @@ impl RunArgs {
         }
         if self.credentials_interval < Duration::from_millis(100) {
             faults.push("--credentials-interval is shorter than 100ms".to_owned());
+        }
+        if self.memory_budget < 16 << 20 {
+            faults.push("--memory-budget is less than 16Mi".to_owned());
         }
         if self.backoff_first > self.backoff_max {
             faults.push("--backoff-first is longer than --backoff-max".to_owned());

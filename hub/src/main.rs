@@ -2,6 +2,7 @@
 
 mod args;
 mod crds;
+mod history;
 mod preflight;
 mod run;
 mod simulate;
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     match Args::parse().command {
         Command::Run(args) => run::main(*args),
         Command::Crds => crds::main(),
+        Command::Hub(command) => history::main(&command),
         Command::Simulate(args) => simulate::main(args),
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use fedhub_shared::clock::{Clock, span};
+use fedhub_shared::errors;
 use fedhub_shared::telemetry::{self, LogFormat};
 use fedhub_simulate::Part;
 use kube::Client;
@@ -100,7 +101,7 @@ pub fn main(args: SimulateArgs) -> ExitCode {
     match played {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fedhub: {error:#}");
+            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
             ExitCode::from(MISUSE)
         }
     }

@@ -61,7 +61,9 @@ impl admin::Status for Status {
         for Controlled { name, kind, queue } in self.roles.iter().flat_map(|role| &role.controllers) {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
             metrics.circuits_open.with_label_values(&[name]).set(number(queue.circuits_open()));
-            metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
+            if let Some(kind) = kind {
+                metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
+            }
             // What gathers on a standby is the leader's business, and in sync as far as the standby can know.
             let ages = if leads { queue.oldest_by_lane() } else { Vec::new() };
             let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
@@ -96,6 +98,7 @@ impl Status {
     /// do about.
     fn synced(&self, role: &Role, planes: &Planes) {
         for Controlled { name, kind, .. } in &role.controllers {
+            let Some(kind) = kind else { continue };
             // A WD begins on its project plane, or is the cell's own; an Instance begins on the hub or in the cell.
             let from_projects = planes.anchor().id == PlaneId::Hub && *kind == Kind::WorkloadDeployment;
             let all: usize = if from_projects {

@@ -9,6 +9,7 @@ use fedhub_shared::digest::instance::deployment_name;
 use fedhub_shared::digest::{Digest, Version};
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, StatusWrite, Writer};
 use fedhub_shared::errors::Error;
+use fedhub_shared::events::reference;
 use fedhub_shared::metrics::Hop;
 use fedhub_shared::names::{PROJECTOR_MANAGER, PlaneName};
 use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
@@ -98,12 +99,17 @@ impl Projector {
             self.judge(key, None);
             return Err(Error::NotEngaged(id));
         };
-        let (mut changed, mut live) = (false, None);
+        let (mut changed, mut live, mut memory) = (false, None, None);
         for _ in 0..ROUNDS {
             let sight = self.look(&project, key, &home, &hub_namespace);
             if live.is_none() && self.in_order(&project, key, &sight) {
                 self.judge(key, None);
                 return Ok(self.settled(job, &sight, changed));
+            }
+            if project.is_suspended() {
+                // Resumed, everything of it is looked at.
+                self.judge(key, None);
+                return Ok(Outcome::Waits);
             }
             if live.is_none() {
                 if sight.leaving() {
@@ -122,11 +128,16 @@ impl Projector {
                     continue;
                 }
             }
+            if memory.is_none() {
+                memory = Some(self.planes.room().working(sight.object_bytes()).await);
+            }
             let Some(seen) = self.observe(&project, key, &sight, live.take()).await? else {
                 return Ok(Outcome::Waits);
             };
             let decision = plan(&seen);
-            self.judge(key, verdict(&decision));
+            if !is_on_deletion(&decision) {
+                self.judge(key, verdict(&decision));
+            }
             if project.stop.is_cancelled() {
                 // Let go while this pass was under way: nobody would take the verdict back.
                 self.judge(key, None);
@@ -159,16 +170,15 @@ impl Projector {
                 }
                 Decision::ReadLive => live = Some(self.read_live(&seen, key).await?),
                 Decision::Withhold(why) => {
-                    self.planes.metrics().deletes_withheld.with_label_values(&[why.label()]).inc();
-                    tracing::warn!(%key, plane = %home.plane, reason = why.label(), "a projection is kept: that its Instance is gone is not proven");
+                    self.judge(key, Some(Verdict::Withheld(why.label())));
                     return Ok(Outcome::After(WITHHELD));
                 }
                 Decision::Delete { projection, gap } => {
                     if let Some(wait) = gap.then(|| self.token(&home.plane, key).err()).flatten() {
-                        self.planes.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
-                        tracing::warn!(%key, plane = %home.plane, ?wait, "a deletion after a gap waits for its turn");
+                        self.judge(key, Some(Verdict::Withheld("rate")));
                         return Ok(Outcome::After(wait));
                     }
+                    self.judge(key, None);
                     return self.remove(&project, job, &projection).await;
                 }
             }
@@ -296,6 +306,7 @@ impl Projector {
             owner,
             projection: None,
             seen_deleted: self.seen_deleted.get(key).map(|uid| uid.value().clone()),
+            distrust: self.planes.distrust(),
             live,
             spec_echo: sight.spec_echo,
             status_echo: sight.status_echo,
@@ -327,10 +338,25 @@ impl Projector {
 
     fn judge(&self, key: &Key, verdict: Option<Verdict>) {
         let news = self.wards.set(key, verdict, self.planes.metrics());
+        if let (true, Some(Verdict::Withheld(reason))) = (news, verdict) {
+            self.planes.metrics().deletes_withheld.with_label_values(&[reason]).inc();
+            tracing::warn!(%key, reason, "projection kept: its hub Instance is missing, and its deletion is not confirmed or not due");
+        }
         if let (true, Some(Verdict::Quarantined(reason))) = (news, verdict) {
             tracing::warn!(%key, reason = reason.label(), "quarantined: not projected before something about it changes");
+            if let Some(operators) = self.planes.operators() {
+                let instance = self.planes.hub().store(Kind::Instance).get(&key.namespace, &key.name);
+                let note =
+                    format!("Instance {}/{} on the hub is not projected: {reason}", key.namespace, key.name);
+                operators.warn("Quarantined", instance.map(|of| reference(key.kind, &of)), note);
+            }
         }
     }
+}
+
+/// Whether a decision is about a deletion, which may yet be withheld: what was judged stands until that is known.
+fn is_on_deletion(decision: &Decision) -> bool {
+    matches!(decision, Decision::ReadLive | Decision::Withhold(_) | Decision::Delete { .. })
 }
 
 fn verdict(decision: &Decision) -> Option<Verdict> {

@@ -4,7 +4,7 @@
 //! of an Instance that was seen deleted, and tell so only where [`crate::plan::plan`] would decide the same. Where they tell nothing, the plan
 //! decides, and the [`Sight::circumstances`] that it was judged under are remembered.
 
-use fedhub_shared::digest::deployment::home;
+use fedhub_shared::digest::deployment::{home, source};
 use fedhub_shared::digest::instance::{Tells, mirrored, projected, says};
 use fedhub_shared::digest::{Digest, Instance, Version};
 use fedhub_shared::engine::Echo;
@@ -43,6 +43,11 @@ impl Sight {
     /// Whether nothing is left to do for this hub Instance.
     pub fn in_order(&self) -> bool {
         self.placed().is_some_and(|(should, is)| self.tells_the_same(should, is))
+    }
+
+    /// Bytes that the larger of its objects takes in memory.
+    pub fn object_bytes(&self) -> usize {
+        self.instance.iter().chain(&self.projection).map(Digest::object_bytes).max().unwrap_or_default()
     }
 
     /// Whether the hub Instance's WD is on its way out, so that nothing is done for it, whatever it is like (P6).
@@ -108,6 +113,7 @@ impl Sight {
         Some(
             is.bond == tied
                 && (agrees(Some(&controller)) || agrees(None))
+                && hub_deployment.deployment()?.source == source(Some(&uid))
                 && owner.deployment()?.home == home(Some(self.hub_namespace.called())),
         )
     }

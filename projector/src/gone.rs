@@ -2,9 +2,11 @@
 //!
 //! Seen deleted on a watch without a gap: the projection goes. After a gap absence proves nothing by itself; then
 //! live reads have to show that the Instance is gone *while* the hub stands as it stood: the namespace with the UID
-//! that the mark records, and its WD alive and reported on by a cell.
+//! that the mark records, and its WD alive and reported on by a cell. A hub that was restored from a backup proves nothing before
+//! its cells have written back.
 
 use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_shared::planes::Distrust;
 
 use crate::mark::Mark;
 use crate::observe::{Live, Observed};
@@ -17,6 +19,8 @@ pub enum Unproven {
     NamespaceLost,
     /// The WD is missing, being deleted, or no cell has reported on it: a cell may be about to write back.
     DeploymentSilent,
+    /// The hub was restored from a backup, or it is not known whether it was.
+    Distrusted(Distrust),
 }
 
 impl Unproven {
@@ -25,6 +29,7 @@ impl Unproven {
         match self {
             Self::NamespaceLost => "namespace_lost",
             Self::DeploymentSilent => "deployment_silent",
+            Self::Distrusted(why) => why.label(),
         }
     }
 }
@@ -41,6 +46,9 @@ pub fn plan(seen: &Observed) -> Decision {
     }
     if seen.seen_deleted.as_deref() == Some(mark.instance_uid.as_str()) {
         return Decision::Delete { projection: projection.clone(), gap: false };
+    }
+    if let Some(why) = seen.distrust {
+        return Decision::Withhold(Unproven::Distrusted(why));
     }
     match &seen.live {
         None => Decision::ReadLive,

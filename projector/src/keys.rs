@@ -16,14 +16,14 @@ const MOST: usize = 16_384;
 
 impl Projector {
     /// Keys are those of hub Instances; turns are the project planes'. What cannot be worked on yet is looked at when its
-    /// plane comes into sync.
-    fn enqueue(&self, hub_namespace: &str, name: &str) {
+    /// plane comes into sync. Says whether there will be a pass.
+    fn enqueue(&self, hub_namespace: &str, name: &str) -> bool {
         let home = self.home(hub_namespace);
         if !home.as_ref().map_or_else(|| self.planes.hub().synced(), |home| self.planes.ready(&home.plane)) {
-            return;
+            return false;
         }
         let lane = home.map_or(PlaneId::Hub, |home| PlaneId::Project(home.plane));
-        self.queue.add(self.planes.hub().key(Kind::Instance, hub_namespace, name), &lane);
+        self.queue.add(self.planes.hub().key(Kind::Instance, hub_namespace, name), &lane)
     }
 
     fn home(&self, hub_namespace: &str) -> Option<Home> {
@@ -76,7 +76,8 @@ impl Projector {
         self.planes.homes().of(&Home { plane: plane.clone(), namespace: namespace.to_owned() })
     }
 
-    fn hub_changed(&self, kind: Kind, change: &Change) {
+    /// Says whether there will be a pass over the Instance that changed.
+    fn hub_changed(&self, kind: Kind, change: &Change) -> bool {
         let seen = change.known();
         match kind {
             Kind::Instance => {
@@ -90,7 +91,11 @@ impl Projector {
                         self.wards.set(&key, None, self.planes.metrics());
                     }
                 }
-                self.enqueue(&seen.namespace, &seen.name);
+                let wanted = self.enqueue(&seen.namespace, &seen.name);
+                if let Some(home) = self.home(&seen.namespace) {
+                    self.planes.count_dropped(&home.plane);
+                }
+                return wanted;
             }
             Kind::WorkloadDeployment => self.enqueue_of_deployment(&seen.namespace, &seen.name),
             Kind::Namespace => {
@@ -102,6 +107,7 @@ impl Projector {
             }
             _ => {}
         }
+        false
     }
 
     /// Whether it is worth remembering that this hub Instance was seen deleted: until its pass, where there will be one,
@@ -131,14 +137,15 @@ impl Projector {
         });
     }
 
-    fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) {
-        let seen = change.known();
+    /// Likewise.
+    fn project_changed(&self, plane: &PlaneName, kind: Kind, change: &Change) -> bool {
+        let (seen, mut wanted) = (change.known(), false);
         for namespace in self.hub_namespaces(plane, &seen.namespace) {
             match kind {
                 Kind::WorkloadDeployment => self.enqueue_of_deployment(&namespace, &seen.name),
                 // By its place and not by its mark, which a tenant may have edited (P4).
                 Kind::Instance => {
-                    self.enqueue(&namespace, &seen.name);
+                    wanted |= self.enqueue(&namespace, &seen.name);
                     if matches!(change, Change::Deleted { .. }) {
                         // And with it goes what was remembered of its hub Instance.
                         let key = self.planes.hub().key(Kind::Instance, &namespace, &seen.name);
@@ -148,15 +155,20 @@ impl Projector {
                 _ => {}
             }
         }
+        wanted
     }
 }
 
 impl Listener for Projector {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
-        match &plane.id {
+        let wanted = match &plane.id {
             PlaneId::Hub => self.hub_changed(kind, change),
             PlaneId::Project(name) => self.project_changed(name, kind, change),
-            PlaneId::Management | PlaneId::Cell => {}
+            PlaneId::Management | PlaneId::Cell => false,
+        };
+        if kind == Kind::Instance && !wanted {
+            let seen = change.known();
+            plane.store(kind).release(&seen.namespace, &seen.name);
         }
     }
 

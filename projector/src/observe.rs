@@ -5,6 +5,7 @@ use std::time::Duration;
 use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::Echo;
 use fedhub_shared::object::Shared;
+use fedhub_shared::planes::Distrust;
 pub use fedhub_shared::planes::Home;
 use jiff::Timestamp;
 
@@ -25,6 +26,8 @@ pub struct Observed {
     pub projection: Option<Shared>,
     /// The UID of the hub Instance of this name that was seen deleted on a watch without a gap, if one was (I4).
     pub seen_deleted: Option<String>,
+    /// Why what the hub lacks may never have been deleted, if there is reason to think so (I4).
+    pub distrust: Option<Distrust>,
     /// What live reads said, where the plan asked for them.
     pub live: Option<Live>,
     /// What the project plane made of the last spec that was sent.

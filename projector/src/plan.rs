@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use fedhub_shared::digest::deployment::home;
+use fedhub_shared::digest::Uid;
+use fedhub_shared::digest::deployment::{home, source};
 use fedhub_shared::digest::instance::deployment_name;
 use fedhub_shared::engine::{StatusWrite, Write};
 use fedhub_shared::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
@@ -74,7 +75,7 @@ pub fn living_owner<'a>(seen: &'a Observed, instance: &'a Object) -> Result<Owne
         // The federator has not marked it yet, or will put the annotation back: its event follows.
         _ => return Err(Decision::Park(None)),
     }
-    if alive_on_hub(seen, instance) { Ok((name, &owner.uid)) } else { Err(Decision::Park(None)) }
+    if alive_on_hub(seen, instance, &owner.uid) { Ok((name, &owner.uid)) } else { Err(Decision::Park(None)) }
 }
 
 /// I6: what the Instance's own labels say must not differ from what its hub namespace says.
@@ -96,10 +97,13 @@ fn without_owner(seen: &Observed, instance: &Object) -> Decision {
     }
 }
 
-/// I5, the hub side: the Instance belongs to the WD that lives on the hub now. A copy without an owner reference is
-/// accepted from older cells while its WD is alive.
-fn alive_on_hub(seen: &Observed, instance: &Object) -> bool {
+/// I5, the hub side: the Instance belongs to the WD that lives on the hub now, and that is the project WD's, not one
+/// that was there before it (I6). A copy without an owner reference is accepted from older cells while its WD is alive.
+fn alive_on_hub(seen: &Observed, instance: &Object, owner: &Uid) -> bool {
     let Some(deployment) = seen.hub_deployment.as_ref().filter(|d| !d.deleting) else { return false };
+    if deployment.deployment().map(|facts| facts.source) != Some(source(Some(&owner.to_string()))) {
+        return false;
+    }
     let controller = instance.metadata.owner_references.iter().flatten().find(|o| o.controller == Some(true));
     controller.is_none_or(|c| deployment.uid.is(&c.uid))
 }

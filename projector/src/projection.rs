@@ -27,6 +27,10 @@ pub fn plan(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Decision {
         // Its deletion's event brings the Instance back.
         return Decision::Park(None);
     }
+    // Before the mark, which alone tells that the status is that of the Instance before this one.
+    if let Some(write) = reset(seen, instance, projection) {
+        return Decision::Status(projection.clone(), write);
+    }
     let differs = !settled(instance.spec(), projection.spec(), seen.spec_echo);
     if differs || wanted.metadata != projection.metadata {
         let same_instance = Mark::of(projection).is_some_and(|m| m.instance_uid == instance.uid());
@@ -87,6 +91,18 @@ pub fn reference((name, uid): Owner<'_>) -> OwnerReference {
         controller: None,
         block_owner_deletion: None,
     }
+}
+
+/// The status of an Instance that was replaced under its name and that no cell has reported on yet: the one before it
+/// has left its own. Where the hub namespace is another one, too, the hub lost its state, and the Instance may well be
+/// the same: its status stands until the cell reports.
+fn reset(seen: &Observed, instance: &Object, projection: &Object) -> Option<StatusWrite> {
+    let mark = Mark::of(projection)?;
+    let replaced = mark.namespace_uid == seen.hub_namespace.uid() && mark.instance_uid != instance.uid();
+    let (wanted, current) = (instance.status(), projection.status());
+    let stale = only_defaults(wanted) && !only_defaults(current);
+    (replaced && stale && !settled(wanted, current, seen.status_echo))
+        .then(|| StatusWrite { status: wanted.clone(), probe: false })
 }
 
 /// The status whole, where it differs (P3).

@@ -1,5 +1,7 @@
 //! Hub Instances that no retry can project (P7). A state in memory, judged anew whenever the facts change: one log
-//! line, a gauge by reason; nothing is deleted or annotated for it.
+//! line, one Event on the management plane, a gauge by reason; nothing is deleted or annotated for it.
+
+use std::fmt;
 
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::verdicts::{Counted, Verdicts};
@@ -35,6 +37,20 @@ impl Reason {
     }
 }
 
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self {
+            Self::Unidentifiable => "the labels of its hub namespace name no project plane and namespace",
+            Self::Contradictory => "its labels name another plane or namespace than its hub namespace does",
+            Self::StaleNamespace => "its WorkloadDeployment is federated to another hub namespace now",
+            Self::Unnamed => "neither its labels nor its name tell its WorkloadDeployment",
+            Self::NameTaken => "another Instance has its name in the project namespace",
+            Self::DeploymentAbsent => "its project has no such WorkloadDeployment",
+        };
+        write!(f, "{words} ({})", self.label())
+    }
+}
+
 /// Why an Instance is not projected for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
@@ -42,6 +58,8 @@ pub enum Verdict {
     Parked,
     /// No retry can change it (P7).
     Quarantined(Reason),
+    /// It is gone, and its projection is kept for this reason (I4).
+    Withheld(&'static str),
 }
 
 /// The Instances that are not projected, and why.
@@ -56,6 +74,8 @@ impl Counted for Verdict {
                 objects("quarantined").add(change);
                 metrics.quarantined.with_label_values(&[reason.label()]).add(change);
             }
+            // It waits in the queue, and is pending there.
+            Self::Withheld(_) => {}
         }
     }
 }

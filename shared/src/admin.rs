@@ -13,6 +13,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::errors;
+
 /// What the admin page asks the process.
 pub trait Status: Send + Sync + 'static {
     /// Whether the process can do its work; else why not, a line for each cause.
@@ -37,7 +39,7 @@ pub async fn serve(
                     Ok((stream, _)) => stream,
                     Err(error) => {
                         // Out of file descriptors, most often: do not spin on it.
-                        tracing::warn!(%error, "admin page: accept failed");
+                        tracing::warn!(error = errors::chain(&error), "admin page: accept failed");
                         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                         continue;
                     }

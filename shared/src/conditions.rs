@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::clock::stamp;
+use crate::message::bounded;
 
 /// The condition of a type, if the status has one.
 pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
@@ -52,7 +53,8 @@ pub fn remove(status: &mut Value, kind: &str) {
     }
 }
 
-/// A condition as it is to stand: the time of `old` is kept while the status is the same (I7).
+/// A condition as it is to stand: the time of `old` is kept while the status is the same (I7), and the message is cut to
+/// its limit.
 pub fn stand(
     old: Option<&Value>,
     kind: &str,
@@ -65,6 +67,7 @@ pub fn stand(
         .filter(|c| c["status"] == status)
         .and_then(|c| c["lastTransitionTime"].as_str())
         .map_or_else(|| stamp(now), str::to_owned);
+    let message = bounded(message);
     json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since})
 }
 
@@ -81,6 +84,13 @@ mod tests {
         assert_eq!(kept["lastTransitionTime"], "2020-01-01T00:00:00Z");
         let moved = stand(Some(&old), "Available", "True", "New", "new words", now);
         assert_eq!(moved["lastTransitionTime"], "1970-01-12T13:46:40Z");
+    }
+
+    #[test]
+    fn i11_a_long_message_is_cut() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let stands = stand(None, "Available", "False", "Long", &"ü".repeat(40_000), now);
+        assert_eq!(stands["message"], "ü".repeat(512));
     }
 
     #[test]

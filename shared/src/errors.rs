@@ -1,11 +1,18 @@
 //! Errors by category: the metric label, the Event's reason and the retry policy follow from it (section 6).
 
+mod wording;
+
 use std::fmt;
 
 use kube::core::Status;
 
+pub use wording::{address, chain, json, kubeconfig};
+
+use crate::engine::guard::Unreadable;
+use crate::engine::heard::CircuitOpen;
 use crate::lease::Fenced;
 use crate::object::PlaneId;
+use crate::planes::Suspended;
 use crate::planes::identity::Unrecognised;
 use crate::planes::writes::LetGo;
 
@@ -22,7 +29,7 @@ pub enum Category {
     Forbidden,
     /// The server refused the content of the write.
     Invalid,
-    /// The plane is not engaged, or not in sync yet; or the process does not lead.
+    /// The plane is not engaged, not in sync yet, or not asked while it fails; or the process does not lead.
     NotEngaged,
     /// The hub object belongs to another tenant (I6).
     TenantConflict,
@@ -90,7 +97,21 @@ impl RequestError {
         let names_it = |status: &Status| status.details.as_ref().is_some_and(|it| !it.name.is_empty());
         match &self.source {
             kube::Error::Api(status) => {
-                status.code == 404 && matches!(self.verb, "update" | "patch") && names_it(status)
+                status.code == 404
+                    && matches!(self.verb, "update" | "patch")
+                    && names_it(status)
+                    && !self.lacks_namespace()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the server refuses the request because the object's namespace is missing.
+    pub fn lacks_namespace(&self) -> bool {
+        let names_one = |status: &Status| status.details.as_ref().is_some_and(|it| it.kind == "namespaces");
+        match &self.source {
+            kube::Error::Api(status) => {
+                status.code == 404 && self.resource != "namespaces" && names_one(status)
             }
             _ => false,
         }
@@ -111,6 +132,14 @@ pub enum Error {
     /// The plane is not there, or its watches are not in sync.
     #[error("{0} is not in sync")]
     NotEngaged(PlaneId),
+    /// A namespace is missing although objects stand in it: it was removed by force.
+    #[error("namespace {namespace} is missing on the {plane}, and objects stand in it")]
+    NamespaceGone {
+        /// Where.
+        plane: PlaneId,
+        /// Its name.
+        namespace: String,
+    },
     /// A state that should not be.
     #[error("unexpected state: {0}")]
     Bug(String),
@@ -122,7 +151,16 @@ impl Error {
         match self {
             Self::Request(e) => e.plane == *plane && e.category() != Category::Conflict,
             Self::NotEngaged(away) => away == plane,
-            Self::Bug(_) => false,
+            Self::NamespaceGone { .. } | Self::Bug(_) => false,
+        }
+    }
+
+    /// Whether that plane lacks the namespace of an object that stands there.
+    pub fn lacks_namespace(&self, on: &PlaneId) -> bool {
+        match self {
+            Self::Request(e) => e.plane == *on && e.lacks_namespace(),
+            Self::NamespaceGone { plane, .. } => plane == on,
+            Self::NotEngaged(_) | Self::Bug(_) => false,
         }
     }
 
@@ -137,11 +175,20 @@ impl Error {
         }
     }
 
+    /// Whether a plane refused a write because its project is suspended, and nobody else has said so yet, or any more.
+    pub fn is_suspension(&self) -> bool {
+        match self {
+            Self::Request(e) => matches!(&e.source, kube::Error::Api(status) if is_suspension(status)),
+            _ => false,
+        }
+    }
+
     /// The category of this error.
     pub fn category(&self) -> Category {
         match self {
             Self::Request(e) => e.category(),
             Self::NotEngaged(_) => Category::NotEngaged,
+            Self::NamespaceGone { .. } => Category::Invalid,
             Self::Bug(_) => Category::Bug,
         }
     }
@@ -151,6 +198,7 @@ impl Error {
 pub fn category(error: &kube::Error) -> Category {
     match error {
         kube::Error::Api(status) => match status.code {
+            403 if is_suspension(status) => Category::NotEngaged,
             401 | 403 => Category::Forbidden,
             409 => Category::Conflict,
             429 => Category::Throttled,
@@ -158,27 +206,24 @@ pub fn category(error: &kube::Error) -> Category {
             _ => Category::Transient,
         },
         kube::Error::Service(cause)
-            if cause.is::<Fenced>() || cause.is::<LetGo>() || cause.is::<Unrecognised>() =>
+            if cause.is::<Fenced>()
+                || cause.is::<LetGo>()
+                || cause.is::<Unrecognised>()
+                || cause.is::<Suspended>()
+                || cause.is::<CircuitOpen>() =>
         {
             Category::NotEngaged
         }
+        // An answer, of which the plane is not to blame for its object.
+        kube::Error::Service(cause) if cause.is::<Unreadable>() => Category::Invalid,
         _ => Category::Transient,
     }
 }
 
-/// An error and all that caused it, on one line.
-pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut line = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let words = cause.to_string();
-        if !line.ends_with(&words) {
-            line.push_str(": ");
-            line.push_str(&words);
-        }
-        next = cause.source();
-    }
-    line
+/// Whether a project's plane refuses a write because the project is suspended.
+fn is_suspension(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().any(|cause| cause.reason == "ProjectSuspended")
 }
 
 #[cfg(test)]
@@ -190,12 +235,15 @@ mod tests {
     #[test]
     fn what_is_gone_is_looked_at_again_and_what_was_never_there_is_a_fault() {
         let named = || json!({"name": "wd-0", "kind": "instances"});
+        let namespace = || json!({"name": "shop", "kind": "namespaces"});
         for (verb, details, expected) in [
             ("update", named(), Category::Conflict),
             ("patch", named(), Category::Conflict),
             ("update", json!(null), Category::Invalid),
             ("update", json!({}), Category::Invalid),
             ("create", named(), Category::Invalid),
+            ("update", namespace(), Category::Invalid),
+            ("patch", namespace(), Category::Invalid),
         ] {
             let mut status = Status::failure("not found", "NotFound").with_code(404);
             status.details = serde_json::from_value(details).unwrap();
@@ -206,6 +254,7 @@ mod tests {
                 source: kube::Error::Api(Box::new(status)),
             };
             assert_eq!(error.category(), expected, "{verb} {error:?}");
+            assert!(!(error.gone() && error.lacks_namespace()), "{verb} {error:?}");
         }
     }
 

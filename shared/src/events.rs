@@ -1,40 +1,174 @@
 //! Kubernetes Events, few and stable: one for each turn of affairs, never one per retry (F10).
 
-use k8s_openapi::api::core::v1::ObjectReference;
+mod recorder;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
+use kube::runtime::events::Event;
 pub use kube::runtime::events::EventType;
-use kube::runtime::events::{Event, Recorder, Reporter};
+use recorder::EitherGroup;
+use tokio::sync::Semaphore;
 
 use crate::engine::Known;
 use crate::errors;
-use crate::object::Kind;
+use crate::message::bounded;
+use crate::object::{Kind, PlaneId};
 
-/// The longest note that a server takes, in bytes.
-const LONGEST: usize = 1024;
+/// How many forbidden requests are told apart at most.
+const FORBIDDEN_MAX: usize = 1024;
+
+/// How many Events of one kind of affairs may be on their way at once; what comes beyond is not stored.
+const ON_THEIR_WAY: usize = 256;
 
 /// Writes Events to one plane.
 #[derive(Clone)]
-pub struct Events(Recorder);
+pub struct Events {
+    recorder: Arc<EitherGroup>,
+    refused: Refused,
+    /// Where the plane takes none for now.
+    silent: Option<Arc<AtomicBool>>,
+    room: Arc<Semaphore>,
+}
+
+/// Why Events were refused so far: each reason is logged as a warning once.
+#[derive(Clone, Default)]
+pub struct Refused(Arc<Mutex<BTreeSet<&'static str>>>);
+
+impl Refused {
+    /// Says whether that is news.
+    fn note(&self, reason: &'static str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(reason)
+    }
+}
 
 impl Events {
     /// Events of `controller` on the plane of `client`.
     pub fn new(client: Client, controller: &str) -> Self {
-        Self(Recorder::new(client, Reporter { controller: controller.to_owned(), instance: None }))
+        let recorder = Arc::new(EitherGroup::new(client, controller));
+        let room = Arc::new(Semaphore::new(ON_THEIR_WAY));
+        Self { recorder, refused: Refused::default(), silent: None, room }
+    }
+
+    /// The same, which warns of no reason that others with `refused` warned of.
+    #[must_use]
+    pub fn sharing(self, refused: &Refused) -> Self {
+        Self { refused: refused.clone(), ..self }
+    }
+
+    /// The same, but none are written while `silent`.
+    #[must_use]
+    pub fn unless(self, silent: Arc<AtomicBool>) -> Self {
+        Self { silent: Some(silent), ..self }
     }
 
     /// Something that a user of `about` wants to know. A failure to say it is logged and no more: an Event is
     /// never a reason to hold up the work.
-    pub async fn say(&self, about: &ObjectReference, type_: EventType, reason: &str, mut note: String) {
-        note.truncate(note.floor_char_boundary(LONGEST));
+    pub async fn say(&self, about: &ObjectReference, type_: EventType, reason: &str, note: String) {
+        self.publish(about, None, type_, reason, note).await;
+    }
+
+    /// The same, which nothing waits for. What comes while very many are on their way is not stored.
+    pub fn send(&self, about: ObjectReference, type_: EventType, reason: &'static str, note: String) {
+        let Ok(place) = self.room.clone().try_acquire_owned() else {
+            tracing::debug!(reason, "Event not stored: too many are on their way");
+            return;
+        };
+        let events = self.clone();
+        tokio::spawn(async move {
+            events.publish(&about, None, type_, reason, note).await;
+            drop(place);
+        });
+    }
+
+    async fn publish(
+        &self,
+        about: &ObjectReference,
+        related: Option<ObjectReference>,
+        type_: EventType,
+        reason: &str,
+        note: String,
+    ) {
+        if self.silent.as_ref().is_some_and(|silent| silent.load(Ordering::Acquire)) {
+            return;
+        }
         let event = Event {
             type_,
             reason: reason.to_owned(),
-            note: Some(note),
+            note: Some(bounded(&note).to_owned()),
             action: reason.to_owned(),
-            secondary: None,
+            secondary: related,
         };
-        if let Err(error) = self.0.publish(&event, about).await {
-            tracing::debug!(error = errors::chain(&error), reason, "an event was not stored");
+        let Err(error) = self.recorder.publish(&event, about).await else { return };
+        let category = errors::category(&error).label();
+        let (namespace, error) = (about.namespace.as_deref().unwrap_or_default(), errors::chain(&error));
+        if self.refused.note(category) {
+            tracing::warn!(
+                reason,
+                category,
+                namespace,
+                error,
+                "Event not stored; others like it are logged at debug only"
+            );
+        } else {
+            tracing::debug!(reason, category, namespace, error, "Event not stored");
+        }
+    }
+}
+
+/// Writes Events for the platform's operators, to the management plane. They are about the process's own Lease, and
+/// name the object that they are of as the related one.
+#[derive(Clone)]
+pub struct OperatorEvents {
+    events: Events,
+    about: ObjectReference,
+    /// What is said once: requests that are forbidden.
+    said: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl OperatorEvents {
+    /// Events about the Lease of that name, on the plane of `client`.
+    pub fn new(client: Client, namespace: &str, lease: &str) -> Self {
+        let about = ObjectReference {
+            api_version: Some("coordination.k8s.io/v1".to_owned()),
+            kind: Some("Lease".to_owned()),
+            name: Some(lease.to_owned()),
+            namespace: Some(namespace.to_owned()),
+            ..ObjectReference::default()
+        };
+        Self { events: Events::new(client, "fedhub"), about, said: Arc::default() }
+    }
+
+    /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that is worked
+    /// on.
+    pub fn warn(&self, reason: &'static str, related: Option<ObjectReference>, note: String) {
+        let Ok(place) = self.events.room.clone().try_acquire_owned() else {
+            tracing::debug!(reason, "Event not stored: too many are on their way");
+            return;
+        };
+        let (events, about) = (self.events.clone(), self.about.clone());
+        tokio::spawn(async move {
+            events.publish(&about, related, EventType::Warning, reason, note).await;
+            drop(place);
+        });
+    }
+
+    /// A request was forbidden. Said once for each verb, resource and plane.
+    pub fn forbidden(&self, verb: &str, resource: &str, plane: &PlaneId) {
+        let what = format!("{verb} {resource} on the {plane}");
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.len() < FORBIDDEN_MAX && said.insert(what.clone()) {
+            drop(said);
+            // Of the same object and reason one Event counts all: each needs a related object of its own.
+            let related = ObjectReference { name: Some(what.clone()), ..ObjectReference::default() };
+            self.warn(
+                "Forbidden",
+                Some(related),
+                format!("fedhub is not allowed to {what}: its RBAC rules on that plane lack the verb"),
+            );
         }
     }
 }
@@ -49,5 +183,28 @@ pub fn reference(kind: Kind, about: &Known) -> ObjectReference {
         namespace: Some(about.namespace.to_string()),
         uid: Some(about.digest.uid.to_string()),
         ..ObjectReference::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_sim::{ApiServer, Fault};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_refused_event_is_warned_of_once_for_each_reason() {
+        let server = ApiServer::project_plane("alpha");
+        let shared = Refused::default();
+        let about = ObjectReference { namespace: Some("default".to_owned()), ..ObjectReference::default() };
+        let warned = |refused: &Refused| refused.0.lock().unwrap().iter().copied().collect::<Vec<_>>();
+        for fault in [Fault::Status(403), Fault::Status(403), Fault::Status(500)] {
+            let id = server.fault(fault);
+            let events = Events::new(server.client(), "fedhub").sharing(&shared);
+            events.say(&about, EventType::Normal, "Any", "note".to_owned()).await;
+            server.clear_fault(id);
+        }
+        assert_eq!(warned(&shared), ["forbidden", "transient"]);
+        assert!(!shared.note("forbidden") && shared.note("throttled"));
     }
 }

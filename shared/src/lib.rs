@@ -14,6 +14,7 @@ pub mod errors;
 pub mod events;
 pub mod hash;
 pub mod lease;
+pub mod message;
 pub mod metrics;
 pub mod names;
 pub mod object;

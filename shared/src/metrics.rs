@@ -88,6 +88,8 @@ pub struct Metrics {
     pub cache_objects: IntGauge,
     /// Bytes that their digests and names take, about.
     pub cache_bytes: IntGauge,
+    /// Whether the hub was restored from a backup, so that no deletion is inferred on it: 1 or 0.
+    pub hub_restored: IntGauge,
     /// Whether this process writes a cell's Instances back to the hub: 1 or 0.
     pub writeback_enabled: IntGauge,
 }
@@ -223,6 +225,14 @@ impl Metrics {
             },
             cache_bytes: {
                 let g = IntGauge::new("cache_bytes", "Bytes that digests and names of objects take, about.")?;
+                r.register(Box::new(g.clone()))?;
+                g
+            },
+            hub_restored: {
+                let g = IntGauge::new(
+                    "hub_restored",
+                    "Whether the hub was restored, so that no deletion is inferred on it.",
+                )?;
                 r.register(Box::new(g.clone()))?;
                 g
             },

@@ -26,6 +26,15 @@ pub const SOURCE: &str = "federation.datumapis.com/source";
 pub const SOURCE_UID: &str = "federation.datumapis.com/source-uid";
 /// Origin mark of a hub WD: generation of the project WD.
 pub const SOURCE_GENERATION: &str = "federation.datumapis.com/source-generation";
+/// Annotation of a hub WD, with the value `true`: the hub lost the one before it, and no cell has reported since (F9).
+pub const HUB_LOST: &str = "federation.datumapis.com/hub-lost";
+/// Annotation of a hub WD that changes its city: the city it leaves and since when, `<city code>/<RFC 3339>`; there until
+/// the cell of the new city has reported on it.
+pub const MOVING: &str = "federation.datumapis.com/moving";
+/// Annotation of a PropagationPolicy: when it was touched last, so that Karmada lets go of what it no longer selects.
+pub const TOUCHED: &str = "federation.datumapis.com/touched";
+/// Karmada's annotation of an object: the name of the PropagationPolicy that claims it.
+pub const CLAIMED_BY: &str = "propagationpolicy.karmada.io/name";
 /// Annotations mirrored from the project WD to the hub WD, their absence too (F4).
 pub const MIRRORED_ANNOTATIONS: [&str; 3] = [SUSPENDED, EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR];
 /// Annotation of a WD: `true` or `false`; its absence means `false`.
@@ -189,6 +198,11 @@ pub fn hub_namespace(project_namespace_uid: &str) -> String {
 /// The UID of the project namespace that a hub namespace is named by; `None` where it is not named so.
 pub fn project_namespace_uid(hub_namespace: &str) -> Option<&str> {
     hub_namespace.strip_prefix("ns-").filter(|uid| !uid.is_empty())
+}
+
+/// The name of the `ResourceBinding` that Karmada makes for an object.
+pub fn binding_name(kind: &str, name: &str) -> String {
+    format!("{name}-{kind}").to_lowercase()
 }
 
 /// Whether `value` may be the value of a label: at most 63 characters, letters, digits, `-`, `_` and `.`,

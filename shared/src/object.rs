@@ -64,6 +64,8 @@ kinds! {
     Cluster: "cluster.karmada.io", "v1alpha1", "clusters", Cluster;
     /// Karmada's PropagationPolicy.
     PropagationPolicy: "policy.karmada.io", "v1alpha1", "propagationpolicies", Namespaced;
+    /// Karmada's `ResourceBinding`; read, not watched.
+    ResourceBinding: "work.karmada.io", "v1alpha2", "resourcebindings", Namespaced;
     /// WorkloadDeployment.
     WorkloadDeployment: "compute.datumapis.com", "v1alpha", "workloaddeployments", Namespaced;
     /// Instance.
@@ -148,6 +150,28 @@ impl std::fmt::Display for Key {
     }
 }
 
+/// An object is larger than what is read of a plane (section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its size of {size} bytes is over the limit of {limit} bytes")]
+pub struct TooLarge {
+    /// Bytes of its text, its status and `managedFields` aside, or a part of what it would take in memory.
+    pub size: usize,
+    /// How many it may be.
+    pub limit: usize,
+}
+
+/// The field that says so beside the metadata and status of an object of which nothing else was read. Servers' objects
+/// have no such field: see [`crate::engine::listwatch`].
+const TOO_LARGE: &str = "federation.datumapis.com/too-large";
+
+/// Says of an object that the rest of it was not read; without `too_large`, that all was, whatever a server claims.
+pub fn set_too_large(object: &mut Object, too_large: Option<TooLarge>) {
+    let value = too_large.map_or(Value::Null, |TooLarge { size, limit }| serde_json::json!([size, limit]));
+    if object.data.get(TOO_LARGE).is_some() || too_large.is_some() {
+        set_field(object, TOO_LARGE, value);
+    }
+}
+
 /// What controllers ask of an [`Object`].
 pub trait ObjectView {
     /// Namespace, empty where there is none.
@@ -170,6 +194,8 @@ pub trait ObjectView {
     fn spec(&self) -> &Value;
     /// `status`, null where there is none.
     fn status(&self) -> &Value;
+    /// Why nothing but its metadata and status was read.
+    fn too_large(&self) -> Option<TooLarge>;
 }
 
 impl ObjectView for Object {
@@ -211,6 +237,12 @@ impl ObjectView for Object {
 
     fn status(&self) -> &Value {
         self.data.get("status").unwrap_or(&Value::Null)
+    }
+
+    fn too_large(&self) -> Option<TooLarge> {
+        let of = self.data.get(TOO_LARGE)?;
+        let number = |at: usize| of[at].as_u64().and_then(|n| usize::try_from(n).ok());
+        Some(TooLarge { size: number(0)?, limit: number(1)? })
     }
 }
 

@@ -42,6 +42,11 @@ impl<V: Counted> Verdicts<V> {
         true
     }
 
+    /// What is remembered of `key`.
+    pub fn get(&self, key: &Key) -> Option<V> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    }
+
     /// Keeps what is to be kept.
     pub fn retain(&self, metrics: &Metrics, keep: impl Fn(&Key) -> bool) {
         let mut verdicts = self.0.lock().unwrap_or_else(PoisonError::into_inner);

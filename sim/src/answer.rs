@@ -39,6 +39,18 @@ impl FieldFault {
         Self { reason: "FieldValueRequired", field: field.into(), message }
     }
 
+    /// A value that is too long.
+    pub(crate) fn too_long(field: impl Into<String>, most: usize) -> Self {
+        let message = format!("Too long: may not be more than {most} bytes");
+        Self { reason: "FieldValueTooLong", field: field.into(), message }
+    }
+
+    /// A value that is none of those that its field may have.
+    pub(crate) fn unsupported(field: &str, value: &Value, allowed: &str) -> Self {
+        let message = format!("Unsupported value: {value}: supported values: {allowed}");
+        Self { reason: "FieldValueNotSupported", field: field.to_owned(), message }
+    }
+
     /// A change that is never allowed.
     pub(crate) fn forbidden(field: impl Into<String>, rule: &str) -> Self {
         let message = format!("Forbidden: {rule}");
@@ -198,6 +210,11 @@ impl Refusal {
     /// 429: to be asked again after so many seconds.
     pub(crate) fn throttled(seconds: u32) -> Self {
         Self { details: json!({ "retryAfterSeconds": seconds }), ..Self::of_code(429) }
+    }
+
+    /// 429: what is stored has not been read yet.
+    pub(crate) fn initializing() -> Self {
+        Self { message: "storage is (re)initializing".to_owned(), ..Self::throttled(1) }
     }
 
     /// What the header `Retry-After` says, in seconds; as on the real server it follows from the details.

@@ -108,6 +108,14 @@ impl World {
         stored.value()
     }
 
+    /// Removes a namespace and leaves what is in it, as an empty list of finalizers put to `/finalize` does.
+    pub(crate) fn remove_namespace(&mut self, name: &str) -> Result<(), Refusal> {
+        let key = self.key_of_existing("Namespace", "", name)?;
+        self.commit(&key, None);
+        self.settle();
+        Ok(())
+    }
+
     /// Deletes; true if the object is gone.
     pub(crate) fn delete_directly(
         &mut self,

@@ -23,6 +23,9 @@ pub enum Fault {
     LostAnswer,
     /// The request is carried out, and the connection breaks in the middle of the answer; watches break off at once.
     CutShort,
+    /// The request is carried out, and its answer stops in the middle without an end; watches that are open stop in the
+    /// middle of their next line, and say no more.
+    Stall,
     /// Lists come back empty, with a current resourceVersion. Other verbs work.
     EmptyList,
 }
@@ -122,6 +125,6 @@ impl Faults {
         let lasting = self.rules.iter().rev().filter(|(_, rule)| rule.left.is_none());
         let mut faults =
             lasting.filter(|(_, rule)| rule.matches("watch", resource)).map(|(_, rule)| rule.fault);
-        faults.find(|fault| matches!(fault, Fault::Hang | Fault::Disconnect | Fault::CutShort))
+        faults.find(|fault| matches!(fault, Fault::Hang | Fault::Disconnect | Fault::CutShort | Fault::Stall))
     }
 }

@@ -29,7 +29,8 @@
 //!
 //! What is simpler than the real thing: background work (garbage collection, emptying namespaces) is done at once, inside
 //! the write that causes it; `managedFields` are not kept; server-side apply and strategic merge patches are refused (415);
-//! `propagationPolicy` is read as `Background`; there is one version per resource; field selectors know
+//! `propagationPolicy` is read as `Background`; there is one version per resource; of the schemas of
+//! `deploy/`, lengths, bounds, patterns and enumerations are checked and nothing else; field selectors know
 //! `metadata.name` and `metadata.namespace`; there is no authorization and no admission but what a namespace needs.
 
 mod answer;
@@ -43,12 +44,14 @@ mod faults;
 pub mod fleet;
 mod gc;
 pub mod http;
+mod lines;
 mod meta;
 mod object;
 mod patch;
 mod read;
 pub mod resource;
 mod route;
+mod schema;
 mod selector;
 mod server;
 mod service;
@@ -66,6 +69,7 @@ pub use answer::Refusal;
 pub use audit::{AuditEntry, Mark, RequestKind};
 pub use clock::Clock;
 pub use faults::{Fault, FaultId, FaultRule};
+pub use lines::LogLines;
 pub use resource::{Hook, Resource};
 pub use server::{ApiServer, Builder, Snapshot};
 pub use service::{AnswerBody, ApiService};

@@ -21,7 +21,11 @@ struct Arguments {
     /// Where to listen, with TLS and without; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// Where to write hub.kubeconfig, management.kubeconfig and ca.crt.
+    /// Serve the hub, the management plane and the control API on a port of their own: what is at --listen may then go
+    /// away for a while.
+    #[arg(long)]
+    apart: bool,
+    /// Where to write hub.kubeconfig, management.kubeconfig, projects.kubeconfig and ca.crt.
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// How many streams a connection may carry at once.
@@ -50,14 +54,25 @@ async fn main() -> anyhow::Result<()> {
         .await
         .with_context(|| format!("--listen {}", arguments.listen))?;
     let bound = listener.local_addr()?;
+    let apart = if arguments.apart { Some(TcpListener::bind((bound.ip(), 0)).await?) } else { None };
+    let own = apart.as_ref().map_or(Ok(bound), TcpListener::local_addr)?;
     let names = vec![bound.ip().to_string(), "localhost".to_owned()];
     let identity = Identity::generate(&names).map_err(anyhow::Error::from_boxed)?;
-    let ready = publish(&arguments.dir, bound, &identity, arguments.planes)?;
+    let ready = publish(&arguments.dir, [bound, own], &identity, arguments.planes)?;
     let speaks = http::Settings { streams: arguments.streams };
-    let serving = http::serve(listener, &identity, speaks, fleet.service(), fleet.census());
+    let serving = fleet.serve(listener, &identity, &speaks);
+    let beside = async {
+        match apart {
+            Some(apart) => {
+                http::serve(apart, &identity, speaks.clone(), fleet.service_apart(), fleet.census()).await;
+            }
+            None => std::future::pending().await,
+        }
+    };
     println!("{ready}");
     tokio::select! {
-        () = serving => {}
+        served = serving => served?,
+        () = beside => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
@@ -65,22 +80,29 @@ async fn main() -> anyhow::Result<()> {
 }
 
 /// Writes what clients need, and returns the line that says where it all is.
-fn publish(dir: &Path, bound: SocketAddr, identity: &Identity, planes: usize) -> anyhow::Result<String> {
+fn publish(
+    dir: &Path,
+    [bound, own]: [SocketAddr; 2],
+    identity: &Identity,
+    planes: usize,
+) -> anyhow::Result<String> {
     std::fs::create_dir_all(dir).with_context(|| format!("--dir {}", dir.display()))?;
     let write = |name: &str, content: String| {
         let path = dir.join(name);
         std::fs::write(&path, content).with_context(|| path.display().to_string())?;
         anyhow::Ok(path)
     };
-    let url = format!("https://{bound}");
+    let (url, apart) = (format!("https://{bound}"), format!("https://{own}"));
     let ca = write("ca.crt", identity.ca().to_owned())?;
     let file = |plane: &str, server: &str| {
         write(&format!("{plane}.kubeconfig"), format!("{}\n", kubeconfig(plane, server, identity.ca())))
     };
-    let (hub, management) = (file("hub", &format!("{url}/hub"))?, file("management", &url)?);
+    let (hub, management) = (file("hub", &format!("{apart}/hub"))?, file("management", &apart)?);
+    let projects = file("projects", &url)?;
     let ready = json!({
-        "ready": true, "url": url, "control": format!("http://{bound}/sim"), "planes": planes, "ca": ca,
+        "ready": true, "url": url, "control": format!("http://{own}/sim"), "planes": planes, "ca": ca,
         "hub_kubeconfig": hub, "management_kubeconfig": management,
+        "projects_kubeconfig": projects,
     });
     Ok(ready.to_string())
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
+use crate::schema::Schema;
+
 /// Changes an object as it comes in, as a schema's defaulting and pruning do. It runs inside the write, under the
 /// server's lock: it must not use the server itself.
 pub type Hook = Arc<dyn Fn(&mut Value) + Send + Sync>;
@@ -29,6 +31,7 @@ pub struct Resource {
     pub(crate) defaulting: Option<Hook>,
     pub(crate) pruning: Option<Hook>,
     pub(crate) immutable: Vec<String>,
+    pub(crate) schema: Option<Arc<Schema>>,
 }
 
 impl fmt::Debug for Resource {
@@ -53,6 +56,7 @@ impl Resource {
             defaulting: None,
             pruning: None,
             immutable: Vec::new(),
+            schema: Schema::find(&format!("{plural}.{group}"), version),
         }
     }
 
@@ -164,7 +168,7 @@ pub fn project_plane() -> Vec<Resource> {
     resources
 }
 
-/// The hub: a [`project_plane`], and Karmada's policies and clusters.
+/// The hub: a [`project_plane`], and Karmada's policies, bindings and clusters.
 pub fn hub() -> Vec<Resource> {
     let mut resources = project_plane();
     resources.push(Resource::custom(
@@ -173,6 +177,8 @@ pub fn hub() -> Vec<Resource> {
         "PropagationPolicy",
         "propagationpolicies",
     ));
+    let binding = Resource::custom("work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings");
+    resources.push(binding.with_status());
     resources.push(
         Resource::custom("cluster.karmada.io", "v1alpha1", "Cluster", "clusters")
             .cluster_scoped()

@@ -384,4 +384,9 @@ impl ApiServer {
     pub fn delete(&self, kind: &str, namespace: &str, name: &str) -> Result<bool, Refusal> {
         self.shared.with(|world| world.delete_directly(kind, namespace, name))
     }
+
+    /// Takes a namespace away by force: what is in it stays, and can be read and deleted, but not changed.
+    pub fn remove_namespace(&self, name: &str) -> Result<(), Refusal> {
+        self.shared.with(|world| world.remove_namespace(name))
+    }
 }

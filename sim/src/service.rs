@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::future::{BoxFuture, pending};
-use futures::stream;
+use futures::{Stream, StreamExt, stream};
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Request, Response};
@@ -63,6 +63,8 @@ enum Outcome {
     Answer(Reply),
     /// The connection breaks in the middle of this answer.
     CutShort(Reply),
+    /// The answer stops in the middle.
+    Stalled(Reply),
     Refused(Refusal),
     Garbage(&'static str),
     Silence,
@@ -89,8 +91,11 @@ impl ApiService {
         }
         match self.shared.with(|world| self.decide(world, begun, body)) {
             Outcome::Answer(Reply::Json(code, body)) => respond(code, "application/json", body),
-            Outcome::Answer(Reply::Watch(session)) => stream_watch(*session),
-            Outcome::CutShort(reply) => cut_short(reply),
+            Outcome::Answer(Reply::Watch(session)) | Outcome::Stalled(Reply::Watch(session)) => {
+                stream_watch(*session)
+            }
+            Outcome::CutShort(reply) => cut_short(reply, stream::iter([Err(reset())])),
+            Outcome::Stalled(reply) => cut_short(reply, stream::pending()),
             Outcome::Refused(refusal) => refuse(&refusal),
             Outcome::Garbage(content_type) => respond(200, content_type, GARBAGE.to_owned()),
             Outcome::Silence => pending().await,
@@ -129,10 +134,11 @@ impl ApiService {
                 let list = view::list(&world.resources[index], &page, call.metadata_only);
                 Outcome::Answer(Reply::Json(200, list))
             }),
-            Some(Fault::LostAnswer | Fault::CutShort | Fault::Slow(_)) | None => {
+            Some(Fault::LostAnswer | Fault::CutShort | Fault::Stall | Fault::Slow(_)) | None => {
                 match (dispatch(&self.shared, world, &call, body), fault) {
                     (_, Some(Fault::LostAnswer)) => Outcome::Broken,
                     (Ok(reply), Some(Fault::CutShort)) => Outcome::CutShort(reply),
+                    (Ok(reply), Some(Fault::Stall)) => Outcome::Stalled(reply),
                     (Ok(reply), _) => Outcome::Answer(reply),
                     (Err(refusal), _) => Outcome::Refused(refusal),
                 }
@@ -142,7 +148,7 @@ impl ApiService {
             Outcome::Answer(Reply::Json(code, _)) => *code,
             Outcome::Answer(Reply::Watch(_)) | Outcome::Garbage(_) => 200,
             Outcome::Refused(refusal) => refusal.code,
-            Outcome::Silence | Outcome::Broken | Outcome::CutShort(_) => 0,
+            Outcome::Silence | Outcome::Broken | Outcome::CutShort(_) | Outcome::Stalled(_) => 0,
         };
         world.audit.count(RequestKind { verb: call.verb, resource: target, dry_run, code });
         if let Some(mark) = mark {
@@ -197,14 +203,17 @@ pub(crate) fn refuse(refusal: &Refusal) -> Result<Response<AnswerBody>, BoxError
     Ok(response)
 }
 
-/// The first half of a body, then an error; of a watch not one line.
-fn cut_short(reply: Reply) -> Result<Response<AnswerBody>, BoxError> {
+/// The first half of a body, then `rest`; of a watch not one line.
+fn cut_short(
+    reply: Reply,
+    rest: impl Stream<Item = io::Result<Frame<Bytes>>> + Send + 'static,
+) -> Result<Response<AnswerBody>, BoxError> {
     let (code, mut bytes) = match reply {
         Reply::Json(code, body) => (code, Bytes::from(body)),
         Reply::Watch(_) => (200, Bytes::new()),
     };
     bytes.truncate(bytes.len() / 2);
-    let frames = stream::iter([Ok(Frame::data(bytes)), Err(reset())]);
+    let frames = stream::iter([Ok(Frame::data(bytes))]).chain(rest);
     let response = Response::builder().status(code).header("content-type", "application/json");
     Ok(response.body(StreamBody::new(frames).boxed_unsync())?)
 }

@@ -87,6 +87,12 @@ pub(crate) fn values(resource: &Resource, old: Option<&Value>, new: &Value) -> R
             faults.push(FieldFault::invalid("metadata.labels", value, LABEL_VALUE));
         }
     }
+    let annotations = meta::get(new, "annotations").as_object().into_iter().flatten();
+    let bytes: usize =
+        annotations.map(|(key, value)| key.len() + value.as_str().unwrap_or_default().len()).sum();
+    if bytes > ANNOTATIONS {
+        faults.push(FieldFault::too_long("metadata.annotations", ANNOTATIONS));
+    }
     owner_faults(new, &mut faults);
     if let Some(old) = old {
         for pointer in &resource.immutable {
@@ -115,6 +121,21 @@ pub(crate) fn values(resource: &Resource, old: Option<&Value>, new: &Value) -> R
     }
     Err(Refusal::invalid(&resource.qualified_kind(), resource, name, &faults))
 }
+
+/// Checks values against the resource's schema, where `deploy/` has one.
+pub(crate) fn schema(resource: &Resource, old: Option<&Value>, new: &Value) -> Result<(), Refusal> {
+    let mut faults = Vec::new();
+    if let Some(schema) = &resource.schema {
+        schema.check("", old, new, &mut faults);
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::invalid(&resource.qualified_kind(), resource, meta::text(new, "name"), &faults))
+}
+
+/// How many bytes all annotations of an object may have.
+const ANNOTATIONS: usize = 256 << 10;
 
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                          alphanumeric character";

@@ -37,6 +37,8 @@ pub(crate) struct Session {
     bookmark: Option<Instant>,
     lines: VecDeque<String>,
     over: bool,
+    /// It stopped in the middle of a line.
+    stalled: bool,
 }
 
 /// What there is for a watch at this moment.
@@ -84,6 +86,7 @@ impl Session {
             bookmark: bookmarks.then_some(now + BOOKMARK_INTERVAL),
             lines: VecDeque::new(),
             over: false,
+            stalled: false,
         };
         if initial || from.is_none() {
             session.cursor = world.store.revision;
@@ -106,7 +109,14 @@ impl Session {
     pub(crate) async fn next(&mut self) -> Option<io::Result<String>> {
         let shared = self.shared.clone();
         loop {
-            if let Some(line) = self.lines.pop_front() {
+            if self.stalled {
+                return std::future::pending().await;
+            }
+            if let Some(mut line) = self.lines.pop_front() {
+                if self.stalls(&shared.lock()) {
+                    line.truncate(line.floor_char_boundary(line.len() / 2));
+                    self.stalled = true;
+                }
                 return Some(Ok(line));
             }
             if self.over {
@@ -136,6 +146,10 @@ impl Session {
         }
     }
 
+    fn stalls(&self, world: &World) -> bool {
+        world.faults.on_open_watch(&world.resources[self.resource].plural) == Some(Fault::Stall)
+    }
+
     /// Queues what has happened since the last look.
     fn look(&mut self, world: &World) -> News {
         if world.epoch != self.epoch {
@@ -143,8 +157,8 @@ impl Session {
         }
         match world.faults.on_open_watch(&world.resources[self.resource].plural) {
             Some(Fault::Hang) => return News::Hung,
+            Some(Fault::Stall) | None => {}
             Some(_) => return News::Broken,
-            None => {}
         }
         let Some(changes) = world.store.since(self.cursor) else { return News::Ended };
         for change in changes {

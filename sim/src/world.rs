@@ -95,6 +95,16 @@ impl World {
             Some(_) => Ok(()),
         }
     }
+
+    /// Refuses changes of content whose namespace is missing, which it can be only by force.
+    pub(crate) fn admit_change(&self, resource: &Resource, namespace: &str) -> Result<(), Refusal> {
+        match self.namespace_key(namespace).filter(|_| resource.namespaced) {
+            Some(key) if self.store.value(&key).is_none() => {
+                Err(Refusal::not_found(&self.resources[key.resource], namespace))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A server's world and the bell that its watches listen to.

@@ -91,6 +91,7 @@ impl World {
         }
         finish_new(&resource, &mut body);
         validate::values(&resource, None, &body)?;
+        validate::schema(&resource, None, &body)?;
         let key = Key { resource: index, namespace: namespace.to_owned(), name };
         if self.store.objects.contains_key(&key) {
             return Err(Refusal::already_exists(&resource, &key.name));
@@ -124,6 +125,7 @@ impl World {
                 _ => Err(Refusal::not_found(&resource, &key.name)),
             };
         };
+        self.admit_change(&resource, &key.namespace)?;
         let (mut new, is_patch) = match update {
             Update::Replace(body) => (body, false),
             Update::Patch(patch) => (patch.apply(&old)?, true),
@@ -142,6 +144,7 @@ impl World {
         }
         run_hooks(&resource, &mut new);
         validate::values(&resource, Some(&old), &new)?;
+        validate::schema(&resource, Some(&old), &new)?;
         if resource.custom && !status && meta::content(&old) != meta::content(&new) {
             let generation = meta::get(&old, "generation").as_u64().unwrap_or_default() + 1;
             meta::set(&mut new, "generation", json!(generation));

@@ -4,6 +4,7 @@ use std::fmt::{Debug, Display};
 use std::time::Duration;
 
 use dashmap::DashMap;
+use fedhub_shared::errors;
 use fedhub_shared::object::{Object, ObjectView};
 use futures::{Stream, StreamExt};
 use kube::api::{ApiResource, Patch, PatchParams};
@@ -67,7 +68,8 @@ pub fn retry(object: &Object, error: &kube::Error) -> Action {
     match error {
         kube::Error::Api(answer) if answer.code == 409 => Action::requeue(AFTER_CONFLICT),
         _ => {
-            tracing::warn!(namespace = object.space(), name = object.called(), %error, "a step failed");
+            let error = errors::chain(error);
+            tracing::warn!(namespace = object.space(), name = object.called(), error, "a step failed");
             Action::requeue(AFTER_FAILURE)
         }
     }
@@ -87,7 +89,7 @@ pub async fn drive<R, Q>(
         match result {
             // An object that is gone; a failure that `retry` has told of.
             Ok(_) | Err(Error::ObjectNotFound(_) | Error::ReconcilerFailed(..)) => {}
-            Err(error) => tracing::warn!(part, plane, %error, "watching"),
+            Err(error) => tracing::warn!(part, plane, error = errors::chain(&error), "watching"),
         }
     }
 }

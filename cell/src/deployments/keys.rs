@@ -84,6 +84,7 @@ impl Listener for Deployments {
             | Kind::Secret
             | Kind::Cluster
             | Kind::PropagationPolicy
+            | Kind::ResourceBinding
             | Kind::NetworkContext
             | Kind::ResourceClaim => {}
         }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::RangeBounds;
 
+use fedhub_shared::message::Quoted;
+
 use super::ORDERED_READY;
 use super::build::labels;
 use super::view::{Deployment, Instance, ordinal};
@@ -73,7 +75,11 @@ impl fmt::Display for Wait<'_> {
                 instance.name
             ),
             Self::UnknownPolicy(policy) => {
-                write!(f, "instance management policy {policy:?} is not known; only {ORDERED_READY} is")
+                write!(
+                    f,
+                    "instance management policy {} is not known; only {ORDERED_READY} is",
+                    Quoted(policy)
+                )
             }
             Self::NoTemplate => f.write_str("the deployment has no instance template"),
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fedhub_shared::message::Quoted;
 use fedhub_shared::names::{LOCATION, NETWORK, is_label_value};
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ pub fn plan(seen: &Seen<'_>) -> Plan {
     let mut plan = Plan::of(Network::Ready);
     let mut far = Vec::new();
     for network in networks(wd) {
-        let what = format!("Network {:?}", network["name"].as_str().unwrap_or_default());
+        let what = format!("Network {}", Quoted(network["name"].as_str().unwrap_or_default()));
         let binds = |b: &Object| {
             let here = &b.spec()["location"]["name"];
             same(&b.spec()["network"], network, wd.space())

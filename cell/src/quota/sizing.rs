@@ -1,5 +1,6 @@
 //! How much CPU and memory an Instance counts for.
 
+use fedhub_shared::message::Quoted;
 use serde_json::Value;
 
 use super::quantity::{self, BadQuantity};
@@ -37,7 +38,7 @@ pub fn of(spec: &Value) -> Sizing {
     match catalog(name) {
         Some((millicores, mebibytes)) => Sizing::Known { millicores, mebibytes },
         None if name.is_empty() => Sizing::Unknown("the instance has no type".to_owned()),
-        None => Sizing::Unknown(format!("instance type {name:?} is not in the catalog")),
+        None => Sizing::Unknown(format!("instance type {} is not in the catalog", Quoted(name))),
     }
 }
 
@@ -56,7 +57,7 @@ fn both(resources: &Value) -> Option<(&Value, &Value)> {
 
 fn sum(given: &[(&Value, &Value)]) -> Sizing {
     let add = |sum: i64, next: Result<i64, BadQuantity>, what: &str| {
-        let next = next.map_err(|BadQuantity(text)| format!("{what} {text:?} is no quantity"))?;
+        let next = next.map_err(|BadQuantity(text)| format!("{what} {} is no quantity", Quoted(&text)))?;
         sum.checked_add(next).ok_or_else(|| format!("{what} is too large to count"))
     };
     let total = given.iter().try_fold((0, 0), |(cpu, memory), (c, m)| {

@@ -62,7 +62,9 @@ impl Readiness {
         }
         let Some(instance) = cell.store(Kind::Instance).object(namespace, name) else { return };
         match self.lane(&instance, why) {
-            Some(lane) => self.queue.add(cell.key(Kind::Instance, namespace, name), &lane),
+            Some(lane) => {
+                self.queue.add(cell.key(Kind::Instance, namespace, name), &lane);
+            }
             None => self.cell.metrics().glances.with_label_values(&["readiness"]).inc(),
         }
     }

@@ -4,10 +4,6 @@ use fedhub_shared::conditions::stand;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The longest message that is passed on, in characters: a status whose message is too long would be refused as a
-/// whole (the schema's limit is 32768).
-const LONGEST: usize = 4096;
-
 /// What a condition says, most often about one thing that blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
@@ -39,8 +35,7 @@ impl Words {
 
     /// The condition of type `kind` that says this, in the place of `old`.
     pub fn stand(&self, old: Option<&Value>, kind: &str, now: Timestamp) -> Value {
-        let message: String = self.message.chars().take(LONGEST).collect();
-        stand(old, kind, &self.status, &self.reason, &message, now)
+        stand(old, kind, &self.status, &self.reason, &self.message, now)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The status of a deployment in its cell.
 
 use fedhub_shared::conditions::{find, is_true, put, said};
+use fedhub_shared::message::Quoted;
 use fedhub_shared::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_UID};
 use fedhub_shared::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
@@ -196,7 +197,7 @@ fn lifted_reason(reason: &str) -> &str {
 }
 
 fn of_instance(instance: &Object, words: &str) -> String {
-    format!("Instance {:?}: {words}", instance.called())
+    format!("Instance {}: {words}", Quoted(instance.called()))
 }
 
 /// The Instances that are to stay and are not ready, those first about which somebody has to do something, then by

@@ -1,6 +1,7 @@
 //! How far a deployment's networking is, and the words for it.
 
 use fedhub_shared::conditions::{find, said};
+use fedhub_shared::message::Quoted;
 use fedhub_shared::names::CITY_CODE;
 use fedhub_shared::object::{Object, ObjectView};
 use serde_json::Value;
@@ -129,7 +130,7 @@ impl Location {
             Self::Unasked | Self::Serving(_) => return None,
             Self::Missing => Words::no(
                 "NoMatchingLocation",
-                format!("this cell has no LocationBinding; city {city:?} needs one"),
+                format!("this cell has no LocationBinding; city {} needs one", Quoted(city)),
             ),
             Self::Ambiguous(names) => Words::no(
                 "AmbiguousServingLocation",
@@ -138,7 +139,8 @@ impl Location {
             Self::Elsewhere { name, city: here } => Words::no(
                 "CityCodeMismatch",
                 format!(
-                    "the deployment is for city {city:?}, but this cell's location {name:?} is in {here:?}"
+                    "the deployment is for city {}, but this cell's location {name:?} is in {here:?}",
+                    Quoted(city)
                 ),
             ),
         })

@@ -25,6 +25,22 @@ async fn c9_a_refused_instance_is_said_once_and_tried_again() {
     run.stop().await;
 }
 
+/// Section 6: a user reads the server's words, not a dump of its answer.
+#[tokio::test(start_paused = true)]
+async fn c9_a_template_that_is_too_large_is_told_in_words() {
+    let world = World::of(1);
+    world.release(&"x".repeat(300 << 10));
+    let run = world.run(ALONE);
+    quiet(600).await;
+    let (reason, message) = world.lacks("Available");
+    assert_eq!(reason, "ConfigurationError");
+    assert!(message.contains("metadata.annotations: Too long"), "{message}");
+    for dump in ["ApiError", "Status {", "Some(", "xxxx"] {
+        assert!(!message.contains(dump), "{message}");
+    }
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_refused_instance_holds_up_no_other_wd_and_no_patch() {
     let world = World::of(1);

@@ -68,7 +68,8 @@ async fn i8_a_hub_that_fails_two_projects_is_tried_by_one_key_at_a_time() {
     }
     quiet(300).await;
     let tried = asked(&world.hub, from).len();
-    assert!(tried < 60, "{tried} requests for 80 objects in five minutes");
+    // Each once, for the hub may fail on some objects only, and then one at a time, ever more rarely.
+    assert!(tried < 80 + 20, "{tried} requests for 80 objects in five minutes");
     assert_eq!(run.queue.circuits_open(), 1);
     world.hub.clear_faults();
     until("all to be caught up with", || caught_up(&world)).await;

@@ -16,12 +16,16 @@ const PLANES: [usize; 4] = [10, 100, 1_000, 10_000];
 /// hub namespace and its policy are there, so that a WD costs the same writes everywhere.
 const DEPLOYMENTS: usize = 10_000;
 
-/// Laps of all numbers of planes in turn: what else the machine does weighs on all of them alike.
+/// Laps of all numbers of planes in turn, up and down again: what else the machine does weighs on all of them alike.
 pub async fn run(options: &Options) -> Result<Report, Error> {
     let planes = PLANES.map(|planes| options.scaled(planes));
     let (mut costs, mut details) = (vec![Vec::new(); planes.len()], Vec::new());
     for lap in 0..options.repetitions {
-        for (planes, costs) in planes.into_iter().zip(&mut costs) {
+        let mut turns: Vec<_> = planes.into_iter().zip(&mut costs).collect();
+        if lap % 2 == 1 {
+            turns.reverse();
+        }
+        for (planes, costs) in turns {
             let sim = Sim::up(options, planes).await?;
             sim.populate(planes, 0, "in-order", "first").await?;
             let mut fedhub = sim.fedhub(&["--leader-elect=false"]).await?;

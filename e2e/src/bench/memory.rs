@@ -1,18 +1,20 @@
-//! `memory`: what is resident with many objects in order once nothing more is given back, and at most while they are
-//! listed; on real planes also after they came one by one.
+//! `memory`: what is resident with many objects in order once nothing more is given back, and at most (`VmHWM`) while they
+//! are listed; on real planes also after they came one by one. On planes in memory also with a tenant whose objects are
+//! as large as its server takes them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Options,
+    blast::{create_as, paced},
     estate::Estate,
     loader,
-    objects::{Kind, runs},
+    objects::{Kind, deployment, runs},
     process::Process,
     report::{Claim, Part},
     sim::Sim,
     stage::Stage,
-    stats::{median, rounded},
+    stats::{median, percentile, rounded},
     watch::Sight,
 };
 use crate::Error;
@@ -23,6 +25,10 @@ const SIM_PLANES: usize = 1_000;
 const SIM_DEPLOYMENTS: usize = 20_000;
 /// Instances of each of those.
 const SIM_EACH: usize = 5;
+/// WDs of the hostile tenant, and bytes of each; one more is too large to be federated.
+const HOSTILE: (usize, usize, usize) = (2_000, 250_000, 1_400_000);
+/// WDs that the others make meanwhile.
+const MEASURED: usize = 2_000;
 /// WDs on real planes.
 const DEPLOYMENTS: usize = 5_000;
 /// Namespaces that they are spread over.
@@ -47,15 +53,87 @@ pub async fn sim(options: &Options) -> Result<Part, Error> {
     }
     let value = median(&steady).unwrap_or(f64::NAN);
     let ratios: Vec<_> = peaks.iter().zip(&steady).map(|(peak, steady)| peak / steady).collect();
+    let hostile = hostile(&sim, options).await?;
     let claims = vec![
         Claim::at_most("MB", value, 150.0),
         Claim::at_most("peak: times that", median(&ratios).unwrap_or(f64::NAN), 1.3),
+        Claim::at_most("hostile tenant: MB more at the peak", hostile.more, 67.1),
+        Claim::at_most("hostile tenant: times the others' p99", hostile.ratio, 1.5),
     ];
     let details = json!({
         "planes": sim.planes, "deployments": deployments, "instances": deployments * SIM_EACH,
         "objects_in_stores": objects, "at_once_mb": at_once, "resident_mb": steady, "peak_mb": peaks,
+        "hostile": hostile.details,
     });
     Ok(Part { value, claims, details })
+}
+
+/// What a hostile tenant costs.
+struct Hostile {
+    /// Megabytes at the peak, more than without it.
+    more: f64,
+    /// The others' p99, in those without it.
+    ratio: f64,
+    details: Value,
+}
+
+/// The others' WDs without it, then while its WDs are found and federated, then a start on what stands.
+async fn hostile(sim: &Sim, options: &Options) -> Result<Hostile, Error> {
+    let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+    let ordinary_p99 = others(sim, options, "o").await?;
+    let ordinary = megabytes(fedhub.peak()?);
+    fedhub.stop().await?;
+    let (management, count) = (sim.management().await?, options.scaled(HOSTILE.0));
+    for index in 0..=count {
+        let name = if index == count { "huge".to_owned() } else { format!("hostile-{index}") };
+        let bytes = if index == count { HOSTILE.2 } else { HOSTILE.1 };
+        create_as(&management, 0, &name, &large(&name, bytes)).await?;
+    }
+    sim.progress
+        .step(format!("ordinary: {ordinary} MB at most, p99 {ordinary_p99:.1} ms; {count} hostile WDs"));
+    let mut federated = Sight::of(&sim.hub().await?, Kind::Deployment, "hostile", |_| true).await?;
+    let mut fedhub = sim.spawn(&["--leader-elect=false"])?;
+    fedhub.ready(sim.planes).await?;
+    let (p99, _) = tokio::try_join!(others(sim, options, "h"), federated.all(count))?;
+    fedhub.settled().await?;
+    let federating = megabytes(fedhub.peak()?);
+    fedhub.stop().await?;
+    let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+    let in_order = megabytes(fedhub.peak()?);
+    fedhub.stop().await?;
+    sim.progress.step(format!("hostile: {federating} MB at most, then {in_order}, p99 {p99:.1} ms"));
+    let details = json!({
+        "deployments": count, "bytes": HOSTILE.1, "ordinary_peak_mb": ordinary, "federating_peak_mb": federating,
+        "in_order_peak_mb": in_order, "others_p99_ms": [rounded(ordinary_p99, 2), rounded(p99, 2)],
+    });
+    let more = rounded(federating.max(in_order) - ordinary, 1);
+    Ok(Hostile { more, ratio: rounded(p99 / ordinary_p99, 3), details })
+}
+
+/// From a WD's create on a plane of the others to the hub's event, in milliseconds: the p99.
+async fn others(sim: &Sim, options: &Options, prefix: &str) -> Result<f64, Error> {
+    let count = options.scaled(MEASURED);
+    let client = sim.management().await?;
+    let mut arrived = Sight::of(&sim.hub().await?, Kind::Deployment, &format!("{prefix}-"), |_| true).await?;
+    let (made, _) = tokio::try_join!(paced(&client, prefix, count, sim.planes), arrived.all(count))?;
+    let arrivals = arrived.times();
+    let took = made.into_iter().filter_map(|(name, made)| {
+        Some(arrivals.get(&name)?.saturating_duration_since(made).as_secs_f64() * 1e3)
+    });
+    Ok(percentile(&took.collect::<Vec<_>>(), 99).unwrap_or(f64::NAN))
+}
+
+/// A WD with so many bytes in its template, in values of ten thousand each.
+fn large(name: &str, bytes: usize) -> Value {
+    const EACH: usize = 10_000;
+    let mut wd = deployment("default", name);
+    let values =
+        (0..bytes.div_ceil(EACH)).map(|n| json!({ "name": format!("V{n}"), "value": "x".repeat(EACH) }));
+    let containers = "/spec/template/spec/runtime/sandbox/containers/0";
+    if let Some(container) = wd.pointer_mut(containers) {
+        container["env"] = values.collect();
+    }
+    wd
 }
 
 /// Real planes: fills them once, then starts anew on them.
@@ -87,7 +165,7 @@ pub async fn real(stage: &Stage, options: &Options) -> Result<Part, Error> {
         fedhub.stop().await?;
     }
     let restarted = median(&after_restart).unwrap_or(f64::NAN);
-    stage.progress.step(format!("after a restart: {restarted} MB"));
+    stage.progress.step(format!("after a restart: {restarted} MB, at most {peaks:?}"));
     let value = after_load.max(restarted);
     let details = json!({
         "deployments": count, "instances": count * EACH, "objects_in_stores": objects,
@@ -95,7 +173,12 @@ pub async fn real(stage: &Stage, options: &Options) -> Result<Part, Error> {
         "after_load_mb": after_load, "load_peak_mb": load_peak,
         "after_restart_at_once_mb": at_once, "after_restart_mb": after_restart, "restart_peak_mb": peaks,
     });
-    Ok(Part { value, claims: vec![Claim::at_most("real planes: MB", value, 40.0)], details })
+    let ratios: Vec<_> = peaks.iter().zip(&after_restart).map(|(peak, after)| peak / after).collect();
+    let claims = vec![
+        Claim::at_most("real planes: MB", value, 40.0),
+        Claim::at_most("peak of a start: times what stays", median(&ratios).unwrap_or(f64::NAN), 1.5),
+    ];
+    Ok(Part { value, claims, details })
 }
 
 fn megabytes(bytes: f64) -> f64 {

@@ -25,6 +25,7 @@ mod latency;
 mod machine;
 mod memory;
 mod projection;
+mod recovery;
 mod requests;
 mod restart;
 mod rollout;
@@ -38,13 +39,14 @@ use crate::{Error, progress::Progress};
 pub use stage::clear_up;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 12] = [
+pub const BENCHMARKS: [(&str, &str); 13] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
     ("requests", "API requests for a WD, for a status change, for a no-op"),
     ("memory", "RSS with 20,000 WDs and 100,000 Instances over 1,000 planes, and with fewer on real planes"),
     ("restart", "20,000 objects: start to in sync, against a bare list; writes; an edit at the start"),
+    ("recovery", "300 planes behind a server that is killed: how soon they are in sync again, log lines"),
     ("blast", "one of 100 planes hangs or floods: how long the others' WDs take"),
     ("idle", "1,000 planes, 20,000 objects, and nothing happens: CPU and requests"),
     ("curve", "own CPU for a WD with 10, 100, 1,000 and 10,000 planes"),
@@ -107,6 +109,7 @@ pub async fn run(name: &str, options: &Options) -> Result<Report, Error> {
 async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
     let in_memory = match name {
         "blast" => return Box::pin(blast::run(options)).await,
+        "recovery" => return Box::pin(recovery::run(options)).await,
         "idle" => return Box::pin(idle::run(options)).await,
         "curve" => return Box::pin(curve::run(options)).await,
         "memory" => Some(Box::pin(memory::sim(options)).await?),

@@ -163,6 +163,12 @@ impl Process {
         Ok(established(&table, port).filter(|inode| sockets.contains(inode)).count())
     }
 
+    /// How many lines it has logged.
+    pub fn log_lines(&self) -> Result<usize, Error> {
+        let log = fs::read_to_string(&self.log).map_err(Error::file("read", &self.log))?;
+        Ok(log.lines().count())
+    }
+
     /// The port of its metrics.
     pub fn port(&self) -> u16 {
         self.port

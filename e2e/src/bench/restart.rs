@@ -89,7 +89,7 @@ async fn sim_list(sim: &Sim) -> Result<f64, Error> {
 }
 
 /// A list that has one page only.
-async fn page(client: &Client, path: String) -> Result<usize, Error> {
+pub(super) async fn page(client: &Client, path: String) -> Result<usize, Error> {
     let request = Request::get(format!("{path}?limit={PAGE}")).body(Vec::new());
     let request = request.map_err(|error| Error::Benchmark(format!("list {path}: {error}")))?;
     let list: ObjectList<DynamicObject> =

@@ -44,6 +44,8 @@ pub struct Sim {
     layout: Layout,
     program: PathBuf,
     port: u16,
+    /// Whether the planes of projects are behind a server of their own.
+    apart: bool,
     /// How many project planes there are.
     pub planes: usize,
     /// Says what is being done.
@@ -57,6 +59,7 @@ struct Ready {
     control: String,
     hub_kubeconfig: PathBuf,
     management_kubeconfig: PathBuf,
+    projects_kubeconfig: PathBuf,
 }
 
 /// What is open, and how often it was asked for what.
@@ -86,6 +89,8 @@ pub struct Count {
     pub verb: String,
     /// The resource, with its subresource.
     pub resource: String,
+    /// What was answered; 0 for nothing.
+    pub code: u16,
     /// How often.
     pub count: u64,
 }
@@ -100,6 +105,15 @@ impl Counters {
 impl Sim {
     /// Starts so many planes.
     pub async fn up(options: &Options, planes: usize) -> Result<Self, Error> {
+        Self::start(options, planes, false).await
+    }
+
+    /// The same, with the planes of projects behind a server that can go away alone.
+    pub async fn apart(options: &Options, planes: usize) -> Result<Self, Error> {
+        Self::start(options, planes, true).await
+    }
+
+    async fn start(options: &Options, planes: usize, apart: bool) -> Result<Self, Error> {
         stage::clear_up().await?;
         let layout = Layout::of(&stage::own_instance())?;
         layout.create_root()?;
@@ -109,7 +123,8 @@ impl Sim {
         let program = options.fedhub.with_file_name("fedhub-sim");
         let program = if program.exists() { program } else { beside() };
         let mut command = Command::new(&program);
-        command.arg(format!("--planes={planes}")).arg("--city=DFW").arg("--dir");
+        command.arg(format!("--planes={planes}")).arg("--city=DFW");
+        command.args(apart.then_some("--apart")).arg("--dir");
         command.arg(layout.scratch("sim")).stdin(Stdio::null()).stdout(Stdio::piped());
         let log = layout.log("sim");
         let file = std::fs::File::create(&log).map_err(Error::file("create", &log))?;
@@ -128,6 +143,7 @@ impl Sim {
             layout,
             program: options.fedhub()?,
             port,
+            apart,
             planes,
             progress: options.progress.clone(),
         };
@@ -145,6 +161,9 @@ impl Sim {
             format!("--management-kubeconfig={}", self.ready.management_kubeconfig.display()),
             format!("--admin-address=127.0.0.1:{}", self.port),
         ];
+        if self.apart {
+            all.push(format!("--discovery-kubeconfig={}", self.ready.projects_kubeconfig.display()));
+        }
         all.extend(flags.iter().map(|flag| (*flag).to_owned()));
         Process::spawn(&self.program, &all, self.port, &self.layout.log("fedhub"))
     }

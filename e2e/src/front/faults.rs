@@ -1,7 +1,7 @@
 //! Planes that are sick on demand: a request to the front itself says which and how.
 //!
-//! `POST /faults/<project>` with `silent`, `unavailable` or `garbage` makes the plane of that project sick from then
-//! on, what it is just answering included; `DELETE /faults/<project>` heals it.
+//! `POST /faults/<project>` with `silent`, `stalled`, `stalled-lists`, `unavailable` or `garbage` makes the plane of that
+//! project sick from then on, what it is just answering included; `DELETE /faults/<project>` heals it.
 
 use std::{
     collections::BTreeMap,
@@ -13,7 +13,7 @@ use std::{
 use futures::{StreamExt, stream};
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::{BodyExt, BodyStream, StreamBody};
-use hyper::body::Frame;
+use hyper::body::{Bytes, Frame};
 use tokio::sync::watch;
 
 use super::{Answer, Content, Problem, refusal};
@@ -26,6 +26,10 @@ const PATH: &str = "/faults/";
 pub enum Fault {
     /// It takes every request and never answers: a black hole.
     Silent,
+    /// It stops in the middle of every answer, and of the next line of every watch.
+    Stalled,
+    /// It stops in the middle of every page of a list.
+    StalledLists,
     /// It answers 503.
     Unavailable,
     /// It answers a page in HTML with 200, as a misconfigured proxy does.
@@ -36,16 +40,27 @@ impl Fault {
     fn named(name: &str) -> Option<Self> {
         match name {
             "silent" => Some(Self::Silent),
+            "stalled" => Some(Self::Stalled),
+            "stalled-lists" => Some(Self::StalledLists),
             "unavailable" => Some(Self::Unavailable),
             "garbage" => Some(Self::Garbage),
             _ => None,
         }
     }
 
-    /// What a sick plane answers, whatever is asked.
-    pub async fn answer(self) -> Answer {
+    /// How it shows in the answer to a request for a list, or for anything else.
+    pub fn shows(self, list: bool) -> Option<Self> {
         match self {
+            Self::StalledLists => list.then_some(Self::Stalled),
+            other => Some(other),
+        }
+    }
+
+    /// What a sick plane answers, whatever is asked. None where it begins as if it were well.
+    pub async fn answer(self) -> Option<Answer> {
+        Some(match self {
             Self::Silent => pending().await,
+            Self::Stalled | Self::StalledLists => return None,
             Self::Unavailable => {
                 refusal(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the plane is played sick")
             }
@@ -54,7 +69,7 @@ impl Fault {
                 answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
                 answer
             }
-        }
+        })
     }
 }
 
@@ -84,7 +99,7 @@ impl Faults {
             return refusal(
                 StatusCode::BAD_REQUEST,
                 "BadRequest",
-                "a fault is silent, unavailable or garbage",
+                "a fault is silent, stalled, stalled-lists, unavailable or garbage",
             );
         }
         self.all().entry(project.to_owned()).or_default().send_replace(fault);
@@ -92,32 +107,48 @@ impl Faults {
     }
 }
 
-/// A body that comes from a plane for as long as that is well. A silent plane says no more; of any other the rest is
-/// lost.
-pub fn cut<B>(body: B, mut health: watch::Receiver<Option<Fault>>) -> Content
+/// A body that comes from a plane for as long as that is well. A silent plane says no more, one that stalls half of what
+/// it has to say next; of any other the rest is lost. `list` says whether it is the answer to a request for a list.
+pub fn cut<B>(body: B, health: watch::Receiver<Option<Fault>>, list: bool) -> Content
 where
-    B: hyper::body::Body<Data = hyper::body::Bytes> + Send + 'static,
+    B: hyper::body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Problem>,
 {
-    let mut sick = health.clone();
-    let falls_sick = async move {
-        // An error says that the front ends.
-        let _ = sick.wait_for(Option::is_some).await;
-    };
-    let well = BodyStream::new(body).map(|frame| frame.map_err(Into::into)).take_until(falls_sick);
-    let rest = stream::once(async move {
-        let fault = *health.borrow_and_update();
+    let frames = BodyStream::new(body).map(|frame| frame.map_err(Into::into)).boxed();
+    let frames = stream::unfold(Some((frames, health)), move |state| async move {
+        let (mut frames, mut health) = state?;
+        let shows = |fault: &Option<Fault>| fault.and_then(|fault| fault.shows(list));
+        let next = {
+            let falls_sick = async {
+                // An error says that the front ends.
+                health.wait_for(|fault| shows(fault).is_some()).await.ok().and_then(|fault| shows(&fault))
+            };
+            tokio::select! { biased; fault = falls_sick => Err(fault), frame = frames.next() => Ok(frame) }
+        };
+        let fault = match next {
+            Ok(frame) => return frame.map(|frame| (frame, Some((frames, health)))),
+            Err(fault) => fault,
+        };
         match fault {
             None => None,
             Some(Fault::Silent) => pending().await,
-            Some(_) => Some(Err::<Frame<_>, Problem>(io::Error::from(io::ErrorKind::ConnectionReset).into())),
+            Some(Fault::Stalled) => {
+                let half = frames.next().await?.map(half);
+                Some((half, Some((stream::pending().boxed(), health))))
+            }
+            Some(_) => Some((Err(io::Error::from(io::ErrorKind::ConnectionReset).into()), None)),
         }
     });
-    StreamBody::new(well.chain(rest.filter_map(std::future::ready))).boxed_unsync()
+    StreamBody::new(frames).boxed_unsync()
+}
+
+/// The first half of a frame.
+fn half(frame: Frame<Bytes>) -> Frame<Bytes> {
+    frame.map_data(|data| data.slice(..data.len() / 2))
 }
 
 /// A body that is there already.
-pub fn content(text: impl Into<hyper::body::Bytes>) -> Content {
+pub fn content(text: impl Into<Bytes>) -> Content {
     http_body_util::Full::new(text.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
@@ -127,11 +158,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_goes_on_until_its_plane_falls_sick() {
-        for (fault, ends) in [("unavailable", true), ("silent", false)] {
+        for (fault, ends) in [("unavailable", true), ("silent", false), ("stalled", false)] {
             let faults = Faults::default();
             let frames =
                 stream::iter([Ok::<_, Problem>(Frame::data("news".into()))]).chain(stream::pending());
-            let mut body = cut(StreamBody::new(frames), faults.of("p"));
+            let mut body = cut(StreamBody::new(frames), faults.of("p"), false);
             assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "news");
             assert_eq!(faults.set("p", Some("purple")).status(), StatusCode::BAD_REQUEST);
             assert_eq!(faults.set("p", Some(fault)).status(), StatusCode::OK);
@@ -140,6 +171,25 @@ mod tests {
         }
         let faults = Faults::default();
         let whole = stream::iter([Ok::<_, Problem>(Frame::data("all".into()))]);
-        assert_eq!(cut(StreamBody::new(whole), faults.of("p")).collect().await.unwrap().to_bytes(), "all");
+        assert_eq!(
+            cut(StreamBody::new(whole), faults.of("p"), false).collect().await.unwrap().to_bytes(),
+            "all"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_plane_that_stalls_says_half_of_what_comes_next() {
+        for (fault, list, first) in
+            [("stalled", false, "ne"), ("stalled-lists", true, "ne"), ("stalled-lists", false, "news")]
+        {
+            let faults = Faults::default();
+            faults.set("p", Some(fault));
+            let frames =
+                stream::iter([Ok::<_, Problem>(Frame::data("news".into()))]).chain(stream::pending());
+            let mut body = cut(StreamBody::new(frames), faults.of("p"), list);
+            assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), first);
+            faults.set("p", None);
+            assert!(futures::poll!(Box::pin(body.frame())).is_pending(), "{fault}");
+        }
     }
 }

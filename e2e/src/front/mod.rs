@@ -201,12 +201,15 @@ impl Behind {
             ));
         };
         let mut health = self.faults.of(project);
-        let fault = *health.borrow_and_update();
-        if let Some(fault) = fault {
-            return Ok(fault.answer().await);
+        let list = route::is_list(&path);
+        let fault = health.borrow_and_update().and_then(|fault| fault.shows(list));
+        if let Some(fault) = fault
+            && let Some(answer) = fault.answer().await
+        {
+            return Ok(answer);
         }
         let answer = forward(&plane.server, path, request).await?;
-        Ok(answer.map(|body| faults::cut(body, health)))
+        Ok(answer.map(|body| faults::cut(body, health, list)))
     }
 
     /// What is for the front itself: it is told how a plane is to be.

@@ -18,6 +18,13 @@ pub fn project(path: &str) -> Option<(&str, &str)> {
     Some((name, &rest[rest.len() - there.len() - 1..]))
 }
 
+/// Whether a path is that of a page of a list, as clients ask for it who list before they watch.
+pub fn is_list(path: &str) -> bool {
+    let parts =
+        path.split_once('?').map(|(_, query)| query.split('&').collect::<Vec<_>>()).unwrap_or_default();
+    parts.iter().any(|part| part.starts_with("limit=")) && !parts.contains(&"watch=true")
+}
+
 /// The path on the server behind, for a plane that is one namespace of it: all objects of a kind are those of that
 /// namespace, the plane's identity is that namespace's, and no other namespace is there. `None` for one of those.
 pub fn within(namespace: &str, path: &str) -> Option<String> {
@@ -58,6 +65,18 @@ mod tests {
             ("/api/v1/namespaces".to_owned(), None),
         ] {
             assert_eq!(project(&path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_told_from_a_watch_and_from_an_object() {
+        for (query, expected) in [
+            ("?limit=500&continue=x", true),
+            ("?watch=true&limit=500", false),
+            ("?fieldManager=x", false),
+            ("", false),
+        ] {
+            assert_eq!(is_list(&format!("{COMPUTE}instances{query}")), expected, "{query}");
         }
     }
 

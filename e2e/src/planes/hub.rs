@@ -131,14 +131,14 @@ impl Hub<'_> {
         .await
     }
 
-    /// Waits until every cell is Ready and, where it should be, known to serve deployments: the scheduler
+    /// Waits until every cell that is `up` is Ready and, where it should be, known to serve deployments: the scheduler
     /// passes over a cell that it does not know to serve a kind.
-    pub async fn cells_ready(&self, compute: bool) -> Result<(), Error> {
+    pub async fn cells_ready(&self, compute: bool, up: impl Fn(&Plane) -> bool) -> Result<(), Error> {
         let kind = GroupVersionKind::gvk("cluster.karmada.io", "v1alpha1", "Cluster");
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::from_gvk(&kind));
         until("every cell to be Ready in Karmada", Duration::from_mins(1), || async {
             let list = api.list(&ListParams::default()).await.map_err(NotYet::again)?;
-            for (cell, _) in cells() {
+            for (cell, _) in cells().filter(|(cell, _)| up(cell)) {
                 let cluster = list.items.iter().find(|cluster| cluster.name_any() == cell.name);
                 let Some(cluster) = cluster else {
                     return Err(NotYet::again(format!("{} is not there", cell.name)));

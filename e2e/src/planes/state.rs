@@ -145,7 +145,12 @@ mod tests {
         state.save(&layout).unwrap();
 
         let mut read = State::load(&layout).unwrap().unwrap();
-        read.identify();
+        // Its environment can be read a moment after its start, when it is a process of that program.
+        let started = std::time::Instant::now();
+        while read.processes[0].identity.is_none() && started.elapsed().as_secs() < 30 {
+            read.identify();
+            std::thread::yield_now();
+        }
         let found = read.processes[0].identity.clone();
         child.kill().unwrap();
         child.wait().unwrap();

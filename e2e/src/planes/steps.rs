@@ -123,7 +123,10 @@ impl Steps<'_> {
         let cells = async {
             hub.register_cells().await?;
             try_join(self.serves(SCHEDULER), self.serves(CONTROLLERS)).await?;
-            hub.cells_ready(!manifests.crds.is_empty()).await
+            let state = self.supervisor.state();
+            let stopped = |name: &str| state.processes.iter().any(|p| p.command.name == name && p.stopped);
+            let up = |cell: &Plane| !stopped(&api_server_process(cell.name));
+            hub.cells_ready(!manifests.crds.is_empty(), up).await
         };
         try_join(roles, cells).await?;
         self.progress.step("hub: every cell is Ready");

@@ -3,7 +3,7 @@
 #
 #   milo.sh front PROJECT=PLANE[/NAMESPACE]...   installs what is needed and starts the front
 #   milo.sh fedhub start|attend                  starts fedhub
-#   milo.sh fault PROJECT silent|unavailable|garbage|well
+#   milo.sh fault PROJECT silent|stalled|stalled-lists|unavailable|garbage|well
 #   milo.sh end                                  ends fedhub and the front
 set -eu
 here=$(dirname "$0")
@@ -15,9 +15,11 @@ case $1 in
   front)
     shift
     management apply --server-side -f "$here/projects-crd.yaml"
-    management apply --server-side -k "$here/../../../deploy/components/milo"
+    # The user whom the rights are bound to is a service account here.
+    kubectl kustomize "$here/../../../deploy/components/milo" |
+      sed 's/^  name: fedhub$/  name: system:serviceaccount:fedhub-system:fedhub/' |
+      management apply --server-side -f -
     management apply --server-side -k "$here/../../../deploy/crds"
-    management apply --server-side -k "$here/../../../deploy/components/project-plane"
     management wait --for=condition=Established --timeout=60s crd --all
     # None of an earlier suite is left.
     left=$(management get projects -o 'jsonpath={.items[*].metadata.name}')

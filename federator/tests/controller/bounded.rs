@@ -6,7 +6,7 @@ use crate::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
-    let world = World::new();
+    let world = World::telling();
     let run = world.federated().await;
     run.planes.disengage(&plane_name("alpha"));
     quiet(60).await;
@@ -44,8 +44,9 @@ async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
 
 #[tokio::test(start_paused = true)]
 async fn bounded_a_deletion_while_the_client_is_replaced_leaves_nothing() {
-    let world = World::new();
+    let world = World::telling();
     let run = world.federated().await;
+    quiet(10).await;
     let at_rest = run.federator.remembered();
     for n in 0..5 {
         let name = format!("job-{n}");
@@ -72,7 +73,7 @@ async fn bounded_a_deletion_while_the_client_is_replaced_leaves_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn bounded_a_standby_keeps_no_keys() {
-    let world = World::new();
+    let world = World::telling();
     let leader = world.federated().await;
     let standby = world.run();
     standby.queue.hold();
@@ -85,7 +86,15 @@ async fn bounded_a_standby_keeps_no_keys() {
     }
     quiet(60).await;
     assert_eq!((standby.queue.pending(), standby.queue.lanes()), (0, 0));
-    let spaces = [("namespaces", 2), ("holds", 0), ("quiet", 0)];
+    let spaces = [
+        ("namespaces", 2),
+        ("setups", 0),
+        ("holds", 0),
+        ("quiet", 0),
+        ("orphans", 0),
+        ("touches", 0),
+        ("noticed", 0),
+    ];
     assert_eq!(standby.federator.remembered(), spaces, "one for each namespace that a WD of ours stands in");
     leader.stop().await;
     standby.stop().await;

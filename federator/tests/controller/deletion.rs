@@ -77,6 +77,7 @@ async fn f9_a_hub_that_is_down_holds_and_its_return_ends_it() {
         assert!(has_our_finalizer(&world.wd(WD).unwrap()), "{fault:?}");
         assert_eq!(run.held("hub_unreachable"), 1, "{fault:?}");
         assert_eq!(events(&world, "CleanupHeld"), 1, "{fault:?}: said once, not for each retry");
+        assert_eq!(reason(&world.wd(WD).unwrap()).as_deref(), Some("CleanupHeld"), "{fault:?}");
         world.hub.clear_fault(id);
         until("the WD to go", || world.wd(WD).is_none()).await;
         assert!(world.hub_wd(WD).is_none(), "{fault:?}");
@@ -150,6 +151,112 @@ async fn i3_f9_a_hub_that_lost_its_state_proves_nothing() {
     }
 }
 
+/// `alpha`'s hub WD was made in place of one that was lost.
+fn is_refilled(world: &World) -> bool {
+    world
+        .hub_wd(WD)
+        .is_some_and(|wd| wd["metadata"]["annotations"]["federation.datumapis.com/hub-lost"] == "true")
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_a_wd_that_is_deleted_around_the_loss_of_the_hub_goes_when_its_cell_has_reported() {
+    for deleted_before in [true, false] {
+        let world = World::new();
+        let empty = world.hub.snapshot();
+        let run = world.federated().await;
+        world.report(WD, &reported(3));
+        until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == 3).await;
+        if deleted_before {
+            let stuck = world.hub.fault(Fault::Status(503));
+            world.delete(WD);
+            quiet(1).await;
+            world.hub.clear_fault(stuck);
+        }
+        world.hub.restore_bumped(&empty);
+        until("the refill", || is_refilled(&world)).await;
+        world.delete(WD);
+        quiet(600).await;
+        assert!(has_our_finalizer(&world.wd(WD).unwrap()), "deleted before: {deleted_before}");
+        assert_eq!(run.held("hub_state_lost"), 1, "visibly");
+        assert_eq!(events(&world, "CleanupHeld"), 1, "visibly");
+        assert_eq!(reason(&world.wd(WD).unwrap()).as_deref(), Some("CleanupHeld"), "visibly");
+        // Another process knows of it, too.
+        run.stop().await;
+        let run = world.run();
+        let from = world.positions();
+        quiet(600).await;
+        assert_eq!(world.writes(from)[0], Vec::<String>::new());
+        world.report(WD, &reported(3));
+        until("the WD to go", || world.wd(WD).is_none()).await;
+        assert!(world.hub_wd(WD).is_none());
+        assert_eq!(run.held("hub_state_lost"), 0);
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_a_process_killed_while_it_refills_forgets_no_loss() {
+    for (verb, resource) in
+        [("create", "namespaces"), ("create", "propagationpolicies"), ("create", "workloaddeployments")]
+    {
+        for fault in [Fault::LostAnswer, Fault::Status(409), Fault::Disconnect] {
+            for deleting in [true, false] {
+                let world = World::new();
+                let empty = world.hub.snapshot();
+                let run = world.federated().await;
+                world.report(WD, &reported(3));
+                until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == 3).await;
+                run.stop().await;
+                world.hub.restore_bumped(&empty);
+                if deleting {
+                    world.delete(WD);
+                }
+                world.hub.fault(fault.on(verb, resource).times(2));
+                let run = world.run();
+                // Short of the first back-off: what failed is not tried again by this process.
+                tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+                run.stop().await;
+                world.hub.clear_faults();
+                if !deleting {
+                    world.delete(WD);
+                }
+                let run = world.run();
+                until("the refill", || is_refilled(&world)).await;
+                quiet(600).await;
+                assert!(world.wd(WD).is_some(), "{verb} {resource} {fault:?}: nothing is proven");
+                world.report(WD, &reported(3));
+                until("the WD to go", || world.wd(WD).is_none()).await;
+                assert!(world.hub_wd(WD).is_none(), "{verb} {resource} {fault:?}");
+                run.stop().await;
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f9_what_a_tenant_edits_during_the_deletion_is_put_back_and_wedges_nothing() {
+    for value in [json!("x"), json!(null)] {
+        let world = World::new();
+        let run = world.federated().await;
+        hold(&world, true);
+        quiet(1).await;
+        let recorded = world.wd(WD).unwrap()["metadata"]["annotations"].clone();
+        world.delete(WD);
+        quiet(1).await;
+        let keys =
+            ["federation.datumapis.com/hub-namespace-uid", "compute.datumapis.com/federation-namespace"];
+        for key in keys {
+            let patch = json!({"metadata": {"annotations": {key: value}}});
+            world.alpha.patch("WorkloadDeployment", SPACE, WD, &patch).unwrap();
+            until("it to be put back", || world.wd(WD).unwrap()["metadata"]["annotations"] == recorded).await;
+        }
+        hold(&world, false);
+        until("the WD to go", || world.wd(WD).is_none()).await;
+        assert_eq!(run.held("hub_state_lost"), 0);
+        run.stop().await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn i3_a_plane_that_is_lost_and_back_comes_to_the_same_end() {
     let world = World::new();
@@ -169,11 +276,34 @@ async fn i3_a_plane_that_is_lost_and_back_comes_to_the_same_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn i6_i3_a_mark_taken_off_on_the_hub_holds_the_finalizer() {
+async fn i6_a_mark_taken_off_on_the_hub_is_put_back_and_the_hub_wd_deleted_under_it() {
+    let world = World::new();
+    let run = world.federated().await;
+    let bare = json!({"metadata": {"annotations": null}});
+    let space = hub_space(&world.alpha);
+    world.hub.patch("WorkloadDeployment", &space, WD, &bare).unwrap();
+    until("its mark", || {
+        let mark = world.hub_wd(WD).unwrap()["metadata"]["annotations"].clone();
+        mark["federation.datumapis.com/source-uid"] == world.wd(WD).unwrap()["metadata"]["uid"]
+    })
+    .await;
+    run.stop().await;
+    world.hub.patch("WorkloadDeployment", &space, WD, &bare).unwrap();
+    world.delete(WD);
+    let run = world.run();
+    until("the WD to go", || world.wd(WD).is_none()).await;
+    assert!(world.hub_wd(WD).is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i6_i3_mark_and_labels_taken_off_on_the_hub_hold_the_finalizer() {
     let world = World::new();
     let run = world.federated().await;
     run.stop().await;
     let bare = json!({"metadata": {"annotations": null}});
+    let bald = json!({"metadata": {"labels": null}});
+    world.hub.patch("Namespace", "", &hub_space(&world.alpha), &bald).unwrap();
     world.hub.patch("WorkloadDeployment", &hub_space(&world.alpha), WD, &bare).unwrap();
     world.delete(WD);
     let run = world.run();

@@ -50,6 +50,13 @@ async fn i4_a_hub_that_was_emptied_is_filled_again_and_no_status_is_blanked() {
     })
     .await;
     quiet(60).await;
+    assert_eq!(world.wd(WD).unwrap()["status"], status);
+    world.report(WD, &reported(3));
+    until("the loss to be over", || {
+        let marks = world.hub_wd(WD).unwrap()["metadata"]["annotations"].clone();
+        marks["federation.datumapis.com/hub-lost"].is_null()
+    })
+    .await;
     let wd = world.wd(WD).unwrap();
     assert_eq!(wd["status"], status);
     let namespace = world.hub.get("Namespace", "", &hub_space(&world.alpha)).unwrap();

@@ -3,13 +3,21 @@
 #[cfg(test)]
 mod bounded;
 #[cfg(test)]
+mod condition;
+#[cfg(test)]
 mod deletion;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod forced;
+#[cfg(test)]
 mod gaps;
 #[cfg(test)]
 mod late;
+#[cfg(test)]
+mod moves;
+#[cfg(test)]
+mod orphans;
 #[cfg(test)]
 mod planes;
 #[cfg(test)]
@@ -17,8 +25,11 @@ mod policies;
 #[cfg(test)]
 mod schemas;
 #[cfg(test)]
+mod sizes;
 mod steady;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod suspended;
 #[cfg(test)]
 mod twins;

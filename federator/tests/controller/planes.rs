@@ -61,9 +61,12 @@ async fn f1_events_of_a_plane_that_is_not_engaged_are_read_at_engagement() {
     let world = World::new();
     let run = world.federated().await;
     run.planes.disengage(&plane_name("alpha"));
+    let dropped = || run.metrics.events_dropped.with_label_values(&["not_engaged"]).get();
+    let before = dropped();
     world.report(WD, &reported(6));
     quiet(60).await;
     assert!(world.wd(WD).unwrap()["status"].is_null());
+    assert_eq!(dropped(), before + 1, "counted by reason");
     run.planes.engage(&plane_name("alpha"), world.alpha.client());
     until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == 6).await;
     run.stop().await;

@@ -1,6 +1,9 @@
 //! I1, I2, I7, F8: the way down and back, counted request by request; then rest.
 
+use std::time::Duration;
+
 use fedhub_shared::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
+use fedhub_shared::planes::Settings;
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
 
@@ -82,7 +85,7 @@ async fn i7_f8_a_status_comes_back_whole_in_one_write() {
         world.report(WD, &reported(replicas));
         until("the status", || world.wd(WD).unwrap()["status"]["replicas"] == replicas).await;
         quiet(60).await;
-        assert_eq!(world.wd(WD).unwrap()["status"], reported(replicas));
+        assert_eq!(plain(&world.wd(WD).unwrap()), reported(replicas));
         assert_eq!(
             world.asked(from),
             [vec![], vec![READ.to_owned(), "update workloaddeployments/status/web".to_owned()], vec![]]
@@ -147,6 +150,26 @@ async fn i7_refusals_are_said_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i11_a_city_code_of_any_length_is_answered() {
+    let world = World::new();
+    let run = world.federated().await;
+    for city in ["C".repeat(64), "\u{1}".repeat(40_000), "ü".repeat(40_000)] {
+        put_wd(&world.alpha, "bad", &city);
+        until("the answer", || reason(&world.wd("bad").unwrap()).as_deref() == Some("InvalidCityCode")).await;
+        let wd = world.wd("bad").unwrap();
+        let message = wd["status"]["conditions"][0]["message"].as_str().unwrap();
+        assert!(message.len() <= 1024 && message.contains("1 to 63"), "{message}");
+        world.delete("bad");
+    }
+    put_wd(&world.alpha, "bad", "");
+    until("the answer", || reason(&world.wd("bad").unwrap()).as_deref() == Some("InvalidCityCode")).await;
+    world.alpha.patch("WorkloadDeployment", SPACE, "bad", &json!({"spec": {"cityCode": "DFW"}})).unwrap();
+    until("the corrected one", || world.hub_wd("bad").is_some()).await;
+    until("no refusal", || reason(&world.wd("bad").unwrap()).is_none()).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i10_cells_come_and_go() {
     let world = World::new();
     world.hub.delete("Cluster", "", "cell-1").unwrap();
@@ -163,5 +186,40 @@ async fn i10_cells_come_and_go() {
     assert!(world.hub_wd("late").is_none() && world.hub_wd(WD).is_some());
     world.hub.delete("Cluster", "", "cell-3").unwrap();
     until("the late one", || world.hub_wd("late").is_some()).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_wds_that_come_together_into_a_new_namespace_set_it_up_once() {
+    let world = World::new();
+    let run = world.run_sized(world.hub.client(), Settings { seed: 7, ..Settings::default() }, 64, 16);
+    until("the first WD to be federated", || world.hub_wd(WD).is_some()).await;
+    quiet(60).await;
+    // Answers take their time, so that passes over several WDs are under way at once.
+    for server in [&world.hub, &world.alpha] {
+        server.fault(Fault::Slow(Duration::from_millis(20)).on("*", "*"));
+    }
+    let from = world.positions();
+    let names: Vec<_> = (0..8).map(|n| format!("job-{n}")).collect();
+    for name in &names {
+        put_wd_in(&world.alpha, "depot", name, "ORD");
+    }
+    let space = format!("ns-{}", uid(&world.alpha.get("Namespace", "", "depot").unwrap()));
+    until("all to be federated", || {
+        names.iter().all(|name| world.hub.get("WorkloadDeployment", &space, name).is_some())
+    })
+    .await;
+    quiet(60).await;
+    let [hub, alpha, _] = world.asked(from);
+    let of = |asked: &[String], what: &str| asked.iter().filter(|r| r.contains(what)).count();
+    assert_eq!(of(&alpha, "get namespaces/"), 1, "{alpha:?}");
+    assert_eq!(
+        of(&alpha, "patch "),
+        names.len() + 1,
+        "the first is marked before its namespace is made: {alpha:?}"
+    );
+    assert_eq!(of(&hub, "namespaces/"), 1, "{hub:?}");
+    assert_eq!(of(&hub, "propagationpolicies/"), 1, "{hub:?}");
+    assert_eq!(hub.len(), names.len() + 2, "{hub:?}");
     run.stop().await;
 }

@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_federator::Federator;
+use fedhub_federator::{ConditionWriter, Federator};
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
+use fedhub_shared::planes::transport::HeaderTimeoutLayer;
 use fedhub_shared::planes::{Planes, Settings};
 use fedhub_sim::{ApiServer, AuditEntry};
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
+use tower::Layer;
 
 /// The namespace in both project planes.
 pub const SPACE: &str = "shop";
@@ -25,6 +28,8 @@ pub struct World {
     pub hub: ApiServer,
     pub alpha: ApiServer,
     pub beta: ApiServer,
+    /// Whether processes tell what has no status how far it has come (U2). Where not, requests are those of passes.
+    pub telling: bool,
 }
 
 impl World {
@@ -33,9 +38,14 @@ impl World {
         Self::over(ApiServer::hub("hub"), ApiServer::project_plane("alpha"))
     }
 
+    /// The same, with processes that tell what has no status how far it has come (U2).
+    pub fn telling() -> Self {
+        Self { telling: true, ..Self::new() }
+    }
+
     /// The same, over these servers.
     pub fn over(hub: ApiServer, alpha: ApiServer) -> Self {
-        let world = Self { hub, alpha, beta: ApiServer::project_plane("beta") };
+        let world = Self { hub, alpha, beta: ApiServer::project_plane("beta"), telling: false };
         world.put_cell("cell-1", "DFW");
         world.put_cell("cell-2", "ORD");
         put_wd(&world.alpha, WD, "DFW");
@@ -63,19 +73,41 @@ impl World {
 
     /// The same, with settings of one's own.
     pub fn run_with(&self, hub: kube::Client, settings: Settings) -> Run {
+        self.run_sized(hub, settings, 4, 2)
+    }
+
+    /// The same, with so many workers, and so many for one plane.
+    pub fn run_sized(&self, hub: kube::Client, settings: Settings, workers: usize, per_plane: usize) -> Run {
+        let run = self.start(hub, settings, workers, per_plane);
+        run.planes.engage(&plane_name("alpha"), self.alpha.client());
+        run.planes.engage(&plane_name("beta"), self.beta.client());
+        run
+    }
+
+    /// The same, with no plane engaged.
+    pub fn run_without_planes(&self, hub: kube::Client, settings: Settings) -> Run {
+        self.start(hub, settings, 4, 2)
+    }
+
+    fn start(&self, hub: kube::Client, settings: Settings, workers: usize, per_plane: usize) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.hub.clock().now());
         let planes = Planes::with(hub, metrics.clone(), clock, settings);
-        let config = QueueConfig { seed: planes.seed(), per_plane: 2, ..QueueConfig::default() };
+        let config = QueueConfig { seed: planes.seed(), per_plane, ..QueueConfig::default() };
         let queue = Arc::new(Queue::new(config));
         let federator = Federator::new(planes.clone(), queue.clone(), QUIET);
         planes.listen(federator.clone());
         planes.start();
         let tasks = TaskTracker::new();
-        run_workers(&federator, &queue, &metrics, 4, &tasks);
-        planes.engage(&plane_name("alpha"), self.alpha.client());
-        planes.engage(&plane_name("beta"), self.beta.client());
-        Run { planes, queue, federator, metrics, tasks }
+        run_workers(&federator, &queue, &metrics, workers, &tasks);
+        let conditions = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
+        let stop = CancellationToken::new();
+        if self.telling {
+            let writer = ConditionWriter::new(federator.clone(), conditions.clone());
+            run_workers(&writer, &conditions, &metrics, 4, &tasks);
+            tokio::spawn(writer.run(stop.clone()));
+        }
+        Run { planes, queue, federator, metrics, tasks, conditions, stop: stop.drop_guard() }
     }
 
     /// A process over a world in which the WDs of both planes are federated, in order and at rest.
@@ -131,14 +163,15 @@ impl World {
     /// The writes to all three since then, in short.
     pub fn writes(&self, from: [usize; 3]) -> [Vec<String>; 3] {
         let of = |i: usize, s: &ApiServer| {
-            s.audit()[from[i]..].iter().filter(|e| e.is_write()).map(AuditEntry::short).collect()
+            let write = |e: &&AuditEntry| e.is_write() && !of_event(e);
+            s.audit()[from[i]..].iter().filter(write).map(AuditEntry::short).collect()
         };
         [of(0, &self.hub), of(1, &self.alpha), of(2, &self.beta)]
     }
 
     /// All requests but those of watches since then, in short.
     pub fn asked(&self, from: [usize; 3]) -> [Vec<String>; 3] {
-        let single = |e: &&AuditEntry| e.is_single();
+        let single = |e: &&AuditEntry| e.is_single() && !of_event(e);
         let of = |i: usize, s: &ApiServer| {
             s.audit()[from[i]..].iter().filter(single).map(AuditEntry::short).collect()
         };
@@ -152,15 +185,23 @@ pub struct Run {
     pub federator: Arc<Federator>,
     pub metrics: Metrics,
     tasks: TaskTracker,
+    conditions: Arc<Queue>,
+    stop: DropGuard,
 }
 
 impl Run {
     /// The process ends; what it knew is forgotten.
     pub async fn stop(self) {
+        drop(self.stop);
+        self.conditions.close();
         self.queue.close();
         self.tasks.close();
         self.tasks.wait().await;
         self.planes.stop().await;
+    }
+
+    pub fn orphaned(&self) -> i64 {
+        self.metrics.objects.with_label_values(&["federator", "orphaned"]).get()
     }
 
     pub fn held(&self, reason: &str) -> i64 {
@@ -173,9 +214,13 @@ pub fn plane_name(name: &str) -> PlaneName {
 }
 
 pub fn put_wd(plane: &ApiServer, name: &str, city: &str) -> Value {
+    put_wd_in(plane, SPACE, name, city)
+}
+
+pub fn put_wd_in(plane: &ApiServer, namespace: &str, name: &str, city: &str) -> Value {
     let wd = json!({
         "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
-        "metadata": {"namespace": SPACE, "name": name},
+        "metadata": {"namespace": namespace, "name": name},
         "spec": {"cityCode": city, "placementName": "p", "unknown": {"kept": [1, null]}},
     });
     plane.put(wd).unwrap()
@@ -198,6 +243,39 @@ pub fn has_our_finalizer(wd: &Value) -> bool {
 pub fn reason(wd: &Value) -> Option<String> {
     let conditions = wd["status"]["conditions"].as_array()?;
     Some(conditions.iter().find(|c| c["type"] == "Available")?["reason"].as_str()?.to_owned())
+}
+
+/// A client as the transport makes them: with a limit on the time to headers.
+pub fn timely(server: &ApiServer) -> kube::Client {
+    kube::Client::new(HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(server.service()), "default")
+}
+
+/// Events are none of the requests that are counted.
+fn of_event(entry: &AuditEntry) -> bool {
+    entry.short().contains(" events/")
+}
+
+/// A status without the condition `Federated`.
+pub fn plain(wd: &Value) -> Value {
+    let mut status = wd["status"].clone();
+    if let Some(conditions) = status["conditions"].as_array_mut() {
+        conditions.retain(|c| c["type"] != "Federated");
+    }
+    status
+}
+
+/// Status and reason of the condition `Federated`.
+pub fn federated(wd: &Value) -> Option<(String, String)> {
+    let conditions = wd["status"]["conditions"].as_array()?;
+    let condition = conditions.iter().find(|c| c["type"] == "Federated")?;
+    let text = |field: &str| condition[field].as_str().unwrap().to_owned();
+    Some((text("status"), text("reason")))
+}
+
+/// The notes of all Events of a project plane with this reason.
+pub fn told(plane: &ApiServer, reason: &str) -> Vec<String> {
+    let of = plane.list("events.events.k8s.io").into_iter();
+    of.filter(|e| e["reason"] == reason).map(|e| e["note"].as_str().unwrap().to_owned()).collect()
 }
 
 /// A status as a cell reports it.

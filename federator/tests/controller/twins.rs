@@ -41,7 +41,8 @@ async fn i4_nothing_is_written_or_deleted_for_a_twin() {
     put_wd(&twin, WD, "ORD");
     put_wd(&twin, "only-there", "ORD");
     let before = world.hub.objects_hash();
-    let wrong = World { hub: world.hub.clone(), alpha: twin.clone(), beta: world.beta.clone() };
+    let wrong =
+        World { telling: false, hub: world.hub.clone(), alpha: twin.clone(), beta: world.beta.clone() };
     let from = wrong.positions();
     let run = remembering(&wrong, &management);
     until("the neighbour", || run.planes.engaged(&plane_name("beta")).is_some()).await;

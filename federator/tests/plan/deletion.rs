@@ -6,15 +6,16 @@ use fedhub_federator::observe::Live;
 use fedhub_federator::plan::{Plan, Then, plan};
 use fedhub_shared::engine::Write;
 use fedhub_shared::names::{
-    DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,
+    DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, SOURCE,
+    SOURCE_UID, UPSTREAM_CLUSTER,
 };
 use fedhub_shared::object::{Object, ObjectView};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::make::{
-    FOREIGN, annotate, deleting, hub_namespace, hub_wd, in_order, label, live, marked, seen, shared, source,
-    unannotate, with, writes, writes_hub,
+    Edit, FOREIGN, annotate, deleting, hub_namespace, hub_wd, in_order, label, live, marked, reason, seen,
+    shared, source, unannotate, with, writes, writes_hub,
 };
 use crate::model::Model;
 use crate::{make, states};
@@ -33,7 +34,8 @@ proptest! {
             let recorded = seen.project.annotation(HUB_NAMESPACE_UID);
             if let Some(recorded) = recorded {
                 let namespace = live.namespace.as_ref();
-                prop_assert_eq!(namespace.map(|n| n.uid()), Some(recorded), "the hub has lost state");
+                let there = namespace.map(|n| n.uid());
+                prop_assert!(there == Some(recorded), "the hub has lost state");
                 prop_assert!(seen.namespace_is_ours(namespace.unwrap()));
             }
             if let Some(there) = &live.deployment {
@@ -63,8 +65,20 @@ proptest! {
     }
 }
 
-/// Whether the namespace's UID is recorded; namespace and WD as read live; why the finalizer is held, if it is.
-type Proof = (&'static str, bool, Option<Object>, Option<Object>, Option<Held>);
+/// What live reads prove.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Proves {
+    Done,
+    /// The WD stands there, and is this WD's: it is deleted.
+    Stands,
+    /// Nothing: it is federated again.
+    Lost,
+    /// Nothing, and nothing is touched.
+    Held(Held),
+}
+
+/// Whether the namespace's UID is recorded; namespace and WD as read live; what that proves.
+type Proof = (&'static str, bool, Option<Object>, Option<Object>, Proves);
 
 #[test]
 fn i3_the_table_of_what_live_reads_prove() {
@@ -82,22 +96,24 @@ fn i3_the_table_of_what_live_reads_prove() {
     });
     let half = with(hub_wd(), |wd| annotate(wd, SOURCE, "beta/x/y"));
     let older = with(hub_wd(), |wd| annotate(wd, SOURCE_UID, "uid-of-an-older-wd"));
-    let (state_lost, conflict) = (Some(Held::HubStateLost), Some(Held::TenantConflict));
+    let (state_lost, conflict) = (Proves::Held(Held::HubStateLost), Proves::Held(Held::TenantConflict));
+    let bald = with(hub_namespace(), |n| n.metadata.labels = None);
     let table: Vec<Proof> = vec![
-        ("nothing left", true, Some(hub_namespace()), None, None),
-        ("never begun", false, None, None, None),
-        ("never got further than the namespace", false, Some(hub_namespace()), None, None),
-        ("a stranger's namespace, never used", false, Some(taken.clone()), None, None),
-        ("another tenant's WD", true, Some(hub_namespace()), Some(other("beta/shop/web-dfw")), None),
-        ("the namespace is gone", true, None, None, state_lost),
-        ("the namespace was made anew", true, Some(lost.clone()), None, state_lost),
+        ("nothing left", true, Some(hub_namespace()), None, Proves::Done),
+        ("never begun", false, None, None, Proves::Done),
+        ("never got further than the namespace", false, Some(hub_namespace()), None, Proves::Done),
+        ("a stranger's namespace, never used", false, Some(taken.clone()), None, Proves::Done),
+        ("another tenant's WD", true, Some(hub_namespace()), Some(other("beta/shop/web-dfw")), Proves::Done),
+        ("the namespace is gone", true, None, None, Proves::Lost),
+        ("the namespace was made anew", true, Some(lost.clone()), None, Proves::Lost),
         ("made anew, and something in it", true, Some(lost), Some(other("beta/shop/web-dfw")), state_lost),
         ("the namespace is another tenant's now", true, Some(taken), None, conflict),
-        ("the mark was taken off", true, Some(hub_namespace()), Some(hidden), conflict),
+        ("the mark was taken off", true, Some(hub_namespace()), Some(hidden.clone()), Proves::Stands),
+        ("the mark and the labels were taken off", true, Some(bald), Some(hidden), conflict),
         ("half of the mark is ours", true, Some(hub_namespace()), Some(half), conflict),
         ("an older WD of this name", true, Some(hub_namespace()), Some(older), conflict),
     ];
-    for (what, recorded, namespace, deployment, held) in table {
+    for (what, recorded, namespace, deployment, proves) in table {
         let mut project = deleting(marked());
         if !recorded {
             unannotate(&mut project, HUB_NAMESPACE_UID);
@@ -105,16 +121,77 @@ fn i3_the_table_of_what_live_reads_prove() {
         let mut seen = seen(project, Some(hub_namespace()), None, vec![]);
         seen.live = Some(live(namespace, deployment));
         let plan = plan(&seen);
-        match held {
-            Some(why) => {
+        match proves {
+            Proves::Held(why) => {
                 assert_eq!(plan.then, Then::Hold(why), "{what}");
                 let told = plan.status.clone().map(|write| write.status).unwrap_or_default();
                 assert_eq!(told["conditions"][0]["reason"], "CleanupHeld", "{what}");
                 assert!(!writes(&Plan { status: None, ..plan }), "{what}: nothing but the word of it");
             }
-            None => assert_eq!(plan.release, Some(json!({"finalizers": Value::Null})), "{what}"),
+            Proves::Lost => {
+                assert!(plan.namespace.is_some() || plan.deployment.is_some(), "{what}: {plan:?}");
+                assert!(plan.delete.is_none() && plan.release.is_none(), "{what}");
+                let told = plan.status.map(|write| write.status).unwrap_or_default();
+                assert_eq!(told["conditions"][0]["reason"], "CleanupHeld", "{what}");
+            }
+            Proves::Stands => assert!(plan.delete.is_some() && plan.release.is_none(), "{what}"),
+            Proves::Done => assert_eq!(plan.release, Some(json!({"finalizers": Value::Null})), "{what}"),
         }
     }
+}
+
+#[test]
+fn i6_a_hub_wd_that_lost_its_whole_mark_is_deleted_under_its_mark() {
+    let mut seen = in_order();
+    seen.project = shared(deleting(marked()));
+    seen.hub = Some(shared(with(hub_wd(), |wd| {
+        unannotate(wd, SOURCE);
+        unannotate(wd, SOURCE_UID);
+    })));
+    let plan = plan(&seen);
+    let Some(Write::Replace { object, .. }) = &plan.deployment else { panic!("{plan:?}") };
+    assert_eq!(object.annotation(SOURCE), Some(&*source()));
+    assert_eq!(object.annotation(SOURCE_UID), Some(make::UID));
+    assert!(plan.delete.is_some());
+}
+
+#[test]
+fn f9_what_a_tenant_edits_while_the_wd_is_deleted_is_put_back_and_decides_nothing() {
+    let table: [(&str, Edit, Value); 3] = [
+        (
+            "edited",
+            |wd| annotate(wd, HUB_NAMESPACE_UID, "x"),
+            json!({HUB_NAMESPACE_UID: make::HUB_SPACE_UID}),
+        ),
+        (
+            "taken off",
+            |wd| unannotate(wd, HUB_NAMESPACE_UID),
+            json!({HUB_NAMESPACE_UID: make::HUB_SPACE_UID}),
+        ),
+        (
+            "pointed elsewhere",
+            |wd| annotate(wd, FEDERATION_NAMESPACE, "ns-of-another"),
+            json!({FEDERATION_NAMESPACE: make::HUB_SPACE}),
+        ),
+    ];
+    for (what, edit, expected) in table {
+        let mut seen = in_order();
+        seen.project = shared(deleting(with(marked(), edit)));
+        let deletion = plan(&seen);
+        assert_eq!(deletion.mark, Some(json!({"annotations": expected})), "{what}");
+        assert!(deletion.delete.is_some(), "{what}: it goes on");
+        seen.hub = Some(shared(deleting(hub_wd())));
+        assert_eq!(plan(&seen).mark, deletion.mark, "{what}: also while the hub WD is on its way out");
+    }
+}
+
+#[test]
+fn i3_the_namespace_uid_of_another_object_that_a_wd_was_copied_from_is_no_loss() {
+    let mut model = Model::new(with(make::fresh(), |wd| annotate(wd, HUB_NAMESPACE_UID, "of another")));
+    model.settle();
+    assert_eq!(model.hub.as_ref().unwrap().annotation(HUB_LOST), None);
+    model.delete().settle();
+    assert!(model.project.is_none());
 }
 
 #[test]
@@ -159,21 +236,16 @@ fn f9_a_hub_wd_that_only_the_live_read_shows_is_deleted() {
 }
 
 #[test]
-fn i3_i6_a_hub_wd_in_a_namespace_that_is_not_the_recorded_one_is_not_deleted_unread() {
-    let table = [
-        ("another tenant's", with(hub_namespace(), |n| label(n, UPSTREAM_CLUSTER, "cluster-beta"))),
-        ("made anew", with(hub_namespace(), |n| n.metadata.uid = Some("another".to_owned()))),
-    ];
-    for (what, namespace) in table {
-        let mut seen = in_order();
-        seen.project = shared(deleting(marked()));
-        seen.hub_namespace = Some(shared(namespace.clone()));
-        assert_eq!(plan(&seen), Plan { then: Then::ReadLive, ..Plan::default() }, "{what}");
-        seen.live = Some(live(Some(namespace), Some(hub_wd())));
-        let plan = plan(&seen);
-        assert!(!writes_hub(&plan) && plan.release.is_none(), "{what}: {plan:?}");
-        assert!(matches!(plan.then, Then::Hold(_)), "{what}");
-    }
+fn i3_i6_a_hub_wd_in_a_namespace_of_another_tenant_is_not_deleted() {
+    let namespace = with(hub_namespace(), |n| label(n, UPSTREAM_CLUSTER, "cluster-beta"));
+    let mut seen = in_order();
+    seen.project = shared(deleting(marked()));
+    seen.hub_namespace = Some(shared(namespace.clone()));
+    assert_eq!(plan(&seen), Plan { then: Then::ReadLive, ..Plan::default() });
+    seen.live = Some(live(Some(namespace), Some(hub_wd())));
+    let plan = plan(&seen);
+    assert!(!writes_hub(&plan) && plan.release.is_none(), "{plan:?}");
+    assert!(matches!(plan.then, Then::Hold(_)));
 }
 
 #[test]
@@ -203,8 +275,130 @@ fn f9_from_federated_to_gone() {
 }
 
 #[test]
-fn i3_nothing_known_of_the_hub_holds() {
+fn i3_f9_where_nothing_is_known_of_the_hub_it_is_federated_again() {
     let mut seen = seen(deleting(marked()), None, None, vec![]);
     seen.live = Some(Live::default());
-    assert_eq!(plan(&seen).then, Then::Hold(Held::HubStateLost));
+    let first = plan(&seen);
+    assert!(first.namespace.is_some() && first.release.is_none() && first.then == Then::Again);
+    seen.cells = 2;
+    seen.live =
+        Some(live(Some(with(hub_namespace(), |n| n.metadata.uid = Some("another".to_owned()))), None));
+    let plan = plan(&seen);
+    assert!(!writes_hub(&plan), "not where it may come into another cell (I10)");
+    assert_eq!(plan.then, Then::Hold(Held::HubStateLost));
+}
+
+#[test]
+fn f9_a_loss_of_the_hub_is_remembered_until_a_cell_has_reported_since() {
+    let mut model = Model::new(make::fresh());
+    model.settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
+    let recorded = model.project.as_ref().unwrap().annotation(HUB_NAMESPACE_UID).unwrap().to_owned();
+    model.lose_hub().restart().settle();
+    let is_lost = |model: &Model| model.hub.as_ref().unwrap().annotation(HUB_LOST).is_some();
+    assert!(is_lost(&model), "the refill says so");
+    let put =
+        |model: &Model| model.project.as_ref().unwrap().annotation(HUB_NAMESPACE_UID).unwrap().to_owned();
+    assert_eq!(put(&model), recorded, "and the project WD, too");
+
+    let mut deleted = model.clone();
+    deleted.delete().forget_log().settle();
+    assert_eq!(deleted.log, ["status"], "held until the cell has taken it over");
+    assert_eq!(reason(deleted.project.as_ref().unwrap()), Some("CleanupHeld"));
+    deleted.forget_log().report(json!({"replicas": 1})).settle();
+    assert_eq!(deleted.log, ["mark", "deployment", "delete", "release"]);
+    assert!(deleted.project.is_none() && !deleted.runs);
+
+    model.forget_log().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
+    assert_eq!(model.log, ["mark", "deployment"], "over: said on both planes");
+    assert!(!is_lost(&model));
+    assert_eq!(put(&model), model.namespace.as_ref().unwrap().uid());
+}
+
+#[test]
+fn f9_a_wd_that_is_deleted_when_the_hub_is_lost_is_federated_again_applied_and_then_deleted() {
+    let mut model = Model::new(make::fresh());
+    model.settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
+    model.lose_hub().delete().restart().settle();
+    assert_eq!(model.log, ["namespace", "status", "policy", "deployment"]);
+    assert!(model.hub.as_ref().unwrap().annotation(HUB_LOST).is_some());
+    assert_eq!(model.then, Then::Hold(Held::HubStateLost));
+    model.restart().settle();
+    assert!(model.log.is_empty(), "nothing is proven yet: {:?}", model.log);
+    model.report(json!({"replicas": 1})).settle();
+    assert_eq!(model.log, ["mark", "deployment", "delete", "release"]);
+    assert!(model.project.is_none() && !model.runs);
+}
+
+/// What may happen to a WD, in any order.
+#[derive(Clone, Copy, Debug)]
+enum Blow {
+    Settle,
+    OneStep,
+    Restart,
+    LoseHub,
+    Report,
+    Delete,
+    DeleteOnHub,
+    UnmarkOnHub,
+    Edit(&'static str, Option<&'static str>),
+}
+
+fn blow() -> impl Strategy<Value = Blow> {
+    let key = prop_oneof![Just(HUB_NAMESPACE_UID), Just(FEDERATION_NAMESPACE)];
+    let value = prop_oneof![Just(None), Just(Some("x"))];
+    prop_oneof![
+        3 => Just(Blow::Settle),
+        4 => Just(Blow::OneStep),
+        1 => Just(Blow::Restart),
+        2 => Just(Blow::LoseHub),
+        2 => Just(Blow::Report),
+        2 => Just(Blow::Delete),
+        1 => Just(Blow::DeleteOnHub),
+        1 => Just(Blow::UnmarkOnHub),
+        2 => (key, value).prop_map(|(key, value)| Blow::Edit(key, value)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// A kill is a [`Blow::OneStep`] before a [`Blow::Restart`].
+    #[test]
+    fn i3_f9_nothing_runs_on_in_a_cell_when_a_wd_is_released(blows in proptest::collection::vec(blow(), 1..24)) {
+        let mut model = Model::new(make::fresh());
+        model.settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
+        for blow in blows {
+            match blow {
+                Blow::Settle => _ = model.settle(),
+                Blow::OneStep => _ = model.step(),
+                Blow::Restart => _ = model.restart(),
+                Blow::LoseHub => _ = model.lose_hub(),
+                Blow::Report if model.hub.is_some() => _ = model.report(json!({"replicas": 1, "observedGeneration": 7})),
+                Blow::Delete if model.project.is_some() => _ = model.delete(),
+                Blow::DeleteOnHub => _ = model.delete_on_hub(),
+                Blow::UnmarkOnHub => _ = model.edit_hub(|hub| {
+                    unannotate(hub, SOURCE);
+                    unannotate(hub, SOURCE_UID);
+                }),
+                Blow::Edit(key, value) => _ = model.edit_project(|wd| match value {
+                    Some(value) => annotate(wd, key, value),
+                    None => unannotate(wd, key),
+                }),
+                Blow::Report | Blow::Delete => {}
+            }
+            prop_assert!(model.project.is_some() || !model.runs, "released, and it runs on");
+        }
+        // And it ends: no wedge, whatever was edited.
+        if model.project.is_some() {
+            model.delete();
+        }
+        for _ in 0..3 {
+            model.settle();
+            if model.hub.is_some() {
+                model.report(json!({"replicas": 1, "observedGeneration": 7}));
+            }
+        }
+        prop_assert!(model.project.is_none(), "held for ever: {:?}", model.then);
+        prop_assert!(!model.runs && model.hub.is_none());
+    }
 }

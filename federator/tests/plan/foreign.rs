@@ -4,8 +4,9 @@ use fedhub_federator::observe::Observed;
 use fedhub_federator::plan::plan;
 use fedhub_shared::engine::Write;
 use fedhub_shared::names::{
-    CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
+    MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE,
 };
 use fedhub_shared::object::{Object, ObjectView};
 use proptest::prelude::*;
@@ -24,6 +25,8 @@ fn foreign(object: &Object) -> Value {
         SOURCE,
         SOURCE_UID,
         SOURCE_GENERATION,
+        HUB_LOST,
+        MOVING,
     ];
     let mut metadata = serde_json::to_value(&object.metadata).unwrap();
     for field in ["labels", "annotations"] {
@@ -37,10 +40,11 @@ fn foreign(object: &Object) -> Value {
 
 fn target(seen: &Observed, object: &Object) -> Option<Object> {
     let live = seen.live.as_ref();
-    let all =
-        [seen.hub_namespace.as_deref(), seen.hub.as_deref(), live.and_then(|l| l.deployment.as_deref())];
+    // F9: where the hub lost state, what live reads found is written.
+    let found = live.map(|l| [l.namespace.as_deref(), l.deployment.as_deref()]).unwrap_or_default();
+    let all = [seen.hub_namespace.as_deref(), seen.hub.as_deref()].into_iter().chain(found);
     let policies = seen.policies.iter().map(|p| p.object.as_ref());
-    all.into_iter().flatten().chain(policies).find(|o| foreign(o) == foreign(object)).cloned()
+    all.flatten().chain(policies).find(|o| foreign(o) == foreign(object)).cloned()
 }
 
 proptest! {

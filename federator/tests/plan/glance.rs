@@ -31,6 +31,7 @@ fn glance(seen: &Observed) -> bool {
         policies: seen.policies.clone(),
         cells: seen.cells,
         spec_echo: seen.spec_echo,
+        suspended: seen.suspended,
     };
     assert_ne!(sight.judged_by(seen), 0);
     sight.in_order(&plane, &key)

@@ -16,6 +16,8 @@ mod marked;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod moves;
+#[cfg(test)]
 mod policies;
 #[cfg(test)]
 mod rest;
@@ -23,5 +25,7 @@ mod rest;
 mod states;
 #[cfg(test)]
 mod status;
+#[cfg(test)]
+mod suspended;
 #[cfg(test)]
 mod tenants;

@@ -9,7 +9,7 @@ use fedhub_shared::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, PlaneName,
     SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
-use fedhub_shared::object::{Kind, Object, Shared, bare, set_field};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -115,8 +115,11 @@ pub fn seen(
         hub: hub.map(Arc::new),
         policies: policies.into_iter().map(|p| Known { object: Arc::new(p), echo: None }).collect(),
         cells: 1,
+        cell_down: None,
         spec_echo: None,
         status_echo: None,
+        suspended: false,
+        bound: None,
         live: None,
         now: now(),
     }
@@ -168,6 +171,11 @@ pub fn status_of(mut object: Object, status: Value) -> Object {
 
 pub fn shared(object: Object) -> Shared {
     Arc::new(object)
+}
+
+/// The reason of the condition `Available`.
+pub fn reason(wd: &Object) -> Option<&str> {
+    fedhub_shared::conditions::find(wd.status(), "Available")?["reason"].as_str()
 }
 
 /// Whether the plan writes anything at all.

@@ -1,10 +1,12 @@
 //! I2, F2, F3: the mark, and the hub namespace.
 
+use fedhub_federator::loss;
 use fedhub_federator::observe::Observed;
 use fedhub_federator::plan::{Plan, Then, plan};
 use fedhub_shared::engine::Write;
 use fedhub_shared::names::{
-    FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE,
 };
 use fedhub_shared::object::ObjectView;
 use proptest::prelude::*;
@@ -20,6 +22,14 @@ use crate::states;
 fn annotation_after(seen: &Observed, plan: &Plan, key: &str) -> Option<String> {
     let written = plan.mark.as_ref().and_then(|m| m["annotations"][key].as_str());
     written.or_else(|| seen.project.annotation(key)).map(str::to_owned)
+}
+
+/// What the plan decides by: of a WD that is deleted, what live reads told.
+fn judged(seen: &Observed) -> Observed {
+    match seen.live.clone().filter(|_| seen.project.deleting()) {
+        Some(live) => Observed { hub_namespace: live.namespace, hub: live.deployment, ..seen.clone() },
+        None => seen.clone(),
+    }
 }
 
 fn finalizer_after(seen: &Observed, plan: &Plan) -> bool {
@@ -43,21 +53,26 @@ proptest! {
                 prop_assert_eq!(space.as_deref(), Some(HUB_SPACE));
             }
         }
-        if plan.policy.is_some() || plan.deployment.is_some() && plan.delete.is_none() && !seen.project.deleting() {
-            let namespace = seen.hub_namespace.as_ref().unwrap();
+        let judged = judged(&seen);
+        if plan.policy.is_some() || plan.deployment.is_some() && plan.delete.is_none() {
+            let namespace = judged.hub_namespace.as_ref().unwrap();
             let recorded = annotation_after(&seen, &plan, HUB_NAMESPACE_UID);
-            prop_assert_eq!(recorded.as_deref(), Some(namespace.uid()));
+            // F9: while a loss stands, the project WD names the namespace that was lost, and the hub WD says so.
+            prop_assert!(recorded.as_deref() == Some(namespace.uid()) || loss::stands(&judged), "{:?}", recorded);
             prop_assert!(!namespace.deleting());
+            if let Some(write) = &plan.deployment {
+                prop_assert_eq!(body(write).annotation(HUB_LOST).is_some(), loss::stands(&judged));
+            }
         }
     }
 
     #[test]
     fn i2_a_wd_that_is_not_taken_is_not_marked(seen in states::observed()) {
         let plan = plan(&seen);
+        let finalizers = plan.mark.as_ref().is_some_and(|mark| !mark["finalizers"].is_null());
         if seen.project.deleting() {
-            prop_assert!(plan.mark.is_none(), "the API server refuses new finalizers by then");
-        }
-        if plan.mark.is_some() {
+            prop_assert!(!finalizers, "the API server refuses new finalizers by then");
+        } else if plan.mark.is_some() {
             prop_assert!(fedhub_shared::names::is_label_value(seen.city()));
         }
     }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fedhub_federator::moving::Bound;
 use fedhub_federator::observe::{Known, Live, Observed};
 use fedhub_federator::plan::{Plan, Then, plan};
+use fedhub_shared::digest::deployment::reported;
 use fedhub_shared::engine::{Echo, Write};
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::{Object, ObjectView, set_field};
@@ -18,12 +20,17 @@ use crate::make::{HUB_SPACE, PLANE, now, writes};
 pub type Makes = fn(&mut Value);
 
 /// The servers, as far as one WD is concerned.
+#[derive(Clone)]
 pub struct Model {
     pub project: Option<Object>,
     pub namespace: Option<Object>,
     pub hub: Option<Object>,
     pub policies: BTreeMap<String, Object>,
     pub cells: usize,
+    /// Whether the WD runs in its cell.
+    pub runs: bool,
+    /// What came after the writes of the last plan.
+    pub then: Then,
     /// Pruning and defaulting: of the hub WD's spec, the policy's spec, the project WD's status.
     pub makes: [Makes; 3],
     /// Writes asked for, in their order.
@@ -31,10 +38,13 @@ pub struct Model {
     pub dry_runs: usize,
     spec_echo: Option<Echo>,
     status_echo: Option<Echo>,
+    pub suspended: bool,
     policy_echoes: BTreeMap<String, Echo>,
+    /// What the `ResourceBinding` says.
+    pub bound: Option<Bound>,
     live: Option<Live>,
     minted: u64,
-    time: Timestamp,
+    pub time: Timestamp,
 }
 
 impl Model {
@@ -46,12 +56,16 @@ impl Model {
             hub: None,
             policies: BTreeMap::new(),
             cells: 1,
+            runs: false,
+            then: Then::Done,
             makes: [|_| (), |_| (), |_| ()],
             log: Vec::new(),
             dry_runs: 0,
             spec_echo: None,
             status_echo: None,
+            suspended: false,
             policy_echoes: BTreeMap::new(),
+            bound: None,
             live: None,
             minted: 1000,
             time: now(),
@@ -71,8 +85,11 @@ impl Model {
             hub: self.hub.clone().map(Arc::new),
             policies: self.policies.iter().map(known).collect(),
             cells: self.cells,
+            cell_down: None,
             spec_echo: self.spec_echo,
             status_echo: self.status_echo,
+            suspended: self.suspended,
+            bound: self.bound.clone(),
             live: self.live.clone(),
             now: self.time,
         })
@@ -80,31 +97,37 @@ impl Model {
 
     /// Observes, plans and performs until nothing is left to do. Panics where that takes more than ten rounds.
     pub fn settle(&mut self) -> &mut Self {
-        for _ in 0..10 {
-            self.time += SignedDuration::from_secs(5);
-            let Some(seen) = self.seen() else { return self };
-            self.live = None;
-            let plan = plan(&seen);
-            let (idle, then) = (!writes(&plan), plan.then.clone());
-            self.perform(plan);
-            match then {
-                Then::ReadLive => {
-                    let live = Live {
-                        namespace: self.namespace.clone().map(Arc::new),
-                        deployment: self.hub.clone().map(Arc::new),
-                    };
-                    self.live = Some(live);
-                }
-                _ if idle => return self,
-                _ => {}
+        for _ in 0..12 {
+            if self.step() {
+                return self;
             }
         }
         panic!("it does not come to rest: {:?}", self.log);
     }
 
+    /// Observes, plans and performs once. Says whether nothing was left to do.
+    pub fn step(&mut self) -> bool {
+        self.time += SignedDuration::from_secs(5);
+        let Some(seen) = self.seen() else { return true };
+        self.live = None;
+        let plan = plan(&seen);
+        let idle = !writes(&plan);
+        self.then = plan.then.clone();
+        self.perform(plan);
+        if self.then == Then::ReadLive {
+            let live = Live {
+                namespace: self.namespace.clone().map(Arc::new),
+                deployment: self.hub.clone().map(Arc::new),
+            };
+            self.live = Some(live);
+            return false;
+        }
+        idle
+    }
+
     /// The process starts anew: nothing is remembered of what was sent.
     pub fn restart(&mut self) -> &mut Self {
-        (self.spec_echo, self.status_echo) = (None, None);
+        (self.spec_echo, self.status_echo, self.live) = (None, None, None);
         self.policy_echoes.clear();
         self.forget_log()
     }
@@ -115,9 +138,53 @@ impl Model {
         self
     }
 
-    /// The cell reports.
+    /// The cell reports: it has what the hub holds.
     pub fn report(&mut self, status: Value) -> &mut Self {
-        set_field(self.hub.as_mut().unwrap(), "status", status);
+        self.runs = true;
+        self.edit_hub(|hub| set_field(hub, "status", status))
+    }
+
+    /// The hub loses its state; what ran in the cell runs on.
+    pub fn lose_hub(&mut self) -> &mut Self {
+        (self.namespace, self.hub, self.spec_echo) = (None, None, None);
+        self.policies.clear();
+        self.policy_echoes.clear();
+        self.live = None;
+        self
+    }
+
+    /// The user deletes the WD.
+    pub fn delete(&mut self) -> &mut Self {
+        let time = Time(self.time);
+        self.edit_project(|wd| _ = wd.metadata.deletion_timestamp.get_or_insert(time))
+    }
+
+    /// Somebody deletes the hub WD; Karmada takes it out of the cell that it was applied in.
+    pub fn delete_on_hub(&mut self) -> &mut Self {
+        self.live = None;
+        if let Some(hub) = self.hub.take() {
+            self.spec_echo = None;
+            self.runs &= !reported(hub.status());
+        }
+        self
+    }
+
+    pub fn edit_project(&mut self, edit: impl FnOnce(&mut Object)) -> &mut Self {
+        let version = self.mint();
+        if let Some(project) = &mut self.project {
+            edit(project);
+            project.metadata.resource_version = Some(version);
+        }
+        self
+    }
+
+    pub fn edit_hub(&mut self, edit: impl FnOnce(&mut Object)) -> &mut Self {
+        let version = self.mint();
+        if let Some(hub) = &mut self.hub {
+            edit(hub);
+            hub.metadata.resource_version = Some(version);
+        }
+        self.live = None;
         self
     }
 
@@ -128,7 +195,7 @@ impl Model {
 
     /// Performs a plan in the order that [`Plan`] says.
     pub fn perform(&mut self, plan: Plan) {
-        let Plan { mark, namespace, policy, deployment, delete, status, release, then: _ } = plan;
+        let Plan { mark, namespace, policy, deployment, moved: _, delete, status, release, then: _ } = plan;
         if let Some(metadata) = mark {
             self.merge("mark", &metadata);
         }
@@ -156,6 +223,8 @@ impl Model {
             self.log.push("delete");
             let hub = self.hub.take().unwrap();
             assert_eq!(hub.uid(), doomed.uid());
+            // Karmada takes out of the cell what it applied there itself.
+            self.runs &= !reported(hub.status());
             self.hub = hub.metadata.finalizers.is_some().then(|| {
                 let mut hub = hub;
                 hub.metadata.deletion_timestamp = Some(Time(self.time));
@@ -193,7 +262,10 @@ impl Model {
                 "annotations" => {
                     let all = project.metadata.annotations.get_or_insert_default();
                     for (key, value) in value.as_object().unwrap() {
-                        all.insert(key.clone(), value.as_str().unwrap().to_owned());
+                        match value.as_str() {
+                            Some(value) => _ = all.insert(key.clone(), value.to_owned()),
+                            None => _ = all.remove(key),
+                        }
                     }
                 }
                 other => panic!("the federator has no business with metadata.{other}"),

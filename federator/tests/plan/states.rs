@@ -2,8 +2,9 @@
 
 use fedhub_federator::observe::Observed;
 use fedhub_shared::names::{
-    CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
+    HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE,
 };
 use fedhub_shared::object::{Object, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -165,6 +166,8 @@ pub fn namespace() -> impl Strategy<Value = Option<Object>> {
 
 pub fn hub() -> impl Strategy<Value = Option<Object>> {
     let marks = (maybe(&source()), maybe(UID));
+    let claim = select(vec!["city-dfw", "city-ord", "gone"]);
+    let moving = select(vec!["DFW/2026-01-01T00:00:00Z", "ORD/2026-01-01T00:00:00Z", "junk"]);
     let some = (
         marks,
         city(),
@@ -173,31 +176,42 @@ pub fn hub() -> impl Strategy<Value = Option<Object>> {
         vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), 3),
         unknown_fields(),
         status_value(),
+        (chance(3), option::weighted(0.7, claim), option::weighted(0.3, moving)),
     )
-        .prop_map(|((from, uid), city, protected, dying, mirrored, unknown, status)| {
-            let mut wd = status_of(hub_wd(), status);
-            set_field(&mut wd, "spec", merged(spec(&city), &unknown));
-            set(&mut wd, SOURCE, from.as_ref());
-            set(&mut wd, SOURCE_UID, uid.as_ref());
-            label(&mut wd, CITY_CODE, &city);
-            if !protected {
-                wd.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
-            }
-            for (key, value) in MIRRORED_ANNOTATIONS.iter().zip(&mirrored) {
-                set(&mut wd, key, value.as_ref());
-            }
-            label(&mut wd, FOREIGN, "kept");
-            annotate(&mut wd, FOREIGN, "kept");
-            wd.metadata.finalizers = Some(vec![FOREIGN.to_owned()]);
-            wd.metadata.owner_references = Some(vec![OwnerReference {
-                api_version: "v1".to_owned(),
-                kind: "ConfigMap".to_owned(),
-                name: "owner".to_owned(),
-                uid: "uid-of-an-owner".to_owned(),
-                ..OwnerReference::default()
-            }]);
-            if dying { deleting(wd) } else { wd }
-        });
+        .prop_map(
+            |((from, uid), city, protected, dying, mirrored, unknown, status, (lost, claim, moving))| {
+                let mut wd = status_of(hub_wd(), status);
+                if lost {
+                    annotate(&mut wd, HUB_LOST, "true");
+                }
+                for (key, value) in [(CLAIMED_BY, claim), (MOVING, moving)] {
+                    if let Some(value) = value {
+                        annotate(&mut wd, key, value);
+                    }
+                }
+                set_field(&mut wd, "spec", merged(spec(&city), &unknown));
+                set(&mut wd, SOURCE, from.as_ref());
+                set(&mut wd, SOURCE_UID, uid.as_ref());
+                label(&mut wd, CITY_CODE, &city);
+                if !protected {
+                    wd.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
+                }
+                for (key, value) in MIRRORED_ANNOTATIONS.iter().zip(&mirrored) {
+                    set(&mut wd, key, value.as_ref());
+                }
+                label(&mut wd, FOREIGN, "kept");
+                annotate(&mut wd, FOREIGN, "kept");
+                wd.metadata.finalizers = Some(vec![FOREIGN.to_owned()]);
+                wd.metadata.owner_references = Some(vec![OwnerReference {
+                    api_version: "v1".to_owned(),
+                    kind: "ConfigMap".to_owned(),
+                    name: "owner".to_owned(),
+                    uid: "uid-of-an-owner".to_owned(),
+                    ..OwnerReference::default()
+                }]);
+                if dying { deleting(wd) } else { wd }
+            },
+        );
     option::weighted(0.7, some)
 }
 

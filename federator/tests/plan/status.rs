@@ -149,6 +149,7 @@ fn i11_bad_input_is_answered_and_nothing_stands_on_the_hub() {
         ("wd", "dfw-", "InvalidCityCode"),
         ("wd", "Zürich", "InvalidCityCode"),
         ("wd", &*"C".repeat(64), "InvalidCityCode"),
+        ("wd", &*"\u{1}".repeat(40_000), "InvalidCityCode"),
         (&*long, "DFW", "InvalidName"),
     ] {
         let mut wd = with(fresh(), |wd| set_field(wd, "spec", json!({"cityCode": city})));
@@ -159,6 +160,7 @@ fn i11_bad_input_is_answered_and_nothing_stands_on_the_hub() {
         assert_eq!(available(&status), ("False", reason), "{name} {city}");
         let message = find(&status, "Available").unwrap()["message"].as_str().unwrap();
         assert!(message.contains("63"), "the message names the rule: {message}");
+        assert!(message.len() <= 1024, "{} bytes", message.len());
     }
 }
 

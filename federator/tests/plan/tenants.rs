@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::make::{
-    Edit, PLANE, SPACE, UID, annotate, body, hub_namespace, hub_wd, in_order, label, shared, source,
+    Edit, PLANE, SPACE, UID, annotate, body, hub_namespace, hub_wd, in_order, label, live, shared, source,
     status_of, unannotate, with, writes_hub,
 };
 use crate::states;
@@ -47,16 +47,25 @@ proptest! {
     }
 
     #[test]
-    fn i6_an_unmarked_hub_wd_is_never_written_or_deleted(seen in states::observed()) {
+    fn i6_a_hub_wd_without_any_mark_is_ours_where_the_namespace_names_this_project_namespace(seen in states::observed(), bald: bool) {
         let mut seen = seen;
         let hub = with(hub_wd(), |wd| {
             unannotate(wd, SOURCE);
             unannotate(wd, SOURCE_UID);
         });
-        seen.hub_namespace = Some(shared(hub_namespace()));
-        seen.live = seen.live.map(|l| fedhub_federator::observe::Live { deployment: Some(shared(hub.clone())), ..l });
+        let namespace = with(hub_namespace(), |n| if bald { n.metadata.labels = None });
+        seen.live = seen.live.map(|_| live(Some(namespace.clone()), Some(hub.clone())));
+        seen.hub_namespace = Some(shared(namespace));
         seen.hub = Some(shared(hub));
-        prop_assert!(!writes_hub(&plan(&seen)));
+        let plan = plan(&seen);
+        if bald {
+            prop_assert!(!writes_hub(&plan));
+        }
+        if let Some(write) = &plan.deployment {
+            prop_assert_eq!(body(write).annotation(SOURCE), Some(&*source()));
+            prop_assert_eq!(body(write).annotation(SOURCE_UID), Some(UID));
+        }
+        prop_assert!(plan.delete.is_none() || plan.deployment.is_some(), "its mark comes first");
     }
 
     #[test]
@@ -112,12 +121,18 @@ fn i6_the_table_of_origin_marks() {
                 unannotate(wd, SOURCE);
                 unannotate(wd, SOURCE_UID);
             },
-            false,
+            true,
         ),
     ];
     for (what, edit, ours) in table {
         assert_eq!(is_ours(&seen, &with(hub_wd(), edit)), ours, "{what}");
     }
+    let mut bald = in_order();
+    bald.hub_namespace = Some(shared(with(hub_namespace(), |n| {
+        n.metadata.labels.as_mut().unwrap().remove(UPSTREAM_NAMESPACE);
+    })));
+    let (_, none, _) = table[7];
+    assert!(!is_ours(&bald, &with(hub_wd(), none)), "nobody says whose it is");
 }
 
 #[test]

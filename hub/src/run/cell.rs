@@ -58,6 +58,7 @@ impl Cell {
             anchor: PlaneId::Cell,
             anchor_kinds: in_cell(args),
             project_kinds: Vec::new(),
+            room: ground.room.clone(),
             ..Settings::default()
         };
         let cell = Planes::with(client.clone(), ground.metrics.clone(), Clock::system(), settings);
@@ -74,9 +75,10 @@ impl Cell {
                 fence,
                 anchor_kinds: if hub.is_some() { on_hub(args.cell_city.as_deref()) } else { Vec::new() },
                 project_kinds: vec![Watched::labelled(Kind::ResourceClaim, SOURCE_CLUSTER, name)],
+                room: ground.room.clone(),
                 ..Settings::default()
             };
-            let anchor = hub.as_ref().map_or(client, |hub| hub.client(&PlaneId::Hub));
+            let anchor = hub.as_ref().map_or(client.into(), |hub| hub.connection(&PlaneId::Hub));
             let others = Planes::with(anchor, ground.metrics.clone(), Clock::system(), settings);
             if hub.is_some() {
                 controllers.push(ground.controlled("write_back", Kind::Instance, &others));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Queue, QueueConfig};
+use fedhub_shared::engine::{Queue, QueueConfig, Room};
 use fedhub_shared::lease::{self, Leadership, LeaseConfig, WarmUp};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::{Kind, PlaneId};
@@ -28,6 +28,8 @@ pub struct Ground {
     pub metrics: Metrics,
     /// Its connections.
     pub transport: Transport,
+    /// The memory that objects of all planes share.
+    pub room: Room,
     /// Ends what is not a pass over an object.
     pub stop: CancellationToken,
     /// The workers.
@@ -41,8 +43,8 @@ pub struct Ground {
 pub struct Controlled {
     /// The metric label.
     pub name: &'static str,
-    /// What its keys are about.
-    pub kind: Kind,
+    /// What its keys are about, unless those are another controller's objects, which must not be counted twice.
+    pub kind: Option<Kind>,
     /// Its queue.
     pub queue: Arc<Queue>,
 }
@@ -88,12 +90,14 @@ impl Ground {
         let metrics = Metrics::new()?;
         let limits = TransportConfig {
             header_timeout: args.header_timeout,
+            request_timeout: args.request_timeout,
             connect_timeout: args.connect_timeout,
             in_flight: usize::from(args.requests_in_flight),
         };
         let transport = Transport::new(limits, metrics.clone());
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        Ok(Self { args, metrics, transport, stop, tasks, seed: seed() })
+        let room = Room::of(args.memory_budget);
+        Ok(Self { args, metrics, transport, room, stop, tasks, seed: seed() })
     }
 
     /// The server that `source` describes, with credentials that are followed as they change.
@@ -107,14 +111,19 @@ impl Ground {
     }
 
     /// A controller with a queue of its own.
-    pub fn controlled(&self, name: &'static str, kind: Kind, planes: &Planes) -> Controlled {
+    pub fn controlled(
+        &self,
+        name: &'static str,
+        kind: impl Into<Option<Kind>>,
+        planes: &Planes,
+    ) -> Controlled {
         let config = QueueConfig {
             per_plane: usize::from(self.args.workers_per_plane),
             backoff_first: self.args.backoff_first,
             backoff_max: self.args.backoff_max,
             seed: planes.seed(),
         };
-        Controlled { name, kind, queue: Arc::new(Queue::new(config)) }
+        Controlled { name, kind: kind.into(), queue: Arc::new(Queue::new(config)) }
     }
 
     /// Takes part in the election on that plane by the Lease of that name, unless the process is alone. Each role has a
@@ -185,7 +194,7 @@ impl Ground {
         match self.args.discovery {
             Discovery::Single => {
                 let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
-                single::engage(planes, home.client(&plane))?;
+                single::engage(planes, home.connection(&plane))?;
             }
             Discovery::Kubeconfigs => {
                 let client = home.client(&PlaneId::Management);
@@ -195,8 +204,9 @@ impl Ground {
             }
             Discovery::Milo => {
                 let server = projects.unwrap_or(home);
-                let client = server.client(&PlaneId::Management);
-                tokio::spawn(Milo::new(planes.clone(), client, milo::behind(server)).run(self.stop.clone()));
+                let projects = server.connection(&PlaneId::Management);
+                let discovery = Milo::new(planes.clone(), projects, milo::behind(server));
+                tokio::spawn(discovery.run(self.stop.clone()));
             }
         }
         Ok(())

@@ -1,11 +1,12 @@
 //! The management role: federator and projector over one registry.
 
 use anyhow::Context;
-use fedhub_federator::Federator;
+use fedhub_federator::{ConditionWriter, Federator};
 use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::run_workers;
+use fedhub_shared::events::OperatorEvents;
 use fedhub_shared::lease::{Fence, Leadership};
 use fedhub_shared::names::UPSTREAM_NAMESPACE;
 use fedhub_shared::object::{Kind, PlaneId};
@@ -34,7 +35,7 @@ impl Management {
         let args = &ground.args;
         let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
         let hub = Source::file(hub_file, args.hub_context.as_deref());
-        let hub = ground.follow("hub", hub)?.client(&PlaneId::Hub);
+        let hub = ground.follow("hub", hub)?.connection(&PlaneId::Hub);
         let home = ground.follow("management", source(args))?;
         let projects = projects(args).map(|source| ground.follow("discovery", source)).transpose()?;
         let leadership = ground.election(home.client(&PlaneId::Management), args.lease_name.clone());
@@ -45,7 +46,13 @@ impl Management {
             lists_at_once: usize::from(args.lists_at_once),
             fence: fence.clone(),
             identities: Some(identities.clone()),
+            operators: Some(OperatorEvents::new(
+                home.client(&PlaneId::Management),
+                &args.namespace,
+                &args.lease_name,
+            )),
             project_kinds: on_projects(args.is_single_cluster()),
+            room: ground.room.clone(),
             ..Settings::default()
         };
         let planes = Planes::with(hub.clone(), ground.metrics.clone(), Clock::system(), settings);
@@ -54,9 +61,10 @@ impl Management {
         let controllers = vec![
             ground.controlled("federator", Kind::WorkloadDeployment, &planes),
             ground.controlled("projector", Kind::Instance, &planes),
+            ground.controlled("federated_condition", None, &planes),
         ];
         let role = Role { name: "management", registries: vec![planes], controllers };
-        Ok(Self { role, hub, home, projects, leadership })
+        Ok(Self { role, hub: hub.client, home, projects, leadership })
     }
 
     /// Starts watches and workers.
@@ -64,6 +72,7 @@ impl Management {
         let Self { role, hub, home, projects, leadership } = self;
         let (args, planes) = (&ground.args, role.registries[0].clone());
         let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
+        let condition_queue = role.queue("federated_condition")?;
         let federator = Federator::new(planes.clone(), federator_queue.clone(), args.policy_quiet_time);
         let config =
             ProjectorConfig { grace: args.projection_grace, deletes_per_minute: args.gap_deletes_per_minute };
@@ -74,12 +83,19 @@ impl Management {
         planes.start();
         let workers = usize::from(args.workers);
         run_workers(&federator, &federator_queue, &ground.metrics, workers, &ground.tasks);
+        let conditions = ConditionWriter::new(federator, condition_queue.clone());
+        let writers = workers.min(CONDITION_WORKERS);
+        run_workers(&conditions, &condition_queue, &ground.metrics, writers, &ground.tasks);
+        tokio::spawn(conditions.run(ground.stop.clone()));
         run_workers(&projector, &projector_queue, &ground.metrics, workers, &ground.tasks);
         tokio::spawn(preflight::interpreter(hub, ground.stop.clone()));
         ground.discover(&planes, home, projects)?;
         Ok(Running { role, leadership })
     }
 }
+
+/// How many workers write conditions that no status brings along: few are needed.
+const CONDITION_WORKERS: usize = 16;
 
 /// What the role watches on project planes. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
 /// each has the label that the federator gave it on the hub.

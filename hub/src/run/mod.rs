@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fedhub_shared::{admin, telemetry};
+use fedhub_shared::{admin, errors, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::RunArgs;
@@ -40,7 +40,7 @@ pub fn main(args: RunArgs) -> ExitCode {
     match runtime.block_on(run(args)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("fedhub: {error:#}");
+            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
             ExitCode::from(MISUSE)
         }
     }

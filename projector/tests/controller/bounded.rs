@@ -112,3 +112,36 @@ async fn i4_a_projection_that_lands_late_goes_again() {
     until("it to be collected", || world.projection("wd-0").is_none()).await;
     run.stop().await;
 }
+
+/// Instances of a tenant's own making, which nobody is to do anything about.
+#[tokio::test(start_paused = true)]
+async fn i8_what_a_tenant_relabels_without_end_takes_no_room_from_the_others() {
+    let world = World::new();
+    world.put_instance(NS_B, "wd-0");
+    let run = world.run();
+    until("its projection", || world.beta.get("Instance", SPACE, "wd-0").is_some()).await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "own"}});
+    world.alpha.put(namespace).unwrap();
+    for n in 0..4200 {
+        let object = json!({
+            "apiVersion": API, "kind": "Instance", "metadata": {"namespace": "own", "name": format!("own-{n}")},
+        });
+        world.alpha.put(object).unwrap();
+        if n % 100 == 0 {
+            quiet(1).await;
+        }
+    }
+    quiet(5).await;
+    assert!(run.planes.room().held() < 100_000, "{} bytes are kept", run.planes.room().held());
+    let from = position(&world.hub);
+    for n in 0..20 {
+        let status = json!({"conditions": [{"type": "Ready", "status": "True", "reason": format!("R{n}")}]});
+        world.hub.patch_status("Instance", NS_B, "wd-0", &status).unwrap();
+        let projected = || world.beta.get("Instance", SPACE, "wd-0").unwrap()["status"]["conditions"].clone();
+        until("the status", || projected() == status["conditions"]).await;
+    }
+    let reads: Vec<_> =
+        asked(&world.hub, from).into_iter().filter(|asked| asked.starts_with("get")).collect();
+    assert_eq!(reads, Vec::<String>::new(), "another's events cost no reads");
+    run.stop().await;
+}

@@ -19,6 +19,7 @@ async fn i5_without_its_wd_an_instance_is_parked_and_the_wds_event_wakes_it() {
     quiet(600).await;
     assert!(asked(&world.alpha, from).is_empty(), "no timer asks for it: {:?}", asked(&world.alpha, from));
     let owner = put_project_wd(&world.alpha, "wd", NS_A);
+    world.put_hub_wd(NS_A, "wd");
     quiet(1).await;
     let projection = world.projection("wd-0").unwrap();
     assert_eq!(projection["metadata"]["ownerReferences"][0]["uid"], uid(&owner).as_str());
@@ -54,8 +55,15 @@ async fn p7_past_the_grace_a_missing_wd_quarantines_and_its_event_still_wakes() 
     assert_eq!((run.parked(), run.quarantined("deployment_absent")), (0, 1), "past it");
     put_project_wd(&world.alpha, "wd", NS_A);
     quiet(1).await;
+    assert_eq!(
+        (run.parked(), run.quarantined("deployment_absent")),
+        (1, 0),
+        "the hub WD is another one's yet"
+    );
+    world.put_hub_wd(NS_A, "wd");
+    quiet(1).await;
     assert!(world.projection("wd-0").is_some());
-    assert_eq!(run.quarantined("deployment_absent"), 0);
+    assert_eq!(run.parked(), 0);
     run.stop().await;
 }
 
@@ -106,6 +114,25 @@ async fn i5_an_old_instance_is_never_owned_by_the_wd_made_anew() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i6_a_wd_applied_again_with_its_annotation_gets_no_instance_of_the_one_before_it() {
+    let world = World::new();
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(5).await;
+    // Its finalizer was stripped: the hub WD of the former one lives on, and so do its Instances.
+    world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
+    quiet(5).await;
+    let from = position(&world.alpha);
+    put_project_wd(&world.alpha, "wd", NS_A);
+    quiet(600).await;
+    assert!(writes(&world.alpha, from).is_empty(), "{:?}", writes(&world.alpha, from));
+    assert_eq!(run.parked(), 1);
+    run.stop().await;
+    world.run().stop_after(600).await;
+    assert!(writes(&world.alpha, from).is_empty(), "nor after a restart: {:?}", writes(&world.alpha, from));
+}
+
+#[tokio::test(start_paused = true)]
 async fn i5_a_projection_of_a_former_wd_is_owned_by_the_one_that_lives_now() {
     let world = World::new();
     world.put_instance(NS_A, "wd-0");
@@ -115,6 +142,7 @@ async fn i5_a_projection_of_a_former_wd_is_owned_by_the_one_that_lives_now() {
     world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
     quiet(5).await;
     let new = put_project_wd(&world.alpha, "wd", NS_A);
+    world.put_hub_wd(NS_A, "wd");
     quiet(5).await;
     let projection = world.projection("wd-0").unwrap();
     let owners = projection["metadata"]["ownerReferences"].as_array().unwrap();

@@ -13,4 +13,6 @@ mod steady;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod suspended;
+#[cfg(test)]
 mod tenants;

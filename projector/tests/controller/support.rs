@@ -7,11 +7,12 @@ use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
+use fedhub_shared::events::OperatorEvents;
 use fedhub_shared::lease::{Fence, Leadership, LeaseConfig};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::{
-    FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
-    WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
+    CITY_CODE, FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
 use fedhub_shared::planes::{Planes, Settings};
@@ -33,6 +34,7 @@ pub struct World {
     pub hub: ApiServer,
     pub alpha: ApiServer,
     pub beta: ApiServer,
+    pub management: ApiServer,
 }
 
 impl World {
@@ -43,7 +45,8 @@ impl World {
 
     /// The same, `alpha` being this server.
     pub fn over(alpha: ApiServer) -> Self {
-        let world = Self { hub: ApiServer::hub("hub"), alpha, beta: ApiServer::project_plane("beta") };
+        let (hub, beta) = (ApiServer::hub("hub"), ApiServer::project_plane("beta"));
+        let world = Self { hub, alpha, beta, management: ApiServer::management("management") };
         for (plane, name, space) in [(&world.alpha, "alpha", NS_A), (&world.beta, "beta", NS_B)] {
             let labels = json!({ UPSTREAM_CLUSTER: format!("cluster-{name}"), UPSTREAM_NAMESPACE: SPACE });
             world
@@ -56,11 +59,14 @@ impl World {
         world
     }
 
+    /// The hub WD as the federator makes it for the project WD of that name that lives now, reported on by a cell.
     pub fn put_hub_wd(&self, space: &str, name: &str) {
+        let plane = if space == NS_B { &self.beta } else { &self.alpha };
+        let source = plane.get("WorkloadDeployment", SPACE, name).as_ref().map(uid);
         self.hub
             .put(json!({
                 "apiVersion": API, "kind": "WorkloadDeployment",
-                "metadata": {"namespace": space, "name": name},
+                "metadata": {"namespace": space, "name": name, "annotations": {SOURCE_UID: source}, "labels": {CITY_CODE: "DFW"}},
                 "spec": {"cityCode": "DFW"}, "status": {"replicas": 1},
             }))
             .unwrap();
@@ -123,7 +129,8 @@ impl World {
     fn run_fenced(&self, config: ProjectorConfig, fence: Fence) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.hub.clock().now());
-        let settings = Settings { seed: 7, fence, ..Settings::default() };
+        let operators = Some(OperatorEvents::new(self.management.client(), "default", "fedhub"));
+        let settings = Settings { seed: 7, fence, operators, ..Settings::default() };
         let planes = Planes::with(client(&self.hub), metrics.clone(), clock, settings);
         let queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
         let projector = Projector::new(planes.clone(), queue.clone(), config);
@@ -140,6 +147,12 @@ impl World {
     pub fn gap(&self) {
         self.hub.compact();
         self.hub.break_watches();
+    }
+
+    /// The notes of all Events on the management plane with this reason.
+    pub fn told(&self, reason: &str) -> Vec<String> {
+        let of = self.management.list("events.events.k8s.io").into_iter();
+        of.filter(|e| e["reason"] == reason).map(|e| e["note"].as_str().unwrap().to_owned()).collect()
     }
 
     /// The projection of `name` in plane `alpha`.

@@ -51,6 +51,24 @@ async fn i6_labels_that_a_cell_wrote_lead_nowhere_else() {
         assert_eq!(run.quarantined("contradictory"), 0, "judged anew");
     }
     assert!(world.beta.list("Instance").is_empty());
+    // P7: operators are told once of each.
+    let told = world.told("Quarantined");
+    assert_eq!(told.len(), 5, "{told:?}");
+    assert!((0..5).all(|n| told.iter().any(|note| note.contains(&format!("{NS_A}/wd-{n} ")))), "{told:?}");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_forbidden_is_told_to_operators_once_with_verb_resource_and_plane() {
+    let world = World::new();
+    world.alpha.fault(fedhub_sim::Fault::Status(403).on("create", "instances"));
+    let run = world.run();
+    world.put_instance(NS_A, "wd-0");
+    world.put_instance(NS_A, "wd-1");
+    quiet(600).await;
+    let told = world.told("Forbidden");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("create instances on the project alpha"), "{told:?}");
     run.stop().await;
 }
 

@@ -6,6 +6,7 @@ use fedhub_projector::gone::Unproven;
 use fedhub_projector::observe::{Live, Observed};
 use fedhub_projector::plan::{Decision, plan};
 use fedhub_shared::names::PROJECTED_FROM;
+use fedhub_shared::planes::Distrust;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -85,6 +86,18 @@ fn i4_every_lack_of_proof_withholds() {
     for (what, live, why) in cases {
         let seen = Observed { live: Some(live), ..gone() };
         assert_eq!(plan(&seen), Decision::Withhold(why), "{what}");
+    }
+}
+
+#[test]
+fn i4_a_hub_that_was_restored_proves_nothing_by_what_it_lacks() {
+    for why in [Distrust::Restored, Distrust::Unverified] {
+        for live in [None, Some(proof())] {
+            let seen = Observed { live, distrust: Some(why), ..gone() };
+            assert_eq!(plan(&seen), Decision::Withhold(Unproven::Distrusted(why)));
+            let seen = Observed { seen_deleted: Some(INSTANCE_UID.to_owned()), ..seen };
+            assert_eq!(deletes(&plan(&seen)), Some(false), "what is seen is seen");
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use fedhub_projector::plan::{Decision, plan};
 use fedhub_projector::quarantine::Reason;
 use fedhub_shared::engine::Write;
 use fedhub_shared::names::{
-    FEDERATION_NAMESPACE, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
+    FEDERATION_NAMESPACE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
 use fedhub_shared::object::{Object, ObjectView};
 
@@ -129,6 +129,28 @@ fn i5_without_its_living_hub_wd_an_instance_is_parked() {
     }
     for seen in cases {
         assert_eq!(plan(&seen), Decision::Park(None));
+    }
+}
+
+#[test]
+fn i6_a_hub_wd_of_another_project_wd_lends_its_instances_to_nobody() {
+    let from = |uid: Option<&str>| {
+        let annotations = uid.map(|uid| [(SOURCE_UID.to_owned(), uid.to_owned())].into());
+        Some(on_hub(&but(hub_wd(), |d| d.metadata.annotations = annotations)))
+    };
+    for (what, hub_deployment) in [
+        ("of the WD before this one, federation annotation applied again with it", from(Some("dead"))),
+        ("without a mark", from(None)),
+        ("with an empty one", from(Some(""))),
+    ] {
+        for seen in [fresh(), seen()] {
+            let mut unowned = seen.clone();
+            bent(&mut unowned.instance, |i| i.metadata.owner_references = None);
+            for seen in [seen, unowned] {
+                let seen = Observed { hub_deployment: hub_deployment.clone(), ..seen };
+                assert_eq!(plan(&seen), Decision::Park(None), "{what}");
+            }
+        }
     }
 }
 

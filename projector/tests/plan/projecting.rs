@@ -225,3 +225,51 @@ fn i7_an_instance_replaced_under_its_name_needs_no_dry_run() {
     assert!(!probe);
     assert_eq!(written.annotation(PROJECTED_FROM), Some(mark("replaced").to_string().as_str()));
 }
+
+#[test]
+fn p5_a_replaced_instance_does_not_take_over_the_status_of_the_one_before_it() {
+    for wanted in [Value::Null, json!({}), defaults()] {
+        let mut seen = seen();
+        bent(&mut seen.instance, |i| {
+            i.metadata.uid = Some("replaced".to_owned());
+            i.data["status"] = wanted.clone();
+        });
+        // Before the mark: it is all that tells that the status is another Instance's.
+        let write = status_write(&seen).unwrap_or_else(|| panic!("{wanted}"));
+        assert_eq!(write, StatusWrite { status: wanted.clone(), probe: false });
+        bent(&mut seen.projection, |p| p.data["status"] = wanted.clone());
+        let (written, _) = replaced(&seen).unwrap();
+        assert_eq!(written.annotation(PROJECTED_FROM), Some(mark("replaced").to_string().as_str()));
+        seen.projection = Some(written.into());
+        assert_eq!(plan(&seen), Decision::InOrder, "{wanted}");
+    }
+}
+
+#[test]
+fn i7_a_server_that_makes_more_of_an_empty_status_is_asked_once() {
+    let (wanted, got) = (json!({}), json!({"phase": "New"}));
+    let mut seen = seen();
+    bent(&mut seen.instance, |i| {
+        i.metadata.uid = Some("replaced".to_owned());
+        i.data["status"] = wanted.clone();
+    });
+    bent(&mut seen.projection, |p| p.data["status"] = got.clone());
+    assert!(status_write(&seen).is_some(), "it may be the former one's");
+    seen.status_echo = Some(Echo::of(&wanted, &got));
+    assert!(replaced(&seen).is_some(), "{:?}", plan(&seen));
+}
+
+#[test]
+fn p3_a_hub_made_anew_blanks_no_status() {
+    let mut seen = seen();
+    bent(&mut seen.instance, |i| {
+        i.metadata.uid = Some("written back anew".to_owned());
+        i.data["status"] = defaults();
+    });
+    let mut space = hub_namespace();
+    space.metadata.uid = Some("made anew".to_owned());
+    seen.hub_namespace = std::sync::Arc::new(space);
+    let (written, _) = replaced(&seen).unwrap();
+    seen.projection = Some(written.into());
+    assert_eq!(plan(&seen), Decision::InOrder, "the cell reports again");
+}

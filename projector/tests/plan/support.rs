@@ -7,7 +7,7 @@ use fedhub_projector::mark::Mark;
 use fedhub_projector::observe::{Home, Live, Observed};
 use fedhub_shared::digest::Digest;
 use fedhub_shared::names::{
-    FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
+    FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
 use fedhub_shared::object::{Kind, Object, PlaneId, Shared, bare};
@@ -93,6 +93,7 @@ pub fn defaults() -> Value {
 
 pub fn hub_wd() -> Object {
     let mut wd = object(Kind::WorkloadDeployment, HUB_SPACE, "wd", HUB_WD_UID);
+    wd.metadata.annotations = map(&[(SOURCE_UID, OWNER_UID)]);
     wd.data = json!({"spec": {}, "status": {"replicas": 1}});
     wd
 }
@@ -137,6 +138,7 @@ pub fn seen() -> Observed {
         owner: Some(on_project(&owner())),
         projection: Some(Arc::new(projection())),
         seen_deleted: None,
+        distrust: None,
         live: None,
         spec_echo: None,
         status_echo: None,

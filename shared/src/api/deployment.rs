@@ -61,6 +61,7 @@ pub struct WorkloadDeploymentSpec {
     /// The number of instances wanted now, which the scale subresource and autoscaling write;
     /// `scaleSettings.minReplicas` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
     /// The bounds of the number of instances.
     pub scale_settings: ScaleSettings,

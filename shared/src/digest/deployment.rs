@@ -3,15 +3,19 @@
 
 use serde_json::Value;
 
+use crate::conditions::{find, said};
 use crate::hash::{self, Sum};
 use crate::names::{
-    CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_NAMESPACE,
+    CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
+    HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID,
+    UPSTREAM_NAMESPACE,
 };
 use crate::object::{Object, ObjectView, PlaneId};
 
-/// The one condition that belongs to the project plane itself (F8).
-pub const PROJECTS_OWN: &str = "ReferencedDataReady";
+/// The condition that tells how far the newest generation has come (U2).
+pub const FEDERATED: &str = "Federated";
+/// The conditions that belong to the project plane itself (F8).
+pub const PROJECTS_OWN: [&str; 2] = ["ReferencedDataReady", FEDERATED];
 /// Counters that the schema requires, zeros too (F8).
 pub const COUNTERS: [&str; 5] =
     ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
@@ -23,20 +27,30 @@ pub struct Deployment {
     pub city: Option<Box<str>>,
     /// Whether the federator's finalizer holds it.
     pub held: bool,
+    /// Whether it is on the hub in place of one that was lost (F9).
+    pub lost: bool,
     /// Whether its status says anything.
     pub reported: bool,
     /// Hash of its spec.
     pub spec: u64,
     /// Hash of its status less what a hub and a project may differ in: [`PROJECTS_OWN`] and `observedGeneration`.
     pub status: u64,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// What its condition [`FEDERATED`] says, by [`federated`].
+    pub federated: u64,
     /// `status.observedGeneration`.
     pub observed_generation: Option<i64>,
     /// Hash of what travels beside the spec: the generation on the project plane and the mirrored annotations.
     pub carried: u64,
     /// Hash of its `federation-namespace`, by [`home`]; of nothing where it has none.
     pub home: u64,
+    /// Hash of its `source-uid`, by [`source`]: on the hub, the UID of the project WD that it is of.
+    pub source: u64,
     /// What ties it to its counterpart: see [`marked`] for a project plane and [`placed`] for the hub.
     pub bond: u64,
+    /// On the hub, the PropagationPolicy that claims it, by [`claim`].
+    pub claim: u64,
 }
 
 impl Deployment {
@@ -49,15 +63,19 @@ impl Deployment {
         Self {
             city: city.map(Into::into),
             held: object.has_finalizer(FEDERATOR_FINALIZER),
+            lost: on_hub && object.annotation(HUB_LOST).is_some(),
             reported: reported(status),
             spec: hash::json(spec),
             status: comparable(status),
+            generation: object.metadata.generation.unwrap_or_default(),
+            federated: federated(find(status, FEDERATED)),
             observed_generation: status["observedGeneration"].as_i64(),
             carried: carried(
                 object,
                 if on_hub { object.annotation(SOURCE_GENERATION) } else { Some(&generation) },
             ),
             home: home(namespace),
+            source: source(object.annotation(SOURCE_UID)),
             bond: if on_hub {
                 placed(
                     object.annotation(SOURCE),
@@ -65,6 +83,7 @@ impl Deployment {
                     object.label(UPSTREAM_NAMESPACE),
                     object.label(CITY_CODE),
                     object.label(DELETION_PROTECTED.0),
+                    object.annotation(MOVING),
                 )
             } else {
                 marked(
@@ -73,6 +92,7 @@ impl Deployment {
                     object.annotation(HUB_NAMESPACE_UID),
                 )
             },
+            claim: claim(object.annotation(CLAIMED_BY).filter(|_| on_hub)),
         }
     }
 }
@@ -82,9 +102,23 @@ pub fn reported(status: &Value) -> bool {
     status.as_object().is_some_and(|s| !s.is_empty())
 }
 
+/// Hash of what a condition says, and of which generation; zero where there is none.
+pub fn federated(condition: Option<&Value>) -> u64 {
+    condition.map_or(0, |condition| {
+        let (status, reason, message) = said(condition);
+        let sum = Sum::default().text(status).text(reason).text(message);
+        sum.json(&condition["observedGeneration"]).end().max(1)
+    })
+}
+
 /// Hash of a project WD's `federation-namespace`.
 pub fn home(namespace: Option<&str>) -> u64 {
     Sum::default().maybe(namespace).end()
+}
+
+/// Hash of a hub WD's `source-uid`.
+pub fn source(uid: Option<&str>) -> u64 {
+    Sum::default().maybe(uid).end()
 }
 
 /// What the federator marks a project WD with (I2): its finalizer, and the hub namespace by name and UID.
@@ -92,15 +126,22 @@ pub fn marked(held: bool, namespace: Option<&str>, uid: Option<&str>) -> u64 {
     Sum::default().number(held.into()).maybe(namespace).maybe(uid).end()
 }
 
-/// What the federator writes on a hub WD beside what travels: the origin mark and its labels (F4).
+/// Hash of the name of the PropagationPolicy that claims a hub WD; of nothing where none does.
+pub fn claim(policy: Option<&str>) -> u64 {
+    Sum::default().maybe(policy).end()
+}
+
+/// What the federator writes on a hub WD beside what travels: the origin mark, its labels (F4) and the mark of a move
+/// (F6).
 pub fn placed(
     source: Option<&str>,
     uid: Option<&str>,
     namespace: Option<&str>,
     city: Option<&str>,
     protection: Option<&str>,
+    moving: Option<&str>,
 ) -> u64 {
-    [source, uid, namespace, city, protection].into_iter().fold(Sum::default(), Sum::maybe).end()
+    [source, uid, namespace, city, protection, moving].into_iter().fold(Sum::default(), Sum::maybe).end()
 }
 
 fn carried(object: &Object, generation: Option<&str>) -> u64 {
@@ -110,7 +151,7 @@ fn carried(object: &Object, generation: Option<&str>) -> u64 {
 
 fn comparable(status: &Value) -> u64 {
     let Some(fields) = status.as_object() else { return hash::json(&Value::Null) };
-    let own = |c: &Value| c["type"] == PROJECTS_OWN;
+    let own = |c: &Value| PROJECTS_OWN.iter().any(|own| c["type"] == *own);
     let mut sum = Sum::default();
     for counter in COUNTERS {
         sum = sum.json(fields.get(counter).unwrap_or(&Value::from(0)));
@@ -142,7 +183,8 @@ mod tests {
             json!({"replicas": 3, "readyReplicas": 0, "conditions": [{"type": "Available", "status": "True"}]}),
             json!({"replicas": 3, "observedGeneration": 4, "conditions": [{"type": "Available", "status": "True"}]}),
             json!({"replicas": 3, "conditions": [
-                {"type": "Available", "status": "True"}, {"type": PROJECTS_OWN, "status": "False"}]}),
+                {"type": "Available", "status": "True"}, {"type": PROJECTS_OWN[0], "status": "False"},
+                {"type": PROJECTS_OWN[1], "status": "True"}]}),
         ];
         for status in same {
             assert_eq!(comparable(&hub), comparable(&status), "{status}");

@@ -13,6 +13,7 @@ pub use ids::{Uid, Version};
 pub use instance::Instance;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
+use crate::engine::room;
 use crate::hash::Sum;
 use crate::object::{Kind, Object, ObjectView, PlaneId, Shared, bare};
 
@@ -25,6 +26,8 @@ pub struct Digest {
     pub version: Version,
     /// Whether deletion was asked for.
     pub deleting: bool,
+    /// What it takes in memory, in kilobytes: see [`room::weight`].
+    pub weight: u16,
     /// Hash of everything but the resourceVersion: where a plane's schema changes, the same version shows fields that
     /// it did not show before (I1).
     pub content: u64,
@@ -50,6 +53,7 @@ impl Digest {
             uid: Uid::new(object.uid()),
             version: Version::new(object.version()),
             deleting: object.deleting(),
+            weight: u16::try_from(room::weight(object) >> 10).unwrap_or(u16::MAX),
             content: content(object),
             facts: match kind {
                 kind if kind.kept_whole(plane) => Facts::None,
@@ -60,6 +64,7 @@ impl Digest {
                 | Kind::ConfigMap
                 | Kind::Secret
                 | Kind::PropagationPolicy
+                | Kind::ResourceBinding
                 | Kind::NetworkBinding
                 | Kind::NetworkContext
                 | Kind::SubnetClaim
@@ -85,6 +90,11 @@ impl Digest {
     /// The facts of an Instance.
     pub fn instance(&self) -> Option<&Instance> {
         if let Facts::Instance(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    /// Bytes that the object takes in memory, about.
+    pub fn object_bytes(&self) -> usize {
+        usize::from(self.weight) << 10
     }
 
     /// Bytes that it takes beside its own size.

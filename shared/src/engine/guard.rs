@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 
+use super::listwatch::object::{Cut, Extent};
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::{ApiResource, TypeMeta};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::object::Object;
+use crate::errors;
+use crate::object::{Kind, Object, PlaneId, TooLarge, set_too_large};
 
 /// An object, or what can be told of one that cannot be read. Unlike kube's `DeserializeGuard` it is also one where
 /// the metadata is what cannot be read.
@@ -16,12 +19,36 @@ use crate::object::Object;
 pub struct Guarded(pub Result<Object, Unreadable>);
 
 /// What can be told of an object that cannot be read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the object cannot be read: {error}")]
 pub struct Unreadable {
     /// Its namespace, name, UID and resourceVersion, where those can be read.
     pub metadata: ObjectMeta,
     /// What is wrong with it.
     pub error: String,
+}
+
+impl Guarded {
+    /// The object that was cut out of an answer of `plane`. One that is over the limit can be read where its metadata and
+    /// status are enough to answer it: those that tenants write.
+    pub fn of(cut: &Cut, kind: Kind, plane: &PlaneId) -> serde_json::Result<Self> {
+        let Self(read) = serde_json::from_slice(&cut.text)?;
+        let answered =
+            matches!((plane, kind), (PlaneId::Project(_), Kind::WorkloadDeployment | Kind::Instance));
+        let too_large = TooLarge { size: cut.size, limit: limit(plane) };
+        Ok(Self(match (read, cut.extent) {
+            (Ok(mut object), Extent::Whole) => {
+                set_too_large(&mut object, None);
+                Ok(object)
+            }
+            (Ok(mut object), Extent::Metadata) if answered => {
+                set_too_large(&mut object, Some(too_large));
+                Ok(object)
+            }
+            (Ok(object), _) => Err(Unreadable { metadata: object.metadata, error: too_large.to_string() }),
+            (Err(unreadable), _) => Err(unreadable),
+        }))
+    }
 }
 
 impl<'de> Deserialize<'de> for Guarded {
@@ -47,10 +74,17 @@ impl<'de> Deserialize<'de> for Guarded {
                     resource_version: text("resourceVersion"),
                     ..ObjectMeta::default()
                 };
-                Err(Unreadable { metadata, error: error.to_string() })
+                Err(Unreadable { metadata, error: errors::json(&error) })
             }
         }))
     }
+}
+
+/// How many bytes an object of that plane may have. What is within the limit on a project plane is so on the hub, with all
+/// that comes to it on its way.
+pub fn limit(plane: &PlaneId) -> usize {
+    const TENANTS: usize = 1 << 20;
+    if let PlaneId::Project(_) = plane { TENANTS } else { 4 * TENANTS }
 }
 
 impl Resource for Guarded {

@@ -16,6 +16,8 @@ pub struct Heard {
     pub cell: bool,
     /// Whether the project plane answered one: a pass speaks to one only, that of its lane.
     pub project: bool,
+    /// Whether a request to the hub was held back, see [`CircuitOpen`].
+    pub held_back: bool,
 }
 
 impl Heard {
@@ -30,8 +32,16 @@ impl Heard {
     }
 }
 
+/// A request was not sent: the hub fails, and this pass is none of those that try it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not asked: its circuit breaker is open")]
+pub struct CircuitOpen;
+
 #[derive(Default)]
 struct Answers {
+    /// Whether the pass may ask the hub.
+    asks_hub: bool,
+    held_back: AtomicBool,
     hub: AtomicBool,
     cell: AtomicBool,
     project: AtomicBool,
@@ -42,8 +52,8 @@ tokio::task_local! {
     static ANSWERS: Answers;
 }
 
-/// Runs a pass and says which planes answered it.
-pub(super) async fn listening<T>(pass: impl Future<Output = T>) -> (T, Heard) {
+/// Runs a pass, which may ask the hub or not, and says which planes answered it.
+pub(super) async fn listening<T>(asks_hub: bool, pass: impl Future<Output = T>) -> (T, Heard) {
     let both = async {
         let ended = pass.await;
         let heard = ANSWERS.with(|answers| Heard {
@@ -51,10 +61,22 @@ pub(super) async fn listening<T>(pass: impl Future<Output = T>) -> (T, Heard) {
             hub: answers.hub.load(Ordering::Relaxed),
             cell: answers.cell.load(Ordering::Relaxed),
             project: answers.project.load(Ordering::Relaxed),
+            held_back: answers.held_back.load(Ordering::Relaxed),
         });
         (ended, heard)
     };
-    ANSWERS.scope(Answers::default(), both).await
+    ANSWERS.scope(Answers { asks_hub, ..Answers::default() }, both).await
+}
+
+/// Whether a request of the pass under way may be sent to `plane`.
+pub(crate) fn admit(plane: &PlaneId) -> kube::Result<()> {
+    // Outside of a pass nobody is held back.
+    let held_back = ANSWERS.try_with(|answers| {
+        let held_back = *plane == PlaneId::Hub && !answers.asks_hub;
+        answers.held_back.fetch_or(held_back, Ordering::Relaxed);
+        held_back
+    });
+    if held_back.unwrap_or(false) { Err(kube::Error::Service(Box::new(CircuitOpen))) } else { Ok(()) }
 }
 
 /// Notes what became of a request to `plane`. A refusal (403, 404, 409, 422) is an answer like another; silence, 5xx,
@@ -90,10 +112,25 @@ mod tests {
     async fn i8_an_answer_speaks_for_the_plane_that_gave_it() {
         let planes = [PlaneId::Hub, PlaneId::Cell, PlaneId::Project(PlaneName::new("p").unwrap())];
         for plane in &planes {
-            let ((), heard) = listening(async { note(plane, &Ok(())) }).await;
+            let ((), heard) = listening(true, async { note(plane, &Ok(())) }).await;
             for lane in &planes {
                 assert_eq!(heard.answered(lane), lane == plane, "{plane} answered, not {lane}");
             }
         }
+    }
+
+    #[tokio::test]
+    async fn i8_a_pass_that_may_not_ask_the_hub_may_ask_everybody_else() {
+        let project = PlaneId::Project(PlaneName::new("p").unwrap());
+        for (asks_hub, plane, held_back) in [
+            (false, &PlaneId::Hub, true),
+            (true, &PlaneId::Hub, false),
+            (false, &PlaneId::Cell, false),
+            (false, &project, false),
+        ] {
+            let (admitted, heard) = listening(asks_hub, async { admit(plane) }).await;
+            assert_eq!((admitted.is_err(), heard.held_back), (held_back, held_back), "{plane}");
+        }
+        assert!(admit(&PlaneId::Hub).is_ok(), "outside of a pass");
     }
 }

@@ -5,15 +5,19 @@
 //! merged into another's, and keys of a plane that fails wait for its [`circuit`], so one plane's trouble stays its
 //! own (I8).
 
+pub mod backoff;
 mod change;
 pub mod circuit;
 pub mod echo;
-mod guard;
+pub mod guard;
 pub mod heard;
+pub mod listwatch;
 pub mod pump;
 pub mod queue;
+pub mod resume;
 pub mod room;
 pub mod store;
+mod trouble;
 pub mod worker;
 pub mod writer;
 
@@ -26,6 +30,7 @@ pub use store::Store;
 pub use worker::{Controller, run_workers};
 pub use writer::{StatusWrite, Write, Writer};
 
+use crate::names::PlaneName;
 use crate::object::Kind;
 use crate::planes::Plane;
 
@@ -40,4 +45,10 @@ pub trait Listener: Send + Sync {
 
     /// A project plane is not there any more.
     fn left(&self, plane: &Plane);
+
+    /// For minutes by now the server of a project plane says that there is none.
+    fn unserved(&self, _plane: &Plane) {}
+
+    /// A project plane is gone for good: see [`crate::planes::Planes::declare_gone`].
+    fn gone(&self, _plane: &PlaneName) {}
 }

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
 use futures::{StreamExt, pin_mut};
-use kube::Api;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
+use tokio::time::Instant;
 
+use super::backoff::{Attempt, Backoffs, Failure};
 use super::change::Change;
 use super::guard::Guarded;
-use crate::api::crds;
-use crate::errors;
+use super::listwatch::{self, listwatch};
+use super::trouble;
 use crate::object::{Kind, Object};
 use crate::planes::{Place, Plane, Planes, Watched};
 
-/// Objects on one page of a list.
-const PAGE: u32 = 500;
 /// How long a watch lasts before the server ends it, in seconds: the time a silently dead connection may go
 /// unnoticed, and a few seconds more. Each lasts up to an eighth longer by its seed, so that watches that began
 /// together do not end together for ever.
@@ -27,6 +25,8 @@ const WATCH_SECONDS: u32 = 240;
 /// Silence after which a watch that failed before is held to work again, and a list that began is held to be stuck.
 /// Longer than any time-out of one request.
 const SETTLED: Duration = Duration::from_secs(30);
+/// The same of a watch that the server has answered: it did not break off at once.
+const HELD: Duration = Duration::from_secs(1);
 
 /// Watches `kind` on `plane` until the plane is disengaged. Never fails: trouble is counted, logged once a turn and
 /// shown as the plane's health, and the watch begins anew after a back-off of its own.
@@ -41,52 +41,61 @@ pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
 }
 
 async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
-    let mut waits = backoff(planes.seed());
-    let config = watcher::Config {
-        label_selector: plane.watched(kind).and_then(Watched::selector),
-        ..watcher::Config::default().page_size(PAGE).timeout(lasts(planes.seed()))
+    let (mut waits, mut life) = (Backoffs::new(planes.seed()), plane.life());
+    let config = listwatch::Config {
+        plane: plane.id.clone(),
+        kind,
+        selector: plane.watched(kind).and_then(Watched::selector),
+        timeout: lasts(planes.seed()),
     };
     loop {
-        let api: Api<Guarded> = Api::all_with(plane.client.clone(), kind.resource());
-        let stream = watcher(api, config.clone());
+        let stream = listwatch(plane.client.clone(), config.clone(), planes.room().clone());
         pin_mut!(stream);
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
         // that begins its answer and does not go on.
         let mut turn = Turn::default();
+        let mut attempt = plane.attempt();
         loop {
-            let event = match tokio::time::timeout(SETTLED, stream.next()).await {
-                Ok(Some(event)) => event,
-                Ok(None) => break,
-                Err(_) if listing => {
-                    turn.end();
-                    stuck(plane, kind);
-                    continue;
-                }
-                // A watch that does not begin is an error in less time than this: it stands, and has no news.
-                Err(_) => {
-                    works(planes, plane, kind);
-                    waits = backoff(planes.seed());
+            let event = tokio::select! {
+                biased;
+                // The watch would go on from a version that the server has yet to reach.
+                () = life.ends() => break,
+                event = stream.next() => event,
+                () = quiet(plane, kind, listing, attempt.began) => {
+                    if listing {
+                        turn.end();
+                        trouble::stuck(planes, plane, kind, SETTLED);
+                    } else {
+                        // A watch that does not begin is an error in less time than this: it stands, and has no news.
+                        works(planes, plane, kind);
+                        waits.succeeded(Attempt::Watch);
+                    }
                     continue;
                 }
             };
+            let Some(event) = event else { break };
             match event {
                 Ok(event) => {
                     listing = match event {
                         // Said before the list is asked for. In a box: thousands of watches must not hold room for it.
                         Event::Init => {
                             Box::pin(planes.recognise(plane, kind, &mut waits)).await;
+                            Box::pin(planes.compare(plane)).await;
+                            life.begins();
                             turn.take(planes, plane).await;
+                            attempt = plane.attempt();
                             true
                         }
                         Event::InitApply(_) => true,
                         Event::InitDone => {
                             turn.end();
+                            waits.succeeded(Attempt::List);
                             false
                         }
                         Event::Apply(_) | Event::Delete(_) => {
                             works(planes, plane, kind);
-                            waits = backoff(planes.seed());
+                            waits.succeeded(Attempt::Watch);
                             false
                         }
                     };
@@ -96,12 +105,18 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                 }
                 Err(error) => {
                     turn.end();
-                    let wait = waits.next().unwrap_or(Duration::from_secs(30));
-                    trouble(planes, plane, kind, &error, wait);
-                    tokio::time::sleep(wait).await;
-                    // Whoever answers next may be another.
-                    Box::pin(planes.recognise(plane, kind, &mut waits)).await;
-                    if lost_its_place(&error) {
+                    let (tried, failure) = Failure::of_watch(&error);
+                    let wait = waits.after(tried, failure, plane.is_starting());
+                    Box::pin(trouble::tell(planes, plane, kind, &error, failure, wait)).await;
+                    plane.wait(wait, failure, &attempt, &mut waits).await;
+                    if is_listed_next(&error, failure) {
+                        // Whoever answers next is asked who it is before that.
+                        attempt = plane.attempt();
+                    } else {
+                        Box::pin(planes.recognise(plane, kind, &mut waits)).await;
+                        attempt = plane.attempt();
+                    }
+                    if failure == Failure::Expired {
                         break;
                     }
                 }
@@ -110,9 +125,30 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
     }
 }
 
+/// Returns when silence of the watch means something: a list stands still, or the watch has begun and holds.
+async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
+    let begun = async {
+        if listing || !plane.is_in_trouble(kind) {
+            return std::future::pending().await;
+        }
+        plane.watch_begins(kind, since).await;
+        tokio::time::sleep(HELD).await;
+    };
+    tokio::select! {
+        () = begun => {}
+        () = tokio::time::sleep(SETTLED) => {}
+    }
+}
+
+/// Whether the watcher goes on with a list, and not with a watch from where it was.
+fn is_listed_next(error: &watcher::Error, failure: Failure) -> bool {
+    use watcher::Error as E;
+    failure == Failure::Expired || matches!(error, E::InitialListFailed(_) | E::NoResourceVersion)
+}
+
 /// A watch that works again is news to everything that failed while it did not: nothing waits out its back-off.
 fn works(planes: &Planes, plane: &Plane, kind: Kind) {
-    if plane.healthy(kind) {
+    if planes.recovered(plane, kind) {
         planes.synced(plane, kind);
     }
 }
@@ -134,31 +170,9 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Whether only a new list helps, and the watcher would not make one: the place to resume from is refused outright,
-/// or what came is no watch at all, so that nobody knows what was missed.
-fn lost_its_place(error: &watcher::Error) -> bool {
-    use watcher::Error as E;
-    match error {
-        E::WatchStartFailed(kube::Error::Api(status)) => status.code == 410,
-        E::WatchFailed(error) | E::WatchStartFailed(error) => matches!(error, kube::Error::SerdeError(_)),
-        _ => false,
-    }
-}
-
 /// How many seconds a watch lasts, by its seed.
 fn lasts(seed: u64) -> u32 {
     SmallRng::seed_from_u64(seed).random_range(WATCH_SECONDS..=WATCH_SECONDS + WATCH_SECONDS / 8)
-}
-
-/// 0.5 s doubled to 30 s, jittered, for ever.
-fn backoff(seed: u64) -> impl Iterator<Item = Duration> {
-    ExponentialBuilder::default()
-        .with_min_delay(Duration::from_millis(500))
-        .with_max_delay(Duration::from_secs(30))
-        .with_jitter()
-        .with_jitter_seed(seed)
-        .without_max_times()
-        .build()
 }
 
 fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
@@ -174,7 +188,8 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
             for change in store.list_ends() {
                 planes.tell(plane, kind, Some(change));
             }
-            plane.healthy(kind);
+            plane.listed(kind);
+            planes.recovered(plane, kind);
             planes.synced(plane, kind);
         }
         Event::Apply(object) => {
@@ -204,11 +219,14 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
         Ok(object) => Some(stripped(kind, object)),
         Err(invalid) => {
             planes.metrics().events_dropped.with_label_values(&["undecodable"]).inc();
+            let news = plane.unreadable(kind, &invalid.metadata, &invalid.error);
             let namespace = invalid.metadata.namespace.unwrap_or_default();
             let name = invalid.metadata.name.unwrap_or_default();
             plane.store(kind).keep(&namespace, &name);
-            tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = %invalid.error,
-                "an object cannot be read; it is left out, the watch goes on");
+            if news {
+                tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = invalid.error,
+                    "an object cannot be read; it is left out, the watch goes on");
+            }
             None
         }
     }
@@ -221,68 +239,4 @@ fn stripped(kind: Kind, mut object: Object) -> Object {
         object.data = serde_json::Value::Null;
     }
     object
-}
-
-/// A list does not come. It may yet, so nothing is given up but its turn.
-fn stuck(plane: &Plane, kind: Kind) {
-    let plural = &kind.resource().plural;
-    let words = format!("cannot list {plural}: no news of the list for {SETTLED:?}");
-    if plane.unhealthy(kind, words.clone()) {
-        tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, cause = words, "list stands still");
-    }
-}
-
-fn trouble(planes: &Planes, plane: &Plane, kind: Kind, error: &watcher::Error, wait: Duration) {
-    let reason = reason(error);
-    planes.metrics().watch_restarts.with_label_values(&[plane.id.kind(), reason]).inc();
-    let resource = kind.resource();
-    let words = if reason == "not_found" {
-        let remedy = if crds::ours(&resource.group, &resource.plural) {
-            "`fedhub crds | kubectl apply -f -` installs it".to_owned()
-        } else {
-            format!("it comes with what serves {}", resource.group)
-        };
-        format!("{}.{} is not served there: its CRD is missing ({remedy})", resource.plural, resource.group)
-    } else {
-        format!("cannot {} {}: {}", verb(error), resource.plural, cause(error))
-    };
-    if plane.unhealthy(kind, words.clone()) {
-        tracing::warn!(plane = %plane.id, kind = %resource.kind, reason, cause = words, retry_in = ?wait, "watch failed");
-    } else {
-        tracing::debug!(plane = %plane.id, kind = %resource.kind, reason, cause = words, retry_in = ?wait, "watch failed again");
-    }
-}
-
-/// What was asked when it failed.
-fn verb(error: &watcher::Error) -> &'static str {
-    if matches!(error, watcher::Error::InitialListFailed(_)) { "list" } else { "watch" }
-}
-
-/// What the server said, or why it said nothing.
-fn cause(error: &watcher::Error) -> String {
-    use watcher::Error as E;
-    match error {
-        E::InitialListFailed(kube::Error::Api(status)) | E::WatchStartFailed(kube::Error::Api(status)) => {
-            format!("{} ({})", status.message, status.code)
-        }
-        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => errors::chain(e),
-        E::WatchError(status) => format!("{} ({})", status.message, status.code),
-        E::NoResourceVersion => errors::chain(error),
-    }
-}
-
-fn reason(error: &watcher::Error) -> &'static str {
-    use watcher::Error as E;
-    let inner = match error {
-        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => e,
-        E::WatchError(status) => {
-            return if status.code == 410 { "gone" } else { "server" };
-        }
-        E::NoResourceVersion => return "no_resource_version",
-    };
-    match inner {
-        kube::Error::Api(status) if status.code == 404 => "not_found",
-        kube::Error::Api(status) if status.code == 410 => "gone",
-        error => errors::category(error).label(),
-    }
 }

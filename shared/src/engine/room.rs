@@ -1,17 +1,73 @@
-//! How many objects may be kept whole at once, over all stores of a process.
+//! How much memory objects may take, over all planes of a registry.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Room for objects that wait for something to be done. Where there is none left an object is still known by its
-/// digest, and read from its server when its turn comes: a flood costs reads and not memory.
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::object::{Object, Shared};
+
+/// What is free of charge: reading, or working on, an object of this size. Objects are a few kilobytes.
+pub const FREE: usize = 64 << 10;
+/// How many times the object a pass over it holds: both sides, what is to be written, and the answer.
+const PASS: usize = 8;
+/// Permits are counted in units of this.
+const UNIT: usize = 1 << 10;
+
+/// The memory that objects of all planes share: half of it for those that wait for something to be done, a quarter each
+/// for large ones that are being read and worked on.
+///
+/// Of objects that wait the oldest makes room for the newest. It is still known by its digest then, and read from its
+/// server when its turn comes: a flood costs its own plane reads, and nobody memory.
 #[derive(Clone, Debug)]
-pub struct Room(Option<Arc<AtomicUsize>>);
+pub struct Room(Option<Arc<Budget>>);
+
+#[derive(Debug)]
+struct Budget {
+    most: usize,
+    shelf: Mutex<Shelf>,
+    reads: Share,
+    passes: Share,
+}
+
+#[derive(Debug)]
+struct Share {
+    units: u32,
+    left: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    held: usize,
+    /// The oldest first; what was let go meanwhile is skipped.
+    line: VecDeque<Weak<Slot>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    object: Mutex<Option<Shared>>,
+    weight: usize,
+    budget: Weak<Budget>,
+}
+
+/// An object that is kept for as long as this is, or until newer ones need its room.
+#[derive(Debug)]
+pub struct Place(Arc<Slot>);
+
+/// Memory that is reserved for as long as this lives.
+#[derive(Debug, Default)]
+pub struct Reserved(#[expect(dead_code, reason = "given back when dropped")] Option<OwnedSemaphorePermit>);
 
 impl Room {
-    /// Room for that many objects.
-    pub fn of(places: usize) -> Self {
-        Self(Some(Arc::new(AtomicUsize::new(places))))
+    /// Room for so many bytes.
+    pub fn of(bytes: usize) -> Self {
+        let share = |bytes: usize| {
+            let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
+            Share { units, left: Arc::new(Semaphore::new(units as usize)) }
+        };
+        let (reads, passes) = (share(bytes / 4), share(bytes / 4));
+        Self(Some(Arc::new(Budget { most: bytes / 2, shelf: Mutex::default(), reads, passes })))
     }
 
     /// Room for all there are.
@@ -19,37 +75,220 @@ impl Room {
         Self(None)
     }
 
-    /// A place for one object, if one is left.
-    pub fn place(&self) -> Option<Place> {
-        let Some(left) = &self.0 else { return Some(Place::default()) };
-        let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-        taken.is_ok().then(|| Place(Some(left.clone())))
+    /// Keeps an object, if it may ever have a place.
+    pub fn keep(&self, object: &Shared) -> Option<Place> {
+        let Some(budget) = &self.0 else {
+            let object = Mutex::new(Some(object.clone()));
+            return Some(Place(Arc::new(Slot { object, weight: 0, budget: Weak::new() })));
+        };
+        let weight = weight(object);
+        if weight > budget.most {
+            return None;
+        }
+        let budget_of = Arc::downgrade(budget);
+        let slot = Arc::new(Slot { object: Mutex::new(Some(object.clone())), weight, budget: budget_of });
+        let evicted = budget.shelf().put(&slot, budget.most);
+        // Not under the lock: the last of an object frees its memory.
+        drop(evicted);
+        Some(Place(slot))
+    }
+
+    /// Memory for reading an object of which so many bytes have come, and up to `most` may; waits for it.
+    pub async fn reading(&self, bytes: usize, most: usize) -> Reserved {
+        match &self.0 {
+            Some(budget) if bytes > FREE => budget.reads.take(most).await,
+            _ => Reserved::default(),
+        }
+    }
+
+    /// Memory for a pass over an object that takes so many bytes; waits for it.
+    pub async fn working(&self, bytes: usize) -> Reserved {
+        match &self.0 {
+            Some(budget) if bytes > FREE => budget.passes.take(bytes.saturating_mul(PASS)).await,
+            _ => Reserved::default(),
+        }
+    }
+
+    /// Bytes that objects which wait take now.
+    pub fn held(&self) -> usize {
+        self.0.as_ref().map_or(0, |budget| budget.shelf().held)
     }
 }
 
-/// One object's place; given back when it is dropped.
-#[derive(Debug, Default)]
-pub struct Place(Option<Arc<AtomicUsize>>);
+impl Budget {
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Share {
+    async fn take(&self, bytes: usize) -> Reserved {
+        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
+        // Never closed.
+        Reserved(self.left.clone().acquire_many_owned(units).await.ok())
+    }
+}
+
+impl Shelf {
+    /// Returns what had to go.
+    fn put(&mut self, slot: &Arc<Slot>, most: usize) -> Vec<Shared> {
+        let mut evicted = Vec::new();
+        while self.held + slot.weight > most {
+            let Some(oldest) = self.line.pop_front() else { break };
+            if let Some(object) = oldest.upgrade().and_then(|oldest| self.empty(&oldest)) {
+                evicted.push(object);
+            }
+        }
+        self.held += slot.weight;
+        if self.line.len() == self.line.capacity() {
+            self.line.retain(|slot| slot.strong_count() > 0);
+            // As many again may come before the next look.
+            self.line.shrink_to(self.line.len() * 2 + 64);
+            self.line.reserve(self.line.len() + 64);
+        }
+        self.line.push_back(Arc::downgrade(slot));
+        evicted
+    }
+
+    fn empty(&mut self, slot: &Slot) -> Option<Shared> {
+        let object = slot.object.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if object.is_some() {
+            self.held -= slot.weight;
+        }
+        object
+    }
+}
+
+impl Place {
+    /// The object, where it still is.
+    pub fn object(&self) -> Option<Shared> {
+        self.0.object.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(left) = &self.0 {
-            left.fetch_add(1, Ordering::Relaxed);
+        if let Some(budget) = self.0.budget.upgrade() {
+            let object = budget.shelf().empty(&self.0);
+            drop(object);
         }
     }
 }
 
+/// A number of bytes, as flags give them: `64Mi`.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let wrong =
+        || format!("{text:?} is no number of bytes: expected a number and Ki, Mi or Gi, such as 64Mi");
+    let number: usize = number.parse().map_err(|_| wrong())?;
+    let each: usize = match unit {
+        "Ki" => 1 << 10,
+        "Mi" => 1 << 20,
+        "Gi" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(each).ok_or_else(wrong)
+}
+
+/// What an object takes in memory, about.
+pub fn weight(object: &Object) -> usize {
+    const NODE: usize = 640;
+    const VALUE: usize = 48;
+    fn of(value: &Value) -> usize {
+        VALUE
+            + match value {
+                Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+                Value::String(text) => text.len(),
+                Value::Array(items) => items.iter().map(of).sum(),
+                Value::Object(fields) => {
+                    let content: usize =
+                        fields.iter().map(|(key, value)| VALUE + key.len() + of(value)).sum();
+                    content.max(NODE)
+                }
+            }
+    }
+    let metadata = &object.metadata;
+    let pairs = [&metadata.labels, &metadata.annotations];
+    let pairs = pairs.into_iter().flatten().flatten().map(|(key, value)| 2 * VALUE + key.len() + value.len());
+    let lists = metadata.finalizers.iter().flatten().map(|text| VALUE + text.len());
+    let owners = metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .map(|owner| 4 * VALUE + owner.name.len() + owner.uid.len());
+    size_of::<Object>() + pairs.chain(lists).chain(owners).sum::<usize>() + of(&object.data)
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::object::{Kind, bare, set_field};
+
+    fn object(bytes: usize) -> Shared {
+        let mut object = bare(Kind::Instance, "n", "a");
+        set_field(&mut object, "spec", json!("x".repeat(bytes)));
+        object.into()
+    }
 
     #[test]
-    fn i8_a_place_is_given_once_and_back() {
-        let room = Room::of(2);
-        let (a, b) = (room.place(), room.clone().place());
-        assert!(a.is_some() && b.is_some() && room.place().is_none());
-        drop(b);
-        assert!(room.place().is_some());
-        assert!(Room::unlimited().place().is_some() && Room::of(0).place().is_none());
+    fn i8_the_oldest_objects_make_room_for_the_newest() {
+        let room = Room::of(64 << 10);
+        let places: Vec<_> = (0..100).map(|_| room.keep(&object(4096)).unwrap()).collect();
+        let kept: Vec<_> = places.iter().map(|place| place.object().is_some()).collect();
+        assert_eq!((kept[..94].contains(&true), &kept[94..]), (false, &[true; 6][..]));
+        assert!(room.held() <= 32 << 10, "{}", room.held());
+        assert!(room.keep(&object(40 << 10)).is_none(), "no room is ever that large");
+        drop(places);
+        assert_eq!(room.held(), 0);
+        assert!(Room::of(0).keep(&object(1)).is_none());
+        assert!(Room::unlimited().keep(&object(1 << 20)).unwrap().object().is_some());
+    }
+
+    #[test]
+    fn i8_places_that_are_given_back_leave_nothing_behind() {
+        let room = Room::of(64 << 10);
+        let stays = room.keep(&object(1)).unwrap();
+        for _ in 0..10_000 {
+            room.keep(&object(1)).unwrap();
+        }
+        let shelf = room.0.as_ref().unwrap().shelf();
+        assert!(shelf.line.capacity() < 1000, "{}", shelf.line.capacity());
+        drop(shelf);
+        assert!(stays.object().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn i8_large_objects_are_read_and_worked_on_a_few_at_a_time_and_small_ones_do_not_wait() {
+        let room = Room::of(4 << 20);
+        let first = room.working(100 << 10).await;
+        let second = tokio::time::timeout(std::time::Duration::from_secs(1), room.working(100 << 10));
+        assert!(second.await.is_err(), "the quarter is taken");
+        room.working(FREE).await;
+        room.reading(FREE + 1, 1 << 20).await;
+        drop(first);
+        room.working(100 << 20).await;
+    }
+
+    #[test]
+    fn bytes_are_read_with_their_unit() {
+        for (text, expected) in [("64Mi", Some(64 << 20)), ("512Ki", Some(512 << 10)), ("1Gi", Some(1 << 30))]
+        {
+            assert_eq!(bytes(text).ok(), expected, "{text}");
+        }
+        for text in ["", "64", "64M", "Mi", "-1Mi", "1.5Gi", "99999999999999999999Gi"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_weight_of_an_object_follows_what_is_in_it() {
+        let text = weight(&object(100_000));
+        assert!((100_000..102_000).contains(&text), "{text}");
+        let mut maps = bare(Kind::Instance, "n", "a");
+        set_field(&mut maps, "spec", json!(vec![json!({"a": 1}); 1000]));
+        assert!(weight(&maps) > 600_000, "{}", weight(&maps));
     }
 }

@@ -14,7 +14,7 @@ use crate::object::{Kind, Object, ObjectView, PlaneId, Shared};
 
 struct Stored {
     digest: Digest,
-    /// In a box: few are.
+    /// In a box: few have anything of it.
     kept: Option<Box<Kept>>,
     heard: Heard,
     /// Under which circumstances the object was found in order, see [`Store::rest`].
@@ -24,11 +24,40 @@ struct Stored {
     own: bool,
 }
 
-/// An object that is kept.
+/// What listeners know of an object that we have written since.
+struct Told {
+    digest: Digest,
+    /// For kinds of which all objects are kept.
+    object: Option<Shared>,
+}
+
+/// How an object is kept.
+enum Keeping {
+    /// For as long as it is known.
+    Always(Shared),
+    /// Until it is in order, or newer ones need its room.
+    While(Place),
+}
+
+/// What is kept of few objects.
+#[derive(Default)]
 struct Kept {
-    object: Shared,
-    /// Given back when the object is let go.
-    _place: Place,
+    object: Option<Keeping>,
+    /// What was told last, where that was before our own writes.
+    told: Option<Told>,
+}
+
+impl Stored {
+    fn let_go(&mut self) {
+        let told = self.kept.take().and_then(|kept| kept.told);
+        self.kept = Kept { told, ..Kept::default() }.or_nothing();
+    }
+}
+
+impl Kept {
+    fn or_nothing(self) -> Option<Box<Self>> {
+        (self.object.is_some() || self.told.is_some()).then(|| Box::new(self))
+    }
 }
 
 /// By name; each in a box of its own, for a tree's nodes are not always full.
@@ -36,6 +65,8 @@ type Names = BTreeMap<Box<str>, Box<Stored>>;
 
 #[derive(Default)]
 struct Inner {
+    /// Whether objects are kept, in order or not.
+    whole: bool,
     /// Counts lists: entries of an older epoch were not in the newest list.
     epoch: u32,
     synced: bool,
@@ -61,8 +92,8 @@ impl Store {
     /// An empty store. Kinds whose objects are few there are kept whole, the others as long as `room` has a place.
     pub fn new(plane: PlaneId, kind: Kind, room: Room) -> Self {
         let whole = kind.kept_whole(&plane);
-        let room = if whole { Room::unlimited() } else { room };
-        Self { plane, kind, whole, room, inner: Mutex::default() }
+        let inner = Mutex::new(Inner { whole, ..Inner::default() });
+        Self { plane, kind, whole, room, inner }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -90,7 +121,7 @@ impl Store {
     /// The object of that name, where it is kept.
     pub fn object(&self, namespace: &str, name: &str) -> Option<Shared> {
         let inner = self.lock();
-        Some(inner.find(namespace, name)?.kept.as_ref()?.object.clone())
+        object_of(inner.find(namespace, name)?)
     }
 
     /// What `pick` makes of the objects of a namespace, or of all, in their order.
@@ -149,6 +180,12 @@ impl Store {
         self.lock().epoch
     }
 
+    /// Whether the object was named by the newest list, or heard of since that began.
+    pub fn confirmed(&self, namespace: &str, name: &str) -> bool {
+        let inner = self.lock();
+        inner.find(namespace, name).is_some_and(|stored| stored.epoch == inner.epoch)
+    }
+
     /// Whether a list was completed, so that absence means something.
     pub fn synced(&self) -> bool {
         self.lock().synced
@@ -165,7 +202,16 @@ impl Store {
         };
         stored.judged = circumstances;
         if !self.whole {
-            stored.kept = None;
+            stored.let_go();
+        }
+    }
+
+    /// Nobody will do anything about the object as it is now: it is not kept any more (I8).
+    pub fn release(&self, namespace: &str, name: &str) {
+        if !self.whole
+            && let Some(stored) = self.lock().find_mut(namespace, name)
+        {
+            stored.let_go();
         }
     }
 
@@ -210,8 +256,9 @@ impl Store {
             }
         }
         let (namespace, name) = (object.space().into(), object.called().into());
-        let object = self.whole.then(|| object.into());
-        Some(inner.put(Known { namespace, name, digest, object }, Place::default(), false))
+        let object: Option<Shared> = self.whole.then(|| object.into());
+        let keeping = object.clone().map(Keeping::Always);
+        Some(inner.put(Known { namespace, name, digest, object }, keeping, false))
     }
 
     /// The list names an object that cannot be read: what was known of it stands.
@@ -255,10 +302,10 @@ impl Store {
             // It lives: what was told as deleted had only left what the watch selects.
             inner.buried.retain(|uid| *uid != digest.uid);
         }
-        let place = self.room.place();
         let (namespace, name) = (object.space().into(), object.called().into());
-        let object = place.is_some().then(|| object.into());
-        Some(inner.put(Known { namespace, name, digest, object }, place.unwrap_or_default(), false))
+        let object = object.into();
+        let keeping = self.place(&object);
+        Some(inner.put(Known { namespace, name, digest, object: Some(object) }, keeping, false))
     }
 
     /// The watch says that the object is gone.
@@ -323,10 +370,16 @@ impl Store {
             }
             own = known.own || known.digest != digest;
         }
-        let place = self.room.place();
         let (namespace, name) = (object.space().into(), object.called().into());
-        let object = place.is_some().then(|| object.clone());
-        inner.put(Known { namespace, name, digest, object }, place.unwrap_or_default(), own);
+        let keeping = self.place(object);
+        inner.put(Known { namespace, name, digest, object: Some(object.clone()) }, keeping, own);
+    }
+
+    fn place(&self, object: &Shared) -> Option<Keeping> {
+        if self.whole {
+            return Some(Keeping::Always(object.clone()));
+        }
+        self.room.keep(object).map(Keeping::While)
     }
 }
 
@@ -339,18 +392,36 @@ impl Inner {
         self.spaces.get_mut(namespace)?.get_mut(name).map(Box::as_mut)
     }
 
-    fn put(&mut self, new: Known, place: Place, own: bool) -> Change {
-        let kept = new.object.clone().map(|object| Box::new(Kept { object, _place: place }));
-        let (digest, epoch) = (new.digest.clone(), self.epoch);
+    fn put(&mut self, new: Known, object: Option<Keeping>, own: bool) -> Change {
+        let mut kept = Kept { object, told: None };
+        let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
         if let Some(stored) = self.find_mut(&new.namespace, &new.name) {
-            let old = known(&new.namespace, &new.name, stored);
+            // What a change is told against is what was told before, whatever we wrote meanwhile: our own write must not
+            // swallow the news that its event brings to others.
+            let old = if stored.own {
+                let told = stored.kept.take().and_then(|kept| kept.told);
+                told.map(|told| Known {
+                    namespace: new.namespace.clone(),
+                    name: new.name.clone(),
+                    digest: told.digest,
+                    object: told.object,
+                })
+            } else {
+                Some(known(&new.namespace, &new.name, stored))
+            };
+            kept.told = old.as_ref().filter(|_| own).map(|old| {
+                let object = old.object.clone().filter(|_| whole);
+                Told { digest: old.digest.clone(), object }
+            });
             if stored.digest.uid != digest.uid {
                 (stored.heard, stored.judged) = (Heard::default(), 0);
             }
-            (stored.digest, stored.kept, stored.epoch, stored.own) = (digest, kept, epoch, own);
-            return Change::Applied { old: Some(old), new };
+            (stored.digest, stored.epoch, stored.own) = (digest, epoch, own);
+            stored.kept = kept.or_nothing();
+            return Change::Applied { old, new };
         }
-        let stored = Stored { digest, kept, heard: Heard::default(), judged: 0, epoch, own };
+        let stored =
+            Stored { digest, kept: kept.or_nothing(), heard: Heard::default(), judged: 0, epoch, own };
         self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
         Change::Applied { old: None, new }
     }
@@ -379,11 +450,22 @@ impl Inner {
 }
 
 fn view<'a>(namespace: &'a str, name: &'a str, stored: &'a Stored) -> View<'a> {
-    View { namespace, name, digest: &stored.digest, object: stored.kept.as_ref().map(|kept| &kept.object) }
+    let object = match stored.kept.as_ref().and_then(|kept| kept.object.as_ref()) {
+        Some(Keeping::Always(object)) => Some(object),
+        Some(Keeping::While(_)) | None => None,
+    };
+    View { namespace, name, digest: &stored.digest, object }
+}
+
+fn object_of(stored: &Stored) -> Option<Shared> {
+    match stored.kept.as_ref()?.object.as_ref()? {
+        Keeping::Always(object) => Some(object.clone()),
+        Keeping::While(place) => place.object(),
+    }
 }
 
 fn known(namespace: &str, name: &str, stored: &Stored) -> Known {
-    let object = stored.kept.as_ref().map(|kept| kept.object.clone());
+    let object = object_of(stored);
     Known { namespace: namespace.into(), name: name.into(), digest: stored.digest.clone(), object }
 }
 

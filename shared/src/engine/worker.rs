@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use tokio::time::Instant;
@@ -14,6 +15,9 @@ use super::{Job, Outcome, Queue};
 use crate::errors::{self, Category, Error};
 use crate::lease::in_epoch;
 use crate::metrics::Metrics;
+
+/// When a write that was refused because of a suspension is tried again, where nobody else knows of that.
+const SUSPENDED: Duration = Duration::from_secs(5);
 
 /// What is done for a key.
 pub trait Controller: Send + Sync + 'static {
@@ -37,44 +41,59 @@ pub fn run_workers<C: Controller>(
         let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
         tasks.spawn(async move {
             while let Some(job) = queue.next().await {
-                let (outcome, heard) = pass(controller.as_ref(), &job, &metrics).await;
-                queue.ended(&job, outcome, &heard);
+                let (outcome, heard, error) = pass(controller.as_ref(), &job, &metrics).await;
+                let news = queue.ended(&job, outcome, &heard);
+                if let Some(error) = error {
+                    log_failure(controller.name(), &job, &error, news);
+                }
             }
         });
     }
 }
 
-async fn pass<C: Controller>(controller: &C, job: &Job, metrics: &Metrics) -> (Outcome, Heard) {
+async fn pass<C: Controller>(
+    controller: &C,
+    job: &Job,
+    metrics: &Metrics,
+) -> (Outcome, Heard, Option<Error>) {
     let name = controller.name();
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
     // In a box for as long as it lasts: an idle worker must not hold room for the largest pass there is.
     let reconcile = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
-    let (reconciled, mut heard) = listening(AssertUnwindSafe(reconcile).catch_unwind()).await;
-    if let Ok(Err(error)) = &reconciled {
+    let reconcile = AssertUnwindSafe(reconcile).catch_unwind();
+    let (reconciled, mut heard) = listening(job.asks_hub, reconcile).await;
+    let reconciled = match reconciled {
+        Ok(reconciled) => reconciled,
+        // A panic is a bug of one object's pass: it must take neither the worker nor the key with it.
+        Err(_) => Err(Error::Bug(format!("the pass over {} panicked", job.key))),
+    };
+    if let Err(error) = &reconciled {
         heard.sick = error.sick().cloned();
     }
-    let (outcome, label) = match reconciled {
-        Ok(Ok(outcome)) => (outcome, outcome_label(outcome)),
-        Ok(Err(error)) => failure(name, job, &error),
-        // A panic is a bug of one object's pass: it must take neither the worker nor the key with it.
-        Err(_) => failure(name, job, &Error::Bug(format!("the pass over {} panicked", job.key))),
+    let (outcome, label) = match &reconciled {
+        Ok(outcome) => (*outcome, outcome_label(*outcome)),
+        Err(error) => failure(error),
     };
     if outcome == Outcome::InOrder {
         metrics.noop_reconciles.inc();
     }
     metrics.reconciles.with_label_values(&[name, label]).inc();
     metrics.reconcile_seconds.with_label_values(&[name]).observe(started.elapsed().as_secs_f64());
-    (outcome, heard)
+    (outcome, heard, reconciled.err())
 }
 
 /// What becomes of a key whose pass failed, and the metric label of it.
-fn failure(controller: &str, job: &Job, error: &Error) -> (Outcome, &'static str) {
+fn failure(error: &Error) -> (Outcome, &'static str) {
     let category = error.category();
-    log_failure(controller, job, error, category);
     // Out of sync is no fault of the object: the plane's own event brings it back, or the next term.
-    let outcome = if category == Category::NotEngaged { Outcome::Waits } else { Outcome::Failed };
+    let outcome = match category {
+        // The root server tells when the project is suspended and resumed; its planes may know it sooner, or later.
+        Category::NotEngaged if error.is_suspension() => Outcome::After(SUSPENDED),
+        Category::NotEngaged => Outcome::Waits,
+        _ => Outcome::Failed,
+    };
     (outcome, category.label())
 }
 
@@ -87,12 +106,17 @@ fn outcome_label(outcome: Outcome) -> &'static str {
     }
 }
 
-fn log_failure(controller: &str, job: &Job, error: &Error, category: Category) {
+/// `news`: whether nobody knows yet that the plane fails that failed the pass.
+fn log_failure(controller: &str, job: &Job, error: &Error, news: bool) {
+    let category = error.category();
     let cause = errors::chain(error);
     match category {
         // Both are part of the daily round: the next pass reads again.
         Category::Conflict | Category::NotEngaged => {
             tracing::debug!(controller, key = %job.key, %category, cause, "will be tried again");
+        }
+        _ if !news => {
+            tracing::debug!(controller, key = %job.key, %category, cause, "failed, will be tried again");
         }
         _ => tracing::warn!(controller, key = %job.key, %category, cause, "failed, will be tried again"),
     }

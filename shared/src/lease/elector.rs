@@ -30,7 +30,7 @@ const RELEASE: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum LeaseError {
     /// The management plane refused it, or cannot be reached.
-    #[error(transparent)]
+    #[error("failed to reach the Lease")]
     Request(#[from] kube::Error),
     /// There was no answer in time.
     #[error("no answer after {0:?}")]

@@ -55,6 +55,11 @@ impl Fence {
         term.is_some_and(|term| Instant::now() < term.until && pass.is_none_or(|epoch| epoch == term.epoch))
     }
 
+    /// Counts terms: another epoch is a term of another beginning. `None` while the process does not lead.
+    pub fn epoch(&self) -> Option<i32> {
+        self.0.as_ref().map_or(Some(0), |term| term.borrow().map(|term| term.epoch))
+    }
+
     /// Sends `request` if the process may write, and drops it when it no longer may: a request that waits for its
     /// turn or for a connection must not leave later. Where it had left already, its end is as unknown as after a crash.
     pub async fn guard<T>(&self, request: impl Future<Output = T>) -> Result<T, Fenced> {

@@ -65,6 +65,16 @@ impl Homes {
         }
     }
 
+    /// All project planes that hub namespaces name, with those.
+    pub fn planes(&self) -> BTreeMap<PlaneName, Vec<String>> {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut planes = BTreeMap::<_, Vec<_>>::new();
+        for (home, names) in &inner.by_home {
+            planes.entry(home.plane.clone()).or_default().extend(names.iter().cloned());
+        }
+        planes
+    }
+
     /// The hub namespaces of all namespaces of a project plane.
     pub fn of_plane(&self, plane: &PlaneName) -> Vec<String> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,6 +129,10 @@ mod tests {
             (vec!["ns-1".to_owned(), "ns-2".to_owned()], vec!["ns-3".to_owned()])
         );
         assert_eq!(homes.of_plane(&a.plane), ["ns-1", "ns-2"]);
+        let all = homes.planes().into_iter().collect::<Vec<_>>();
+        let [of_a, of_b] =
+            [&["ns-1", "ns-2"][..], &["ns-3"]].map(|names| names.iter().map(|n| (*n).to_owned()).collect());
+        assert_eq!(all, [(a.plane.clone(), of_a), (b.plane.clone(), of_b)]);
         applied("ns-1", Some(&b));
         applied("ns-2", None);
         assert!(homes.of_plane(&a.plane).is_empty());

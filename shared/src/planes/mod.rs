@@ -4,31 +4,45 @@
 //! one ends exactly its own tasks (section 2).
 
 pub mod discovery;
+pub mod history;
 mod homes;
 pub mod identity;
+pub mod marks;
+mod notices;
+pub mod origin;
+pub(crate) mod outages;
 pub mod plane;
+mod revision;
 pub mod transport;
 pub mod watched;
 pub mod writes;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use dashmap::DashMap;
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 pub use homes::{Home, Homes};
 pub use identity::Identities;
+pub use origin::{Origin, Suspended};
 pub use plane::{Health, Plane};
+pub use revision::Distrust;
 pub use watched::Watched;
 
 use crate::clock::Clock;
 use crate::engine::{Change, Listener, Room, pump};
+use crate::events::{OperatorEvents, Refused};
 use crate::lease::Fence;
 use crate::metrics::Metrics;
 use crate::names::PlaneName;
 use crate::object::{Kind, PlaneId};
+use outages::{Outages, Recovery};
+use transport::Connection;
 
 /// The kinds that the hub role watches on the hub.
 pub const HUB_KINDS: [Kind; 5] =
@@ -53,9 +67,10 @@ pub struct Settings {
     pub fence: Fence,
     /// What is remembered of the identities of project planes; without it they are taken for what they say.
     pub identities: Option<Arc<Identities>>,
-    /// How many objects that wait for something to be done are kept whole at once; the others are read again when
-    /// their turn comes.
-    pub objects_kept: usize,
+    /// Tells operators what is theirs to see to.
+    pub operators: Option<OperatorEvents>,
+    /// The memory that objects of all planes share; registries of one process share it.
+    pub room: Room,
 }
 
 /// Those of the hub role.
@@ -69,7 +84,8 @@ impl Default for Settings {
             lists_at_once: 16,
             fence: Fence::open(),
             identities: None,
-            objects_kept: 4096,
+            operators: None,
+            room: Room::of(64 << 20),
         }
     }
 }
@@ -82,6 +98,10 @@ pub struct Planes {
     projects: DashMap<PlaneName, Arc<Plane>>,
     /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
     refused: Mutex<std::collections::BTreeMap<String, String>>,
+    /// Planes that are gone for good.
+    gone: Mutex<BTreeSet<PlaneName>>,
+    outages: Mutex<Outages>,
+    history: Mutex<history::History>,
     homes: Homes,
     listeners: RwLock<Vec<Arc<dyn Listener>>>,
     metrics: Metrics,
@@ -92,6 +112,8 @@ pub struct Planes {
     tasks: TaskTracker,
     lists: Semaphore,
     identities: Option<Arc<Identities>>,
+    operators: Option<OperatorEvents>,
+    refused_events: Refused,
     /// Those places among them that planes in trouble may have.
     lists_in_trouble: Semaphore,
 }
@@ -104,12 +126,17 @@ pub(crate) struct Place<'a> {
 
 impl Planes {
     /// The hub role's registry, around the hub, with no project plane yet. `seed` makes every jitter reproducible.
-    pub fn new(hub: kube::Client, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
+    pub fn new(hub: impl Into<Connection>, metrics: Metrics, clock: Clock, seed: u64) -> Arc<Self> {
         Self::with(hub, metrics, clock, Settings { seed, ..Settings::default() })
     }
 
-    /// The same, with settings of one's own. `client` is the anchor's.
-    pub fn with(client: kube::Client, metrics: Metrics, clock: Clock, settings: Settings) -> Arc<Self> {
+    /// The same, with settings of one's own. `connection` is the anchor's.
+    pub fn with(
+        connection: impl Into<Connection>,
+        metrics: Metrics,
+        clock: Clock,
+        settings: Settings,
+    ) -> Arc<Self> {
         let Settings {
             seed,
             anchor,
@@ -118,14 +145,19 @@ impl Planes {
             lists_at_once,
             fence,
             identities,
-            objects_kept,
+            operators,
+            room,
         } = settings;
-        let room = Room::of(objects_kept);
+        let refused_events = Refused::default();
+        let anchor = Plane::new(anchor, connection, &anchor_kinds, fence.clone(), &room);
         Arc::new(Self {
-            anchor: Arc::new(Plane::new(anchor, client, &anchor_kinds, fence.clone(), &room)),
+            anchor: Arc::new(anchor.telling(operators.as_ref(), &refused_events)),
             project_kinds,
             projects: DashMap::new(),
             refused: Mutex::default(),
+            gone: Mutex::default(),
+            outages: Mutex::default(),
+            history: Mutex::default(),
             homes: Homes::default(),
             listeners: RwLock::default(),
             metrics,
@@ -136,6 +168,8 @@ impl Planes {
             tasks: TaskTracker::new(),
             lists: Semaphore::new(lists_at_once),
             identities,
+            operators,
+            refused_events,
             lists_in_trouble: Semaphore::new((lists_at_once - lists_at_once.div_ceil(4)).max(1)),
         })
     }
@@ -148,6 +182,9 @@ impl Planes {
     /// Starts the watches of the anchor.
     pub fn start(self: &Arc<Self>) {
         self.watch(self.anchor.clone());
+        if self.anchor.revision.is_some() {
+            self.tasks.spawn(self.clone().keep_comparing());
+        }
     }
 
     /// The plane that the registry is around.
@@ -176,6 +213,29 @@ impl Planes {
         &self.homes
     }
 
+    /// The project planes that the hub has something of: a hub namespace that is empty stays behind of every project
+    /// that ever was (F11). None, where no WDs are watched on project planes.
+    fn federated(&self) -> Vec<PlaneName> {
+        if !self.project_kinds.iter().any(|watched| watched.kind == Kind::WorkloadDeployment) {
+            return Vec::new();
+        }
+        let named = self.homes.planes().into_iter();
+        named.filter(|(_, namespaces)| self.holds_any(namespaces)).map(|(plane, _)| plane).collect()
+    }
+
+    /// Whether the hub has something of that plane.
+    fn is_federated(&self, plane: &PlaneName) -> bool {
+        self.holds_any(&self.homes.of_plane(plane))
+    }
+
+    fn holds_any(&self, hub_namespaces: &[String]) -> bool {
+        let kinds = [Kind::WorkloadDeployment, Kind::PropagationPolicy];
+        let any = |namespace: &String| {
+            kinds.iter().any(|kind| self.anchor.store(*kind).any(Some(namespace), |_| true))
+        };
+        hub_namespaces.iter().any(any)
+    }
+
     /// Whether the anchor and that project plane are in sync, so that an object of it can be worked on. Where they are
     /// not, nothing is lost by waiting: everything of a plane is looked at when it comes into sync.
     pub fn ready(&self, name: &PlaneName) -> bool {
@@ -187,6 +247,13 @@ impl Planes {
         self.anchor.synced() && !self.projects.iter().any(|plane| plane.value().health() == Health::Engaging)
     }
 
+    /// Counts a hub event that goes nowhere because that plane is not engaged: engaging it reads everything anyway.
+    pub fn count_dropped(&self, name: &PlaneName) {
+        if !self.projects.get(name).is_some_and(|plane| plane.synced()) {
+            self.metrics.events_dropped.with_label_values(&["not_engaged"]).inc();
+        }
+    }
+
     /// All project planes, by name.
     pub fn projects(&self) -> Vec<Arc<Plane>> {
         let mut planes: Vec<_> = self.projects.iter().map(|p| p.value().clone()).collect();
@@ -196,34 +263,81 @@ impl Planes {
 
     /// Engages a project plane: its watches begin now, its objects are worked on once they are in sync. A plane of
     /// that name that is there already is replaced (its credentials or its address changed).
-    pub fn engage(self: &Arc<Self>, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
+    pub fn engage(self: &Arc<Self>, name: &PlaneName, connection: impl Into<Connection>) -> Arc<Plane> {
+        self.engage_from(name, connection, Origin::default())
+    }
+
+    /// The same, for a plane that was found there.
+    pub fn engage_from(
+        self: &Arc<Self>,
+        name: &PlaneName,
+        connection: impl Into<Connection>,
+        origin: Origin,
+    ) -> Arc<Plane> {
         self.accept(name.as_str());
-        let plane = self.fresh(name, client);
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        let plane = self.fresh(name, connection.into(), origin, self.project(name).as_deref());
         tracing::info!(plane = %name, "engaging");
         if let Some(old) = self.projects.insert(name.clone(), plane.clone()) {
-            old.stop.cancel();
+            self.end(&old);
         }
         self.watch(plane.clone());
         plane
     }
 
-    /// A project plane of which nothing is known.
-    fn fresh(&self, name: &PlaneName, client: kube::Client) -> Arc<Plane> {
+    /// A project plane of which nothing is known but what is under way there since `old` was engaged under its name.
+    fn fresh(
+        &self,
+        name: &PlaneName,
+        connection: Connection,
+        origin: Origin,
+        old: Option<&Plane>,
+    ) -> Arc<Plane> {
         let id = PlaneId::Project(name.clone());
-        let plane = Plane::new(id, client, &self.project_kinds, self.fence.clone(), &self.room);
+        let mut plane = Plane::new(id, connection, &self.project_kinds, self.fence.clone(), &self.room)
+            .telling(self.operators.as_ref(), &self.refused_events);
+        plane.is_from(origin);
+        if let Some(old) = old {
+            plane.marks = old.marks.clone();
+        }
         Arc::new(if self.identities.is_some() { plane.unrecognised() } else { plane })
     }
 
     /// Engages a plane anew with the client that it has, if it still stands: nothing that was known of it counts.
     fn anew(self: &Arc<Self>, old: &Plane) {
         let PlaneId::Project(name) = &old.id else { return };
-        let plane = self.fresh(name, old.client.clone());
+        let plane = self.fresh(name, old.connection.clone(), old.origin(), Some(old));
         match self.projects.get_mut(name) {
             Some(mut standing) if std::ptr::eq(Arc::as_ptr(&standing), old) => *standing = plane.clone(),
             _ => return,
         }
-        old.stop.cancel();
+        self.end(old);
+        // It may be another cluster.
+        for listener in self.listeners().iter() {
+            listener.left(old);
+        }
         self.watch(plane);
+    }
+
+    /// A project is suspended from now on, or resumed: everything of its plane is looked at once more.
+    pub fn suspend(&self, name: &PlaneName, suspended: bool) {
+        let Some(plane) = self.project(name) else { return };
+        if !plane.set_suspended(suspended) {
+            return;
+        }
+        let (before, now) = if suspended { ("engaged", "suspended") } else { ("suspended", "engaged") };
+        tracing::info!(plane = %name, before, now, "plane state changed");
+        if let Some(kind) = plane.kinds().next().filter(|_| plane.synced()) {
+            for listener in self.listeners().iter() {
+                listener.synced(&plane, kind);
+            }
+        }
+    }
+
+    /// Ends the watches of a plane that is replaced or let go.
+    fn end(&self, plane: &Plane) {
+        plane.stop.cancel();
+        self.told_of_recovery(plane);
     }
 
     /// Lets a project plane go: its watches end, its objects are forgotten, nothing is deleted anywhere.
@@ -231,7 +345,7 @@ impl Planes {
         self.accept(name.as_str());
         if let Some((_, plane)) = self.projects.remove(name) {
             tracing::info!(plane = %name, "disengaged");
-            plane.stop.cancel();
+            self.end(&plane);
             if let Some(identities) = &self.identities {
                 identities.release(name);
             }
@@ -239,6 +353,27 @@ impl Planes {
                 listener.left(&plane);
             }
         }
+    }
+
+    /// A plane is gone for good: whoever has the list of planes says that there is none of that name, and nothing
+    /// answers for it. It is let go, and what the hub has of it is orphaned (F11), until one of that name is engaged.
+    pub fn declare_gone(&self, name: &PlaneName) {
+        self.disengage(name);
+        if self.gone.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone()) {
+            for listener in self.listeners().iter() {
+                listener.gone(name);
+            }
+        }
+    }
+
+    /// Whether that plane is gone for good.
+    pub fn is_gone(&self, name: &PlaneName) -> bool {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
+
+    /// The planes that are gone for good, by name.
+    pub fn gone(&self) -> Vec<PlaneName> {
+        self.gone.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Remembers that a plane cannot be engaged, and why. Says whether that is news.
@@ -252,7 +387,7 @@ impl Planes {
     }
 
     /// How many project planes there are in each state, for the metric `planes`.
-    pub fn states(&self) -> [(&'static str, i64); 3] {
+    pub fn states(&self) -> [(&'static str, i64); 4] {
         let count = |state| self.projects.iter().filter(|p| p.value().health().state() == state).count();
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).len();
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
@@ -260,12 +395,23 @@ impl Planes {
             ("engaging", number(count("engaging"))),
             ("engaged", number(count("engaged"))),
             ("unreachable", number(count("unreachable") + refused)),
+            ("suspended", number(count("suspended"))),
         ]
+    }
+
+    /// Tells operators what is theirs to see to, where there is a place for that.
+    pub fn operators(&self) -> Option<&OperatorEvents> {
+        self.operators.as_ref()
     }
 
     /// The metrics of the process.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    /// The memory that objects of all planes share.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// The clock of the process.
@@ -312,9 +458,52 @@ impl Planes {
         // The semaphores are never closed.
         let in_trouble = match plane.health() {
             Health::Unreachable(_) => Some(self.lists_in_trouble.acquire().await.ok()?),
-            Health::Engaging | Health::Engaged => None,
+            Health::Engaging | Health::Engaged | Health::Suspended => None,
         };
         Some(Place { _in_trouble: in_trouble, _of_all: self.lists.acquire().await.ok()? })
+    }
+
+    fn outages(&self) -> MutexGuard<'_, Outages> {
+        self.outages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A watch of a plane fails for `reason`, a label: `error` tells more. Planes behind one server are logged together.
+    pub(crate) fn failed(
+        &self,
+        plane: &Plane,
+        kind: Kind,
+        reason: &str,
+        error: String,
+        retry_in: Option<Duration>,
+    ) {
+        plane.unhealthy(kind, error.clone());
+        let (server, kind) = (plane.server_name(), &kind.resource().kind);
+        let due = self.outages().failed(&server, &plane.id, reason, Instant::now());
+        match due {
+            Some(planes) => {
+                tracing::warn!(server, reason, planes, plane = %plane.id, kind, error, ?retry_in, "watch failed");
+            }
+            None => {
+                tracing::debug!(server, reason, plane = %plane.id, kind, error, ?retry_in, "watch failed");
+            }
+        }
+    }
+
+    /// A watch of a plane works. Says whether it did not before.
+    pub(crate) fn recovered(&self, plane: &Plane, kind: Kind) -> bool {
+        let (news, whole) = plane.healthy(kind);
+        if whole {
+            self.told_of_recovery(plane);
+        }
+        news
+    }
+
+    fn told_of_recovery(&self, plane: &Plane) {
+        let server = plane.server_name();
+        let due = self.outages().recovered(&server, &plane.id, Instant::now());
+        if let Some(Recovery { planes, failing, after }) = due {
+            tracing::info!(server, planes, failing, ?after, "planes recovered");
+        }
     }
 
     fn watch(self: &Arc<Self>, plane: Arc<Plane>) {
@@ -332,13 +521,14 @@ impl Planes {
         if plane.id == PlaneId::Hub && kind == Kind::Namespace {
             self.homes.changed(&change);
         }
+        self.note_revision(plane, kind, &change);
         for listener in self.listeners().iter() {
             listener.changed(plane, kind, &change);
         }
     }
 
     pub(crate) fn synced(&self, plane: &Plane, kind: Kind) {
-        if plane.synced() {
+        if plane.synced() && plane.announce() {
             tracing::info!(plane = %plane.id, "in sync");
         }
         for listener in self.listeners().iter() {

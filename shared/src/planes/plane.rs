@@ -1,14 +1,23 @@
 //! One plane: its client, its stores, its health.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Watched;
 use super::identity::Recognition;
+use super::marks::{Held, Marks};
+use super::notices::Notices;
+use super::origin::Origin;
+use super::revision::Revision;
+use super::transport::{Connection, ConnectionAttempt};
+use crate::engine::backoff::{Backoffs, Failure};
 use crate::engine::{Room, Store};
-use crate::events::Events;
+use crate::events::{Events, OperatorEvents, Refused};
 use crate::lease::Fence;
 use crate::object::{Kind, Object, PlaneId};
 
@@ -19,6 +28,8 @@ pub enum Health {
     Engaging,
     /// All watches are in sync.
     Engaged,
+    /// All watches are in sync, and the project is suspended: its plane is read and not written.
+    Suspended,
     /// A watch fails, for this reason.
     Unreachable(String),
 }
@@ -29,6 +40,7 @@ impl Health {
         match self {
             Self::Engaging => "engaging",
             Self::Engaged => "engaged",
+            Self::Suspended => "suspended",
             Self::Unreachable(_) => "unreachable",
         }
     }
@@ -40,6 +52,7 @@ pub struct Plane {
     pub id: PlaneId,
     /// Requests go through this; writes through [`crate::planes::writes`], so that stores learn of them.
     pub client: kube::Client,
+    pub(super) connection: Connection,
     /// Events on objects of this plane.
     pub events: Events,
     /// Cancelled when the plane is disengaged; ends its tasks and no other's.
@@ -49,25 +62,79 @@ pub struct Plane {
     /// What is known of kinds that are not watched here.
     nothing: Store,
     trouble: Mutex<BTreeMap<Kind, String>>,
+    /// It was said that the plane is in sync.
+    announced: AtomicBool,
     pub(super) recognition: Recognition,
+    /// Of the hub.
+    pub(super) revision: Option<Box<Revision>>,
+    pub(super) marks: Arc<Marks>,
+    pub(super) notices: Notices,
+    pub(super) origin: Origin,
+    suspended: Arc<AtomicBool>,
+    pub(super) room: Room,
 }
 
 impl Plane {
     /// A plane that is not watched yet. Writes to it have to pass `fence`; objects that wait for something to be done
     /// are kept as long as there is `room`.
-    pub fn new(id: PlaneId, client: kube::Client, kinds: &[Watched], fence: Fence, room: &Room) -> Self {
+    pub fn new(
+        id: PlaneId,
+        connection: impl Into<Connection>,
+        kinds: &[Watched],
+        fence: Fence,
+        room: &Room,
+    ) -> Self {
+        let connection = connection.into();
+        let client = connection.client.clone();
         let store = |kind| Store::new(id.clone(), kind, room.clone());
         Self {
             stores: kinds.iter().map(|w| (w.kind, (w.clone(), store(w.kind)))).collect(),
+            revision: Revision::of(&id),
             nothing: Store::new(id.clone(), Kind::Namespace, Room::of(0)),
             id,
             events: Events::new(client.clone(), "fedhub"),
             client,
+            connection,
             fence,
             stop: CancellationToken::new(),
             trouble: Mutex::default(),
+            announced: AtomicBool::new(false),
             recognition: Recognition::certain(),
+            marks: Arc::default(),
+            notices: Notices::default(),
+            origin: Origin::default(),
+            suspended: Arc::default(),
+            room: room.clone(),
         }
+    }
+
+    /// The same, which tells operators what is theirs to know, and warns of no refused Event that others warned of.
+    pub(super) fn telling(mut self, operators: Option<&OperatorEvents>, refused: &Refused) -> Self {
+        self.notices = Notices::to(operators);
+        self.events = self.events.sharing(refused);
+        self
+    }
+
+    /// The plane was found there. No Events are written to one that is suspended.
+    pub(super) fn is_from(&mut self, origin: Origin) {
+        self.suspended = Arc::new(AtomicBool::new(origin.suspended));
+        self.events = self.events.clone().unless(self.suspended.clone());
+        self.origin = origin;
+    }
+
+    /// Where the plane was found, and what is said of it there by now.
+    pub(super) fn origin(&self) -> Origin {
+        Origin { suspended: self.is_suspended(), ..self.origin.clone() }
+    }
+
+    /// Whether the project is suspended: then its plane refuses writes but those to what is being deleted.
+    pub fn is_suspended(&self) -> bool {
+        self.suspended.load(Ordering::Acquire)
+    }
+
+    /// Says whether that is news.
+    pub(super) fn set_suspended(&self, suspended: bool) -> bool {
+        self.suspended.swap(suspended, Ordering::AcqRel) != suspended
     }
 
     /// The same, of which nobody knows yet whether it is the one that its name stands for.
@@ -100,6 +167,17 @@ impl Plane {
         self.stores.values().map(|(_, store)| store)
     }
 
+    /// Whether WDs of the plane hold our finalizer, or may do so soon.
+    pub fn held(&self) -> Held {
+        self.marks.held(self.store(Kind::WorkloadDeployment))
+    }
+
+    /// Has nothing be marked here any more, if no WD holds our finalizer and none is being marked. Says whether that is
+    /// so: then the plane may be let go.
+    pub fn close(&self) -> bool {
+        self.marks.close(self.store(Kind::WorkloadDeployment))
+    }
+
     /// Whether the plane is the one that its name stands for, and all lists are complete, so that absence means
     /// something.
     pub fn synced(&self) -> bool {
@@ -121,23 +199,63 @@ impl Plane {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         match trouble.values().next() {
             Some(reason) => Health::Unreachable(reason.clone()),
+            None if self.synced() && self.is_suspended() => Health::Suspended,
             None if self.synced() => Health::Engaged,
             None => Health::Engaging,
         }
     }
 
-    /// Nothing is wrong with this watch any more. Says whether that is news.
-    pub(crate) fn healthy(&self, kind: Kind) -> bool {
-        let news = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).remove(&kind).is_some();
-        if news {
-            tracing::info!(plane = %self.id, kind = %kind.resource().kind, "the watch works again");
-        }
-        news
+    /// Nothing is wrong with this watch any more. Says whether that is news, and whether it is of the whole plane.
+    pub(super) fn healthy(&self, kind: Kind) -> (bool, bool) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = trouble.remove(&kind).is_some();
+        (news, news && trouble.is_empty())
     }
 
     /// Remembers what is wrong; says whether that is news.
-    pub(crate) fn unhealthy(&self, kind: Kind, reason: String) -> bool {
+    pub(super) fn unhealthy(&self, kind: Kind, reason: String) -> bool {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         trouble.insert(kind, reason.clone()).as_ref() != Some(&reason)
+    }
+
+    /// Whether something is wrong with this watch.
+    pub(crate) fn is_in_trouble(&self, kind: Kind) -> bool {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&kind)
+    }
+
+    /// Whether this is the first time that somebody wants to say that the plane is in sync.
+    pub(super) fn announce(&self) -> bool {
+        !self.announced.swap(true, Ordering::Relaxed)
+    }
+
+    /// What the server of the plane is called in logs; where it is not known, the plane is.
+    pub(super) fn server_name(&self) -> String {
+        self.connection.server_name().unwrap_or_else(|| self.id.to_string())
+    }
+
+    /// Whether the server came back a moment ago, and may not have started up yet.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.connection.is_starting()
+    }
+
+    /// Something is tried now.
+    pub(crate) fn attempt(&self) -> ConnectionAttempt {
+        self.connection.attempt()
+    }
+
+    /// Waits out a failed attempt.
+    pub(crate) async fn wait(
+        &self,
+        wait: Duration,
+        failure: Failure,
+        attempt: &ConnectionAttempt,
+        waits: &mut Backoffs,
+    ) {
+        self.connection.wait(wait, failure, attempt, waits).await;
+    }
+
+    /// Waits until the server has answered a watch of this kind that was asked for after `since`.
+    pub(crate) async fn watch_begins(&self, kind: Kind, since: Instant) {
+        self.connection.watch_begins(&kind.resource().plural, since).await;
     }
 }

@@ -4,15 +4,16 @@
 
 use std::sync::Arc;
 
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::core::{Status, request};
 use serde_json::{Value, json};
 
 use super::Plane;
 use super::identity::Unrecognised;
-use crate::engine::heard;
-use crate::errors::RequestError;
-use crate::object::{Key, Kind, Object, ObjectView, Shared};
+use super::origin::Suspended;
+use crate::engine::{heard, listwatch};
+use crate::errors::{self, Category, RequestError};
+use crate::object::{Key, Kind, Object, ObjectView, Shared, set_too_large};
 
 /// The plane was let go, or its client replaced, while a pass over one of its objects was under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,31 +21,41 @@ use crate::object::{Key, Kind, Object, ObjectView, Shared};
 pub struct LetGo;
 
 impl Plane {
-    fn api(&self, kind: Kind, namespace: &str) -> Api<Object> {
-        if kind.namespaced() {
-            Api::namespaced_with(self.client.clone(), namespace, kind.resource())
-        } else {
-            Api::all_with(self.client.clone(), kind.resource())
-        }
+    /// Sends a request whose answer is an object, and reads that in bounded memory (I8).
+    async fn ask(
+        &self,
+        kind: Kind,
+        request: Result<http::Request<Vec<u8>>, request::Error>,
+    ) -> kube::Result<Object> {
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        let answer = listwatch::object(&self.client, request, kind, &self.id, &self.room).await?;
+        answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
     }
 
     fn failed(&self, verb: &'static str, kind: Kind) -> impl FnOnce(kube::Error) -> RequestError + '_ {
-        move |source| RequestError {
-            verb,
-            resource: kind.resource().plural.clone(),
-            plane: self.id.clone(),
-            source,
+        move |source| {
+            let resource = kind.resource().plural.clone();
+            if errors::category(&source) == Category::Forbidden {
+                self.forbidden(verb, &resource);
+            }
+            RequestError { verb, resource, plane: self.id.clone(), source }
         }
     }
 
     /// Sends a write, if this process leads and the plane is not let go for as long as that takes. Where it had left
-    /// already, its end is as unknown as after a crash.
+    /// already, its end is as unknown as after a crash. A plane that is suspended takes only what lets go of objects that
+    /// are being deleted: those are `terminating`.
     async fn fenced<T>(
         &self,
         dry_run: bool,
+        terminating: bool,
         request: impl Future<Output = kube::Result<T>>,
     ) -> kube::Result<T> {
-        let answer = if dry_run {
+        let answer = if let Err(held_back) = heard::admit(&self.id) {
+            Err(held_back)
+        } else if self.is_suspended() && !terminating {
+            Err(kube::Error::Service(Box::new(Suspended)))
+        } else if dry_run {
             request.await
         } else if !self.recognition.holds() {
             Err(kube::Error::Service(Box::new(Unrecognised)))
@@ -58,6 +69,35 @@ impl Plane {
             }
         };
         heard::note(&self.id, &answer);
+        match answer {
+            Err(kube::Error::Api(status)) if status.code == 403 && self.is_suspended() => {
+                Err(kube::Error::Service(Box::new(Suspended)))
+            }
+            answer => answer,
+        }
+    }
+
+    /// Sends a write of `finalizers` to `of`. One that may place ours is known to be under way until the server has
+    /// answered it and the answer is in the store: without an answer nobody knows whether it is stored.
+    async fn marking(
+        &self,
+        kind: Kind,
+        of: &Object,
+        finalizers: &[&str],
+        request: impl Future<Output = kube::Result<Object>>,
+    ) -> kube::Result<Shared> {
+        let mark = self.marks.begin(kind, of, finalizers).map_err(|e| kube::Error::Service(Box::new(e)))?;
+        let answer = self.fenced(false, of.deleting(), request).await;
+        let refused = |status: &Status| status.code < 500 && status.code != 408;
+        let answered = match &answer {
+            Ok(_) => true,
+            Err(kube::Error::Api(status)) => refused(status),
+            Err(_) => false,
+        };
+        let answer = answer.map(|made| self.learn(kind, made));
+        if let Some(mark) = mark.filter(|_| answered) {
+            mark.answered();
+        }
         answer
     }
 
@@ -82,7 +122,15 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        let answer = self.api(kind, namespace).get_opt(name).await;
+        let request = api(kind, namespace).get(name, &GetParams::default());
+        let answer = match heard::admit(&self.id) {
+            Ok(()) => self.ask(kind, request).await,
+            Err(held_back) => Err(held_back),
+        };
+        let answer = match answer {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+            answer => answer.map(Some),
+        };
         heard::note(&self.id, &answer);
         answer.map_err(self.failed("get", kind))
     }
@@ -122,9 +170,9 @@ impl Plane {
     /// Creates an object.
     pub async fn create(&self, kind: Kind, object: &Object, manager: &str) -> Result<Shared, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
-        let api = self.api(kind, object.space());
+        let request = body(object).and_then(|body| api(kind, object.space()).create(&params, body));
         let made =
-            self.fenced(false, api.create(&params, object)).await.map_err(self.failed("create", kind))?;
+            self.fenced(false, false, self.ask(kind, request)).await.map_err(self.failed("create", kind))?;
         Ok(self.learn(kind, made))
     }
 
@@ -138,12 +186,16 @@ impl Plane {
         dry_run: bool,
     ) -> Result<Shared, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
-        let api = self.api(kind, object.space());
-        let made = self
-            .fenced(dry_run, api.replace(object.called(), &params, object))
-            .await
-            .map_err(self.failed("update", kind))?;
-        Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
+        let api = api(kind, object.space());
+        let request = body(object).and_then(|body| api.replace(object.called(), &params, body));
+        let request = self.ask(kind, request);
+        let answer = if dry_run {
+            self.fenced(true, object.deleting(), request).await.map(Arc::new)
+        } else {
+            let finalizers = object.metadata.finalizers.iter().flatten().map(String::as_str);
+            self.marking(kind, object, &finalizers.collect::<Vec<_>>(), request).await
+        };
+        answer.map_err(self.failed("update", kind))
     }
 
     /// Replaces the status of `of`, whose resourceVersion is the precondition. With `dry_run` nothing is stored.
@@ -155,14 +207,16 @@ impl Plane {
         manager: &str,
         dry_run: bool,
     ) -> Result<Shared, RequestError> {
-        let mut body = crate::object::bare(kind, of.space(), of.called());
-        body.metadata.resource_version = Some(of.version().to_owned());
-        body.metadata.uid = Some(of.uid().to_owned());
-        crate::object::set_field(&mut body, "status", status.clone());
+        let mut sent = crate::object::bare(kind, of.space(), of.called());
+        sent.metadata.resource_version = Some(of.version().to_owned());
+        sent.metadata.uid = Some(of.uid().to_owned());
+        crate::object::set_field(&mut sent, "status", status.clone());
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
-        let api = self.api(kind, of.space());
+        let api = api(kind, of.space());
+        let request =
+            body(&sent).and_then(|body| api.replace_subresource("status", of.called(), &params, body));
         let made = self
-            .fenced(dry_run, api.replace_status(of.called(), &params, &body))
+            .fenced(dry_run, of.deleting(), self.ask(kind, request))
             .await
             .map_err(self.failed("update", kind))?;
         Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
@@ -190,12 +244,10 @@ impl Plane {
     ) -> Result<Shared, RequestError> {
         patch["metadata"]["resourceVersion"] = json!(of.version());
         let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
-        let api = self.api(kind, of.space());
-        let made = self
-            .fenced(false, api.patch(of.called(), &params, &Patch::Merge(patch)))
-            .await
-            .map_err(self.failed("patch", kind))?;
-        Ok(self.learn(kind, made))
+        let finalizers = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
+        let finalizers: Vec<_> = finalizers.filter_map(Value::as_str).collect();
+        let request = api(kind, of.space()).patch(of.called(), &params, &Patch::Merge(&patch));
+        self.marking(kind, of, &finalizers, self.ask(kind, request)).await.map_err(self.failed("patch", kind))
     }
 
     /// Deletes `object` if it is still the one with this UID and, where `exact`, still at this resourceVersion. One
@@ -209,14 +261,28 @@ impl Plane {
             propagation_policy: Some(PropagationPolicy::Background),
             ..DeleteParams::default()
         };
-        let api = self.api(kind, object.space());
-        match self.fenced(false, api.delete(object.called(), &params)).await {
+        let request = api(kind, object.space()).delete(object.called(), &params);
+        match self.fenced(false, object.deleting(), self.ask(kind, request)).await {
             Ok(answer) => {
-                let held = answer.left().filter(|o| o.deleting() && o.metadata.finalizers.is_some());
+                let is_status = answer.types.as_ref().is_some_and(|types| types.kind == "Status");
+                let held = (!is_status && answer.deleting() && answer.metadata.finalizers.is_some())
+                    .then_some(answer);
                 Ok(held.map(|object| self.learn(kind, object)).is_none())
             }
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
             Err(error) => Err(self.failed("delete", kind)(error)),
         }
     }
+}
+
+fn api(kind: Kind, namespace: &str) -> request::Request {
+    listwatch::request(kind, kind.namespaced().then_some(namespace))
+}
+
+fn body(object: &Object) -> Result<Vec<u8>, request::Error> {
+    let mut object = std::borrow::Cow::Borrowed(object);
+    if object.too_large().is_some() {
+        set_too_large(object.to_mut(), None);
+    }
+    serde_json::to_vec(object.as_ref()).map_err(request::Error::SerializeBody)
 }

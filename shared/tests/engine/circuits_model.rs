@@ -119,7 +119,9 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
         failing.retain(|lane, _| needed(lane));
     }
     let well = Heard { hub: true, project: true, ..Heard::default() };
-    jobs.drain(..).for_each(|job| queue.ended(&job, Outcome::InOrder, &well));
+    for job in jobs.drain(..) {
+        queue.ended(&job, Outcome::InOrder, &well);
+    }
     while queue.pending() > 0 {
         let job = tokio::time::timeout(LONGEST * 5 + Duration::from_secs(1), queue.next()).await;
         let job =

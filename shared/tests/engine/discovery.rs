@@ -14,8 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::support::*;
 
-const HOME: &str = "fedhub-system";
-
 struct Discovering {
     management: ApiServer,
     planes: Arc<Planes>,

@@ -8,7 +8,7 @@ use fedhub_shared::errors::Category;
 use fedhub_shared::lease::{Fence, Leadership, LeaseConfig};
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::{Kind, Object};
-use fedhub_shared::planes::{Health, Identities, Plane, Planes, Settings};
+use fedhub_shared::planes::{Health, Plane, Planes};
 use fedhub_sim::{ApiServer, Fault};
 use http::Request;
 use serde_json::{Value, json};
@@ -16,8 +16,6 @@ use tokio_util::sync::CancellationToken;
 use tower::{Layer, Service, service_fn};
 
 use crate::support::*;
-
-const HOME: &str = "fedhub-system";
 
 fn management() -> ApiServer {
     let server = ApiServer::management("m");
@@ -37,17 +35,8 @@ impl Process {
     }
 
     fn fenced(management: &ApiServer, fence: Fence) -> Self {
-        let (hub, identities) = (ApiServer::hub("hub"), Identities::new(HOME));
-        let settings = Settings {
-            seed: 7,
-            fence: fence.clone(),
-            identities: Some(identities.clone()),
-            ..Settings::default()
-        };
-        let clock = Clock::from_tokio(hub.clock().now());
-        let planes = Planes::with(client(&hub), metrics(), clock, settings);
         let stop = CancellationToken::new();
-        tokio::spawn(identities.run(client(management), planes.clone(), fence, stop.clone()));
+        let planes = remembering_registry(&ApiServer::hub("hub"), management, fence, &stop);
         Self { planes, stop }
     }
 
@@ -122,7 +111,10 @@ async fn i4_another_cluster_behind_a_known_name_is_refused_until_an_operator_say
     for part in [uid(&right, "kube-system"), uid(&twin, "default"), shard(&management, "a")] {
         assert!(reason.contains(&part), "{reason}");
     }
-    assert_eq!(process.planes.states(), [("engaging", 0), ("engaged", 0), ("unreachable", 1)]);
+    assert_eq!(
+        process.planes.states(),
+        [("engaging", 0), ("engaged", 0), ("unreachable", 1), ("suspended", 0)]
+    );
     assert!(!worked_on(&twin), "not even listed");
     let refused = |p: &Process| {
         p.planes.metrics().watch_restarts.with_label_values(&["project", "another_identity"]).get()

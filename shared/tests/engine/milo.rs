@@ -15,12 +15,12 @@ use crate::support::*;
 
 const GROUP: &str = "resourcemanager.miloapis.com";
 
-fn milo() -> ApiServer {
+pub fn milo() -> ApiServer {
     let projects = Resource::custom(GROUP, "v1alpha1", "Project", "projects").cluster_scoped().with_status();
     ApiServer::builder("milo").resources(fedhub_sim::resource::base()).resource(projects).build()
 }
 
-fn project(name: &str, ready: &str) -> Value {
+pub fn project(name: &str, ready: &str) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/v1alpha1"), "kind": "Project",
         "metadata": {"name": name, "finalizers": ["test/held"]},
@@ -29,7 +29,7 @@ fn project(name: &str, ready: &str) -> Value {
     })
 }
 
-fn deployment(name: &str, held: bool) -> Value {
+pub fn deployment(name: &str, held: bool) -> Value {
     let finalizers = if held { json!([FEDERATOR_FINALIZER]) } else { json!(["somebody/else"]) };
     json!({
         "apiVersion": API, "kind": "WorkloadDeployment",
@@ -38,23 +38,29 @@ fn deployment(name: &str, held: bool) -> Value {
 }
 
 /// A Milo, the planes of its projects, and a discovery over it.
-struct Run {
-    milo: ApiServer,
-    servers: Arc<Mutex<BTreeMap<String, ApiServer>>>,
-    planes: Arc<Planes>,
-    stop: CancellationToken,
+pub struct Run {
+    pub milo: ApiServer,
+    pub servers: Arc<Mutex<BTreeMap<String, ApiServer>>>,
+    pub planes: Arc<Planes>,
+    pub stop: CancellationToken,
 }
 
 impl Run {
-    fn start(milo: ApiServer, planes_of_projects: &[&ApiServer]) -> Self {
-        let planes = registry(&ApiServer::hub("hub"));
+    pub fn start(milo: ApiServer, planes_of_projects: &[&ApiServer]) -> Self {
+        Self::over(registry(&ApiServer::hub("hub")), milo, planes_of_projects)
+    }
+
+    pub fn over(planes: Arc<Planes>, milo: ApiServer, planes_of_projects: &[&ApiServer]) -> Self {
         let known = planes_of_projects.iter().map(|s| (s.name().to_owned(), (*s).clone()));
         let servers = Arc::new(Mutex::new(known.collect::<BTreeMap<_, _>>()));
         let connect = {
             let servers = servers.clone();
             move |name: &fedhub_shared::names::PlaneName| {
                 let servers = servers.lock().unwrap();
-                servers.get(name.as_str()).map(client).ok_or_else(|| "no such server".to_owned())
+                servers
+                    .get(name.as_str())
+                    .map(|server| client(server).into())
+                    .ok_or_else(|| "no such server".to_owned())
             }
         };
         let discovery = Milo::new(planes.clone(), client(&milo), Box::new(connect));
@@ -63,29 +69,29 @@ impl Run {
         Self { milo, servers, planes, stop }
     }
 
-    fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         self.planes.projects().iter().map(|p| p.id.to_string().replace("project ", "")).collect()
     }
 
-    fn turn(&self, name: &str, ready: &str) {
+    pub fn turn(&self, name: &str, ready: &str) {
         let status = json!({"conditions": [{"type": "Ready", "status": ready}]});
         self.milo.patch_status("Project", "", name, &status).unwrap();
     }
 
-    fn vanish(&self, name: &str) {
+    pub fn vanish(&self, name: &str) {
         let bare = json!({"metadata": {"finalizers": null}});
         self.milo.patch("Project", "", name, &bare).unwrap();
         self.milo.delete("Project", "", name).unwrap();
     }
 
-    async fn end(self) {
+    pub async fn end(self) {
         self.stop.cancel();
         self.planes.stop().await;
     }
 }
 
 /// A WD goes as it does when its work is done: our finalizer comes off.
-fn free(server: &ApiServer, name: &str) {
+pub fn free(server: &ApiServer, name: &str) {
     let bare = json!({"metadata": {"finalizers": null}});
     server.patch("WorkloadDeployment", "n", name, &bare).unwrap();
 }

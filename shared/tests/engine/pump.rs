@@ -159,6 +159,15 @@ async fn an_object_that_cannot_be_read_is_left_out_and_the_known_one_stands() {
     quiet(1).await;
     assert_eq!(notes.take(), ["alpha +b"], "the watch goes on");
     assert_eq!(dropped(), 2);
+    // Section 6: said where its users look, once for each version.
+    let said = || {
+        let events = server.list("events.events.k8s.io").into_iter();
+        let about = |e: serde_json::Value| e["regarding"]["name"].as_str().unwrap_or_default().to_owned();
+        let mut of: Vec<_> = events.filter(|e| e["reason"] == "Undecodable").map(about).collect();
+        of.sort();
+        of
+    };
+    assert_eq!(said(), ["a", "new"]);
     let stands = plane.store(Kind::Instance).get("n", "a").unwrap();
     assert_eq!(stands.digest, known.digest);
     assert!(plane.store(Kind::Instance).get("n", "new").is_none());
@@ -169,6 +178,7 @@ async fn an_object_that_cannot_be_read_is_left_out_and_the_known_one_stands() {
     until("a new list", || count(&server, "list", "instances") == 2).await;
     quiet(1).await;
     assert_eq!(names(&plane), ["a", "b"]);
+    assert_eq!(said(), ["a", "new"], "nobody is told again");
     assert_eq!(notes.take(), ["alpha sync Instance"]);
 
     server.delete("Instance", "n", "a").unwrap();

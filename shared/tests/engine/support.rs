@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Change, Listener};
+use fedhub_shared::lease::Fence;
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::{Key, Kind, PlaneId};
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Plane, Planes};
+use fedhub_shared::planes::{Identities, Plane, Planes, Settings};
 use fedhub_sim::ApiServer;
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use tower::Layer;
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
@@ -30,6 +32,28 @@ pub fn client(server: &ApiServer) -> kube::Client {
 
 pub fn registry(hub: &ApiServer) -> Arc<Planes> {
     Planes::new(client(hub), metrics(), Clock::from_tokio(hub.clock().now()), 7)
+}
+
+/// Where planes are remembered on the management plane.
+pub const HOME: &str = "fedhub-system";
+
+/// A registry that remembers planes on the management plane, until `stop`.
+pub fn remembering_registry(
+    hub: &ApiServer,
+    management: &ApiServer,
+    fence: Fence,
+    stop: &CancellationToken,
+) -> Arc<Planes> {
+    let identities = Identities::new(HOME);
+    let settings = Settings {
+        seed: 7,
+        fence: fence.clone(),
+        identities: Some(identities.clone()),
+        ..Settings::default()
+    };
+    let planes = Planes::with(client(hub), metrics(), Clock::from_tokio(hub.clock().now()), settings);
+    tokio::spawn(identities.run(client(management), planes.clone(), fence, stop.clone()));
+    planes
 }
 
 pub fn plane_name(name: &str) -> PlaneName {

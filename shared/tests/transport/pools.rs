@@ -16,8 +16,13 @@ use kube::{Client, Config};
 use crate::server::{Server, Speaks};
 
 fn transport() -> Transport {
+    within(Duration::from_secs(2))
+}
+
+fn within(header_timeout: Duration) -> Transport {
     let limits = TransportConfig {
-        header_timeout: Duration::from_secs(2),
+        header_timeout,
+        request_timeout: Duration::from_secs(5),
         connect_timeout: Duration::from_secs(2),
         in_flight: 1_000,
     };
@@ -76,7 +81,7 @@ async fn planes_of_milo_share_the_connections_of_their_host_and_are_told_apart_b
     let projects = transport.client(&config, &PlaneId::Management).unwrap();
     let connect = milo::behind(transport.server(&config).unwrap());
     let names: Vec<_> = (0..40).map(|n| PlaneName::new(&format!("p{n}")).unwrap()).collect();
-    let clients: Vec<_> = names.iter().map(|name| connect(name).unwrap()).collect();
+    let clients: Vec<_> = names.iter().map(|name| connect(name).unwrap().client).collect();
     let watches = join_all(clients.iter().map(watch)).await;
     assert_eq!(get(&projects).await.unwrap(), "/of/its/own/version");
     for (name, client) in names.iter().zip(&clients) {
@@ -148,4 +153,70 @@ async fn those_who_wait_for_a_dial_fail_with_it() {
     assert!(answers.iter().all(Result::is_err));
     assert!(start.elapsed() < Duration::from_secs(30), "one time-out for all, not one after another");
     silent.abort();
+}
+
+/// How long a request may take where it is to time out.
+const SHORT: Duration = Duration::from_millis(300);
+
+#[tokio::test]
+async fn i8_requests_leave_a_connection_that_hangs_for_one_that_answers() {
+    let server = Server::start(Speaks::Http2 { streams: 100 }).await;
+    let transport = within(SHORT);
+    let client = client(&transport, &server, "");
+    let mut watch = watch(&client).await;
+    server.hang();
+    assert!(get(&client).await.is_err(), "its answer never comes");
+    assert_eq!(get(&client).await.unwrap(), "/version", "the next one is not glued to that connection");
+    assert_eq!(server.accepted.load(Ordering::SeqCst), 2);
+    // What is open there ends as well, and would find the other connection.
+    let mut rest = String::new();
+    let ends = watch.read_line(&mut rest);
+    let answers = async {
+        loop {
+            get(&client).await.unwrap();
+        }
+    };
+    let ended = tokio::select! {
+        ended = ends => ended,
+        () = answers => unreachable!(),
+        () = tokio::time::sleep(Duration::from_mins(1)) => panic!("the watch goes on on a connection that hangs"),
+    };
+    assert!(!matches!(ended, Ok(n) if n > 0), "{ended:?}");
+    assert_eq!((transport.connections(), server.accepted.load(Ordering::SeqCst)), (1, 2));
+}
+
+#[tokio::test]
+async fn i8_a_plane_that_hangs_costs_the_others_behind_its_server_no_connection() {
+    let server = Server::start(Speaks::Http2 { streams: 100 }).await;
+    let transport = within(SHORT);
+    let (fine, hangs) = (client(&transport, &server, ""), client(&transport, &server, "/hangs"));
+    let watch = watch(&fine).await;
+    for _ in 0..3 {
+        let never = hangs.request_text(Request::get("/never").body(Vec::new()).unwrap());
+        let mut never = Box::pin(never);
+        loop {
+            // Answers come meanwhile, so that it is not the connection.
+            tokio::select! {
+                biased;
+                failed = &mut never => break assert!(failed.is_err()),
+                answer = get(&fine) => assert!(answer.is_ok()),
+            }
+        }
+    }
+    assert_eq!((server.accepted.load(Ordering::SeqCst), transport.connections()), (1, 1));
+    drop(watch);
+}
+
+#[tokio::test]
+async fn i8_a_server_that_hangs_is_not_dialled_for_each_request() {
+    let server = Server::start(Speaks::Http2 { streams: 100 }).await;
+    let transport = within(SHORT);
+    let client = client(&transport, &server, "");
+    let _watch = watch(&client).await;
+    for _ in 0..3 {
+        let never = (0..20).map(|_| client.request_text(Request::get("/never").body(Vec::new()).unwrap()));
+        assert!(join_all(never).await.iter().all(Result::is_err));
+    }
+    assert!(server.accepted.load(Ordering::SeqCst) <= 4, "{:?}", server.accepted);
+    assert_eq!(get(&client).await.unwrap(), "/version", "it goes on with what it has");
 }

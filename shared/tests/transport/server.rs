@@ -1,5 +1,5 @@
-//! A small HTTPS server: `/version` below any path answers its path, `/whoami` who asks, a watch answers one line and
-//! then stays silent.
+//! A small HTTPS server: `/version` below any path answers its path, `/whoami` who asks, `/never` does not answer, a watch
+//! answers one line and then stays silent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -59,6 +59,8 @@ pub struct Server {
     speaks: Speaks,
     acceptor: Arc<Mutex<TlsAcceptor>>,
     connections: Arc<Mutex<CancellationToken>>,
+    /// Cancelled, connections that were made before answer nothing more.
+    hung: Arc<Mutex<CancellationToken>>,
 }
 
 fn acceptor(speaks: Speaks, identity: &Identity, clients: &[&Identity]) -> TlsAcceptor {
@@ -98,7 +100,9 @@ impl Server {
             speaks,
             acceptor: Arc::new(Mutex::new(acceptor(speaks, &identity, &[]))),
             connections: Arc::default(),
+            hung: Arc::default(),
         };
+        let hung = server.hung.clone();
         let (open, connections) = (server.open.clone(), server.connections.clone());
         let (accepted, live) = (server.accepted.clone(), server.live.clone());
         let current = server.acceptor.clone();
@@ -108,13 +112,19 @@ impl Server {
                 let (acceptor, open) = (current.lock().unwrap().clone(), open.clone());
                 let live = Held::of(&live);
                 let end = connections.lock().unwrap().clone();
+                let hung = hung.lock().unwrap().clone();
                 tokio::spawn(async move {
                     let _live = live;
                     let Ok(tls) = acceptor.accept(tcp).await else { return };
                     let client = tls.get_ref().1.peer_certificates().map(|chain| chain[0].to_vec());
                     let service = service_fn(move |request: Request<Incoming>| {
-                        let (open, client) = (open.clone(), client.clone());
-                        async move { Ok::<_, Infallible>(answer(&request, client.as_deref(), &open)) }
+                        let (open, client, hung) = (open.clone(), client.clone(), hung.clone());
+                        async move {
+                            if hung.is_cancelled() || request.uri().path().ends_with("/never") {
+                                std::future::pending::<()>().await;
+                            }
+                            Ok::<_, Infallible>(answer(&request, client.as_deref(), &open))
+                        }
                     });
                     let io = TokioIo::new(tls);
                     match speaks {
@@ -137,6 +147,11 @@ impl Server {
     /// From now on new connections meet this certificate, and are asked for one of `clients`.
     pub fn present(&self, identity: &Identity, clients: &[&Identity]) {
         *self.acceptor.lock().unwrap() = acceptor(self.speaks, identity, clients);
+    }
+
+    /// Connections that are open answer no request any more, though they stay open and answer pings.
+    pub fn hang(&self) {
+        std::mem::take(&mut *self.hung.lock().unwrap()).cancel();
     }
 
     /// Ends every connection without a word.

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Fleet, HUB, MANAGEMENT, Population};
+use super::{Fleet, HUB, MANAGEMENT, Outage, Population};
 use crate::answer::Refusal;
 use crate::audit::RequestKind;
 use crate::faults::{Fault, FaultRule};
@@ -37,6 +37,11 @@ pub(super) async fn answer(
             // It takes seconds, in which the others' requests are to be answered.
             let filled = tokio::task::spawn_blocking(move || fleet.populate(&population)).await;
             filled.map_err(|error| Refusal::internal(error.to_string()))??;
+            Ok(json!({}))
+        }
+        ("GET", ["outage"]) => Ok(fleet.outages().state()),
+        ("POST", ["outage"]) => {
+            fleet.outages().order(read::<Outage>(body)?);
             Ok(json!({}))
         }
         ("GET", ["counters"]) => counters(fleet, query.get("plane").map(String::as_str)),

@@ -11,21 +11,25 @@
 pub mod control;
 pub mod kubeconfig;
 mod objects;
+mod outage;
 mod populate;
 mod route;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpSocket};
 
+pub use outage::{Outage, Outages};
 pub use populate::{Population, State};
 pub use route::FleetService;
 
 use crate::answer::Refusal;
 use crate::clock::Clock;
-use crate::http::Census;
+use crate::http::{self, Census, Identity};
 use crate::resource;
 use crate::server::{ApiServer, Builder, Snapshot};
 
@@ -75,6 +79,7 @@ struct Inner {
     projects: BTreeMap<String, ApiServer>,
     cities: Vec<String>,
     census: Arc<Census>,
+    outages: Outages,
     snapshots: std::sync::Mutex<BTreeMap<String, Snapshot>>,
 }
 
@@ -112,6 +117,7 @@ impl Fleet {
             projects,
             cities: settings.cities.clone(),
             census: Arc::default(),
+            outages: Outages::default(),
             snapshots: std::sync::Mutex::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -151,9 +157,42 @@ impl Fleet {
         self.inner.census.clone()
     }
 
+    /// The outages of the server of these planes.
+    pub fn outages(&self) -> &Outages {
+        &self.inner.outages
+    }
+
+    /// Serves all planes on the address of `listener` until it is dropped, [`Outages`] aside.
+    pub async fn serve(
+        &self,
+        mut listener: TcpListener,
+        identity: &Identity,
+        speaks: &http::Settings,
+    ) -> io::Result<()> {
+        let bound = listener.local_addr()?;
+        loop {
+            let outage = tokio::select! {
+                () = http::serve(listener, identity, speaks.clone(), self.service(), self.census()) => return Ok(()),
+                outage = self.outages().ordered() => outage,
+            };
+            // The port stays taken, for nobody else to get it meanwhile; nobody listens there.
+            let socket = if bound.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            socket.set_reuseaddr(true)?;
+            socket.bind(bound)?;
+            tokio::time::sleep(outage.away()).await;
+            self.outages().over(outage);
+            listener = socket.listen(1024)?;
+        }
+    }
+
     /// The service that answers for all planes.
     pub fn service(&self) -> FleetService {
         FleetService::new(self.clone())
+    }
+
+    /// The same, of a server of its own, that the [`Outages`] do not concern.
+    pub fn service_apart(&self) -> FleetService {
+        FleetService::apart(self.clone())
     }
 }
 

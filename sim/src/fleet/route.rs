@@ -19,7 +19,10 @@ const CONTROL_PLANE: &str = "/control-plane";
 
 /// Answers for all planes of a [`Fleet`], and its control API.
 #[derive(Clone)]
-pub struct FleetService(Fleet);
+pub struct FleetService {
+    fleet: Fleet,
+    apart: bool,
+}
 
 /// Who answers a path, and the path as that one sees it.
 #[derive(Debug, PartialEq)]
@@ -50,14 +53,18 @@ impl<'a> Way<'a> {
 
 impl FleetService {
     pub(super) fn new(fleet: Fleet) -> Self {
-        Self(fleet)
+        Self { fleet, apart: false }
+    }
+
+    pub(super) fn apart(fleet: Fleet) -> Self {
+        Self { fleet, apart: true }
     }
 
     fn plane(&self, way: &Way<'_>) -> Option<ApiServer> {
         match way {
-            Way::Hub(_) => Some(self.0.hub().clone()),
-            Way::Management(_) => Some(self.0.management().clone()),
-            Way::Project(name, _) => self.0.projects().get(*name).cloned(),
+            Way::Hub(_) => Some(self.fleet.hub().clone()),
+            Way::Management(_) => Some(self.fleet.management().clone()),
+            Way::Project(name, _) => self.fleet.projects().get(*name).cloned(),
             Way::Control(_) => None,
         }
     }
@@ -80,7 +87,7 @@ where
         let whole = request.uri().path_and_query().map_or("/", PathAndQuery::as_str).to_owned();
         let way = Way::of(&whole);
         if let Way::Control(rest) = way {
-            let (fleet, rest) = (self.0.clone(), rest.to_owned());
+            let (fleet, rest) = (self.fleet.clone(), rest.to_owned());
             return Box::pin(controlled(fleet, rest, request));
         }
         let (Way::Hub(rest) | Way::Management(rest) | Way::Project(_, rest)) = way else {
@@ -89,6 +96,10 @@ where
         let rest = if rest.starts_with('/') { rest.to_owned() } else { format!("/{rest}") };
         match (self.plane(&way), rest.parse::<Uri>()) {
             (Some(plane), Ok(uri)) => {
+                let starting = (!self.apart).then(|| self.fleet.outages().refusal(plane.name(), &rest));
+                if let Some(refusal) = starting.flatten() {
+                    return Box::pin(async move { refuse(&refusal) });
+                }
                 *request.uri_mut() = uri;
                 plane.service().call(request)
             }

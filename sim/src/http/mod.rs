@@ -18,6 +18,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tower::{BoxError, Service, ServiceExt};
 
@@ -48,7 +49,7 @@ impl Default for Settings {
     }
 }
 
-/// Serves until it is dropped. `census` tells what is open.
+/// Serves until it is dropped, and all connections with it. `census` tells what is open.
 ///
 /// An error of the service, or of the body that it answers with, breaks off that request alone on HTTP/2, and the
 /// connection on HTTP/1.1.
@@ -64,12 +65,14 @@ pub async fn serve<S>(
     S::Future: Send,
 {
     let tls = TlsAcceptor::from(identity.server());
+    let mut connections = JoinSet::new();
     loop {
+        while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((tcp, _)) => {
                 let (tls, settings, service) = (tls.clone(), settings.clone(), service.clone());
                 let counted = census.connection();
-                tokio::spawn(async move {
+                connections.spawn(async move {
                     // A client that goes away, or speaks something else, is no concern of the others'.
                     let _ended = connection(tcp, &tls, &settings, service, counted).await;
                 });

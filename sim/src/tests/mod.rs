@@ -4,6 +4,7 @@ mod deletes;
 mod faults;
 mod lists;
 mod owners;
+mod schemas;
 mod updates;
 mod watcher;
 mod watches;

@@ -196,3 +196,24 @@ async fn immutable_fields() {
     assert_eq!(answer["details"]["causes"][0]["field"], "spec.cityCode");
     server.patch("WorkloadDeployment", "n", "a", &json!({ "spec": { "cityCode": "ORD" } })).unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_in_a_namespace_that_was_taken_away_by_force_cannot_be_changed() {
+    let server = plane();
+    let mut held = wd("a");
+    held["metadata"]["finalizers"] = json!(["x.io/one"]);
+    server.put(held).unwrap();
+    server.delete("WorkloadDeployment", "n", "a").unwrap();
+    server.remove_namespace("n").unwrap();
+    let path = format!("{WDS}/a");
+    assert_eq!(ask(&server, "GET", &path, Value::Null).await.0, 200);
+    for path in [&path, &format!("{path}/status")] {
+        let (code, refusal) =
+            ask(&server, "PUT", path, server.get("WorkloadDeployment", "n", "a").unwrap()).await;
+        assert_eq!(
+            (code, &refusal["details"]["kind"], &refusal["details"]["name"]),
+            (404, &json!("namespaces"), &json!("n"))
+        );
+    }
+    assert_eq!(ask(&server, "DELETE", &path, Value::Null).await.0, 200);
+}

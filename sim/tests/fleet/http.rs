@@ -264,3 +264,37 @@ async fn populate_touch_and_restore_over_the_control_api() {
     let wd = served.fleet.plane("p-00000").unwrap().list("WorkloadDeployment");
     assert_eq!(wd.len(), 2);
 }
+
+#[tokio::test]
+async fn a_server_that_goes_away_cuts_everybody_off_and_comes_back_with_what_it_stores() {
+    let fleet = Fleet::new(&Settings::new(2)).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let identity = Identity::generate(&["127.0.0.1".to_owned(), "localhost".to_owned()]).unwrap();
+    let (serving, of) = (identity.clone(), fleet.clone());
+    tokio::spawn(async move { of.serve(listener, &serving, &speak::Settings::default()).await.unwrap() });
+    let served = Served { fleet, identity, address };
+    let path = format!("{PROJECT}/apis/compute.datumapis.com/v1alpha/instances");
+    let mut wire = served.plain(false).await;
+    let mut watch = served.plain(true).await;
+    let watched = watch.send("GET", &format!("{path}?watch=true"), &Value::Null).await.unwrap();
+    assert_eq!(watched.status(), 200);
+    let objects = served.fleet.plane("p-00001").unwrap().objects();
+
+    let outage = json!({ "millis": 200 });
+    let (code, ..) = wire.ask("POST", "/sim/outage", outage).await.unwrap();
+    assert_eq!(code, 200);
+    // It ends in an error, or in good order: never hangs.
+    let _end = watched.into_body().collect().await;
+    while TcpStream::connect(address).await.is_err() {
+        tokio::task::yield_now().await;
+    }
+    let mut wire = served.plain(false).await;
+    let codes = [
+        wire.ask("GET", &path, Value::Null).await.unwrap(),
+        wire.ask("GET", &path, Value::Null).await.unwrap(),
+    ];
+    let codes = codes.map(|(code, headers, _)| (code, headers.get("retry-after").is_some()));
+    assert_eq!(codes, [(429, true), (200, false)], "the first touch only");
+    assert_eq!(served.fleet.plane("p-00001").unwrap().objects(), objects);
+}

@@ -12,9 +12,9 @@ use fedhub_e2e::{
     fedhub::Fedhub,
     front::Front,
     link::Link,
-    planes::{Layout, Planes},
+    planes::{Layout, Options, Planes},
     progress::Progress,
-    servers,
+    secrecy, servers,
     suites::writes,
 };
 use jiff::Timestamp;
@@ -118,6 +118,11 @@ enum Command {
         action: ProcessAction,
         /// The process, as `planes status` names it.
         process: String,
+        #[command(flatten)]
+        instance: Instance,
+    },
+    /// Lose the hub's state and set the hub up again, empty. Cells that are stopped are not waited for.
+    RebuildHub {
         #[command(flatten)]
         instance: Instance,
     },
@@ -232,6 +237,9 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ProcessAction::Kill => planes.kill_process(&process).await?,
             }
         }
+        Command::RebuildHub { instance } => {
+            Planes::load(&instance.instance)?.rebuild_hub(&Options::new(&instance.instance)).await?;
+        }
         Command::Now => println!("{}", Timestamp::now()),
         Command::Down { instance } => {
             servers::down(&instance.instance, true).await?;
@@ -263,6 +271,15 @@ async fn act(fedhub: &Fedhub, action: Action, flags: &[String]) -> anyhow::Resul
 fn project(text: &str) -> Result<(String, String), String> {
     let (name, plane) = text.split_once('=').ok_or("expected NAME=PLANE[/NAMESPACE]")?;
     Ok((name.to_owned(), plane.to_owned()))
+}
+
+/// Whether no log of fedhub holds a credential; those that do are printed.
+fn kept_its_secrets(servers: &servers::Options) -> anyhow::Result<bool> {
+    let leaks = secrecy::search(&Layout::of(&servers.name)?)?;
+    for leak in &leaks {
+        println!("{}:{} holds what is secret: of {}", leak.log.display(), leak.line, leak.secret);
+    }
+    Ok(leaks.is_empty())
 }
 
 /// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.

@@ -51,7 +51,8 @@ pub async fn run(arguments: Storm) -> anyhow::Result<ExitCode> {
         done = storm::run(&options) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    let recovered = done.as_ref().is_ok_and(|report| report.failure.is_none());
+    let discreet = crate::kept_its_secrets(&options.servers)?;
+    let recovered = discreet && done.as_ref().is_ok_and(|report| report.failure.is_none());
     crate::leave(&options.servers, arguments.keep, named || !recovered).await?;
     let report = done?;
     if let Some(failure) = &report.failure {

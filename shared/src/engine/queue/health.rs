@@ -7,13 +7,33 @@ use super::lane::{Alarm, Place, State};
 use super::turns::{Mode, Turns};
 use crate::engine::circuit::{Circuit, Stance};
 use crate::engine::heard::Heard;
-use crate::object::PlaneId;
+use crate::object::{Key, PlaneId};
+use crate::planes::outages::Recovery;
+
+/// What the project planes are together, for what is logged of them: a queue knows no servers.
+const PROJECTS: &str = "projects";
+
+/// What a pass told.
+pub(super) struct Learnt {
+    /// The plane that failed it is kept from more.
+    pub interrupted: bool,
+    /// Nobody knows yet: the plane had not failed since it last answered, or not this key.
+    pub news: bool,
+}
 
 impl Turns {
-    /// Takes what a pass of a lane has heard of planes. Says whether the one that failed it is kept from more.
-    pub fn learn(&mut self, lane: &PlaneId, began: Instant, heard: &Heard, now: Instant) -> bool {
+    /// Takes what a pass over a key of a lane has heard of planes.
+    pub fn learn(
+        &mut self,
+        key: &Key,
+        lane: &PlaneId,
+        began: Instant,
+        heard: &Heard,
+        now: Instant,
+    ) -> Learnt {
+        let nothing = Learnt { interrupted: false, news: true };
         if self.mode == Mode::Held {
-            return false;
+            return nothing;
         }
         if heard.hub && heard.sick != Some(PlaneId::Hub) {
             self.works(&PlaneId::Hub, now);
@@ -22,33 +42,56 @@ impl Turns {
         if heard.answered(lane) && heard.sick.as_ref() != Some(lane) && *lane != PlaneId::Hub {
             self.works(lane, now);
         }
-        let Some(plane) = &heard.sick else { return false };
-        let may_open = if *plane == PlaneId::Hub {
-            self.hub_failed.insert(lane.clone());
-            self.hub_failed.len() > 1
-        } else {
-            plane == lane
-        };
+        let Some(plane) = &heard.sick else { return nothing };
+        let may_open = if *plane == PlaneId::Hub { self.hub_failed(key, lane) } else { plane == lane };
         let chance = self.rng.random_range(0.0..=1.0);
         let before = self.circuit(plane).is_some_and(Circuit::interrupts);
+        let first = self.circuit(plane).is_none_or(|circuit| circuit.stance() == Stance::Closed);
+        let first_of_key = self.entries.get(key).is_none_or(|entry| entry.failures == 0);
         self.judge(plane, |circuit| circuit.failed(began, now, chance, may_open));
-        let Some(circuit) = self.circuit(plane) else { return false };
-        if circuit.interrupts() && !before {
-            let retry_in = circuit.until().map(|until| until - now);
-            tracing::warn!(controller = self.controller, %plane, ?retry_in,
-                "the plane fails: its objects wait, and one at a time tries");
+        let Some(circuit) = self.circuit(plane) else { return nothing };
+        let interrupted = circuit.interrupts();
+        let retry_in = circuit.until().map(|until| until - now);
+        let mut news = first || (first_of_key && !interrupted);
+        if news {
+            news = self.failing(plane, "failed", now).is_some();
         }
-        circuit.interrupts()
+        if interrupted && !before {
+            match self.failing(plane, "circuit_open", now) {
+                Some(planes) => tracing::warn!(controller = self.controller, %plane, planes, ?retry_in,
+                    "the plane fails: its objects wait, and one at a time tries"),
+                None => {
+                    tracing::debug!(controller = self.controller, %plane, ?retry_in, "circuit breaker opened");
+                }
+            }
+        }
+        Learnt { interrupted, news }
+    }
+
+    /// How many project planes have failed so by now, where a line is due; of another plane it always is.
+    fn failing(&mut self, plane: &PlaneId, how: &str, now: Instant) -> Option<usize> {
+        match plane {
+            PlaneId::Project(_) => self.outages.failed(PROJECTS, plane, how, now),
+            PlaneId::Hub | PlaneId::Cell | PlaneId::Management => Some(1),
+        }
+    }
+
+    /// A plane fails no more, or has left.
+    pub fn recovered(&mut self, plane: &PlaneId, now: Instant) {
+        if let Some(Recovery { planes, failing, after }) = self.outages.recovered(PROJECTS, plane, now) {
+            tracing::info!(controller = self.controller, %plane, planes, failing, ?after, "planes work again");
+        }
     }
 
     pub fn works(&mut self, plane: &PlaneId, now: Instant) {
         if *plane == PlaneId::Hub {
-            self.hub_failed.clear();
+            self.hub_answered(now);
         }
+        self.recovered(plane, now);
         let Some(circuit) = self.circuit(plane).filter(|c| c.stance() != Stance::Closed) else { return };
         let interrupted = circuit.interrupts();
         self.judge(plane, |circuit| circuit.answered(now));
-        if interrupted {
+        if interrupted && !matches!(plane, PlaneId::Project(_)) {
             tracing::info!(controller = self.controller, %plane, "the plane works again");
         }
         // As one in trouble it may have waited for another one in trouble.
@@ -95,6 +138,7 @@ impl Turns {
                         self.ready(key, now);
                     }
                 }
+                Some((_, Alarm::Hub)) => self.awaiting.alarm = None,
                 Some((_, Alarm::Circuit(plane))) => {
                     self.judge(&plane, |circuit| circuit.ripen(now));
                     self.line_up(&plane);

@@ -14,12 +14,12 @@ pub(super) enum State {
     /// It changed again, but has written too often just now.
     Paced,
     Ready,
+    /// It needs the hub, which fails: the number of its place among those that do.
+    AwaitsHub(u64),
     Running {
         began: Instant,
         /// It is one of the passes of planes in trouble.
         sick: bool,
-        /// It is the probe of the hub.
-        probes_hub: bool,
     },
 }
 
@@ -33,12 +33,14 @@ pub(super) struct Entry {
     pub ready_at: Instant,
     pub failures: u32,
     pub timer: Option<Instant>,
+    /// The hub failed its last pass.
+    pub hub_failed: bool,
 }
 
 impl Entry {
     pub fn new(lane: PlaneId, since: Instant, now: Instant) -> Self {
         let (state, next_since, timer) = (State::Idle, None, None);
-        Self { state, lane, since, next_since, ready_at: now, failures: 0, timer }
+        Self { state, lane, since, next_since, ready_at: now, failures: 0, timer, hub_failed: false }
     }
 
     pub fn unsynced(&self) -> bool {
@@ -78,5 +80,7 @@ pub(super) struct Lane {
 pub(super) enum Alarm {
     /// The open circuit of a plane is to be tried.
     Circuit(PlaneId),
+    /// The next key may try the hub.
+    Hub,
     Key(Key),
 }

@@ -7,6 +7,7 @@
 //! without end has its writes spaced out, see `pace`.
 
 mod health;
+mod hub;
 mod lane;
 mod pace;
 mod turns;
@@ -57,6 +58,8 @@ pub struct Job {
     pub waited: Duration,
     /// The term of leadership that the pass belongs to.
     pub epoch: i32,
+    /// Whether the pass may ask the hub: while that fails, only the passes that try it.
+    pub asks_hub: bool,
 }
 
 /// How a pass over a key ended.
@@ -96,10 +99,12 @@ impl Queue {
         self.lock().staff(controller, workers);
     }
 
-    /// Something that concerns `key` changed: it is ready now, in the turn of `lane`, its back-off forgotten.
-    pub fn add(&self, key: Key, lane: &PlaneId) {
-        self.lock().add(key, lane, Instant::now());
+    /// Something that concerns `key` changed: it is ready now, in the turn of `lane`, its back-off forgotten. Says whether
+    /// there will be a pass over it.
+    pub fn add(&self, key: Key, lane: &PlaneId) -> bool {
+        let added = self.lock().add(key, lane, Instant::now());
         self.wake.notify_one();
+        added
     }
 
     /// No key is given out before [`Self::lead`], and none is kept: what was waiting is forgotten and what is added
@@ -162,10 +167,12 @@ impl Queue {
         self.ended(job, outcome, &Heard::default());
     }
 
-    /// The pass over `job` has ended; `heard` is what it told of planes.
-    pub fn ended(&self, job: &Job, outcome: Outcome, heard: &Heard) {
-        self.lock().ended(&job.key, outcome, heard, Instant::now());
+    /// The pass over `job` has ended; `heard` is what it told of planes. Says whether a failure is news: where the
+    /// circuit of the plane is open, which is said once, it is none.
+    pub fn ended(&self, job: &Job, outcome: Outcome, heard: &Heard) -> bool {
+        let news = self.lock().ended(&job.key, outcome, heard, Instant::now());
         self.wake.notify_one();
+        news
     }
 
     /// Forgets the keys of a lane that are not running, and what is known of the plane's health.
@@ -182,7 +189,8 @@ impl Queue {
 
     /// Keys that are ready.
     pub fn depth(&self) -> usize {
-        self.lock().lanes.values().map(|l| l.ready.len()).sum()
+        let turns = self.lock();
+        turns.lanes.values().map(|l| l.ready.len()).sum::<usize>() + turns.awaiting.len()
     }
 
     /// Keys that are ready, running or waiting to be tried again.
@@ -199,6 +207,11 @@ impl Queue {
     pub fn circuits_open(&self) -> usize {
         let turns = self.lock();
         turns.lanes.values().filter(|l| l.circuit.interrupts()).count() + usize::from(turns.hub.interrupts())
+    }
+
+    /// Whether the hub's circuit is open or half open, so that keys wait for it.
+    pub fn hub_is_out(&self) -> bool {
+        self.lock().hub.interrupts()
     }
 
     /// Keys of a kind that are ready, running or failed: what waits for a time of its own is not counted.

@@ -10,10 +10,9 @@
 //! - **A circuit for each plane**: after a few failures of the plane itself its keys wait without running, and one at
 //!   a time tries. All planes that are not known to be well together hold at most a quarter of the workers, so that
 //!   even thousands of them leave the rest to the others; what comes first of a plane's watch and its probe ends this.
-//! - **One circuit for the hub**, which all keys need: while it fails, one key of one plane tries, and not each of
-//!   ten thousand. Only failures of keys of two planes at least open it: an object that the hub chokes on must not
-//!   hold up the objects of other tenants, and meets its own back-off. For the same reason a failure of the hub does
-//!   not open the circuit of the plane whose key it was.
+//! - **One circuit for the hub**, which most keys need: while it fails, a few of them try, and not each of ten thousand,
+//!   see [`hub`](super::hub). Only failures of several objects open it: one or two that the hub chokes on meet their own
+//!   back-off. A failure of the hub does not open the circuit of the plane whose key it was.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -22,12 +21,15 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
+use super::health::Learnt;
+use super::hub::Awaiting;
 use super::lane::{Alarm, Entry, Lane, Place, State};
 use super::pace::Pace;
 use super::{Job, Outcome, QueueConfig};
 use crate::engine::circuit::{Circuit, Stance};
 use crate::engine::heard::Heard;
 use crate::object::{Key, PlaneId};
+use crate::planes::outages::Outages;
 
 /// The part of the workers that one plane may hold of the idle ones, and all planes in trouble of all: one in so many.
 const SHARE: usize = 4;
@@ -45,6 +47,8 @@ pub(super) enum Mode {
 pub(super) struct Turns {
     config: QueueConfig,
     pub controller: &'static str,
+    /// Project planes that fail: they are logged together, as those behind one server fail together.
+    pub outages: Outages,
     workers: usize,
     pub mode: Mode,
     pub closed: bool,
@@ -61,9 +65,8 @@ pub(super) struct Turns {
     busy: usize,
     sick_busy: usize,
     pub hub: Circuit,
-    hub_probed: bool,
-    /// Lanes whose keys the hub failed since it last answered.
-    pub hub_failed: BTreeSet<PlaneId>,
+    /// Keys that need it while it fails.
+    pub awaiting: Awaiting,
     pub timers: BTreeSet<(Instant, Alarm)>,
     pace: Pace,
     pub rng: SmallRng,
@@ -75,6 +78,7 @@ impl Turns {
             rng: SmallRng::seed_from_u64(config.seed),
             config,
             controller: "",
+            outages: Outages::default(),
             workers: 0,
             mode: Mode::Leads,
             closed: false,
@@ -88,8 +92,7 @@ impl Turns {
             busy: 0,
             sick_busy: 0,
             hub: Circuit::default(),
-            hub_probed: false,
-            hub_failed: BTreeSet::new(),
+            awaiting: Awaiting::default(),
             timers: BTreeSet::new(),
             pace: Pace::default(),
         }
@@ -101,9 +104,9 @@ impl Turns {
 
     // === What there is ===
 
-    pub fn add(&mut self, key: Key, lane: &PlaneId, now: Instant) {
+    pub fn add(&mut self, key: Key, lane: &PlaneId, now: Instant) -> bool {
         let since = match self.mode {
-            Mode::Held => return,
+            Mode::Held => return false,
             Mode::Gathers(since) => since,
             Mode::Leads => now,
         };
@@ -112,11 +115,17 @@ impl Turns {
             Entry::new(lane.clone(), since, now)
         });
         entry.failures = 0;
+        // As it is now the hub may take it.
+        entry.hub_failed = false;
+        if let State::AwaitsHub(place) = entry.state {
+            self.awaiting.remove(place);
+            entry.state = State::Idle;
+        }
         if let Some(at) = entry.timer.take_if(|_| entry.state != State::Paced) {
             self.timers.remove(&(at, Alarm::Key(key.clone())));
         }
         match entry.state {
-            State::Ready | State::Paced => {}
+            State::Ready | State::Paced | State::AwaitsHub(_) => {}
             State::Running { .. } => {
                 entry.next_since.get_or_insert(since);
             }
@@ -129,6 +138,7 @@ impl Turns {
                 self.ready(key, now);
             }
         }
+        true
     }
 
     pub fn hold(&mut self) {
@@ -142,9 +152,9 @@ impl Turns {
         self.crowded.clear();
         self.sick.clear();
         self.timers.clear();
-        self.hub_failed.clear();
         // The next term finds out anew.
-        (self.hub, self.hub_probed) = (Circuit::default(), false);
+        self.hub = Circuit::default();
+        self.forget_hub();
     }
 
     pub fn lead(&mut self, epoch: i32, now: Instant) {
@@ -156,11 +166,17 @@ impl Turns {
         let gone = |entry: &Entry| entry.lane == *lane && !entry.runs();
         let keys: Vec<_> = self.entries.iter().filter(|(_, e)| gone(e)).map(|(k, _)| k.clone()).collect();
         for key in keys {
-            if let Some(at) = self.entries.remove(&key).and_then(|entry| entry.timer) {
+            self.awaiting.ended(&key);
+            let Some(entry) = self.entries.remove(&key) else { continue };
+            if let State::AwaitsHub(place) = entry.state {
+                self.awaiting.remove(place);
+            }
+            if let Some(at) = entry.timer {
                 self.timers.remove(&(at, Alarm::Key(key)));
             }
         }
         self.judge(lane, |circuit| *circuit = Circuit::default());
+        self.recovered(lane, Instant::now());
         self.line.retain(|id| id != lane);
         self.sick.retain(|id| id != lane);
         self.crowded.remove(lane);
@@ -212,16 +228,16 @@ impl Turns {
     }
 
     /// How many passes of lanes in trouble may be under way.
-    fn sick_share(&self) -> usize {
+    pub fn sick_share(&self) -> usize {
         if self.workers == 0 { usize::MAX } else { (self.workers / SHARE).max(1) }
     }
 
     /// The key whose turn it is, if any plane may have one more in flight.
     pub fn take(&mut self, now: Instant) -> Option<Job> {
-        let probes_hub = self.hub.stance() == Stance::HalfOpen;
-        if self.mode != Mode::Leads || self.hub.stance() == Stance::Open || (probes_hub && self.hub_probed) {
+        if self.mode != Mode::Leads {
             return None;
         }
+        self.try_hub(now);
         let (share, sick_share) = (self.share(), self.sick_share());
         for _ in self.sick_busy..sick_share {
             let Some(id) = self.sick.pop_front() else { break };
@@ -254,30 +270,32 @@ impl Turns {
             lane.in_flight += 1;
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
-            entry.state = State::Running { began: now, sick, probes_hub };
+            entry.state = State::Running { began: now, sick };
             let waited = now.saturating_duration_since(entry.ready_at);
-            let job = Job { key, since: entry.since, waited, epoch: self.epoch };
+            let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
+            let job = Job { key, since: entry.since, waited, epoch: self.epoch, asks_hub };
             self.busy += 1;
             self.sick_busy += usize::from(sick);
-            self.hub_probed |= probes_hub;
             return Some(job);
         }
         None
     }
 
-    pub fn ended(&mut self, key: &Key, outcome: Outcome, heard: &Heard, now: Instant) {
-        let Some(entry) = self.entries.get_mut(key) else { return };
-        let State::Running { began, sick, probes_hub } = entry.state else { return };
+    /// A pass has ended. Says whether a failure of it is news.
+    pub fn ended(&mut self, key: &Key, outcome: Outcome, heard: &Heard, now: Instant) -> bool {
+        let Some(entry) = self.entries.get_mut(key) else { return true };
+        let State::Running { began, sick } = entry.state else { return true };
         entry.state = State::Idle;
         let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
         self.busy = self.busy.saturating_sub(1);
         self.sick_busy = self.sick_busy.saturating_sub(usize::from(sick));
-        self.hub_probed &= !probes_hub;
+        self.awaiting.ended(key);
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.in_flight = lane.in_flight.saturating_sub(1);
         }
-        let interrupted = self.learn(&id, began, heard, now);
-        self.settle(key, outcome, interrupted, next_since, now);
+        let Learnt { interrupted, news } = self.learn(key, &id, began, heard, now);
+        let needs_hub = heard.held_back || (interrupted && heard.sick == Some(PlaneId::Hub));
+        self.settle(key, outcome, Ended { interrupted, needs_hub, again: next_since }, now);
         self.crowded.remove(&id);
         self.back_in_line(&id, Place::Crowded);
         self.line_up(&id);
@@ -287,22 +305,17 @@ impl Turns {
                 self.back_in_line(&id, Place::Crowded);
             }
         }
+        news
     }
 
-    /// What becomes of a key whose pass has ended. `again`: when the first event came meanwhile.
-    fn settle(
-        &mut self,
-        key: &Key,
-        outcome: Outcome,
-        interrupted: bool,
-        again: Option<Instant>,
-        now: Instant,
-    ) {
+    /// What becomes of a key whose pass has ended.
+    fn settle(&mut self, key: &Key, outcome: Outcome, ended: Ended, now: Instant) {
+        let Ended { interrupted, needs_hub, again } = ended;
         let Some(entry) = self.entries.get_mut(key) else { return };
-        let failed = outcome == Outcome::Failed;
+        let failed = outcome == Outcome::Failed || needs_hub;
         if !failed {
-            entry.failures = 0;
-        } else if !interrupted {
+            (entry.failures, entry.hub_failed) = (0, false);
+        } else if !interrupted && !needs_hub {
             entry.failures = entry.failures.saturating_add(1);
         }
         if outcome == Outcome::Wrote {
@@ -314,6 +327,9 @@ impl Turns {
                 entry.since = next_since;
             }
             return self.ready(key.clone(), now);
+        }
+        if needs_hub && !held {
+            return self.await_hub(key, now);
         }
         if failed && interrupted {
             // It waits for the circuit, and no time of its own.
@@ -341,6 +357,16 @@ impl Turns {
             self.line_up(id);
         }
     }
+}
+
+/// How a pass has ended, beside its outcome.
+struct Ended {
+    /// It failed by a plane that is kept from more.
+    interrupted: bool,
+    /// By the hub, or it asked for something there and was held back.
+    needs_hub: bool,
+    /// When the first event came meanwhile.
+    again: Option<Instant>,
 }
 
 fn backoff(config: &QueueConfig, failures: u32) -> Duration {

@@ -6,20 +6,28 @@ use k8s_openapi::ByteString;
 use kube::Config;
 use kube::config::{Kubeconfig, KubeconfigError};
 
-use crate::hash;
+use crate::message::excerpt;
+use crate::{errors, hash};
 
 /// What is wrong with a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// It cannot be read.
-    #[error(transparent)]
-    Unreadable(Box<KubeconfigError>),
+    #[error("{0}")]
+    Unreadable(String),
     /// Its context names a user that it does not hold.
     #[error("its context names the user {0:?}, which it does not hold")]
     NoUser(String),
-    /// It wants a proxy.
-    #[error("proxy-url {0:?} is not supported: fedhub connects to the server itself")]
-    Proxy(String),
+    /// It wants a proxy, at that address.
+    #[error("proxy-url{} is not supported: fedhub connects to the server itself", .0.as_ref().map_or_else(String::new, |at| format!(" {at:?}")))]
+    Proxy(Option<String>),
+}
+
+/// In words that quote nothing of it.
+impl From<KubeconfigError> for Fault {
+    fn from(error: KubeconfigError) -> Self {
+        Self::Unreadable(errors::kubeconfig(&error))
+    }
 }
 
 /// Why there are no credentials.
@@ -87,8 +95,7 @@ impl Source {
                     context: context.as_ref().map_or_else(String::new, |c| format!(", context {c}")),
                     source,
                 };
-                let kubeconfig =
-                    Kubeconfig::read_from(path).map_err(|e| failed(Fault::Unreadable(Box::new(e))))?;
+                let kubeconfig = Kubeconfig::read_from(path).map_err(|e| failed(e.into()))?;
                 configured(kubeconfig, context.as_deref()).map_err(failed)?
             }
         };
@@ -149,8 +156,7 @@ fn base64(content: String) -> String {
 /// The configuration that a Secret holds. Whoever may write the Secret must not be able to run or read anything on
 /// this machine by it.
 pub fn from_secret(content: &str) -> Result<Config, CredentialsError> {
-    let kubeconfig = Kubeconfig::from_yaml(content)
-        .map_err(|e| CredentialsError::Content(Fault::Unreadable(Box::new(e))))?;
+    let kubeconfig = Kubeconfig::from_yaml(content).map_err(|e| CredentialsError::Content(e.into()))?;
     if let Some(what) = reaches_this_machine(&kubeconfig) {
         return Err(CredentialsError::Refused(what));
     }
@@ -175,15 +181,15 @@ fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Confi
         if let Some(user) = context.user.as_ref().filter(|user| !user.is_empty())
             && !kubeconfig.auth_infos.iter().any(|u| u.name == *user && u.auth_info.is_some())
         {
-            return Err(Fault::NoUser(user.clone()));
+            return Err(Fault::NoUser(excerpt(user).into_owned()));
         }
         let cluster = kubeconfig.clusters.iter().find(|c| c.name == context.cluster);
         let proxy = cluster.and_then(|c| c.cluster.as_ref()?.proxy_url.as_ref());
         if let Some(proxy) = proxy.filter(|url| !url.is_empty()) {
-            return Err(Fault::Proxy(proxy.clone()));
+            return Err(Fault::Proxy(errors::address(proxy)));
         }
     }
-    Config::try_from(kubeconfig).map_err(|e| Fault::Unreadable(Box::new(e)))
+    Ok(Config::try_from(kubeconfig)?)
 }
 
 fn reaches_this_machine(kubeconfig: &Kubeconfig) -> Option<&'static str> {
@@ -246,6 +252,48 @@ mod tests {
         // Another context's proxy is none of our business.
         let other = "\n- name: other\n  cluster: {server: 'https://127.0.0.1:2', proxy-url: 'http://proxy:1'}\nusers:";
         assert!(from_secret(&kubeconfig("", "token: abc").replace("\nusers:", other)).is_ok());
+    }
+
+    /// Section 6: each fault is told without a line of the kubeconfig and without what opens anything.
+    #[test]
+    fn what_a_kubeconfig_holds_is_never_told() {
+        let fine = kubeconfig("", "token: hunter2-token");
+        for (broken, told) in [
+            (fine.replace("users:", "users"), "line"),
+            (fine.replace("token: hunter2-token", "token: [hunter2-token]"), "line"),
+            (
+                kubeconfig(", proxy-url: 'http://hunter2:hunter2@proxy:3128/hunter2'", "token: abc"),
+                "http://proxy:3128",
+            ),
+            (kubeconfig(", proxy-url: 'hunter2 hunter2'", "token: abc"), "proxy-url is not supported"),
+            (kubeconfig(", certificate-authority-data: aHVudGVyMg==", "token: abc"), "certificate"),
+            (kubeconfig(", certificate-authority-data: 'hunter2 hunter2'", "token: abc"), "certificate"),
+            (fine.replace("https://127.0.0.1:1", "https://hunter2 hunter2"), "url"),
+        ] {
+            let path = written("broken", &broken);
+            for error in [from_secret(&broken).err(), Source::file(&path, None).read().err()] {
+                let error = error.unwrap_or_else(|| panic!("it is fine: {broken}"));
+                let words = crate::errors::chain(&error);
+                assert!(words.contains(told) && !words.contains("hunter2"), "{words}");
+                assert!(!format!("{error:?}").contains("hunter2-token"), "{error:?}");
+            }
+        }
+        let unusable = [
+            "client-certificate-data: aHVudGVyMg==, client-key-data: aHVudGVyMg==",
+            "client-certificate-data: LS0tLS1odW50ZXIy, client-key-data: LS0tLS1CRUdJTiBodW50ZXIyCg==",
+            "token: \"hunter2\\nhunter2\"",
+        ];
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let transport = crate::planes::transport::Transport::new(
+            crate::planes::transport::TransportConfig::default(),
+            crate::metrics::Metrics::new().unwrap(),
+        );
+        for user in unusable {
+            let config = from_secret(&kubeconfig("", user)).unwrap();
+            let error = transport.server(&config).map(drop).unwrap_err();
+            let words = crate::errors::chain(&error);
+            assert!(!words.contains("hunter2"), "{words}");
+        }
     }
 
     #[test]

@@ -18,8 +18,8 @@ use crate::events::Events;
 use crate::hash;
 use crate::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use crate::object::PlaneId;
-use crate::planes::Planes;
 use crate::planes::transport::Transport;
+use crate::planes::{Origin, Planes};
 
 /// The key of the Secret that holds the kubeconfig.
 const KEY: &str = "kubeconfig";
@@ -149,13 +149,15 @@ impl Kubeconfigs {
         }
         let config = credentials::from_secret(content).map_err(|e| errors::chain(&e))?;
         let id = PlaneId::Project(plane.clone());
-        let client = self.transport.client(&config, &id).map_err(|e| errors::chain(&e))?;
+        let server = self.transport.server(&config).map_err(|e| errors::chain(&e))?;
         let source = Source { plane: plane.clone(), content: print };
         if let Some(old) = self.sources.insert(name.clone(), source).filter(|old| old.plane != plane) {
             self.planes.disengage(&old.plane);
         }
         self.planes.accept(&name);
-        self.planes.engage(&plane, client);
+        let about = Some((secret.object_ref(&()), self.events.clone()));
+        let origin = Origin { about, ..Origin::default() };
+        self.planes.engage_from(&plane, server.connection(&id), origin);
         Ok(())
     }
 

@@ -8,21 +8,24 @@ use std::time::Duration;
 use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::PostParams;
-use kube::core::ObjectMeta;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, ResourceExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Identities;
+use super::hub::{self, empty};
+use super::{Entry, Identities};
 use crate::hash;
 use crate::names::{IDENTITIES, PlaneName};
 use crate::planes::Planes;
+use crate::planes::history::Remembered;
 use crate::{errors, lease::Fence};
 
 /// How long what is new may wait for more to be stored with it.
 const GATHER: Duration = Duration::from_secs(5);
+/// How long the highest resourceVersion of the hub may wait, so that a hub that changes all the time costs no more writes.
+const HUB_EVERY: Duration = Duration::from_mins(1);
 /// How long a watch lasts before the server ends it, in seconds: as those of the planes.
 const WATCH_SECONDS: u32 = 240;
 /// The field manager of the `ConfigMap`s.
@@ -57,7 +60,7 @@ impl Identities {
         let stream = watcher(api.clone(), config).default_backoff();
         pin_mut!(stream);
         let (mut shards, mut listed) = (Shards::new(), Shards::new());
-        let (mut due, mut troubled) = (None, false);
+        let (mut due, mut troubled, mut hub_stored) = (None, false, None);
         loop {
             let write = async move {
                 match due {
@@ -70,9 +73,9 @@ impl Identities {
                 event = stream.next() => match event {
                     Some(Ok(event)) => {
                         if !told(&mut shards, &mut listed, event) { continue }
-                        planes.judge_anew(&self.known().learn(read(&shards)));
+                        self.learn(planes, &shards);
                         let _before = self.loaded.send_replace(Ok(()));
-                        due = self.due(due);
+                        due = self.due(planes, due, hub_stored);
                     }
                     Some(Err(error)) => {
                         let cause = errors::chain(&error);
@@ -85,10 +88,10 @@ impl Identities {
                     }
                     None => tokio::time::sleep(GATHER).await,
                 },
-                () = self.news.notified() => due = self.due(due),
+                () = self.news.notified() => due = self.due(planes, due, hub_stored),
                 () = write => {
                     due = None;
-                    match self.write(api, fence, &mut shards).await {
+                    match self.write(api, planes, fence, &mut shards, &mut hub_stored).await {
                         Ok(()) => troubled = false,
                         Err(error) if troubled => tracing::debug!(cause = errors::chain(&error), "the identities of planes cannot be stored"),
                         Err(error) => {
@@ -96,19 +99,37 @@ impl Identities {
                             tracing::warn!(cause = errors::chain(&error), "the identities of planes cannot be stored; this is tried again");
                         }
                     }
-                    planes.judge_anew(&self.known().learn(read(&shards)));
-                    due = self.due(due);
+                    self.learn(planes, &shards);
+                    due = self.due(planes, due, hub_stored);
                 }
             }
         }
     }
 
+    fn learn(&self, planes: &Arc<Planes>, shards: &Shards) {
+        let stored = read(shards);
+        let (moot, lost) = {
+            let mut known = self.known();
+            let lost = known.loses(&stored);
+            (known.learn(stored), lost)
+        };
+        planes.judge_anew(&moot);
+        if lost {
+            self.lost.send_replace(());
+        }
+        planes.learn_history(shards.get(hub::NAME).map(hub::read));
+    }
+
     /// When the next write is due, if there is anything to write.
-    fn due(&self, due: Option<Instant>) -> Option<Instant> {
-        if self.loaded.borrow().is_err() || self.known().unwritten().is_empty() {
+    fn due(&self, planes: &Planes, due: Option<Instant>, hub_stored: Option<Instant>) -> Option<Instant> {
+        if self.loaded.borrow().is_err() {
             return None;
         }
-        due.or_else(|| Some(Instant::now() + GATHER))
+        let soon = Instant::now() + GATHER;
+        let identities = (!self.known().unwritten().is_empty()).then_some(soon);
+        let hub = planes.history().unwritten().map(|it| soon.max(hub_due(it, hub_stored).unwrap_or(soon)));
+        let next = identities.into_iter().chain(hub).min()?;
+        Some(due.map_or(next, |due| due.min(next)))
     }
 
     /// Stores what is new, if this process leads. What somebody else wrote meanwhile is not overwritten: the watch brings
@@ -116,22 +137,32 @@ impl Identities {
     async fn write(
         &self,
         api: &Api<ConfigMap>,
+        planes: &Planes,
         fence: &Fence,
         shards: &mut Shards,
+        hub_stored: &mut Option<Instant>,
     ) -> Result<(), kube::Error> {
         if !fence.holds() {
             return Ok(());
         }
         let mut new: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
-        for (plane, uid) in self.known().unwritten() {
-            new.entry(shard(&plane)).or_default().insert(plane.to_string(), uid);
+        for (plane, entry) in self.known().unwritten() {
+            new.entry(shard(&plane)).or_default().insert(plane.to_string(), entry.written());
+        }
+        let mut maps: BTreeMap<String, ConfigMap> = BTreeMap::new();
+        for (name, entries) in new {
+            let mut map = shards.get(&name).cloned().unwrap_or_else(|| empty(&name));
+            map.data.get_or_insert_default().extend(entries);
+            maps.insert(name, map);
+        }
+        let hub = planes.history().unwritten();
+        if let Some(it) = hub.filter(|it| hub_due(*it, *hub_stored).is_none_or(|due| due <= Instant::now())) {
+            maps.insert(hub::NAME.to_owned(), hub::written(shards.get(hub::NAME), it.0));
+            *hub_stored = Some(Instant::now());
         }
         let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
-        for (name, entries) in new {
-            let stored = shards.get(&name).cloned();
-            let mut map = stored.clone().unwrap_or_else(|| empty(&name));
-            map.data.get_or_insert_default().extend(entries);
-            let written = match stored {
+        for (name, map) in maps {
+            let written = match map.metadata.resource_version {
                 Some(_) => fence.guard(api.replace(&name, &params, &map)).await,
                 None => fence.guard(api.create(&params, &map)).await,
             };
@@ -148,12 +179,9 @@ impl Identities {
     }
 }
 
-fn empty(name: &str) -> ConfigMap {
-    let labels = BTreeMap::from([(IDENTITIES.0.to_owned(), IDENTITIES.1.to_owned())]);
-    ConfigMap {
-        metadata: ObjectMeta { name: Some(name.to_owned()), labels: Some(labels), ..ObjectMeta::default() },
-        ..ConfigMap::default()
-    }
+/// When what is new of the hub may be written: `None` for at once.
+fn hub_due((_, pressing): (Remembered, bool), stored: Option<Instant>) -> Option<Instant> {
+    stored.map(|stored| stored + HUB_EVERY).filter(|_| !pressing)
 }
 
 /// Takes an event; says whether the whole is known now and something may have changed.
@@ -190,8 +218,8 @@ fn older(candidate: &ConfigMap, known: &ConfigMap) -> bool {
 }
 
 /// What the entries say. A key that no plane can have, and an empty value, say nothing.
-fn read(shards: &Shards) -> BTreeMap<PlaneName, String> {
-    let entries = shards.values().flat_map(|map| map.data.iter().flatten());
-    let known = entries.filter(|(_, uid)| !uid.is_empty());
-    known.filter_map(|(name, uid)| Some((PlaneName::new(name).ok()?, uid.clone()))).collect()
+fn read(shards: &Shards) -> BTreeMap<PlaneName, Entry> {
+    let shards = shards.iter().filter(|(name, _)| *name != hub::NAME);
+    let entries = shards.flat_map(|(_, map)| map.data.iter().flatten());
+    entries.filter_map(|(name, stored)| Some((PlaneName::new(name).ok()?, Entry::read(stored)?))).collect()
 }

@@ -21,6 +21,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tower::{BoxError, Service};
 
 /// How often a connection without traffic is pinged, and how long the answer may take: a dead one is found within
@@ -72,6 +73,13 @@ impl Endpoint {
             server_name: config.tls_server_name.clone(),
             trust: TRUST.hash_one(trust),
         }
+    }
+}
+
+impl Endpoint {
+    /// `https://host:port`.
+    pub fn server(&self) -> &str {
+        &self.server
     }
 }
 
@@ -156,10 +164,14 @@ pub struct Http2 {
     pub send: http2::SendRequest<Body>,
     /// How many streams the server allows at once; it may change its mind.
     pub limit: watch::Receiver<usize>,
+    /// Cancelled, the connection ends with all that is under way on it.
+    pub end: CancellationToken,
 }
 
 /// Starts HTTP/2 and waits for the server's SETTINGS, so that its limit on streams is known before the first.
 async fn handshake(stream: Wire) -> Result<Http2, BoxError> {
+    let end = CancellationToken::new();
+    let stream = Ending { wire: stream, end: Box::pin(end.clone().cancelled_owned()) };
     let (send, connection) = http2::Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .initial_max_send_streams(0)
@@ -173,15 +185,15 @@ async fn handshake(stream: Wire) -> Result<Http2, BoxError> {
     let (announced, mut limit) = watch::channel(0);
     tokio::spawn(drive(connection, announced));
     limit.wait_for(|streams| *streams > 0).await.map_err(|_| "the server ended the connection at once")?;
-    Ok(Http2 { send, limit })
+    Ok(Http2 { send, limit, end })
 }
 
 /// Drives a connection to its end and tells what the server announces. Its SETTINGS come with no event that could
 /// be awaited: they are looked for often until the first, and now and then after that.
-async fn drive<E>(connection: http2::Connection<TokioIo<Wire>, Body, E>, announced: watch::Sender<usize>)
+async fn drive<E>(connection: http2::Connection<TokioIo<Ending>, Body, E>, announced: watch::Sender<usize>)
 where
-    http2::Connection<TokioIo<Wire>, Body, E>: Future<Output = hyper::Result<()>>,
-    E: Http2ClientConnExec<Body, TokioIo<Wire>> + Unpin,
+    http2::Connection<TokioIo<Ending>, Body, E>: Future<Output = hyper::Result<()>>,
+    E: Http2ClientConnExec<Body, TokioIo<Ending>> + Unpin,
 {
     let mut connection = pin!(connection);
     loop {
@@ -243,6 +255,40 @@ impl AsyncWrite for Wire {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         either!(self, io => Pin::new(io).poll_shutdown(cx))
+    }
+}
+
+/// A connection that can be ended with all that is under way on it: hyper keeps one open for as long as a stream is.
+pub struct Ending {
+    wire: Wire,
+    end: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl AsyncRead for Ending {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.end.as_mut().poll(cx).is_ready() {
+            let why = "requests time out on this connection, others of the server answer";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::ConnectionAborted, why)));
+        }
+        Pin::new(&mut self.wire).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Ending {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.wire).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.wire).poll_shutdown(cx)
     }
 }
 

@@ -8,6 +8,7 @@ use http::{Method, Request, Response};
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
 
+use super::watches::asks;
 use crate::metrics::Metrics;
 use crate::object::PlaneId;
 
@@ -95,7 +96,7 @@ fn describe(method: &Method, path: &str, query: Option<&str>) -> (&'static str, 
     };
     let Some(resource) = parts.first() else { return other };
     let named = parts.len() > 1;
-    let watch = query.is_some_and(|q| q.split('&').any(|p| p == "watch=true"));
+    let watch = asks(query, "watch=true");
     let verb = match *method {
         Method::GET if watch => "watch",
         Method::GET if named => "get",

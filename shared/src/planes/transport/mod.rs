@@ -1,11 +1,14 @@
-//! The HTTP stack of one plane: patience, limit on requests in flight, metrics, base path, authentication, time-out to
-//! headers, over hyper.
+//! The HTTP stack of one plane: patience, limit on requests in flight, metrics, time-outs, base path, authentication,
+//! over hyper.
 //!
-//! kube's own client waits for ever on a server that accepts and never answers, and retries 5xx silently up to
-//! fifteen times; here the first is an error after a few seconds and the second is the queue's business.
+//! kube's own client waits for ever on a server that accepts and never answers, or that begins an answer and does not
+//! go on, and retries 5xx silently up to fifteen times; here the first two are errors after a few seconds and the
+//! third is the queue's business.
 
 mod body;
 mod connect;
+mod health;
+mod liveness;
 mod measure;
 mod pace;
 mod patience;
@@ -19,11 +22,12 @@ use std::time::Duration;
 use kube::{Client, Config};
 use tower::BoxError;
 
+pub use health::{HealthLayer, ServerHealth, WatchStarts};
 pub use measure::MeasureLayer;
 pub use pace::{APART, PaceLayer};
 pub use patience::PatienceLayer;
 pub use pool::Pools;
-pub use server::Server;
+pub use server::{Connection, ConnectionAttempt, Server};
 pub use timeout::{HeaderTimeoutLayer, TimedOut};
 
 use crate::metrics::Metrics;
@@ -32,8 +36,12 @@ use crate::object::PlaneId;
 /// Limits of a plane's transport.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportConfig {
-    /// How long a server may take to the headers of its answer. Watches answer headers at once.
+    /// How long a server may take to the headers of its answer, and from any of its bytes to the next. Watches answer
+    /// headers at once, and may be silent between two lines.
     pub header_timeout: Duration,
+    /// How long a server may take from a request to the end of its answer; of a watch, from the beginning of a line to
+    /// its end.
+    pub request_timeout: Duration,
     /// How long a TCP and TLS connection may take.
     pub connect_timeout: Duration,
     /// Requests to one plane that may wait for headers at once.
@@ -44,6 +52,7 @@ impl Default for TransportConfig {
     fn default() -> Self {
         Self {
             header_timeout: Duration::from_secs(9),
+            request_timeout: timeout::WHOLE,
             connect_timeout: Duration::from_secs(5),
             in_flight: 64,
         }
@@ -67,7 +76,7 @@ pub struct UnusableConfig(#[source] BoxError);
 impl Transport {
     /// A transport with these limits for each plane.
     pub fn new(limits: TransportConfig, metrics: Metrics) -> Self {
-        Self { limits, metrics, pools: Pools::default(), pace: PaceLayer::default() }
+        Self { limits, metrics, pools: Pools::new(limits.header_timeout), pace: PaceLayer::default() }
     }
 
     /// A client for the plane that `config` describes.

@@ -10,6 +10,8 @@ use http::Request;
 use tokio::time::Instant;
 use tower::{Layer, Service, ServiceExt};
 
+use super::watches::is_watch;
+
 /// The time from one start to the next: two thousand a second, so that twenty thousand take ten seconds.
 pub const APART: Duration = Duration::from_micros(500);
 /// No start waits longer, however many there are: less than the silence after which a watch is held to work.
@@ -60,7 +62,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let now = Instant::now();
-        let at = if is_watch(&request) { self.pace.turn(now) } else { now };
+        let at = if is_watch(request.uri()) { self.pace.turn(now) } else { now };
         if at <= now {
             return Either::Left(self.inner.call(request));
         }
@@ -71,8 +73,4 @@ where
             later.oneshot(request).await
         }))
     }
-}
-
-fn is_watch<B>(request: &Request<B>) -> bool {
-    request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"))
 }

@@ -2,14 +2,16 @@
 //!
 //! HTTP/2 where the server speaks it: a connection carries as many streams as the server announced in its SETTINGS
 //! and no more, so that no watch ever waits for another to end; the next connection is opened before that limit is
-//! met. HTTP/1.1 otherwise, a connection for each request under way. Dead connections are found by pings.
+//! met. HTTP/1.1 otherwise, a connection for each request under way. Dead connections are found by pings, those that
+//! hang although they answer pings by the requests that time out on them: they get no more, and are retired while
+//! others of the server answer.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
@@ -20,10 +22,13 @@ use hyper_util::client::legacy::Client as Http1Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::Body;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tower::{BoxError, Service};
 
-use super::body::{Counted, Stream};
+use super::body::{Carried, Counted, Limited, Stream};
 use super::connect::{Connector, Dialled, Endpoint, Http2};
+use super::health::ServerHealth;
+use super::liveness::{Overdue, Retirement};
 use super::watches;
 
 /// The body of an answer.
@@ -33,21 +38,37 @@ pub type AnswerBody = UnsyncBoxBody<Bytes, BoxError>;
 const UNLIMITED: usize = 1_000;
 /// How often a request that never left is given to another connection.
 const ATTEMPTS: usize = 3;
+/// How many connections that are silent a server may have before no other is opened in their place: then it hangs, and
+/// not a connection to it.
+const SILENT: usize = 2;
+/// For how many times the time-out to headers a connection is silent before what is under way on it ends: by default
+/// for longer than it takes from one bookmark of a watch to the next.
+const PATIENCE: u32 = 8;
 
 /// The pools of the process, by server and trust.
-#[derive(Clone, Default)]
-pub struct Pools(Arc<Mutex<BTreeMap<Endpoint, Weak<Inner>>>>);
+#[derive(Clone)]
+pub struct Pools {
+    pools: Arc<Mutex<BTreeMap<Endpoint, Weak<Inner>>>>,
+    patience: Duration,
+}
 
 impl Pools {
+    /// For requests whose answers begin within `header_timeout`.
+    pub fn new(header_timeout: Duration) -> Self {
+        Self { pools: Arc::default(), patience: header_timeout.saturating_mul(PATIENCE) }
+    }
+
     /// The pool for a server and the trust in it: the one that another plane uses already, or a new one.
     pub fn get(&self, endpoint: Endpoint, connector: impl FnOnce() -> Connector) -> Pool {
-        let mut pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(inner) = pools.get(&endpoint).and_then(Weak::upgrade) {
             return Pool(inner);
         }
         pools.retain(|_, inner| inner.strong_count() > 0);
         let inner = Arc::new(Inner {
+            health: ServerHealth::new(endpoint.server()),
             connector: connector(),
+            patience: self.patience,
             lanes: Mutex::default(),
             dial: Mutex::default(),
             http1: OnceLock::new(),
@@ -58,7 +79,7 @@ impl Pools {
 
     /// HTTP/2 connections that are open now.
     pub fn connections(&self) -> usize {
-        let pools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         pools.values().filter_map(Weak::upgrade).map(|pool| Pool(pool).connections()).sum()
     }
 }
@@ -68,7 +89,9 @@ impl Pools {
 pub struct Pool(Arc<Inner>);
 
 struct Inner {
+    health: ServerHealth,
     connector: Connector,
+    patience: Duration,
     lanes: Mutex<Lanes>,
     /// The last dial. There is one at a time, and all who need room wait for it.
     dial: Mutex<Option<Dial>>,
@@ -91,10 +114,11 @@ struct Lanes {
     in_a_row: usize,
 }
 
-/// One HTTP/2 connection and the number of its streams under way.
+/// One HTTP/2 connection and what it carries.
 struct Lane {
     http2: Http2,
-    streams: Arc<AtomicUsize>,
+    carried: Arc<Carried>,
+    retirement: Retirement,
 }
 
 impl Lane {
@@ -103,7 +127,11 @@ impl Lane {
     }
 
     fn under_way(&self) -> usize {
-        self.streams.load(Ordering::Relaxed)
+        self.carried.under_way()
+    }
+
+    fn silent(&self) -> bool {
+        self.carried.liveness.is_silent()
     }
 
     fn limit(&self) -> usize {
@@ -112,7 +140,7 @@ impl Lane {
 
     /// A stream, if there is room.
     fn take(&self) -> Option<(SendRequest<Body>, Stream)> {
-        let stream = Stream::open(&self.streams, self.limit()).filter(|_| !self.closed())?;
+        let stream = Stream::open(&self.carried, self.limit()).filter(|_| !self.closed())?;
         Some((self.http2.send.clone(), stream))
     }
 
@@ -121,12 +149,41 @@ impl Lane {
     }
 }
 
+impl Lanes {
+    /// Those that are silent, or those that are not, with their numbers.
+    fn that_are(&self, silent: bool) -> impl DoubleEndedIterator<Item = (usize, &Lane)> {
+        self.all.iter().enumerate().filter(move |(_, lane)| lane.silent() == silent)
+    }
+
+    /// Whether a connection that is silent has to do: there are so many of them that another one would be, too.
+    fn hang(&self) -> bool {
+        self.that_are(true).count() >= SILENT
+    }
+
+    /// The first that has room and is not silent; the latest of those that are where the server hangs.
+    fn take(&self) -> Option<(usize, (SendRequest<Body>, Stream))> {
+        let from = |(at, lane): (usize, &Lane)| Some((at, lane.take()?));
+        let taken = self.that_are(false).find_map(from);
+        taken.or_else(|| self.that_are(true).rev().find_map(from).filter(|_| self.hang()))
+    }
+
+    fn has_room(&self) -> bool {
+        let hang = self.hang();
+        self.all.iter().any(|lane| lane.has_room() && (hang || !lane.silent()))
+    }
+}
+
 /// A server that could not be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to connect: {0}")]
-pub struct Unreachable(String);
+pub struct Unreachable(pub(super) String);
 
 impl Pool {
+    /// Whether the server answers.
+    pub fn health(&self) -> &ServerHealth {
+        &self.0.health
+    }
+
     /// HTTP/2 connections that are open now.
     pub fn connections(&self) -> usize {
         self.lanes().all.iter().filter(|l| !l.closed()).count()
@@ -141,20 +198,39 @@ impl Pool {
     fn stream(&self) -> Option<(SendRequest<Body>, Stream)> {
         let mut lanes = self.lanes();
         lanes.in_a_row += 1;
-        if lanes.in_a_row < IN_A_ROW
-            && let Some(taken) = lanes.all.get(lanes.last).and_then(Lane::take)
-        {
+        let last = lanes.all.get(lanes.last).filter(|lane| lanes.in_a_row < IN_A_ROW && !lane.silent());
+        if let Some(taken) = last.and_then(Lane::take) {
             return Some(taken);
         }
         let all = &mut lanes.all;
         all.retain(|lane| !lane.closed());
-        let spare = all.first().is_some_and(|l| l.under_way() < l.limit() / 2);
+        let spare = all.first().is_some_and(|l| !l.silent() && l.under_way() < l.limit() / 2);
         while spare && all.len() > 1 && all.last().is_some_and(|l| l.under_way() == 0) {
             all.pop();
         }
-        let (last, taken) = all.iter().enumerate().find_map(|(at, lane)| Some((at, lane.take()?)))?;
+        let (last, taken) = lanes.take()?;
         (lanes.last, lanes.in_a_row) = (last, 0);
         Some(taken)
+    }
+
+    /// A connection has answered: those that have been silent for long meanwhile are retired.
+    fn answered(&self) {
+        let mut lanes = self.lanes();
+        let now = Instant::now();
+        lanes.all.retain_mut(|lane| {
+            let silent = lane.silent();
+            let due = lane.retirement.is_due(silent, now, self.0.patience);
+            let retires = due || (silent && lane.under_way() == 0);
+            if retires {
+                tracing::info!(
+                    server = self.0.health.name(),
+                    streams = lane.under_way(),
+                    "connection retired: requests time out on it, others of the server answer"
+                );
+                lane.http2.end.cancel();
+            }
+            !retires
+        });
     }
 
     async fn room(&self) -> Result<Room, BoxError> {
@@ -185,7 +261,7 @@ impl Pool {
         {
             return Some(dial.clone());
         }
-        if self.0.http1.get().is_some() || self.lanes().all.iter().any(Lane::has_room) {
+        if self.0.http1.get().is_some() || self.lanes().has_room() {
             return None;
         }
         let (sender, dial) = watch::channel(None);
@@ -200,11 +276,14 @@ impl Pool {
 
     async fn connect(&self) -> Result<(), BoxError> {
         match self.0.connector.dial().await? {
-            Dialled::Http2(http2) => self.lanes().all.push(Lane { http2, streams: Arc::default() }),
+            Dialled::Http2(http2) => {
+                let (carried, retirement) = (Arc::default(), Retirement::default());
+                self.lanes().all.push(Lane { http2, carried, retirement });
+            }
             Dialled::Http1 => {
                 let client = Http1Client::builder(TokioExecutor::new())
                     .pool_timer(TokioTimer::new())
-                    .pool_idle_timeout(std::time::Duration::from_mins(1))
+                    .pool_idle_timeout(Duration::from_mins(1))
                     .build(self.0.connector.http1_only());
                 let _ = self.0.http1.set(client);
             }
@@ -213,24 +292,32 @@ impl Pool {
     }
 
     async fn send(&self, mut request: Request<Body>) -> Result<Response<AnswerBody>, BoxError> {
+        let overdue = request.extensions_mut().remove::<Overdue>();
+        let asked = request.uri().clone();
         for attempt in 1.. {
             match self.room().await? {
                 Room::Http1(client) => {
                     let answer = client.request(request).await?;
-                    return Ok(answer.map(|body| body.map_err(Into::into).boxed_unsync()));
+                    return Ok(answer.map(|body| Limited::new(body.map_err(Into::into), &asked).boxed()));
                 }
-                Room::Http2(mut send, stream) => {
-                    let asked = request.uri().clone();
+                Room::Http2(mut send, mut stream) => {
+                    stream.carries(overdue.clone());
                     if let Some(longer) = watches::lengthened(&asked) {
                         *request.uri_mut() = longer;
                     }
                     match send.try_send_request(request).await {
-                        Ok(answer) => return Ok(answer.map(|body| Counted::new(body, stream).boxed_unsync())),
+                        Ok(answer) => {
+                            stream.heard();
+                            self.answered();
+                            return Ok(
+                                answer.map(|body| Limited::new(Counted::new(body, stream), &asked).boxed())
+                            );
+                        }
                         Err(mut failed) => match failed.take_message() {
                             // The connection ended before the request left: another one takes it.
                             Some(unsent) if attempt < ATTEMPTS => {
                                 request = unsent;
-                                *request.uri_mut() = asked;
+                                *request.uri_mut() = asked.clone();
                             }
                             _ => return Err(failed.into_error().into()),
                         },

@@ -8,19 +8,22 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::uri::PathAndQuery;
-use http::{Request, Response, Uri};
+use http::{HeaderValue, Request, Response, Uri};
 use kube::client::middleware::{AuthLayer, BaseUriLayer, ExtraHeadersLayer};
 use kube::client::{Body, ConfigExt};
 use kube::{Client, Config};
+use tokio::time::Instant;
 use tower::layer::layer_fn;
 use tower::limit::GlobalConcurrencyLimitLayer;
 use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt};
 
+use super::health::{HealthLayer, ServerHealth, WatchStarts};
 use super::measure::MeasureLayer;
 use super::patience::PatienceLayer;
 use super::pool::{AnswerBody, Pool};
-use super::timeout::HeaderTimeoutLayer;
+use super::timeout::{HeaderTimeoutLayer, Timed};
 use super::{Transport, UnusableConfig, connect};
+use crate::engine::backoff::{Backoffs, Failure};
 use crate::object::PlaneId;
 
 /// A server and the credentials for it, as they are now. Planes that are told apart by their path share its
@@ -28,10 +31,13 @@ use crate::object::PlaneId;
 /// server.
 #[derive(Clone)]
 pub struct Server {
-    access: Arc<RwLock<Arc<Access>>>,
+    access: LatestAccess,
     transport: Transport,
     default_namespace: String,
 }
+
+/// The credentials as they are now.
+type LatestAccess = Arc<RwLock<Arc<Access>>>;
 
 /// One set of credentials and the connections that were made with it.
 struct Access {
@@ -45,6 +51,11 @@ impl Access {
     fn of(config: &Config, transport: &Transport) -> Result<Self, UnusableConfig> {
         let built = || -> Result<Self, BoxError> {
             let connector = connect::Connector::of(config, transport.limits.connect_timeout)?;
+            if !token_fits(config) {
+                return Err(
+                    "its token holds characters that no request can carry, such as a line break".into()
+                );
+            }
             Ok(Self {
                 url: config.cluster_url.clone(),
                 pool: transport.pools.get(connect::Endpoint::of(config), || connector),
@@ -63,6 +74,13 @@ impl Access {
         // Whatever has a scheme and an authority has them with any path.
         Uri::from_parts(parts).unwrap_or_else(|_| self.url.clone())
     }
+}
+
+/// Whether requests can carry the token: the client panics at one that they cannot.
+fn token_fits(config: &Config) -> bool {
+    // As JSON, for a secret is blacked out where it is printed.
+    let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
+    auth["token"].as_str().is_none_or(|token| HeaderValue::from_str(token).is_ok())
 }
 
 impl Server {
@@ -88,15 +106,21 @@ impl Server {
 
     /// A client for the plane that the configuration names.
     pub fn client(&self, plane: &PlaneId) -> Client {
+        self.connection(plane).client
+    }
+
+    /// The same, with what its watches need to know of the server.
+    pub fn connection(&self, plane: &PlaneId) -> Connection {
         self.at(None, plane)
     }
 
-    /// A client for another plane of this server: the one at `path`, in place of the configuration's own path.
-    pub fn client_at(&self, path: PathAndQuery, plane: &PlaneId) -> Client {
+    /// The same for another plane of this server: the one at `path`, in place of the configuration's own path.
+    pub fn connection_at(&self, path: PathAndQuery, plane: &PlaneId) -> Connection {
         self.at(Some(path), plane)
     }
 
-    fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Client {
+    fn at(&self, path: Option<PathAndQuery>, plane: &PlaneId) -> Connection {
+        let starts = WatchStarts::default();
         let Transport { limits, metrics, .. } = &self.transport;
         let service = ServiceBuilder::new()
             // Outside of all limits and time-outs: who waits here holds nothing.
@@ -104,8 +128,113 @@ impl Server {
             .layer(PatienceLayer::default())
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
             .layer(MeasureLayer::new(plane, metrics))
-            .service(Latest { server: self.clone(), path, header_timeout: limits.header_timeout });
-        Client::new(service, self.default_namespace.clone())
+            .service(Latest {
+                server: self.clone(),
+                path,
+                timeouts: HeaderTimeoutLayer::new(limits.header_timeout).whole(limits.request_timeout),
+                starts: starts.clone(),
+            });
+        let client = Client::new(service, self.default_namespace.clone());
+        Connection { client, health: Some(Health { server: Source::Server(self.access.clone()), starts }) }
+    }
+}
+
+/// A try of something over a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionAttempt {
+    /// When it began.
+    pub(crate) began: Instant,
+    /// How often the server had come back by then.
+    comebacks: u64,
+}
+
+/// A client of a plane, and what its watches need to know of the server that the plane is behind.
+#[derive(Clone)]
+pub struct Connection {
+    /// The client.
+    pub client: Client,
+    health: Option<Health>,
+}
+
+#[derive(Clone)]
+struct Health {
+    server: Source,
+    starts: WatchStarts,
+}
+
+/// Where the health of a server is found.
+#[derive(Clone)]
+enum Source {
+    /// Credentials may be replaced, and the connections with them.
+    Server(LatestAccess),
+    Fixed(ServerHealth),
+}
+
+/// Of a server of which nothing is known.
+impl From<Client> for Connection {
+    fn from(client: Client) -> Self {
+        Self { client, health: None }
+    }
+}
+
+impl Connection {
+    /// Of a client that tells `server` and `starts`, by a [`HealthLayer`], what it hears.
+    pub fn new(client: Client, server: ServerHealth, starts: WatchStarts) -> Self {
+        Self { client, health: Some(Health { server: Source::Fixed(server), starts }) }
+    }
+
+    /// Whether the server answers.
+    fn server(&self) -> Option<ServerHealth> {
+        self.health.as_ref().map(|health| match &health.server {
+            Source::Server(access) => {
+                access.read().unwrap_or_else(PoisonError::into_inner).pool.health().clone()
+            }
+            Source::Fixed(health) => health.clone(),
+        })
+    }
+
+    /// What the server is called in logs, where it is known.
+    pub(crate) fn server_name(&self) -> Option<String> {
+        self.server().map(|server| server.name().to_owned())
+    }
+
+    /// Whether the server came back a moment ago, and may not have started up yet.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.server().is_some_and(|server| server.is_starting())
+    }
+
+    /// Something is tried now.
+    pub(crate) fn attempt(&self) -> ConnectionAttempt {
+        ConnectionAttempt {
+            began: Instant::now(),
+            comebacks: self.server().map_or(0, |server| server.comebacks()),
+        }
+    }
+
+    /// Waits out a failed attempt: where the server did not answer, no longer than until it answers somebody.
+    pub(crate) async fn wait(
+        &self,
+        wait: Duration,
+        failure: Failure,
+        attempt: &ConnectionAttempt,
+        waits: &mut Backoffs,
+    ) {
+        let Some(server) = self.server().filter(|_| failure == Failure::Unreachable) else {
+            return tokio::time::sleep(wait).await;
+        };
+        server.wait(wait, attempt.comebacks, waits.chance()).await;
+        if server.comebacks() != attempt.comebacks {
+            waits.came_back();
+        }
+    }
+
+    /// Waits until the server has answered a watch of that resource which was asked for after `since`; for ever, where
+    /// nobody tells.
+    pub(crate) async fn watch_begins(&self, resource: &str, since: Instant) {
+        match &self.health {
+            Some(health) => health.starts.since(resource, since).await,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -114,13 +243,14 @@ impl Server {
 struct Latest {
     server: Server,
     path: Option<PathAndQuery>,
-    header_timeout: Duration,
+    timeouts: HeaderTimeoutLayer,
+    starts: WatchStarts,
 }
 
 impl Service<Request<Body>> for Latest {
-    type Response = Response<AnswerBody>;
+    type Response = Response<Timed<AnswerBody>>;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<AnswerBody>, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
@@ -130,10 +260,11 @@ impl Service<Request<Body>> for Latest {
         let access = self.server.access();
         let auth = access.auth.as_ref().map(|auth| layer_fn(|service| auth.layer(service)));
         let service = ServiceBuilder::new()
+            .layer(HealthLayer::new(access.pool.health().clone(), self.starts.clone()))
+            .layer(self.timeouts)
             .layer(BaseUriLayer::new(access.base(self.path.as_ref())))
             .option_layer(auth)
             .layer(access.headers.clone())
-            .layer(HeaderTimeoutLayer::new(self.header_timeout))
             .service(access.pool.clone());
         Box::pin(service.oneshot(request))
     }

@@ -8,12 +8,19 @@ use http::uri::PathAndQuery;
 /// How many times as long as was asked for.
 const LONGER: u32 = 6;
 
+/// Whether a request for this begins a watch.
+pub fn is_watch(uri: &Uri) -> bool {
+    asks(uri.query(), "watch=true")
+}
+
+/// Whether a query has a part that begins so.
+pub fn asks(query: Option<&str>, what: &str) -> bool {
+    query.is_some_and(|query| query.split('&').any(|part| part.starts_with(what)))
+}
+
 /// The same request, where it is a watch for a longer one.
 pub fn lengthened(uri: &Uri) -> Option<Uri> {
-    let query = uri.query()?;
-    if !query.split('&').any(|part| part == "watch=true") {
-        return None;
-    }
+    let query = uri.query().filter(|_| is_watch(uri))?;
     let longer = |part: &str| match part.strip_prefix("timeoutSeconds=").and_then(|s| s.parse::<u32>().ok()) {
         Some(seconds) => format!("timeoutSeconds={}", seconds.saturating_mul(LONGER)),
         None => part.to_owned(),

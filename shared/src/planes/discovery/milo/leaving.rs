@@ -1,6 +1,7 @@
 //! Planes on their way out: the watches of their own WDs say when they are free to go.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -14,7 +15,18 @@ use crate::planes::Plane;
 #[derive(Default)]
 pub struct Leaving {
     news: Mutex<BTreeMap<PlaneName, bool>>,
+    /// The hub came into sync, or a term has begun.
+    hub: AtomicBool,
     bell: Notify,
+}
+
+/// What there is news of.
+#[derive(Debug, Default)]
+pub struct News {
+    /// The planes to judge again.
+    pub planes: Vec<PlaneName>,
+    /// The hub came into sync, or a term has begun.
+    pub hub: bool,
 }
 
 impl Leaving {
@@ -32,20 +44,22 @@ impl Leaving {
         self.news().remove(plane).is_some()
     }
 
-    /// Waits for news and takes it: the planes to judge again.
-    pub async fn woken(&self) -> Vec<PlaneName> {
+    /// Waits for news and takes it.
+    pub async fn woken(&self) -> News {
         loop {
             self.bell.notified().await;
+            let hub = self.hub.swap(false, Ordering::AcqRel);
             let mut news = self.news();
-            let woken: Vec<_> = news.iter().filter(|(_, new)| **new).map(|(name, _)| name.clone()).collect();
+            let planes: Vec<_> = news.iter().filter(|(_, new)| **new).map(|(name, _)| name.clone()).collect();
             news.values_mut().for_each(|new| *new = false);
-            if !woken.is_empty() {
-                return woken;
+            if hub || !planes.is_empty() {
+                return News { planes, hub };
             }
         }
     }
 
-    fn wake(&self, plane: &Plane) {
+    /// There is news of this plane, if anybody waits for that.
+    pub fn wake(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
         if let Some(new) = self.news().get_mut(name) {
             *new = true;
@@ -66,10 +80,18 @@ impl Listener for Leaving {
     }
 
     fn synced(&self, plane: &Plane, kind: Kind) {
+        if plane.id == PlaneId::Hub && plane.synced() {
+            self.hub.store(true, Ordering::Release);
+            self.bell.notify_one();
+        }
         if kind == Kind::WorkloadDeployment {
             self.wake(plane);
         }
     }
 
     fn left(&self, _: &Plane) {}
+
+    fn unserved(&self, plane: &Plane) {
+        self.wake(plane);
+    }
 }

@@ -1,10 +1,13 @@
 //! Discovery `milo`: one plane for each Project that is Ready, behind the server that the Projects are on.
 //!
 //! A project that is deleted or turns not Ready stays engaged for as long as WDs of it hold our finalizer: nobody else
-//! could take it off. Which those are, the plane's own store says, and its watch says when the last one is free.
+//! could take it off. Which those are, the plane's own store says, and its watch says when the last one is free. What
+//! other processes left behind is looked for at the start and at the beginning of each term: in projects that are not
+//! Ready, and in those that are gone and named by what the hub still has of them.
 
 pub mod decision;
 mod leaving;
+mod project;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -13,20 +16,21 @@ use futures::{StreamExt, pin_mut};
 use http::uri::{InvalidUri, PathAndQuery};
 use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
-use kube::runtime::WatchStreamExt;
 use kube::runtime::events::EventType;
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
-use self::decision::{Facts, Held, Standing, Verdict, decide};
+use self::decision::{Facts, Standing, Verdict, decide};
 use self::leaving::Leaving;
+use self::project::KnownProject;
+use crate::engine::resume::resumed;
 use crate::errors;
 use crate::events::Events;
 use crate::names::PlaneName;
-use crate::object::{Kind, ObjectView, PlaneId};
-use crate::planes::Planes;
-use crate::planes::transport::Server;
+use crate::object::PlaneId;
+use crate::planes::transport::{Connection, Server};
+use crate::planes::{Origin, Plane, Planes};
 
 const GROUP: &str = "resourcemanager.miloapis.com";
 const VERSION: &str = "v1alpha1";
@@ -47,71 +51,81 @@ pub fn path(project: &PlaneName) -> Result<PathAndQuery, InvalidUri> {
     PathAndQuery::try_from(format!("/apis/{GROUP}/{VERSION}/projects/{project}/control-plane"))
 }
 
-/// Makes the client of a project's plane, or says why there is none.
-pub type Connect = Box<dyn Fn(&PlaneName) -> Result<Client, String> + Send + Sync>;
+/// Makes the connection to a project's plane, or says why there is none.
+pub type Connect = Box<dyn Fn(&PlaneName) -> Result<Connection, String> + Send + Sync>;
 
 /// Planes behind `server`, with the credentials that it is known with at any time.
 pub fn behind(server: Server) -> Connect {
     Box::new(move |project| {
         let path = path(project).map_err(|e| e.to_string())?;
-        Ok(server.client_at(path, &PlaneId::Project(project.clone())))
+        Ok(server.connection_at(path, &PlaneId::Project(project.clone())))
     })
-}
-
-/// A Project as it was told of last.
-struct Known {
-    /// `None` for a name that no plane can have.
-    plane: Option<PlaneName>,
-    standing: Standing,
 }
 
 /// Watches the Projects and keeps the registry as they say.
 pub struct Milo {
     planes: Arc<Planes>,
-    projects: Api<DynamicObject>,
+    connection: Connection,
     connect: Connect,
     events: Events,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownProject>,
     leaving: Arc<Leaving>,
     /// The first list is complete.
     listed: bool,
+    /// It was looked for what other processes left behind.
+    looked: bool,
+    /// The term in which that was, if this process led then.
+    term: Option<i32>,
 }
 
 impl Milo {
-    /// Discovery over the Projects of the server of `client`.
-    pub fn new(planes: Arc<Planes>, client: Client, connect: Connect) -> Self {
+    /// Discovery over the Projects of the server of `connection`.
+    pub fn new(planes: Arc<Planes>, connection: impl Into<Connection>, connect: Connect) -> Self {
+        let connection = connection.into();
         let leaving = Arc::new(Leaving::default());
         planes.listen(leaving.clone());
         Self {
             planes,
-            projects: Api::all_with(client.clone(), resource()),
             connect,
-            events: Events::new(client, "fedhub"),
+            events: Events::new(connection.client.clone(), "fedhub"),
+            connection,
             known: BTreeMap::new(),
             leaving,
             listed: false,
+            looked: false,
+            term: None,
         }
     }
 
     /// Runs until `stop`.
     pub async fn run(mut self, stop: CancellationToken) {
         let config = watcher::Config::default().timeout(WATCH_SECONDS);
-        let stream = watcher(self.projects.clone(), config).default_backoff();
+        let projects: Api<DynamicObject> = Api::all_with(self.connection.client.clone(), resource());
+        let watch = move || watcher(projects.clone(), config.clone());
+        let stream = resumed(watch, self.connection.clone(), self.planes.seed());
         pin_mut!(stream);
+        let mut failing = false;
         let leaving = self.leaving.clone();
         let mut listed = BTreeSet::new();
         loop {
             let event = tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                woken = leaving.woken() => {
-                    for plane in woken {
-                        self.judge(plane.as_str());
+                news = leaving.woken() => {
+                    for plane in news.planes {
+                        self.judge(plane.as_str(), false);
+                    }
+                    if news.hub {
+                        self.look_around();
                     }
                     continue;
                 }
                 event = stream.next() => event,
             };
+            if failing && matches!(event, Some(Ok(Event::InitDone | Event::Apply(_) | Event::Delete(_)))) {
+                failing = false;
+                tracing::info!("the Projects can be watched again");
+            }
             match event {
                 Some(Ok(Event::Init)) => listed.clear(),
                 Some(Ok(Event::InitApply(project))) => {
@@ -125,12 +139,17 @@ impl Milo {
                         self.gone(&name);
                     }
                     self.listed = true;
+                    self.look_around();
                 }
                 Some(Ok(Event::Apply(project))) => self.applied(&project).await,
                 Some(Ok(Event::Delete(project))) => self.gone(&project.name_any()),
+                Some(Err(error)) if failing => {
+                    tracing::debug!(error = errors::chain(&error), "the Projects still cannot be watched");
+                }
                 Some(Err(error)) => {
+                    failing = true;
                     tracing::warn!(
-                        cause = errors::chain(&error),
+                        error = errors::chain(&error),
                         "the Projects cannot be watched; known planes stay"
                     );
                 }
@@ -144,15 +163,11 @@ impl Milo {
 
     async fn applied(&mut self, project: &DynamicObject) {
         let name = project.name_any();
-        let plane = match PlaneName::new(&name) {
-            Ok(plane) => Some(plane),
-            Err(error) => {
-                self.refuse(project, error.to_string()).await;
-                None
-            }
-        };
-        self.known.insert(name.clone(), Known { plane, standing: standing(project) });
-        if let Some(reason) = self.judge(&name) {
+        if let Err(error) = PlaneName::new(&name) {
+            self.refuse(project, error.to_string()).await;
+        }
+        self.known.insert(name.clone(), KnownProject::of(project));
+        if let Some(reason) = self.judge(&name, !self.listed) {
             self.refuse(project, reason).await;
         }
     }
@@ -160,7 +175,26 @@ impl Milo {
     fn gone(&mut self, name: &str) {
         if let Some(known) = self.known.get_mut(name) {
             known.standing = Standing::Absent;
-            self.judge(name);
+            self.judge(name, false);
+        }
+    }
+
+    /// Looks for WDs that other processes marked in projects that are not Ready by now, or gone: once in each term, when
+    /// both the Projects and what is on the hub are known.
+    fn look_around(&mut self) {
+        let term = self.planes.fence.epoch();
+        if !self.listed || !self.planes.anchor.synced() || (self.looked && self.term == term) {
+            return;
+        }
+        (self.looked, self.term) = (true, term);
+        for plane in self.planes.federated() {
+            self.known.entry(plane.to_string()).or_insert_with(|| KnownProject::gone(plane));
+        }
+        let left = self.known.iter().filter(|(_, known)| known.standing != Standing::Ready);
+        for name in left.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
+            if let Some(reason) = self.judge(&name, true) {
+                tracing::warn!(project = name, reason, "what is left of this Project cannot be looked at");
+            }
         }
     }
 
@@ -174,10 +208,10 @@ impl Milo {
     }
 
     /// Does what is to be done about a project. Says why it cannot be engaged, where it cannot.
-    fn judge(&mut self, name: &str) -> Option<String> {
-        let Known { plane, standing } = self.known.get(name)?;
-        let standing = *standing;
-        let Some(plane) = plane.clone() else {
+    fn judge(&mut self, name: &str, first: bool) -> Option<String> {
+        let known = self.known.get(name)?;
+        let (standing, suspended) = (known.standing, known.suspended);
+        let Some(plane) = known.plane.clone() else {
             if standing == Standing::Absent {
                 self.forget(name);
             }
@@ -187,26 +221,59 @@ impl Milo {
         if standing != Standing::Ready {
             self.leaving.add(&plane);
         }
-        let facts = Facts { standing, plane: self.held(&plane), leaving, first: !self.listed };
-        let verdict = decide(facts);
+        let engaged = self.planes.project(&plane);
+        let held = engaged.as_ref().map(|plane| plane.held());
+        let before = engaged.as_ref().and_then(|plane| plane.origin.project.as_deref());
+        let remade = before.zip(known.uid()).is_some_and(|(before, now)| before != now);
+        let unserved = engaged.as_ref().is_some_and(|plane| plane.recognition.is_unserved());
+        let verdict = decide(Facts { standing, plane: held, leaving, first, remade, unserved });
         match verdict {
             Verdict::Engage | Verdict::Look => match (self.connect)(&plane) {
-                Ok(client) => {
-                    self.planes.engage(&plane, client);
+                Ok(connection) => {
+                    let about = known.about.clone().map(|about| (about, self.events.clone()));
+                    let project = known.uid().map(str::to_owned);
+                    if remade {
+                        tracing::info!(plane = %plane, ?before, now = ?project, "the Project was made anew: what was known of the plane of its name is forgotten");
+                        self.planes.disengage(&plane);
+                    }
+                    self.planes.engage_from(&plane, connection, Origin { about, project, suspended });
                     if verdict == Verdict::Look {
                         tracing::info!(plane = %plane, ?standing, "engaged to see whether any of its WorkloadDeployments holds our finalizer");
                     }
                 }
-                Err(reason) => return Some(reason),
+                Err(reason) => {
+                    if standing == Standing::Absent {
+                        self.planes.declare_gone(&plane);
+                    }
+                    return Some(reason);
+                }
             },
-            Verdict::Hold if !leaving => {
-                tracing::info!(plane = %plane, ?standing, "stays engaged until none of its WorkloadDeployments holds our finalizer");
+            Verdict::Stay | Verdict::Hold => self.planes.suspend(&plane, suspended),
+            // A write of this very moment counts, too.
+            Verdict::LetGo if engaged.as_ref().is_some_and(|plane| !plane.close()) => {
+                self.await_marks(engaged);
+                return None;
             }
-            Verdict::Stay | Verdict::Hold => {}
-            Verdict::LetGo => self.planes.disengage(&plane),
+            Verdict::LetGo => {
+                self.planes.disengage(&plane);
+                // Its own WDs hold nothing: what the hub has all the same is nobody's.
+                if standing == Standing::Absent && self.planes.is_federated(&plane) {
+                    self.planes.declare_gone(&plane);
+                }
+            }
+            Verdict::Abandon => {
+                tracing::warn!(plane = %plane, "project gone and its plane not served: what the hub has of it is orphaned");
+                self.planes.declare_gone(&plane);
+            }
             Verdict::Pass => self.planes.accept(name),
         }
-        if matches!(verdict, Verdict::LetGo | Verdict::Pass) {
+        if verdict == Verdict::Hold {
+            if !leaving {
+                tracing::info!(plane = %plane, ?standing, "stays engaged until none of its WorkloadDeployments holds our finalizer");
+            }
+            self.await_marks(engaged);
+        }
+        if matches!(verdict, Verdict::LetGo | Verdict::Abandon | Verdict::Pass) {
             self.leaving.remove(&plane);
             if standing == Standing::Absent {
                 self.forget(name);
@@ -215,60 +282,21 @@ impl Milo {
         None
     }
 
+    /// Has a plane judged again when no WD of it is being marked any more.
+    fn await_marks(&self, plane: Option<Arc<Plane>>) {
+        let Some(plane) = plane.filter(|plane| plane.marks.in_flight()) else { return };
+        let leaving = self.leaving.clone();
+        self.planes.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = plane.stop.cancelled() => (),
+                () = plane.marks.idle() => leaving.wake(&plane),
+            }
+        });
+    }
+
     fn forget(&mut self, name: &str) {
         self.known.remove(name);
         self.planes.accept(name);
-    }
-
-    /// What the store of an engaged plane tells.
-    fn held(&self, plane: &PlaneName) -> Option<Held> {
-        let plane = self.planes.project(plane)?;
-        let store = plane.store(Kind::WorkloadDeployment);
-        Some(match store.synced() {
-            false => Held::Unknown,
-            true if store.any(None, |wd| wd.digest.deployment().is_some_and(|d| d.held)) => Held::Yes,
-            true => Held::No,
-        })
-    }
-}
-
-fn standing(project: &DynamicObject) -> Standing {
-    if project.deleting() {
-        return Standing::Deleting;
-    }
-    let conditions = project.status()["conditions"].as_array();
-    let ready = conditions.into_iter().flatten().any(|c| c["type"] == "Ready" && c["status"] == "True");
-    if ready { Standing::Ready } else { Standing::NotReady }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_project_stands_as_its_conditions_and_its_deletion_say() {
-        let ready = json!([{"type": "Suspended", "status": "False"}, {"type": "Ready", "status": "True"}]);
-        let of = |deleting: bool, conditions: serde_json::Value| {
-            let metadata = if deleting {
-                json!({"name": "p", "deletionTimestamp": "2026-01-02T03:04:05Z"})
-            } else {
-                json!({"name": "p"})
-            };
-            let project = json!({"metadata": metadata, "status": {"conditions": conditions}});
-            standing(&serde_json::from_value(project).unwrap())
-        };
-        assert_eq!(of(false, ready.clone()), Standing::Ready);
-        assert_eq!(of(true, ready), Standing::Deleting);
-        for not in [
-            json!(null),
-            json!([]),
-            json!([{"type": "Ready", "status": "Unknown"}]),
-            json!([{"type": "Ready", "status": "False"}]),
-            json!([{"type": "Other", "status": "True"}]),
-        ] {
-            assert_eq!(of(false, not.clone()), Standing::NotReady, "{not}");
-        }
     }
 }

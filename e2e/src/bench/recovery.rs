@@ -1,0 +1,198 @@
+//! `recovery`: the server behind hundreds of planes is killed and starts again, and how soon all of them are in sync.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use http::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Options,
+    objects::{Kind, deployment},
+    process::Process,
+    report::{Claim, Report},
+    restart::page,
+    sim::{Counters, Sim, name, project_path},
+    stats::{median, number, percentile, rounded},
+    watch::Sight,
+};
+use crate::{
+    Error,
+    planes::wait::{NotYet, until},
+};
+
+/// Planes behind the server.
+const PLANES: usize = 300;
+/// WDs that stand in order, and as many Instances.
+const DEPLOYMENTS: usize = 3_000;
+/// How long the server is away, in seconds.
+const AWAY: [u64; 2] = [10, 60];
+/// How long it starts: half of it without knowing anybody's rights, half without knowing any custom resource. API servers
+/// take about as long to either.
+const STARTING: Duration = Duration::from_secs(3);
+/// WDs that are made while it is away, each on a plane of its own.
+const MEANWHILE: usize = 20;
+/// Lists that the bare client has under way at once: fedhub's default of `--lists-at-once`.
+const LISTS: usize = 16;
+/// How often is looked.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a lap may take after the server serves.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// What a lap found, in seconds.
+struct Lap {
+    away: u64,
+    own_list: f64,
+    most: f64,
+    all: f64,
+    /// Of the WDs that were made meanwhile: from its plane's list or watch to the hub.
+    created: f64,
+    lines: usize,
+}
+
+/// Laps of each time away, in turn.
+pub async fn run(options: &Options) -> Result<Report, Error> {
+    let sim = Sim::apart(options, options.scaled(PLANES)).await?;
+    let count = options.scaled(DEPLOYMENTS);
+    sim.populate(count, count, "in-order", "wd").await?;
+    let mut fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+    let mut laps = Vec::new();
+    for at in 0..options.repetitions {
+        for away in AWAY {
+            let lap = lap(&sim, &mut fedhub, &format!("x{at}-{away}"), away).await?;
+            let Lap { own_list, most, all, created, lines, .. } = lap;
+            sim.progress.step(format!(
+                "{away} s away: 95 % after {most:.1} s, all after {all:.1} s (own list {own_list:.1} s), new WDs {created:.2} s after their planes, {lines} log lines"
+            ));
+            laps.push(lap);
+        }
+    }
+    fedhub.stop().await?;
+    // The worse of the two times away, each in the median of its laps.
+    let worst = |of: fn(&Lap) -> f64| {
+        let medians = AWAY.map(|away| {
+            let values: Vec<_> = laps.iter().filter(|lap| lap.away == away).map(of).collect();
+            median(&values).unwrap_or(f64::NAN)
+        });
+        medians
+            .into_iter()
+            .fold(0.0, |worst, value| if value > worst || value.is_nan() { value } else { worst })
+    };
+    let most = worst(|lap| lap.most - lap.own_list);
+    let (all, created) = (worst(|lap| lap.all - lap.own_list), worst(|lap| lap.created));
+    let lines = worst(|lap| number(lap.lines));
+    let claims = [
+        Claim::at_most("95 % of the planes, seconds beyond the server's own list time", most, 5.0),
+        Claim::at_most("all", all, 15.0),
+        Claim::at_most("a WD made meanwhile, seconds after its plane", created, 2.0),
+        Claim::at_most("log lines", lines, 50.0),
+    ];
+    let details: Vec<_> = laps.iter().map(|lap| json!({
+        "away_s": lap.away, "own_list_s": rounded(lap.own_list, 2), "in_sync_95_s": rounded(lap.most, 2),
+        "in_sync_all_s": rounded(lap.all, 2), "created_meanwhile_s": rounded(lap.created, 2), "log_lines": lap.lines,
+    })).collect();
+    let details = json!({
+        "planes": sim.planes, "objects": count * 4, "starting_s": STARTING.as_secs_f64(),
+        "in_sync_95_s": rounded(most, 2), "in_sync_all_s": rounded(all, 2), "created_meanwhile_s": rounded(created, 2),
+        "log_lines": lines, "laps": details,
+    });
+    Ok(Report::on("recovery", most, "s beyond the server's own list time", &claims, details))
+}
+
+/// One outage, from the moment in which the server is killed until everything is at rest again.
+async fn lap(sim: &Sim, fedhub: &mut Process, prefix: &str, away: u64) -> Result<Lap, Error> {
+    let own_list = list(sim).await?;
+    let before = fedhub.log_lines()?;
+    let mut arrived = Sight::of(&sim.hub().await?, Kind::Deployment, prefix, |_| true).await?;
+    // Every resource of every plane has lost its history, as with a cache of watches that is new.
+    for plane in 0..sim.planes {
+        sim.ask(Method::POST, &format!("/planes/{}/compact", name(plane)), Value::Null).await?;
+    }
+    let outage = json!({ "millis": away * 1000, "starting_millis": STARTING.as_millis() });
+    sim.ask(Method::POST, "/outage", outage).await?;
+    sim.count_anew().await?;
+    let meanwhile = MEANWHILE.min(sim.planes);
+    for plane in 0..meanwhile {
+        let object = deployment("default", &format!("{prefix}-{plane}"));
+        sim.ask(Method::POST, &format!("/planes/{}/put", name(plane)), object).await?;
+    }
+    let serves = serves(sim, away).await?;
+    let mut reached: HashMap<usize, Instant> = HashMap::new();
+    let (mut most, mut all) = (None, None);
+    while all.is_none() || arrived.count() < meanwhile {
+        if serves.elapsed() > PATIENCE {
+            let words = format!("{:?} of the planes, {} of the WDs", most.map(|_| "95 %"), arrived.count());
+            return Err(Error::Benchmark(format!("{words} after {PATIENCE:?}")));
+        }
+        let engaged = fedhub.scrape().await?.sum("fedhub_planes", &[("state", &["engaged"])]);
+        let now = serves.elapsed().as_secs_f64();
+        if engaged >= number(sim.planes) * 0.95 {
+            most = most.or(Some(now));
+        }
+        if engaged >= number(sim.planes) {
+            all = all.or(Some(now));
+        }
+        for plane in 0..meanwhile {
+            if !reached.contains_key(&plane) && is_reached(sim, plane).await? {
+                reached.insert(plane, Instant::now());
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    arrived.all(meanwhile).await?;
+    let times = arrived.times();
+    let created = (0..meanwhile).filter_map(|plane| {
+        let at = times.get(&format!("{prefix}-{plane}"))?;
+        Some(at.saturating_duration_since(*reached.get(&plane)?).as_secs_f64())
+    });
+    let created = percentile(&created.collect::<Vec<_>>(), 100).unwrap_or(f64::NAN);
+    fedhub.settled().await?;
+    let lines = fedhub.log_lines()?.saturating_sub(before);
+    let (most, all) = (most.unwrap_or(f64::NAN), all.unwrap_or(f64::NAN));
+    Ok(Lap { away, own_list, most, all, created, lines })
+}
+
+/// Waits until the server is there again and has started.
+async fn serves(sim: &Sim, away: u64) -> Result<Instant, Error> {
+    #[derive(Deserialize)]
+    struct State {
+        serves_for_millis: Option<u64>,
+    }
+    until("the server to serve again", Duration::from_secs(away) + PATIENCE, || async {
+        let state = sim.ask(Method::GET, "/outage", Value::Null).await?;
+        let state: State =
+            serde_json::from_value(state).map_err(|error| Error::Benchmark(format!("outage: {error}")))?;
+        let now = Instant::now();
+        let since = state.serves_for_millis.and_then(|millis| now.checked_sub(Duration::from_millis(millis)));
+        since.ok_or_else(|| NotYet::again("it starts"))
+    })
+    .await
+}
+
+/// Whether the plane has answered a list or a watch of WDs since the server was killed.
+async fn is_reached(sim: &Sim, plane: usize) -> Result<bool, Error> {
+    let counters = sim.ask(Method::GET, &format!("/counters?plane={}", name(plane)), Value::Null).await?;
+    let counters: Counters =
+        serde_json::from_value(counters).map_err(|error| Error::Benchmark(format!("counters: {error}")))?;
+    let answered = counters.sum(|count| {
+        count.code == 200
+            && count.resource == "workloaddeployments"
+            && matches!(count.verb.as_str(), "list" | "watch")
+    });
+    Ok(answered > 0)
+}
+
+/// Seconds that the server takes to a list of everything that fedhub watches on its planes.
+async fn list(sim: &Sim) -> Result<f64, Error> {
+    let all = sim.management().await?;
+    let began = Instant::now();
+    let pages = (0..sim.planes).flat_map(|plane| {
+        ["workloaddeployments", "instances"].map(|plural| page(&all, project_path(plane, None, plural)))
+    });
+    stream::iter(pages).buffer_unordered(LISTS).try_collect::<Vec<_>>().await?;
+    Ok(began.elapsed().as_secs_f64())
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# A backup of the hub: a copy of the data of its etcd, which stands still for that.
+#
+#   backup.sh take|restore
+set -eu
+root=$(dirname "$KUBECONFIGS")
+data=$root/etcd/hub backup=$root/scratch/hub-backup
+"$E2E" process stop kube-apiserver-hub
+"$E2E" process stop etcd-hub
+if [ "$1" = take ]; then
+  rm -rf "$backup"
+  cp -a "$data" "$backup"
+else
+  rm -rf "$data"
+  cp -a "$backup" "$data"
+fi
+"$E2E" process start etcd-hub
+"$E2E" process start kube-apiserver-hub

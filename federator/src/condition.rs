@@ -1,0 +1,295 @@
+//! Tells what has no status yet how far it has come (U2): what comes back from a cell brings its condition along, and
+//! needs nothing of this.
+//!
+//! WDs that something happens to are noticed. A few seconds later their digests say whether the condition that stands is
+//! right; where it is not, a pass of its own writes it, on a queue of its own: this must work while the hub does not.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use fedhub_shared::conditions::{find, put};
+use fedhub_shared::digest::deployment::{FEDERATED, home, source};
+use fedhub_shared::digest::{Deployment, Digest};
+use fedhub_shared::engine::echo::settled;
+use fedhub_shared::engine::writer::probe;
+use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, StatusWrite, Writer};
+use fedhub_shared::errors::Error;
+use fedhub_shared::events::{EventType, ObjectReference};
+use fedhub_shared::names::{CITY_CODE, FEDERATOR_MANAGER};
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_shared::planes::{Home, Plane};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::Federator;
+use crate::held::Held;
+use crate::progress::{self, CellDown, Failure, Progress};
+use crate::refusal::Refusal;
+use crate::status;
+
+/// For how long a status is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked whose time has come.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The WDs that something happened to, and what their last passes failed with.
+#[derive(Default)]
+pub struct Noticed {
+    /// Since when, and at which generation.
+    since: Mutex<BTreeMap<Key, (Instant, i64)>>,
+    failures: DashMap<Key, Failure>,
+}
+
+impl Noticed {
+    /// Something happened to that WD. The time begins anew with each generation.
+    pub fn notice(&self, key: &Key, generation: i64, now: Instant) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = since.entry(key.clone()).or_insert((now, generation));
+        if known.1 != generation {
+            *known = (now, generation);
+        }
+    }
+
+    /// Those whose time has come; they are not noticed any more.
+    fn due(&self, now: Instant) -> Vec<Key> {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since
+            .extract_if(.., |_, (at, _)| now.saturating_duration_since(*at) >= PATIENCE)
+            .map(|(key, _)| key)
+            .collect()
+    }
+
+    /// How a pass ended.
+    pub fn ended(&self, key: &Key, failure: Option<Failure>) {
+        match failure {
+            Some(failure) => drop(self.failures.insert(key.clone(), failure)),
+            None => drop(self.failures.remove(key)),
+        }
+    }
+
+    /// Forgets what is not kept.
+    pub fn retain(&self, keep: impl Fn(&Key) -> bool) {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner).retain(|key, _| keep(key));
+        self.failures.retain(|key, _| keep(key));
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner).len() + self.failures.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What is to be told of a WD that no status came back for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    Progress(Progress),
+    /// It is being deleted, and the hub cannot be reached.
+    CleanupHeld,
+}
+
+/// Writes the condition `Federated` where no status does.
+pub struct ConditionWriter {
+    federator: Arc<Federator>,
+    queue: Arc<Queue>,
+}
+
+impl ConditionWriter {
+    /// One for the WDs of `federator`, with a queue of its own.
+    pub fn new(federator: Arc<Federator>, queue: Arc<Queue>) -> Arc<Self> {
+        Arc::new(Self { federator, queue })
+    }
+
+    /// Looks whose time has come, until `stop`.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(TICK) => self.look(Instant::now()),
+            }
+        }
+    }
+
+    /// On a standby what is to be told stays noticed, for the term that may begin.
+    fn look(&self, now: Instant) {
+        let leads = self.federator.planes.leads();
+        for key in self.federator.noticed.due(now) {
+            let Some((project, wd)) = self.wd(&key) else { continue };
+            let told = self.told(&key, &project, &wd);
+            let news = told.as_ref().is_some_and(|told| is_news(told, &wd));
+            if news && leads {
+                self.queue.add(key.clone(), &key.plane);
+            }
+            // What is in doubt is looked at again: nothing else may happen to it.
+            if news && !leads || matches!(told, Some(Told::CleanupHeld | Told::Progress(Progress::Pending))) {
+                let generation = wd.deployment().map_or(0, |wd| wd.generation);
+                self.federator.noticed.notice(&key, generation, now);
+            }
+        }
+    }
+
+    fn wd(&self, key: &Key) -> Option<(Arc<Plane>, Digest)> {
+        let PlaneId::Project(plane) = &key.plane else { return None };
+        // One that is suspended takes no writes; all of it is looked at when it is resumed.
+        let project = self.federator.planes.engaged(plane).filter(|plane| !plane.is_suspended())?;
+        let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name)?;
+        Some((project, wd))
+    }
+
+    /// What to publish of a WD, by digests alone; `None` where its status says it.
+    fn told(&self, key: &Key, project: &Plane, wd: &Digest) -> Option<Told> {
+        let facts = wd.deployment()?;
+        let failure = self.failure(key);
+        if wd.deleting {
+            let unreachable = facts.held && failure == Some(Failure::HubUnreachable);
+            return unreachable.then_some(Told::CleanupHeld);
+        }
+        let city = facts.city.as_deref().unwrap_or_default();
+        let cells = self.federator.planes.hub().store(Kind::Cluster).objects(None);
+        let mut cells = cells.iter().filter(|cell| cell.label(CITY_CODE) == Some(city));
+        let (cell, more) = (cells.next(), cells.next());
+        if failure.is_none()
+            && (Refusal::of_input(&key.name, city).is_some() || cell.is_none() || more.is_some())
+        {
+            return None;
+        }
+        let on_hub = self.on_hub(key, project, wd, facts);
+        let reported = on_hub.as_ref().and_then(|hub| hub.observed_generation);
+        let applied = reported == Some(facts.generation);
+        let is_there = on_hub.as_ref().is_some_and(|hub| hub.carried == facts.carried);
+        let failure = failure.or_else(|| (!is_there && self.hub_fails()).then_some(Failure::HubUnreachable));
+        Some(Told::Progress(match (failure, cell.and_then(|cell| CellDown::of(cell))) {
+            // What is in its cell needs nothing of the hub.
+            (Some(failure), _) if !applied => Progress::Failed(failure),
+            (_, Some(down)) => Progress::CellUnreachable(down),
+            (_, None) if applied => Progress::Applied,
+            (_, None) if on_hub.is_some() => Progress::AwaitingCell,
+            (_, None) => Progress::Pending,
+        }))
+    }
+
+    /// What keeps that WD from the hub, as far as is known.
+    fn failure(&self, key: &Key) -> Option<Failure> {
+        let hub_out = || {
+            let out = !self.federator.planes.hub().synced() || self.federator.queue.hub_is_out();
+            out.then_some(Failure::HubUnreachable)
+        };
+        self.federator.noticed.failures.get(key).map(|failure| failure.clone()).or_else(hub_out)
+    }
+
+    /// Whether the hub fails others: what waits for it may not have been tried yet.
+    fn hub_fails(&self) -> bool {
+        self.federator.noticed.failures.iter().any(|failure| *failure.value() == Failure::HubUnreachable)
+    }
+
+    /// The hub WD of a WD, if it stands and is its own.
+    fn on_hub(&self, key: &Key, project: &Plane, wd: &Digest, facts: &Deployment) -> Option<Deployment> {
+        let (planes, PlaneId::Project(plane)) = (&self.federator.planes, &project.id) else { return None };
+        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let is_home = |hub: &String| facts.home == home(Some(hub));
+        let space = planes.homes().of(&at).into_iter().find(is_home)?;
+        let hub = planes.hub().store(Kind::WorkloadDeployment).digest(&space, &key.name)?;
+        let own = |hub: &&Deployment| hub.source == source(Some(&wd.uid.to_string()));
+        hub.deployment().filter(own).cloned()
+    }
+
+    async fn tell(&self, key: &Key) -> Result<Outcome, Error> {
+        let Some((project, wd)) = self.wd(key) else { return Ok(Outcome::Waits) };
+        let Some(told) = self.told(key, &project, &wd).filter(|told| is_news(told, &wd)) else {
+            return Ok(Outcome::InOrder);
+        };
+        let Some(whole) = project.whole(key.kind, &key.namespace, &key.name).await? else {
+            return Ok(Outcome::Waits);
+        };
+        let (now, generation) =
+            (self.federator.planes.clock().now(), whole.metadata.generation.unwrap_or_default());
+        // F6: the end of a move is told by its status.
+        let moves =
+            find(whole.status(), "Available").is_some_and(|available| available["reason"] == "Moving");
+        if moves && !matches!(told, Told::CleanupHeld | Told::Progress(Progress::Failed(_))) {
+            return Ok(Outcome::InOrder);
+        }
+        let mut status = whole.status().clone();
+        if !status.is_object() {
+            status = json!({});
+        }
+        let progress = match &told {
+            Told::Progress(progress) => progress.clone(),
+            Told::CleanupHeld => {
+                self.federator.hold(&project, key, Some(Held::HubUnreachable)).await;
+                let held = status::held(&status, &Refusal::CleanupHeld(Held::HubUnreachable), now);
+                put(&mut status, held);
+                Progress::Failed(Failure::HubUnreachable)
+            }
+        };
+        let condition = progress.condition(find(&status, FEDERATED), generation, now);
+        put(&mut status, condition);
+        status::put_counters(&mut status);
+        let echo = project.store(key.kind).echo(&key.namespace, &key.name, Part::Status);
+        if settled(&status, whole.status(), echo) {
+            return Ok(Outcome::InOrder);
+        }
+        let writer =
+            Writer { plane: &project, manager: FEDERATOR_MANAGER, metrics: self.federator.planes.metrics() };
+        let write =
+            StatusWrite { status: status.clone(), probe: probe(true, whole.status().is_object(), echo) };
+        let Some(_) = writer.write_status(key.kind, &whole, write).await? else {
+            return Ok(Outcome::InOrder);
+        };
+        announce(&project, &whole, &status);
+        Ok(Outcome::Wrote)
+    }
+}
+
+/// Whether the condition that stands says otherwise. None is needed where all went well without.
+fn is_news(told: &Told, wd: &Digest) -> bool {
+    let Some(facts) = wd.deployment() else { return false };
+    let progress = match told {
+        Told::Progress(progress) => progress,
+        Told::CleanupHeld => &Progress::Failed(Failure::HubUnreachable),
+    };
+    let unsaid = facts.federated == 0 && *progress == Progress::Applied;
+    !unsaid && facts.federated != progress.digest(facts.generation)
+}
+
+/// Tells the user of a WD of a turn of affairs, by the status that was stored in place of the one before (F10).
+pub(crate) fn announce(project: &Plane, before: &Shared, status: &Value) {
+    if let Some(turn) = progress::turn(before.status(), status) {
+        say(project, before, turn.type_, turn.reason, turn.note);
+    }
+}
+
+/// An Event on a WD, which nothing waits for.
+pub(crate) fn say(project: &Plane, wd: &Shared, type_: EventType, reason: &'static str, note: String) {
+    let resource = Kind::WorkloadDeployment.resource();
+    let about = ObjectReference {
+        api_version: Some(resource.api_version.clone()),
+        kind: Some(resource.kind.clone()),
+        name: wd.metadata.name.clone(),
+        namespace: wd.metadata.namespace.clone(),
+        uid: wd.metadata.uid.clone(),
+        ..ObjectReference::default()
+    };
+    project.events.send(about, type_, reason, note);
+}
+
+impl Controller for ConditionWriter {
+    fn name(&self) -> &'static str {
+        "federated_condition"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        match (&job.key.plane, job.key.kind) {
+            (PlaneId::Project(_), Kind::WorkloadDeployment) => self.tell(&job.key).await,
+            _ => Err(Error::Bug(format!("{} is not a key of the condition writer", job.key))),
+        }
+    }
+}

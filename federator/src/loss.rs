@@ -1,0 +1,38 @@
+//! A hub that has lost its state (F9).
+//!
+//! What the hub knew of a WD may be lost while the WD runs on in its cell, and then nothing on the hub proves that the
+//! cell has let go. The loss is remembered on both planes until a cell has reported since: the project WD goes on naming
+//! the hub namespace that was lost, and the hub WD that is made in place of the lost one says so.
+
+use fedhub_shared::digest::deployment::reported;
+use fedhub_shared::names::{FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID};
+use fedhub_shared::object::{Object, ObjectView};
+
+use crate::observe::Observed;
+use crate::origin::is_anothers;
+
+/// Whether the hub lost this WD, and no cell has reported on the one in its place.
+pub fn stands(seen: &Observed) -> bool {
+    match seen.hub.as_ref().filter(|hub| !is_anothers(seen, hub)) {
+        Some(hub) => is_awaiting_cell(hub),
+        None => happened(seen),
+    }
+}
+
+/// Whether a hub WD was made in place of one that was lost, and no cell has reported on it yet. Karmada passes on the
+/// status of what it has applied, of nothing else.
+pub fn is_awaiting_cell(hub: &Object) -> bool {
+    hub.annotation(HUB_LOST).is_some() && !reported(hub.status())
+}
+
+/// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more.
+fn happened(seen: &Observed) -> bool {
+    let stands = |uid| seen.hub_namespace.as_ref().is_some_and(|n| n.uid() == uid);
+    // I2: nothing is on the hub of a WD without the finalizer, whatever it was copied from.
+    seen.project.has_finalizer(FEDERATOR_FINALIZER)
+        && match seen.project.annotation(HUB_NAMESPACE_UID) {
+            Some(recorded) => !stands(recorded),
+            // Taken off by hand, or federated before there was that annotation: a cell has reported on it.
+            None => seen.project.status()["observedGeneration"].is_i64(),
+        }
+}

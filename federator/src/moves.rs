@@ -1,0 +1,73 @@
+//! What a move needs of the hub (F6): a look at its `ResourceBinding`, and the touch of the policy that is left.
+
+use std::time::Duration;
+
+use fedhub_shared::digest::Uid;
+use fedhub_shared::digest::deployment::claim;
+use fedhub_shared::engine::{Outcome, Writer};
+use fedhub_shared::errors::Error;
+use fedhub_shared::events::{EventType, reference};
+use fedhub_shared::hash::Sum;
+use fedhub_shared::message::Quoted;
+use fedhub_shared::names::{CITY_CODE, FEDERATOR_MANAGER, TOUCHED, binding_name};
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, Shared};
+use fedhub_shared::planes::Plane;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::Federator;
+use crate::moving::{Bound, FIRST, keeps};
+
+impl Federator {
+    /// What Karmada's `ResourceBinding` says of a hub WD that moves to that city.
+    pub(crate) async fn bound(&self, wd: &Object, city: &str) -> Result<Option<Bound>, Error> {
+        let hub = self.planes.hub();
+        let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd.called());
+        let cells = hub.store(Kind::Cluster).objects(None).into_iter();
+        let cells: Vec<String> =
+            cells.filter(|c| c.label(CITY_CODE) == Some(city)).map(|c| c.called().to_owned()).collect();
+        let binding = hub.live(Kind::ResourceBinding, wd.space(), &name).await?;
+        Ok(binding.map(|binding| Bound::of(&binding, &cells)))
+    }
+
+    /// A move is finished (F10).
+    pub(crate) async fn say_moved(&self, project: &Plane, key: &Key, from: &str, to: &str) {
+        tracing::info!(plane = %key.plane, namespace = key.namespace, name = key.name, from, to, "moved to another city");
+        if let Some(wd) = project.store(key.kind).get(&key.namespace, &key.name) {
+            let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
+            project.events.say(&reference(key.kind, &wd), EventType::Normal, "Moved", note).await;
+        }
+    }
+
+    /// Touches a policy that claims WDs which it does not select, so that Karmada lets go of them (F6). `wait`: when to
+    /// look at it again in any case.
+    pub(crate) async fn touch(&self, policy: &Shared, wait: Option<Duration>) -> Result<Outcome, Error> {
+        let (hub, uid) = (self.planes.hub(), Uid::new(policy.uid()));
+        let claimed = claim(Some(policy.called()));
+        let strays = hub.store(Kind::WorkloadDeployment).select(Some(policy.space()), |wd| {
+            let city = wd.digest.deployment().filter(|d| d.claim == claimed)?.city.as_deref()?;
+            (!wd.digest.deleting && !keeps(policy, city)).then(|| wd.name.to_owned())
+        });
+        if strays.is_empty() || policy.deleting() {
+            self.touches.forget(&uid);
+            return Ok(wait.map_or(Outcome::InOrder, Outcome::After));
+        }
+        let names = strays.iter().fold(Sum::default(), |sum, name| sum.text(name)).end();
+        let due = self.touches.due(&uid, names, Instant::now());
+        if due.is_zero() {
+            let writer = Writer { plane: hub, manager: FEDERATOR_MANAGER, metrics: self.planes.metrics() };
+            let now = self.planes.clock().now().to_string();
+            writer
+                .patch_metadata(Kind::PropagationPolicy, policy, json!({"annotations": {TOUCHED: now}}))
+                .await?;
+            tracing::debug!(
+                namespace = policy.space(),
+                name = policy.called(),
+                strays = strays.len(),
+                "policy touched: it claims WorkloadDeployments of other cities"
+            );
+        }
+        let again = if due.is_zero() { FIRST } else { due };
+        Ok(Outcome::After(wait.map_or(again, |wait| wait.min(again))))
+    }
+}

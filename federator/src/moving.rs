@@ -1,0 +1,193 @@
+//! A WD that changes its city (F6).
+//!
+//! Relabelling the hub WD does not move it: Karmada keeps an object with the policy that claimed it. So the old policy is
+//! touched, which makes Karmada let go of what it no longer selects. That can fall between two stools in Karmada (its
+//! caches may lag behind one another), and this process may be killed at any point: so both halves follow from what the
+//! hub shows. A policy is touched, again and again, while it claims a WD that it does not select; and a hub WD carries
+//! [`MOVING`] from the write that relabels it until the cell of the new city has reported on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use fedhub_shared::clock::stamp;
+use fedhub_shared::conditions::said;
+use fedhub_shared::digest::Uid;
+use fedhub_shared::digest::deployment::reported;
+use fedhub_shared::names::{CITY_CODE, CLAIMED_BY, MOVING};
+use fedhub_shared::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::observe::{Observed, city};
+
+/// The shortest time between two looks at a move and between two touches of a policy; it doubles, to the longest.
+pub(crate) const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// A move under way, as the hub WD's annotation [`MOVING`] records it: `<city code>/<time>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The code of the city that the WD leaves.
+    pub from: String,
+    /// When the hub WD was relabelled, to the second.
+    since: String,
+}
+
+impl Move {
+    /// The move that a hub WD records.
+    pub fn recorded(hub: &Object) -> Option<Self> {
+        let (from, since) = hub.annotation(MOVING)?.split_once('/')?;
+        since.parse::<Timestamp>().ok()?;
+        Some(Self { from: from.to_owned(), since: since.to_owned() })
+    }
+
+    fn begins(from: &str, now: Timestamp) -> Self {
+        Self { from: from.to_owned(), since: stamp(now) }
+    }
+
+    /// When to look at it again: in as much time as has passed since it began.
+    pub fn look_again(&self, now: Timestamp) -> Duration {
+        let since = self.since.parse().unwrap_or(now);
+        Duration::try_from(now.duration_since(since)).unwrap_or_default().clamp(FIRST, LONGEST)
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.from, self.since)
+    }
+}
+
+/// What Karmada's `ResourceBinding` says of a hub WD.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// Whether it is bound to cells of its city and to no other.
+    here: bool,
+    /// The status that such a cell reported, null where none has.
+    status: Value,
+}
+
+impl Bound {
+    /// As `binding` says, for a WD of the city of these cells.
+    pub fn of(binding: &Object, cells: &[String]) -> Self {
+        let ours = |name: &Value| name.as_str().is_some_and(|name| cells.iter().any(|cell| cell == name));
+        let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
+        let clusters = list(&binding.spec()["clusters"]);
+        let items = list(&binding.status()["aggregatedStatus"]);
+        let theirs = items.into_iter().find(|item| ours(&item["clusterName"]) && reported(&item["status"]));
+        Self {
+            here: !clusters.is_empty() && clusters.iter().all(|cluster| ours(&cluster["name"])),
+            status: theirs.map(|mut item| item["status"].take()).unwrap_or_default(),
+        }
+    }
+
+    /// Whether the status that `hub` has is the one that a cell of its city reported.
+    fn told(&self, hub: &Object) -> bool {
+        let conditions = |status: &Value| -> BTreeSet<(String, String, String)> {
+            let all = status["conditions"].as_array().cloned().unwrap_or_default();
+            let text = |c: &Value| {
+                let (status, reason, _) = said(c);
+                (c["type"].to_string(), status.to_owned(), reason.to_owned())
+            };
+            all.iter().map(text).collect()
+        };
+        let same = |of: fn(&Value) -> &Value| of(&self.status) == of(hub.status());
+        reported(&self.status)
+            && same(|status| &status["observedGeneration"])
+            && conditions(&self.status) == conditions(hub.status())
+    }
+}
+
+/// Whether the project WD names another city than the one that its hub WD was made for.
+pub fn changes_city(seen: &Observed) -> bool {
+    let differs = |hub: &Object| hub.label(CITY_CODE) != Some(seen.city()) && city(hub) != seen.city();
+    seen.hub.as_ref().is_some_and(|hub| differs(hub))
+}
+
+/// The move that the hub WD is to record: one that begins, or one that is not finished.
+pub fn under_way(seen: &Observed) -> Option<Move> {
+    let hub = seen.hub.as_ref()?;
+    if changes_city(seen) {
+        return Some(Move::begins(hub.label(CITY_CODE).unwrap_or(city(hub)), seen.now));
+    }
+    let claim = hub.annotation(CLAIMED_BY);
+    let claim = claim.and_then(|name| seen.policies.iter().find(|p| p.object.called() == name));
+    let keeps = claim.map(|policy| keeps(&policy.object, seen.city()));
+    match (Move::recorded(hub), keeps) {
+        // Another city's policy has it: it was relabelled by hand, or by a version that did not move it.
+        (None, Some(false)) => {
+            let from = claim.and_then(|p| p.object.label(CITY_CODE)).unwrap_or_default();
+            Some(Move::begins(from, seen.now))
+        }
+        (Some(_), Some(true)) if seen.bound.as_ref().is_some_and(|b| b.here && b.told(hub)) => None,
+        (recorded, _) => recorded,
+    }
+}
+
+/// Whether the status that the hub has may be that of a cell of another city.
+pub fn speaks_for_another_city(seen: &Observed) -> bool {
+    changes_city(seen) || under_way(seen).is_some()
+}
+
+/// Whether a policy rightly claims WDs of that city: by its label or, as Karmada judges, by what it selects. One that was
+/// edited by hand may differ in the two, which is put right (F5).
+pub fn keeps(policy: &Object, city: &str) -> bool {
+    let selectors = policy.spec()["resourceSelectors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    policy.label(CITY_CODE) == Some(city)
+        || selectors.iter().any(|s| s["labelSelector"]["matchLabels"][CITY_CODE] == city)
+}
+
+/// The policies that claim WDs which they do not select, by UID: when they were touched.
+#[derive(Default)]
+pub struct Touches(Mutex<BTreeMap<Uid, Touched>>);
+
+struct Touched {
+    /// A hash of the WDs that the policy is to let go.
+    strays: u64,
+    since: Instant,
+    last: Instant,
+}
+
+impl Touches {
+    /// When to touch a policy that claims these WDs, by their hash: at once the first time, then after as much time as
+    /// has passed since it first claimed them.
+    pub fn due(&self, policy: &Uid, strays: u64, now: Instant) -> Duration {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(touched) = all.get_mut(policy) else {
+            all.insert(policy.clone(), Touched { strays, since: now, last: now });
+            return Duration::ZERO;
+        };
+        if touched.strays != strays {
+            (touched.strays, touched.since) = (strays, now);
+        }
+        let pause = now.saturating_duration_since(touched.since).clamp(FIRST, LONGEST);
+        let left = (touched.last + pause).saturating_duration_since(now);
+        if left.is_zero() {
+            touched.last = now;
+        }
+        left
+    }
+
+    /// Forgets a policy that claims only what it selects, or is gone.
+    pub fn forget(&self, policy: &Uid) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(policy);
+    }
+
+    /// Forgets all policies but these, by UID.
+    pub fn keep(&self, stand: &BTreeSet<Uid>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|uid, _| stand.contains(uid));
+    }
+
+    /// How many policies are being touched.
+    pub fn len(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

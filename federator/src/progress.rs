@@ -1,0 +1,268 @@
+//! How far the newest generation of a WD has come, as the condition `Federated` tells it (U2).
+//!
+//! Where all goes well it costs no write of its own: [`crate::plan`] puts it into the status that comes back. What has no
+//! status after a few seconds is told by [`crate::condition`].
+
+use std::fmt;
+
+use fedhub_shared::conditions::{find, said, stand};
+use fedhub_shared::digest::deployment::{FEDERATED, federated};
+use fedhub_shared::errors::{Category, Error, chain};
+use fedhub_shared::events::EventType;
+use fedhub_shared::object::{Object, ObjectView, PlaneId};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::observe::Observed;
+use crate::refusal::Refusal;
+
+/// How far a generation has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Not on the hub yet.
+    Pending,
+    /// Not taken to the hub as it is.
+    Refused(Refusal),
+    /// The hub, or the project's plane, does not take it.
+    Failed(Failure),
+    /// On the hub; its cell has not seen it yet.
+    AwaitingCell,
+    /// Karmada does not reach its cell.
+    CellUnreachable(CellDown),
+    /// Its cell has seen it.
+    Applied,
+}
+
+/// What keeps a WD from the hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The hub does not answer, or not with sense.
+    HubUnreachable,
+    /// The hub asks for patience.
+    Throttled,
+    /// A request is forbidden, in words.
+    Forbidden(String),
+    /// A request is refused for what it holds, in words.
+    Invalid(String),
+}
+
+impl Failure {
+    /// Of the error that a pass ended with; `None` where it is no failure to tell of, or one of the project's own plane,
+    /// where nothing can be told then.
+    pub fn of(error: &Error) -> Option<Self> {
+        let Error::Request(request) = error else {
+            return error.is_of(&PlaneId::Hub).then_some(Self::HubUnreachable);
+        };
+        let of_hub = request.plane == PlaneId::Hub;
+        match request.category() {
+            Category::Transient if of_hub => Some(Self::HubUnreachable),
+            Category::Throttled if of_hub => Some(Self::Throttled),
+            Category::Forbidden => Some(Self::Forbidden(request.to_string())),
+            Category::Invalid => Some(Self::Invalid(chain(request))),
+            _ => None,
+        }
+    }
+
+    /// Its category.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::HubUnreachable => Category::Transient,
+            Self::Throttled => Category::Throttled,
+            Self::Forbidden(_) => Category::Forbidden,
+            Self::Invalid(_) => Category::Invalid,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HubUnreachable => f.write_str("the federation hub cannot be reached, retrying"),
+            Self::Throttled => f.write_str("the federation hub is overloaded, retrying"),
+            Self::Forbidden(what) => {
+                write!(f, "{what}: fedhub lacks the permission, the platform's operator has to grant it")
+            }
+            Self::Invalid(what) => f.write_str(what),
+        }
+    }
+}
+
+/// A cell that Karmada does not reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellDown {
+    cell: String,
+    since: String,
+}
+
+impl CellDown {
+    /// What Karmada says of a cell, unless that it is ready. One of which it says nothing yet is not held to be lost.
+    pub fn of(cluster: &Object) -> Option<Self> {
+        let ready = find(cluster.status(), "Ready").filter(|ready| ready["status"] != "True")?;
+        let since = ready["lastTransitionTime"].as_str().unwrap_or("an unknown time").to_owned();
+        Some(Self { cell: cluster.called().to_owned(), since })
+    }
+}
+
+impl Progress {
+    /// Of a WD that is not being deleted, for which `refusal` stands or not.
+    pub fn of(seen: &Observed, refusal: Option<&Refusal>) -> Self {
+        let reported = seen.hub.as_ref().and_then(|hub| hub.status()["observedGeneration"].as_i64());
+        match (refusal, &seen.cell_down, &seen.hub) {
+            (Some(refusal), _, _) => Self::Refused(refusal.clone()),
+            (None, Some(down), _) => Self::CellUnreachable(down.clone()),
+            (None, None, None) => Self::Pending,
+            (None, None, Some(_)) if reported.is_some() && reported == seen.project.metadata.generation => {
+                Self::Applied
+            }
+            (None, None, Some(_)) => Self::AwaitingCell,
+        }
+    }
+
+    /// Status, reason and message.
+    fn says(&self) -> (&'static str, &'static str, String) {
+        match self {
+            Self::Pending => ("Unknown", "Pending", "waiting to be federated".to_owned()),
+            // On its way, and no failure.
+            Self::Refused(moving @ Refusal::Moving(..)) => ("Unknown", moving.reason(), moving.to_string()),
+            Self::Refused(refusal) => ("False", refusal.reason(), refusal.to_string()),
+            Self::Failed(failure) => {
+                let reason = match failure {
+                    Failure::HubUnreachable => "HubUnreachable",
+                    Failure::Throttled => "Throttled",
+                    Failure::Forbidden(_) => "Forbidden",
+                    Failure::Invalid(_) => "Pending",
+                };
+                ("False", reason, failure.to_string())
+            }
+            Self::AwaitingCell => {
+                ("Unknown", "AwaitingCell", "federated, waiting for the cell to take it".to_owned())
+            }
+            Self::CellUnreachable(CellDown { cell, since }) => {
+                ("False", "CellUnreachable", format!("the cell {cell} has not been ready since {since}"))
+            }
+            Self::Applied => ("True", "Applied", "the cell has taken it".to_owned()),
+        }
+    }
+
+    /// The condition that tells this of `generation`, in the place of `old`.
+    pub fn condition(&self, old: Option<&Value>, generation: i64, now: Timestamp) -> Value {
+        let (status, reason, message) = self.says();
+        let mut condition = stand(old, FEDERATED, status, reason, &message, now);
+        condition["observedGeneration"] = json!(generation);
+        condition
+    }
+
+    /// What a digest shows of a WD whose condition tells this of `generation`.
+    pub fn digest(&self, generation: i64) -> u64 {
+        federated(Some(&self.condition(None, generation, Timestamp::UNIX_EPOCH)))
+    }
+}
+
+/// A turn of affairs that a user is told by an Event (F10).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Good or bad.
+    pub type_: EventType,
+    /// `FederationFailed` or `FederationRecovered`.
+    pub reason: &'static str,
+    /// What a user reads.
+    pub note: String,
+}
+
+/// The turn from one status to the next, by the condition of both. One that stands is told once, however often it is
+/// tried again, also across restarts.
+pub fn turn(before: &Value, after: &Value) -> Option<Turn> {
+    let (old, new) = (find(before, FEDERATED).map(said), find(after, FEDERATED).map(said)?);
+    let failed = |status: &str| status == "False";
+    let before = old.filter(|(status, ..)| failed(status));
+    match (before, new) {
+        (before, (status, reason, message)) if failed(status) => {
+            let same = before.is_some_and(|(_, before, _)| before == reason);
+            (!same).then(|| Turn {
+                type_: EventType::Warning,
+                reason: "FederationFailed",
+                note: format!("{}: {message}", category(reason)),
+            })
+        }
+        (Some((_, before, _)), _) => Some(Turn {
+            type_: EventType::Normal,
+            reason: "FederationRecovered",
+            note: format!("no longer {before}"),
+        }),
+        (None, _) => None,
+    }
+}
+
+/// The category of errors that a reason belongs to.
+fn category(reason: &str) -> Category {
+    match reason {
+        "HubUnreachable" | "CellUnreachable" => Category::Transient,
+        "Throttled" => Category::Throttled,
+        "Forbidden" => Category::Forbidden,
+        "FederationConflict" => Category::TenantConflict,
+        _ => Category::Invalid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_shared::conditions::put;
+    use fedhub_shared::object::{Kind, bare, set_field};
+
+    use super::*;
+
+    fn status(progress: Option<&Progress>) -> Value {
+        let mut status = json!({});
+        if let Some(progress) = progress {
+            put(&mut status, progress.condition(None, 3, Timestamp::UNIX_EPOCH));
+        }
+        status
+    }
+
+    #[test]
+    fn f10_a_turn_is_told_once_and_a_generation_that_goes_well_is_none() {
+        let failed = Progress::Failed(Failure::HubUnreachable);
+        let throttled = Progress::Failed(Failure::Throttled);
+        let refused = Progress::Refused(Refusal::InvalidName);
+        for (before, after, expected) in [
+            (None, Some(&Progress::AwaitingCell), None),
+            (None, Some(&Progress::Applied), None),
+            (Some(&Progress::Applied), Some(&Progress::AwaitingCell), None),
+            (Some(&Progress::AwaitingCell), Some(&Progress::Applied), None),
+            (None, Some(&failed), Some("FederationFailed")),
+            (Some(&Progress::Applied), Some(&refused), Some("FederationFailed")),
+            (Some(&failed), Some(&failed), None),
+            (Some(&failed), Some(&throttled), Some("FederationFailed")),
+            (Some(&failed), Some(&Progress::AwaitingCell), Some("FederationRecovered")),
+            (Some(&refused), Some(&Progress::Applied), Some("FederationRecovered")),
+            (Some(&failed), None, None),
+        ] {
+            let turn = turn(&status(before), &status(after));
+            assert_eq!(turn.map(|turn| turn.reason), expected, "{before:?} {after:?}");
+        }
+        let told = turn(&status(None), &status(Some(&failed))).unwrap();
+        assert!(told.note.starts_with("transient: "), "{}", told.note);
+    }
+
+    #[test]
+    fn u2_a_cell_is_unreachable_where_karmada_says_so_and_not_where_it_says_nothing() {
+        let cluster = |status: Value| {
+            let mut cluster = bare(Kind::Cluster, "", "cell-1");
+            set_field(&mut cluster, "status", status);
+            cluster
+        };
+        let ready = |status: &str| {
+            json!({"conditions": [
+                {"type": "Ready", "status": status, "lastTransitionTime": "2026-01-02T00:00:00Z"},
+            ]})
+        };
+        assert_eq!(CellDown::of(&cluster(json!(null))), None);
+        assert_eq!(CellDown::of(&cluster(ready("True"))), None);
+        for status in ["False", "Unknown"] {
+            let down = CellDown::of(&cluster(ready(status))).unwrap();
+            let (_, reason, message) = Progress::CellUnreachable(down).says();
+            assert_eq!(reason, "CellUnreachable");
+            assert!(message.contains("cell-1") && message.contains("2026-01-02T00:00:00Z"), "{message}");
+        }
+    }
+}

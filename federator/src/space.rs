@@ -1,0 +1,218 @@
+//! Which hub namespace is a WD's (F2, F9).
+//!
+//! The one that the UID of its project namespace names. But a project namespace can be taken away by force while WDs
+//! stand in it, and be made again under another UID: then it is the hub namespace that the WD is in, as the hub's own
+//! labels and origin mark tell.
+
+use fedhub_shared::digest::Digest;
+use fedhub_shared::digest::deployment::{home, marked, source};
+use fedhub_shared::engine::View;
+use fedhub_shared::errors::Error;
+use fedhub_shared::names::{PlaneName, SOURCE_UID, hub_namespace};
+use fedhub_shared::object::{Key, Kind, ObjectView};
+use fedhub_shared::planes::{Home, Plane};
+
+use crate::Federator;
+
+/// The UID of a project namespace, as it was read.
+pub(crate) struct Read {
+    pub uid: String,
+    /// Of the store of WDs then. After another list of them it does not count: the WDs that held the namespace may have
+    /// gone unseen, and it with them.
+    pub epoch: u32,
+}
+
+/// A hub namespace whose labels name the WD's project namespace.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+    /// The `source-uid` of the WD of that name in it, hashed; `None` where there is no such WD.
+    pub holds: Option<u64>,
+}
+
+/// Where a WD belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Into this hub namespace.
+    In(String),
+    /// Into this one, if live reads show that it is not in the one that its project namespace's UID names.
+    Recorded(String),
+    /// Nobody knows: the project namespace is gone, and nothing of the WD is on the hub.
+    Unknown,
+}
+
+/// Decides where the WD `wd` belongs. `named`: the hub namespace that its project namespace's UID names, if that stands.
+pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> Space {
+    let uid = source(Some(&wd.uid.to_string()));
+    let mut holding = candidates.iter().filter(|c| c.holds == Some(uid)).map(|c| c.name.as_str());
+    // What a tenant wrote decides nothing for as long as the hub tells.
+    if let Some(first) = holding.clone().next() {
+        return Space::In(holding.find(|name| Some(*name) == named).unwrap_or(first).to_owned());
+    }
+    let Some(facts) = wd.deployment() else { return Space::Unknown };
+    let mut others = candidates.iter().filter(|c| Some(c.name.as_str()) != named);
+    if wd.deleting
+        && let Some(left) = others.find(|c| facts.bond == marked(true, Some(&c.name), Some(&c.uid)))
+    {
+        // It was there, and its hub WD is deleted by now.
+        return Space::Recorded(left.name.clone());
+    }
+    match named {
+        Some(named) => Space::In(named.to_owned()),
+        None => candidates
+            .iter()
+            .find(|c| facts.home == home(Some(&c.name)))
+            .map_or(Space::Unknown, |c| Space::In(c.name.clone())),
+    }
+}
+
+impl Federator {
+    /// The name of a WD's hub namespace.
+    pub(crate) async fn hub_space(
+        &self,
+        plane: &PlaneName,
+        project: &Plane,
+        key: &Key,
+        wd: &Digest,
+    ) -> Result<String, Error> {
+        let named = self.namespace_uid(plane, project, key, wd).await?.map(|uid| hub_namespace(&uid));
+        match choose(wd, named.as_deref(), &self.candidates(plane, key)) {
+            Space::In(space) => Ok(space),
+            Space::Recorded(space) => {
+                let Some(named) = named else { return Ok(space) };
+                let there = self.planes.hub().live(Kind::WorkloadDeployment, &named, &key.name).await?;
+                let uid = wd.uid.to_string();
+                let is_its = |hub: &str| hub == uid;
+                Ok(if there.is_some_and(|hub| hub.annotation(SOURCE_UID).is_none_or(is_its)) {
+                    named
+                } else {
+                    space
+                })
+            }
+            Space::Unknown => {
+                Err(Error::NamespaceGone { plane: key.plane.clone(), namespace: key.namespace.clone() })
+            }
+        }
+    }
+
+    fn candidates(&self, plane: &PlaneName, key: &Key) -> Vec<Candidate> {
+        let hub = self.planes.hub();
+        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let candidate = |name: String| {
+            let namespace = hub.store(Kind::Namespace).digest("", &name)?;
+            let wd = hub.store(Kind::WorkloadDeployment).digest(&name, &key.name);
+            let holds = wd.and_then(|wd| Some(wd.deployment()?.source));
+            Some(Candidate { name, uid: namespace.uid.to_string(), holds })
+        };
+        self.planes.homes().of(&at).into_iter().filter_map(candidate).collect()
+    }
+
+    /// The UID of the project namespace, for as long as WDs hold it (F2).
+    pub(crate) fn known_namespace_uid(&self, at: &Home, project: &Plane, wd: &Digest) -> Option<String> {
+        let epoch = project.store(Kind::WorkloadDeployment).epoch();
+        let known = self.namespaces.get(at).filter(|read| read.epoch == epoch).map(|read| read.uid.clone());
+        let is_held = wd.deployment().is_some_and(|d| d.held);
+        known.filter(|_| is_held || held(project, &at.namespace))
+    }
+
+    /// The UID of the project namespace: read once for as long as WDs stand in it (F2). `None` where it is gone
+    /// although they stand.
+    async fn namespace_uid(
+        &self,
+        plane: &PlaneName,
+        project: &Plane,
+        key: &Key,
+        wd: &Digest,
+    ) -> Result<Option<String>, Error> {
+        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        if let Some(uid) = self.known_namespace_uid(&at, project, wd) {
+            return Ok(Some(uid));
+        }
+        let epoch = project.store(Kind::WorkloadDeployment).epoch();
+        let namespace = project.live(Kind::Namespace, "", &key.namespace).await?;
+        let Some(uid) = namespace.map(|n| n.uid().to_owned()).filter(|u| !u.is_empty()) else {
+            return Ok(None);
+        };
+        // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
+        let stands = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
+        if stands.is_some_and(|s| s.uid == wd.uid) {
+            self.namespaces.insert(at.clone(), Read { uid: uid.clone(), epoch });
+        }
+        if project.stop.is_cancelled() {
+            self.namespaces.remove(&at);
+        }
+        Ok(Some(uid))
+    }
+}
+
+/// Whether a WD with our finalizer stands in that namespace, so that it cannot have vanished (F2).
+pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
+    let is_held = |wd: View<'_>| wd.digest.deployment().is_some_and(|d| d.held);
+    project.store(Kind::WorkloadDeployment).any(Some(namespace), is_held)
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_shared::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID};
+    use fedhub_shared::object::{PlaneId, bare};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    use super::*;
+
+    fn wd(deleting: bool, marks: Option<(&str, &str)>) -> Digest {
+        let mut wd = bare(Kind::WorkloadDeployment, "shop", "web");
+        wd.metadata.uid = Some("uid".to_owned());
+        wd.metadata.finalizers = Some(vec![FEDERATOR_FINALIZER.to_owned()]);
+        wd.metadata.deletion_timestamp = deleting.then_some(Time(jiff::Timestamp::UNIX_EPOCH));
+        let annotations = wd.metadata.annotations.get_or_insert_default();
+        if let Some((name, uid)) = marks {
+            annotations.insert(FEDERATION_NAMESPACE.to_owned(), name.to_owned());
+            annotations.insert(HUB_NAMESPACE_UID.to_owned(), uid.to_owned());
+        }
+        Digest::of(&PlaneId::Project(PlaneName::new("alpha").unwrap()), Kind::WorkloadDeployment, &wd)
+    }
+
+    fn candidate(name: &str, holds: Option<&str>) -> Candidate {
+        Candidate {
+            name: name.to_owned(),
+            uid: format!("uid of {name}"),
+            holds: holds.map(|uid| source(Some(uid))),
+        }
+    }
+
+    #[test]
+    fn f9_the_table_of_hub_namespaces() {
+        let of = |name: &str| Space::In(name.to_owned());
+        let recorded = |name: &str| Space::Recorded(name.to_owned());
+        let old = Some(("old", "uid of old"));
+        let empty = [candidate("new", None), candidate("old", None)];
+        let in_old = [candidate("new", Some("another")), candidate("old", Some("uid"))];
+        let in_both = [candidate("old", Some("uid")), candidate("new", Some("uid"))];
+        for (what, deleting, marks, named, candidates, expected) in [
+            ("the first one", false, None, Some("new"), &[][..], of("new")),
+            ("left from an earlier namespace", false, old, Some("new"), &empty[..], of("new")),
+            ("where the hub WD is", false, None, Some("new"), &in_old[..], of("old")),
+            (
+                "where the hub WD is, deleting",
+                true,
+                Some(("new", "uid of new")),
+                Some("new"),
+                &in_old[..],
+                of("old"),
+            ),
+            ("in two: the one by the UID", true, old, Some("new"), &in_both[..], of("new")),
+            ("it was there", true, old, Some("new"), &empty[..], recorded("old")),
+            ("only the name agrees", true, Some(("old", "x")), Some("new"), &empty[..], of("new")),
+            ("nobody's namespace", true, Some(("elsewhere", "x")), Some("new"), &empty[..], of("new")),
+            ("gone, and it was there", true, old, None, &empty[..], recorded("old")),
+            ("gone, and it is there", false, None, None, &in_old[..], of("old")),
+            ("gone, by the name", true, Some(("old", "x")), None, &empty[..], of("old")),
+            ("gone, by nothing", true, Some(("elsewhere", "x")), None, &empty[..], Space::Unknown),
+        ] {
+            assert_eq!(choose(&wd(deleting, marks), named, candidates), expected, "{what}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! U2, F10: the condition `Federated`, and the Events of its turns.
+
+use fedhub_sim::Fault;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+fn stands(wd: &Value) -> (String, String) {
+    federated(wd).unwrap_or_default()
+}
+
+fn is(wd: &Value, status: &str, reason: &str) -> bool {
+    stands(wd) == (status.to_owned(), reason.to_owned())
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_where_all_goes_well_it_comes_with_the_status_and_costs_no_write() {
+    let world = World::telling();
+    let run = world.federated().await;
+    let from = world.positions();
+    world.report(WD, &reported(1));
+    until("the status", || is(&world.wd(WD).unwrap(), "True", "Applied")).await;
+    quiet(600).await;
+    assert_eq!(world.writes(from)[1], ["update workloaddeployments/status/web"]);
+    // A new generation that is applied within the time: one write, again.
+    let from = world.positions();
+    world.alpha.patch("WorkloadDeployment", SPACE, WD, &json!({"spec": {"placementName": "q"}})).unwrap();
+    quiet(1).await;
+    let mut status = reported(1);
+    status["observedGeneration"] = json!(2);
+    world.report(WD, &status);
+    quiet(600).await;
+    assert_eq!(world.writes(from)[1], ["update workloaddeployments/status/web"]);
+    let wd = world.wd(WD).unwrap();
+    let condition = wd["status"]["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "Federated");
+    assert_eq!(condition.unwrap()["observedGeneration"], 2);
+    assert_eq!(told(&world.alpha, "Federated"), ["federated to city DFW"], "F10");
+    assert!(told(&world.alpha, "FederationFailed").is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_i7_what_has_no_status_is_told_once_after_five_seconds_and_not_after_a_restart() {
+    let world = World::telling();
+    let from = world.positions();
+    let run = world.run();
+    quiet(4).await;
+    assert_eq!(federated(&world.wd(WD).unwrap()), None);
+    until("the condition", || is(&world.wd(WD).unwrap(), "Unknown", "AwaitingCell")).await;
+    quiet(600).await;
+    let status = |writes: &[Vec<String>; 3]| writes[1].iter().filter(|w| w.contains("/status/")).count();
+    assert_eq!(status(&world.writes(from)), 1);
+    run.stop().await;
+    let from = world.positions();
+    let run = world.run();
+    quiet(600).await;
+    assert_eq!(world.writes(from), nothing());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_f10_while_the_hub_hangs_every_wd_that_waits_says_so_and_is_told_once() {
+    for fault in [Fault::Hang, Fault::Disconnect, Fault::Status(503)] {
+        let world = World::telling();
+        let run = world.run_over(timely(&world.hub));
+        until("both WDs to be federated", || {
+            world.hub_wd(WD).is_some() && world.hub_wd_of(&world.beta, WD).is_some()
+        })
+        .await;
+        world.report(WD, &reported(1));
+        quiet(60).await;
+        let rested = world.wd(WD).unwrap();
+        let id = world.hub.fault(fault);
+        let names: Vec<_> = (0..20).map(|n| format!("waits-{n}")).collect();
+        for name in &names {
+            put_wd(&world.alpha, name, "DFW");
+        }
+        quiet(60).await;
+        for name in &names {
+            assert!(is(&world.wd(name).unwrap(), "False", "HubUnreachable"), "{fault:?} {name}");
+        }
+        assert_eq!(world.wd(WD).unwrap(), rested, "what is in its cell needs nothing of the hub");
+        assert_eq!(told(&world.alpha, "FederationFailed").len(), names.len(), "{fault:?}");
+        quiet(600).await;
+        assert_eq!(told(&world.alpha, "FederationFailed").len(), names.len(), "never one for a retry");
+        world.hub.clear_fault(id);
+        until("all to recover", || {
+            names.iter().all(|name| is(&world.wd(name).unwrap(), "Unknown", "AwaitingCell"))
+        })
+        .await;
+        assert_eq!(told(&world.alpha, "FederationRecovered").len(), names.len(), "{fault:?}");
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_what_is_forbidden_names_verb_resource_and_plane() {
+    let world = World::telling();
+    world.hub.fault(Fault::Status(403).on("create", "workloaddeployments"));
+    let run = world.run();
+    until("the condition", || is(&world.wd(WD).unwrap(), "False", "Forbidden")).await;
+    let told = told(&world.alpha, "FederationFailed");
+    assert_eq!(told.len(), 1);
+    assert!(told[0].starts_with("forbidden: failed to create workloaddeployments on the hub"), "{told:?}");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_a_refusal_is_the_condition_too_in_the_same_write() {
+    let world = World::telling();
+    let run = world.federated().await;
+    put_wd(&world.alpha, "bad", "New York");
+    let from = world.positions();
+    until("the answer", || is(&world.wd("bad").unwrap(), "False", "InvalidCityCode")).await;
+    quiet(60).await;
+    assert_eq!(world.writes(from)[1].iter().filter(|w| w.contains("/status/bad")).count(), 1);
+    assert!(told(&world.alpha, "FederationFailed")[0].starts_with("invalid: "));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_c11_a_cell_that_karmada_does_not_reach_is_named_and_since_when() {
+    let world = World::telling();
+    let run = world.federated().await;
+    world.report(WD, &reported(1));
+    quiet(60).await;
+    let ready = |status: &str| json!({"conditions": [{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-05T00:00:00Z"}]});
+    let from = world.positions();
+    world.hub.patch_status("Cluster", "", "cell-1", &ready("False")).unwrap();
+    quiet(2).await;
+    world.hub.patch_status("Cluster", "", "cell-1", &ready("True")).unwrap();
+    quiet(600).await;
+    assert_eq!(world.writes(from), nothing(), "a moment is nothing to tell of");
+    world.hub.patch_status("Cluster", "", "cell-1", &ready("False")).unwrap();
+    until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
+    assert!(told(&world.alpha, "FederationFailed")[0].contains("cell-1 has not been ready since 2026-01-05"));
+    quiet(600).await;
+    world.hub.patch_status("Cluster", "", "cell-1", &ready("True")).unwrap();
+    until("the condition", || is(&world.wd(WD).unwrap(), "True", "Applied")).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i3_a_deletion_that_waits_for_the_hub_says_so() {
+    let world = World::telling();
+    let run = world.run_over(timely(&world.hub));
+    until("the WD to be federated", || world.hub_wd(WD).is_some()).await;
+    quiet(60).await;
+    let id = world.hub.fault(Fault::Hang);
+    world.delete(WD);
+    until("the condition", || reason(&world.wd(WD).unwrap()).as_deref() == Some("CleanupHeld")).await;
+    until("the other one", || is(&world.wd(WD).unwrap(), "False", "HubUnreachable")).await;
+    assert_eq!(run.held("hub_unreachable"), 1);
+    assert_eq!(told(&world.alpha, "CleanupHeld").len(), 1);
+    world.hub.clear_fault(id);
+    until("the WD to go", || world.wd(WD).is_none()).await;
+    run.stop().await;
+}

@@ -1,0 +1,55 @@
+//! A suspended project's plane is read and not written; its hub WDs say so (section 2).
+
+use fedhub_federator::plan::{Plan, plan};
+use fedhub_shared::names::SUSPENDED;
+use fedhub_shared::object::ObjectView;
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::make::{annotate, body, fresh};
+use crate::model::Model;
+use crate::states;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn a_suspended_project_is_not_written_and_its_hub_wds_are_suspended(mut seen in states::observed()) {
+        let active = plan(&seen);
+        seen.suspended = true;
+        let plan = plan(&seen);
+        if seen.project.deleting() {
+            // What it still holds is let go of: the plane takes that.
+            prop_assert_eq!(plan.release, active.release);
+            return Ok(());
+        }
+        prop_assert!(plan.mark.is_none() && plan.status.is_none() && plan.release.is_none());
+        if active.mark.is_some() {
+            prop_assert_eq!(Plan { then: plan.then.clone(), ..Plan::default() }, plan, "I2: not before it is marked");
+        } else if let Some(write) = plan.deployment {
+            prop_assert_eq!(body(&write).annotation(SUSPENDED), Some("true"));
+        }
+    }
+}
+
+#[test]
+fn whatever_a_wd_says_itself_it_is_suspended_with_its_project_and_resumed_with_it() {
+    for own in [None, Some("true"), Some("false")] {
+        let mut wd = fresh();
+        if let Some(own) = own {
+            annotate(&mut wd, SUSPENDED, own);
+        }
+        let mut model = Model::new(wd);
+        model.settle();
+        model.suspended = true;
+        model.settle().report(json!({"replicas": 1})).settle();
+        let seen = model.seen().unwrap();
+        assert_eq!(seen.hub.unwrap().annotation(SUSPENDED), Some("true"), "{own:?}");
+        assert!(!seen.project.status().is_object(), "{own:?}: its status waits");
+        model.suspended = false;
+        model.settle();
+        let seen = model.seen().unwrap();
+        assert_eq!(seen.hub.unwrap().annotation(SUSPENDED), own);
+        assert_eq!(seen.project.status()["replicas"], 1);
+    }
+}

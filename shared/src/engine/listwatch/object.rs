@@ -1,0 +1,422 @@
+//! One object cut out of the stream that it comes in, in bounded memory: `managedFields` are left out, and of one that
+//! is over the limit no more is kept than what names it, and lets it be answered and deleted.
+
+use super::lexer::{Lexer, Token};
+
+/// What a JSON map takes in memory beside its content, about: a node of its tree.
+const MAP: usize = 640;
+/// What a JSON value takes, beside its text.
+const VALUE: usize = 48;
+/// How many bytes of memory may be needed for one byte of the limit on an object's text: maps of one short field each
+/// take fifty times their text.
+const EXPANSION: usize = 16;
+/// Longest member that names an object.
+const NAME: usize = 1024;
+
+/// An object, as far as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// JSON: the object, without `managedFields`.
+    pub text: Vec<u8>,
+    /// Its size: bytes of text, its status and `managedFields` aside, or what it takes in memory where that is out of
+    /// proportion.
+    pub size: usize,
+    /// What is kept.
+    pub extent: Extent,
+}
+
+/// How much of an object is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it; of a status over the limit nothing.
+    Whole,
+    /// Its metadata and its status.
+    Metadata,
+    /// Its namespace, name, UID and resourceVersion.
+    Names,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    /// `apiVersion` and `kind`.
+    Kind,
+    Metadata,
+    Status,
+    Other,
+}
+
+/// Cuts one object.
+pub struct ObjectCutter {
+    limit: usize,
+    lexer: Lexer,
+    depth: usize,
+    extent: Extent,
+    /// What is kept, by section: members, with commas between.
+    parts: [Vec<u8>; 4],
+    /// The member of the object that is under way.
+    section: Option<Section>,
+    /// Where in its part the member of the metadata begins that is under way.
+    inner: usize,
+    /// A key is next, or under way, of the object or its metadata.
+    expects_key: bool,
+    in_key: bool,
+    key: Vec<u8>,
+    /// The depth of the member that is left out.
+    skips: Option<usize>,
+    status_left_out: bool,
+    /// Members that name the object, with commas between.
+    names: Vec<u8>,
+    /// Bytes of text and of memory, the status aside.
+    bytes: usize,
+    weight: usize,
+    status_weight: usize,
+}
+
+impl ObjectCutter {
+    /// Cuts an object that may have so many bytes.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            lexer: Lexer::default(),
+            depth: 0,
+            extent: Extent::Whole,
+            parts: Default::default(),
+            section: None,
+            inner: 0,
+            expects_key: false,
+            in_key: false,
+            key: Vec::new(),
+            skips: None,
+            status_left_out: false,
+            names: Vec::new(),
+            bytes: 0,
+            weight: 0,
+            status_weight: 0,
+        }
+    }
+
+    /// Bytes that are held now.
+    pub fn held(&self) -> usize {
+        self.parts.iter().map(Vec::len).sum()
+    }
+
+    /// Takes what comes next. Returns how much of it belongs to the object, and the object once it is complete.
+    pub fn push(&mut self, bytes: &[u8]) -> (usize, Option<Cut>) {
+        let mut used = 0;
+        while used < bytes.len() {
+            let (length, token) = self.lexer.next(&bytes[used..]);
+            let slice = &bytes[used..used + length];
+            used += length;
+            if token == Token::Space {
+                continue;
+            }
+            self.token(token, slice);
+            if self.depth == 0 && token != Token::StringStart {
+                return (used, Some(self.end()));
+            }
+        }
+        (used, None)
+    }
+
+    /// Whether members are told apart here: those of the object and those of its metadata.
+    fn is_tracked(&self) -> bool {
+        self.depth == 1 || (self.depth == 2 && self.section == Some(Section::Metadata))
+    }
+
+    fn token(&mut self, token: Token, slice: &[u8]) {
+        self.count(token, slice.len());
+        match token {
+            Token::Open => {
+                self.keep(slice);
+                self.depth += 1;
+                self.expects_key = self.is_tracked();
+                self.inner = if self.depth == 2 { self.part().len() } else { self.inner };
+            }
+            Token::Close => {
+                self.member_ends();
+                self.depth = self.depth.saturating_sub(1);
+                self.keep(slice);
+            }
+            Token::Comma if self.is_tracked() => {
+                // Written before the next key, whose member may be left out.
+                self.member_ends();
+                self.expects_key = true;
+            }
+            Token::StringStart if self.expects_key => {
+                self.key.clear();
+                (self.expects_key, self.in_key) = (false, true);
+            }
+            Token::Text if self.in_key => {
+                let room = NAME.saturating_sub(self.key.len());
+                self.key.extend_from_slice(&slice[..slice.len().min(room)]);
+            }
+            Token::StringEnd if self.in_key => {
+                self.in_key = false;
+                self.member_begins();
+            }
+            _ => self.keep(slice),
+        }
+        self.fit();
+    }
+
+    fn count(&mut self, token: Token, length: usize) {
+        if self.skips == Some(2) && self.key == b"managedFields" {
+            return;
+        }
+        let structure = match token {
+            Token::Open => MAP,
+            Token::Comma | Token::Colon => VALUE,
+            _ => 0,
+        };
+        if self.section == Some(Section::Status) {
+            self.status_weight += length + structure;
+        } else {
+            self.bytes += length;
+            self.weight += length + structure;
+        }
+    }
+
+    /// Where the member under way is kept.
+    fn part(&mut self) -> &mut Vec<u8> {
+        &mut self.parts[self.section.unwrap_or(Section::Other) as usize]
+    }
+
+    fn keep(&mut self, slice: &[u8]) {
+        if self.skips.is_none() && self.section.is_some() {
+            self.part().extend_from_slice(slice);
+        }
+    }
+
+    /// A key is complete: of the object or of its metadata.
+    fn member_begins(&mut self) {
+        let left_out = if self.depth == 1 {
+            let section = match self.key.as_slice() {
+                b"apiVersion" | b"kind" => Section::Kind,
+                b"metadata" => Section::Metadata,
+                b"status" => Section::Status,
+                _ => Section::Other,
+            };
+            self.section = Some(section);
+            match self.extent {
+                Extent::Whole => section == Section::Status && self.status_left_out,
+                Extent::Metadata => section == Section::Other,
+                Extent::Names => section != Section::Metadata,
+            }
+        } else {
+            self.key == b"managedFields" || (self.extent == Extent::Names && !is_name(&self.key))
+        };
+        if self.skips.is_some() {
+            return;
+        }
+        if left_out {
+            self.skips = Some(self.depth);
+            return;
+        }
+        let key = std::mem::take(&mut self.key);
+        let part = self.part();
+        let start = part.len();
+        if !part.is_empty() && part.last() != Some(&b'{') {
+            part.push(b',');
+        }
+        part.push(b'"');
+        part.extend_from_slice(&key);
+        part.push(b'"');
+        self.inner = if self.depth == 2 { start } else { self.inner };
+        self.key = key;
+    }
+
+    fn member_ends(&mut self) {
+        if !self.is_tracked() {
+            return;
+        }
+        if self.depth == 2 && self.skips.is_none() && is_name(&self.key) {
+            let member = self.parts[Section::Metadata as usize].get(self.inner..).unwrap_or_default();
+            let member = member.strip_prefix(b",").unwrap_or(member);
+            if member.len() <= NAME {
+                if !self.names.is_empty() {
+                    self.names.push(b',');
+                }
+                self.names.extend_from_slice(member);
+            }
+        }
+        if self.depth == 2 && self.extent == Extent::Names {
+            let inner = self.inner;
+            self.part().truncate(inner);
+        }
+        if self.skips == Some(self.depth) {
+            self.skips = None;
+        }
+        if self.depth == 1 {
+            self.section = None;
+        }
+        self.key.clear();
+    }
+
+    /// Lets go what is over a limit.
+    fn fit(&mut self) {
+        let memory = self.limit.saturating_mul(EXPANSION);
+        let [kind, metadata, status, _] = self.parts.each_ref().map(Vec::len);
+        if !self.status_left_out && (status > self.limit || self.status_weight > memory) {
+            self.status_left_out = true;
+            self.parts[Section::Status as usize] = Vec::new();
+            self.leave_out(Section::Status);
+        }
+        if self.extent == Extent::Whole && (self.bytes > self.limit || self.weight > memory) {
+            self.extent = Extent::Metadata;
+            self.parts[Section::Other as usize] = Vec::new();
+            self.leave_out(Section::Other);
+        }
+        if self.extent == Extent::Metadata && kind + metadata > self.limit {
+            self.extent = Extent::Names;
+            let under_way =
+                self.parts[Section::Metadata as usize].get(self.inner..).unwrap_or_default().to_vec();
+            self.parts = Default::default();
+            for section in [Section::Kind, Section::Status, Section::Other] {
+                self.leave_out(section);
+            }
+            if self.section == Some(Section::Metadata) && self.skips.is_none() && self.depth >= 2 {
+                self.inner = 0;
+                if is_name(&self.key) {
+                    *self.part() = under_way;
+                } else {
+                    self.skips = Some(2);
+                }
+            }
+        }
+        if self.extent == Extent::Names && metadata.saturating_sub(self.inner) > NAME && self.skips.is_none()
+        {
+            self.parts = Default::default();
+            (self.inner, self.skips) = (0, Some(2));
+        }
+    }
+
+    /// Leaves the member out that is under way, if it is of that section.
+    fn leave_out(&mut self, section: Section) {
+        if self.section == Some(section) {
+            self.skips = Some(1);
+        }
+    }
+
+    fn end(&mut self) -> Cut {
+        let members = match self.extent {
+            Extent::Names => vec![[b"\"metadata\":{", self.names.as_slice(), b"}"].concat()],
+            Extent::Whole | Extent::Metadata => std::mem::take(&mut self.parts).into(),
+        };
+        let members: Vec<_> = members.into_iter().filter(|part| !part.is_empty()).collect();
+        let text = [b"{".as_slice(), &members.join(&b','), b"}"].concat();
+        Cut { text, size: self.bytes.max(self.weight / EXPANSION), extent: self.extent }
+    }
+}
+
+/// Whether a field of the metadata names the object.
+fn is_name(key: &[u8]) -> bool {
+    matches!(key, b"namespace" | b"name" | b"uid" | b"resourceVersion")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What is kept of an object, however it is cut into chunks, and how much was held at most.
+    fn cut(object: &Value, limit: usize) -> (Value, Extent, usize) {
+        let text = format!(" {object}, {{}}");
+        let mut all = [1, 2, 3, 7, 64, 4096, usize::MAX].into_iter().map(|chunk| {
+            let (mut cutter, mut held) = (ObjectCutter::new(limit), 0);
+            for bytes in text.as_bytes().chunks(chunk.min(text.len())) {
+                let (used, cut) = cutter.push(bytes);
+                held = held.max(cutter.held());
+                if let Some(cut) = cut {
+                    assert_eq!(bytes.get(used), if used < bytes.len() { Some(&b',') } else { None });
+                    return (
+                        serde_json::from_slice(&cut.text).unwrap(),
+                        cut.extent,
+                        held.min(limit * 2 + 65),
+                    );
+                }
+            }
+            panic!("it does not end");
+        });
+        let first = all.next().unwrap();
+        for next in all {
+            assert_eq!((&next.0, next.1), (&first.0, first.1));
+        }
+        first
+    }
+
+    fn wd(padding: usize) -> Value {
+        json!({
+            "apiVersion": "g/v1", "kind": "K", "a": 1,
+            "metadata": {
+                "annotations": {"name": "x\"{[,", "managedFields": "mine"}, "finalizers": ["f"],
+                "managedFields": [{"manager": "m", "fieldsV1": {"f:spec": {}}}],
+                "name": "wd", "namespace": "n", "resourceVersion": "7", "uid": "u",
+            },
+            "spec": {"text": "x".repeat(padding), "status": {"metadata": {"name": "no"}}},
+            "status": {"conditions": [{"type": "Ready"}], "metadata": {"managedFields": 1}},
+        })
+    }
+
+    #[test]
+    fn an_object_within_the_limit_is_whole_less_its_managed_fields() {
+        let mut expected = wd(100);
+        expected["metadata"].as_object_mut().unwrap().remove("managedFields");
+        assert_eq!(cut(&wd(100), 4096), (expected, Extent::Whole, cut(&wd(100), 4096).2));
+        for odd in
+            [json!({}), json!({"metadata": {}}), json!({"metadata": []}), json!({"metadata": [["a"], "b"]})]
+        {
+            assert_eq!(cut(&odd, 100).0, odd);
+        }
+    }
+
+    #[test]
+    fn i8_of_an_object_over_the_limit_metadata_and_status_are_kept_in_bounded_memory() {
+        let (kept, extent, held) = cut(&wd(100_000), 1024);
+        let mut expected = wd(0);
+        expected.as_object_mut().unwrap().retain(|key, _| key != "spec" && key != "a");
+        expected["metadata"].as_object_mut().unwrap().remove("managedFields");
+        assert_eq!((kept, extent), (expected, Extent::Metadata));
+        assert!(held <= 1024 + 64, "{held}");
+    }
+
+    #[test]
+    fn i8_metadata_over_the_limit_still_names_its_object_wherever_the_names_stand() {
+        for key in ["annotations", "labels", "zzz"] {
+            let mut object = wd(10);
+            object["metadata"][key] = json!({"pad": "x".repeat(9000), "name": "not this one"});
+            let (kept, extent, _) = cut(&object, 1024);
+            let names = json!({"name": "wd", "namespace": "n", "resourceVersion": "7", "uid": "u"});
+            assert_eq!((kept, extent), (json!({"metadata": names}), Extent::Names), "{key}");
+        }
+        let mut object = wd(10);
+        object["metadata"]["name"] = json!("x".repeat(9000));
+        assert_eq!(cut(&object, 1024).0["metadata"].get("name"), None, "a name that is none");
+    }
+
+    #[test]
+    fn i8_managed_fields_and_a_status_do_not_make_an_object_too_large() {
+        let mut object = wd(10);
+        object["metadata"]["managedFields"] = json!(vec![json!({"manager": "m"}); 9000]);
+        object["status"]["conditions"] = json!(vec![json!({"type": "Ready"}); 9000]);
+        let (kept, extent, held) = cut(&object, 1024);
+        assert_eq!((extent, kept.get("status"), &kept["spec"]), (Extent::Whole, None, &object["spec"]));
+        assert!(held <= 2048 + 64, "{held}");
+    }
+
+    #[test]
+    fn i8_what_would_take_many_times_its_text_in_memory_is_too_large() {
+        let mut object = wd(0);
+        object["spec"]["list"] = json!(vec![json!({"a": 1}); 100]);
+        assert_eq!(cut(&object, 3000).1, Extent::Metadata, "{} bytes of text", object.to_string().len());
+        assert_eq!(cut(&object, 8000).1, Extent::Whole);
+    }
+
+    #[test]
+    fn what_is_no_object_ends_too() {
+        for text in ["<html>", "null,", "]", "\"text\" "] {
+            let (_, cut) = ObjectCutter::new(100).push(text.as_bytes());
+            assert!(cut.is_some(), "{text}");
+        }
+    }
+}

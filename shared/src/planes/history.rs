@@ -1,0 +1,245 @@
+//! Whether the hub's state goes on from where it was, or was put back from a backup (I4): pure functions.
+//!
+//! A server's resourceVersions only grow. One that is asked for its newest and names a lesser one than was seen of it
+//! before was restored: what it lacks may never have been deleted. Until every cell in use has written back since, or an
+//! operator says so, no deletion is inferred from what it lacks.
+
+use std::collections::BTreeSet;
+
+/// What is remembered of the hub on the management plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// The highest resourceVersion ever seen on an object there, in its present life.
+    pub highest: u64,
+    /// The resourceVersion that it went back to, as long as deletions are not inferred for that.
+    pub restored_at: Option<u64>,
+}
+
+/// The cities that projections and WDs stand for, and those whose cells have written back since.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cities {
+    /// Somebody is there: a WD, a copy of an Instance on the hub, a projection.
+    pub used: BTreeSet<String>,
+    /// Of those, the ones with Instances. That their WDs were reported on says nothing about copies.
+    pub copied: BTreeSet<String>,
+    /// Those with a copy that was written since.
+    pub written: BTreeSet<String>,
+}
+
+/// The hub's history, as far as this process and the management plane remember it.
+#[derive(Debug, Default)]
+pub struct History {
+    stored: Option<Remembered>,
+    ours: Remembered,
+    /// What this process concluded is not stored yet, and counts more than what is.
+    concluded: bool,
+    /// Cities of WDs whose status was seen to change since the hub was restored.
+    reported: BTreeSet<String>,
+}
+
+impl History {
+    /// The highest resourceVersion ever seen.
+    pub fn highest(&self) -> u64 {
+        self.ours.highest
+    }
+
+    /// The resourceVersion that the hub went back to, as long as no deletion is inferred for that.
+    pub fn restored_at(&self) -> Option<u64> {
+        self.ours.restored_at
+    }
+
+    /// An object was seen at that version. Says whether it is the first that is higher than what is stored.
+    pub fn seen(&mut self, version: u64) -> bool {
+        let before = self.unwritten().is_some();
+        self.ours.highest = self.ours.highest.max(version);
+        !before && self.unwritten().is_some()
+    }
+
+    /// The hub was asked for its newest version when `highest` was the highest that was seen. Says whether it went back.
+    pub fn compare(&mut self, highest: u64, newest: u64) -> bool {
+        if newest >= highest {
+            return false;
+        }
+        self.ours = Remembered { highest: newest, restored_at: Some(newest) };
+        self.concluded = true;
+        self.reported.clear();
+        true
+    }
+
+    /// A cell's report on a WD of that city came at that version.
+    pub fn reported(&mut self, city: &str, version: u64) {
+        if self.ours.restored_at.is_some_and(|at| version > at) && !self.reported.contains(city) {
+            self.reported.insert(city.to_owned());
+        }
+    }
+
+    /// The cities whose cells have not written back since the hub was restored.
+    pub fn awaited(&self, cities: &Cities) -> BTreeSet<String> {
+        let reported = |city: &String| self.reported.contains(city) && !cities.copied.contains(city);
+        let back = |city: &String| cities.written.contains(city) || reported(city);
+        cities.used.iter().filter(|city| !back(city)).cloned().collect()
+    }
+
+    /// Deletions are inferred again.
+    pub fn accept(&mut self) {
+        self.concluded |= self.ours.restored_at.take().is_some();
+        self.reported.clear();
+    }
+
+    /// What is stored now. Somebody else's conclusion, be it another leader or an operator, counts more than what this
+    /// process concluded before. Says whether it changed whether deletions are inferred.
+    pub fn learn(&mut self, stored: Option<Remembered>) -> bool {
+        let before = std::mem::replace(&mut self.stored, stored);
+        let Some(stored) = stored else {
+            // Taken away by hand: nothing is held against the hub any more.
+            let accepted = before.is_some_and(|before| before.restored_at.is_some());
+            return accepted && self.ours.restored_at.take().is_some();
+        };
+        let anothers = before.map_or(stored.restored_at.is_some(), |b| b.restored_at != stored.restored_at);
+        if stored == self.ours {
+            self.concluded = false;
+        } else if !self.concluded || anothers {
+            let went_back = before.is_some_and(|before| stored.highest < before.highest);
+            let highest = if went_back { stored.highest } else { self.ours.highest.max(stored.highest) };
+            let was = std::mem::replace(&mut self.ours, Remembered { highest, ..stored });
+            self.concluded = false;
+            return was.restored_at.is_some() != stored.restored_at.is_some();
+        }
+        false
+    }
+
+    /// What is to be stored, if that is not what is; and whether it is pressing, not only a higher version.
+    pub fn unwritten(&self) -> Option<(Remembered, bool)> {
+        let new = self.stored.map_or(self.ours != Remembered::default(), |stored| stored != self.ours);
+        new.then_some((self.ours, self.concluded || self.stored.is_none()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remembered(highest: u64, restored_at: Option<u64>) -> Remembered {
+        Remembered { highest, restored_at }
+    }
+
+    fn known(highest: u64) -> History {
+        let mut history = History::default();
+        history.learn(Some(remembered(highest, None)));
+        history
+    }
+
+    #[test]
+    fn i4_a_hub_that_names_a_lesser_version_than_was_ever_seen_was_restored() {
+        for (stored, seen, newest, expected) in [
+            (None, 0, 0, false),
+            (None, 0, 7, false),
+            (None, 9, 9, false),
+            (None, 9, 8, true),
+            (Some(100), 0, 99, true),
+            (Some(100), 0, 100, false),
+            (Some(100), 120, 110, true),
+            (Some(100), 50, 110, false),
+        ] {
+            let mut history = History::default();
+            history.learn(stored.map(|highest| remembered(highest, None)));
+            history.seen(seen);
+            let back = history.compare(history.highest(), newest);
+            assert_eq!(back, expected, "{stored:?} {seen} {newest}");
+            assert_eq!(history.restored_at(), expected.then_some(newest));
+            let higher = history.unwritten().map(|(it, _)| it.highest);
+            assert_eq!(
+                higher,
+                if back { Some(newest) } else { (seen > stored.unwrap_or_default()).then_some(seen) }
+            );
+        }
+        // What an event brought while the answer was on its way is no sign.
+        let mut history = known(100);
+        let highest = history.highest();
+        history.seen(130);
+        assert!(!history.compare(highest, 120));
+    }
+
+    #[test]
+    fn i7_nothing_is_to_be_written_where_nothing_was_seen_to_change() {
+        let mut history = known(100);
+        assert_eq!(history.unwritten(), None);
+        assert!(!history.seen(100) && history.unwritten().is_none());
+        assert!(!history.compare(100, 5_000), "leases, bookmarks: other people's versions");
+        assert_eq!(history.unwritten(), None);
+        assert!(history.seen(101) && !history.seen(102), "said once until it is stored");
+        assert_eq!(history.unwritten(), Some((remembered(102, None), false)));
+        history.learn(Some(remembered(102, None)));
+        assert_eq!(history.unwritten(), None);
+    }
+
+    #[test]
+    fn i4_what_was_concluded_is_remembered_past_a_restart_and_until_somebody_says_otherwise() {
+        let mut history = known(100);
+        assert!(history.compare(100, 60));
+        assert_eq!(history.unwritten(), Some((remembered(60, Some(60)), true)));
+        // What is stored is older than the conclusion.
+        history.learn(Some(remembered(100, None)));
+        history.learn(Some(remembered(105, None)));
+        assert_eq!(history.restored_at(), Some(60));
+        history.learn(Some(remembered(60, Some(60))));
+        assert_eq!(history.unwritten(), None);
+        let mut after = History::default();
+        after.learn(Some(remembered(60, Some(60))));
+        assert_eq!(after.restored_at(), Some(60), "after a restart");
+        history.seen(70);
+        assert!(!history.compare(70, 75));
+        // Restored once more: cells have to write back since then.
+        assert!(history.compare(70, 65));
+        assert_eq!(history.restored_at(), Some(65));
+        history.learn(Some(remembered(65, Some(65))));
+        // An operator accepts.
+        assert!(history.learn(Some(remembered(65, None))));
+        assert_eq!((history.restored_at(), history.unwritten()), (None, None));
+    }
+
+    #[test]
+    fn i4_another_leaders_conclusion_is_taken_over() {
+        let mut standby = known(100);
+        standby.seen(110);
+        assert!(standby.learn(Some(remembered(60, Some(60)))));
+        assert_eq!((standby.restored_at(), standby.highest()), (Some(60), 60));
+        assert!(!standby.compare(60, 61), "it is the restored life that counts now");
+        assert!(standby.learn(Some(remembered(70, None))), "every cell has written back, says the leader");
+        assert_eq!(standby.restored_at(), None);
+        // Both saw it, at different moments.
+        let mut standby = known(100);
+        assert!(standby.compare(100, 62));
+        standby.learn(Some(remembered(60, Some(60))));
+        assert_eq!((standby.restored_at(), standby.unwritten()), (Some(60), None));
+        // The entry is taken away by hand.
+        assert!(standby.learn(None));
+        assert_eq!(standby.restored_at(), None);
+    }
+
+    #[test]
+    fn i4_every_cell_in_use_has_to_write_back() {
+        let set = |cities: &[&str]| cities.iter().map(|city| (*city).to_owned()).collect::<BTreeSet<_>>();
+        let mut history = known(100);
+        history.compare(100, 60);
+        history.reported("ORD", 60);
+        let mut cities = Cities {
+            used: set(&["DFW", "LAX", "ORD"]),
+            copied: set(&["DFW", "LAX"]),
+            written: set(&["DFW"]),
+        };
+        assert_eq!(history.awaited(&cities), set(&["LAX", "ORD"]));
+        history.reported("ORD", 61);
+        history.reported("LAX", 61);
+        assert_eq!(history.awaited(&cities), set(&["LAX"]), "of a WD's status no copy follows");
+        cities.written = set(&["DFW", "LAX", "SEA"]);
+        assert_eq!(history.awaited(&cities), set(&[]));
+        history.learn(Some(remembered(60, Some(60))));
+        history.accept();
+        assert_eq!(history.unwritten(), Some((remembered(60, None), true)));
+        history.learn(Some(remembered(60, Some(60))));
+        assert_eq!(history.restored_at(), None, "an older word of its own");
+        history.learn(Some(remembered(60, None)));
+        assert_eq!(history.unwritten(), None);
+    }
+}

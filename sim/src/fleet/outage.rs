@@ -1,0 +1,161 @@
+//! The server that the planes of projects are behind, gone for a while and started again.
+//!
+//! Nobody can connect while it is away, and what was connected is cut off; what it stores stays. Then it starts as API
+//! servers do: it refuses everybody (403) before it knows their rights, knows no custom resources (404) before it has
+//! read their definitions, and asks for patience (429) when somebody first touches what it has not read from its storage
+//! yet. Listeners of their own ([`super::Fleet::service_apart`]) see nothing of all that.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::answer::Refusal;
+
+/// How long it is away, and how it starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Outage {
+    /// How long nobody can connect.
+    pub millis: u64,
+    /// How long it starts after that: it answers 403 for half of it, then 404.
+    pub starting_millis: u64,
+    /// How long it answers 429 to requests for a resource of a plane, from the first touch on; at least that one.
+    pub initializing_millis: u64,
+}
+
+impl Outage {
+    /// How long nobody can connect.
+    pub fn away(&self) -> Duration {
+        Duration::from_millis(self.millis)
+    }
+}
+
+/// The outages of one server.
+#[derive(Debug, Default)]
+pub struct Outages {
+    ordered: watch::Sender<Option<Outage>>,
+    start: Mutex<Option<Start>>,
+}
+
+/// A start that began.
+#[derive(Debug)]
+struct Start {
+    at: Instant,
+    outage: Outage,
+    /// What was touched first when, by plane and resource.
+    touched: HashMap<(String, String), Instant>,
+}
+
+impl Outages {
+    /// Orders one. It begins at once.
+    pub fn order(&self, outage: Outage) {
+        *self.start() = None;
+        self.ordered.send_replace(Some(outage));
+    }
+
+    /// Waits until one is ordered.
+    pub async fn ordered(&self) -> Outage {
+        let mut ordered = self.ordered.subscribe();
+        loop {
+            let mut taken = None;
+            self.ordered.send_if_modified(|outage| {
+                taken = outage.take();
+                false
+            });
+            if let Some(outage) = taken {
+                return outage;
+            }
+            // The sender lives as long as this.
+            let _changed = ordered.changed().await;
+        }
+    }
+
+    /// The server is there again, and starts.
+    pub fn over(&self, outage: Outage) {
+        *self.start() = Some(Start { at: Instant::now(), outage, touched: HashMap::new() });
+    }
+
+    fn start(&self) -> MutexGuard<'_, Option<Start>> {
+        self.start.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For the control API: how long ago the last start was over, in milliseconds; nothing before that.
+    pub(super) fn state(&self) -> Value {
+        let start = self.start();
+        let started = start.as_ref().and_then(|start| {
+            let over = start.at + Duration::from_millis(start.outage.starting_millis);
+            Instant::now().checked_duration_since(over)
+        });
+        json!({ "serves_for_millis": started.map(|started| started.as_millis()) })
+    }
+
+    /// What a server that starts answers to a request for this path of a plane, if it does not carry it out.
+    pub(super) fn refusal(&self, plane: &str, path: &str) -> Option<Refusal> {
+        let mut start = self.start();
+        let start = start.as_mut()?;
+        let (since, starting) = (start.at.elapsed(), Duration::from_millis(start.outage.starting_millis));
+        if since < starting / 2 {
+            return Some(Refusal::of_code(403));
+        }
+        let path = path.split('?').next().unwrap_or(path);
+        if since < starting && !path.starts_with("/api/") {
+            return Some(Refusal::no_such_path());
+        }
+        let resource = resource(path)?.to_owned();
+        let now = Instant::now();
+        let key = (plane.to_owned(), resource);
+        let initialized = start
+            .touched
+            .get(&key)
+            .map(|first| *first + Duration::from_millis(start.outage.initializing_millis));
+        if initialized.is_some_and(|at| at <= now) {
+            return None;
+        }
+        start.touched.entry(key).or_insert(now);
+        Some(Refusal::initializing())
+    }
+}
+
+/// The resource that a path is about.
+fn resource(path: &str) -> Option<&str> {
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let (["api", _, rest @ ..] | ["apis", _, _, rest @ ..]) = segments.as_slice() else { return None };
+    match rest {
+        ["namespaces", _, resource, ..] | [resource, ..] => Some(resource),
+        [] => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_starts_refuses_then_knows_nothing_and_then_asks_for_patience_once() {
+        let outages = Outages::default();
+        let of = |plane: &str, path: &str| outages.refusal(plane, path).map(|refusal| refusal.code);
+        let (core, custom) = ("/api/v1/namespaces/default", "/apis/g/v1/namespaces/n/widgets?watch=true");
+        assert_eq!((of("a", core), of("a", custom)), (None, None), "it never was away");
+        let outage = Outage { millis: 5, starting_millis: 2000, initializing_millis: 500 };
+        outages.order(outage);
+        assert_eq!(outages.ordered().await, outage);
+        outages.over(outage);
+        assert_eq!((of("a", core), of("a", custom)), (Some(403), Some(403)));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(of("a", custom), Some(404));
+        assert_eq!(outages.state(), json!({ "serves_for_millis": null }));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!((of("a", core), of("a", custom), of("b", custom)), (Some(429), Some(429), Some(429)));
+        assert_eq!(of("a", "/apis"), None, "which is nothing that is stored");
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert_eq!((of("a", core), of("a", "/apis/g/v1/others")), (Some(429), Some(429)));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!((of("a", core), of("a", custom), of("a", "/apis/g/v1/others")), (None, None, Some(429)));
+        assert_eq!(outages.state(), json!({ "serves_for_millis": 500 }));
+    }
+}
