@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use crate::apply::Applier;
 use crate::condition::{self, Noticed};
+use crate::deleted::SeenDeleted;
 use crate::glance::Sight;
 use crate::held::{Held, Holds};
 use crate::late::{Departed, Gone};
@@ -44,6 +45,7 @@ pub struct Federator {
     pub(crate) holds: Holds,
     pub(crate) noticed: Noticed,
     pub(crate) departed: Departed,
+    pub(crate) seen_deleted: SeenDeleted,
     pub(crate) orphans: Orphans,
     pub(crate) touches: Touches,
 }
@@ -61,13 +63,14 @@ impl Federator {
             holds: Holds::default(),
             noticed: Noticed::default(),
             departed: Departed::default(),
+            seen_deleted: SeenDeleted::default(),
             orphans: Orphans::default(),
             touches: Touches::default(),
         })
     }
 
     /// How many entries each memory holds, by its name: none may grow without end.
-    pub fn remembered(&self) -> [(&'static str, usize); 7] {
+    pub fn remembered(&self) -> [(&'static str, usize); 8] {
         [
             ("namespaces", self.namespaces.len()),
             ("setups", self.setups.len()),
@@ -76,6 +79,7 @@ impl Federator {
             ("orphans", self.orphans.len()),
             ("touches", self.touches.len()),
             ("noticed", self.noticed.len()),
+            ("seen_deleted", self.seen_deleted.len()),
         ]
     }
 
@@ -84,6 +88,10 @@ impl Federator {
     async fn deployment(&self, plane: &PlaneName, job: &Job) -> Result<Outcome, Error> {
         let key = &job.key;
         let project = self.planes.engaged(plane).ok_or_else(|| Error::NotEngaged(key.plane.clone()))?;
+        let leaves = || {
+            let wd = project.store(key.kind).digest(&key.namespace, &key.name);
+            wd.is_some_and(|wd| is_leaving(&wd))
+        };
         let (outcome, held) = match self.rounds(plane, &project, job).await {
             // Looked at again in time, should the hub come back from a backup.
             Ok(Then::Hold(why)) => (Ok(Outcome::Failed), Some(why)),
@@ -91,10 +99,10 @@ impl Federator {
             Ok(Then::LookAgain(wait)) => (Ok(Outcome::After(wait)), None),
             Ok(Then::Again) => (Ok(Outcome::Wrote), None),
             Ok(Then::Done | Then::ReadLive) => (Ok(Outcome::InOrder), None),
-            Err(error) if is_leaving(&project, key) && error.lacks_namespace(&key.plane) => {
+            Err(error) if leaves() && error.lacks_namespace(&key.plane) => {
                 (Ok(Outcome::Failed), Some(Held::NamespaceGone))
             }
-            Err(error) if is_leaving(&project, key) && error.is_of(&PlaneId::Hub) => {
+            Err(error) if leaves() && error.is_of(&PlaneId::Hub) => {
                 let why = Held::HubUnreachable;
                 self.explain(plane, &project, job, why).await;
                 (Err(error), Some(why))
@@ -319,16 +327,22 @@ impl Federator {
             bound,
             status_echo: project.store(wd).echo(&key.namespace, &key.name, Part::Status),
             suspended: sight.suspended,
+            distrust: self.planes.distrust(),
+            seen_deleted: self.was_seen_deleted(key, &sight.project, &sight.hub_namespace_name),
             live,
             now: self.planes.clock().now(),
         }))
     }
 
+    /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup just now.
     async fn read_live(&self, seen: &Observed) -> Result<Live, Error> {
         let hub = self.planes.hub();
         let namespace = hub.live(Kind::Namespace, "", &seen.hub_namespace_name).await?;
         let deployment =
             hub.live(Kind::WorkloadDeployment, &seen.hub_namespace_name, seen.project.called()).await?;
+        if deployment.is_none() {
+            self.planes.compare_hub().await;
+        }
         Ok(Live { namespace: namespace.map(Arc::new), deployment: deployment.map(Arc::new) })
     }
 
@@ -371,9 +385,8 @@ impl Federator {
 }
 
 /// Whether the WD is being deleted and our finalizer holds it.
-fn is_leaving(project: &Plane, key: &Key) -> bool {
-    let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
-    wd.is_some_and(|wd| wd.deleting && wd.deployment().is_some_and(|d| d.held))
+pub(crate) fn is_leaving(wd: &Digest) -> bool {
+    wd.deleting && wd.deployment().is_some_and(|d| d.held)
 }
 
 impl Controller for Federator {

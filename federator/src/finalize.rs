@@ -20,6 +20,10 @@ pub fn plan(seen: &Observed) -> Plan {
     match (&seen.hub, &seen.live) {
         (Some(hub), None) if is_in_place(seen, hub) => remove(seen, hub),
         (_, None) => Plan { then: Then::ReadLive, ..Plan::default() },
+        // Its event tells whether it was deleted or lost.
+        (Some(_), Some(live)) if live.deployment.is_none() && loss::is_possible(seen) => {
+            Plan { then: Then::Wait, ..Plan::default() }
+        }
         (_, Some(live)) => judge(&Observed {
             hub_namespace: live.namespace.clone(),
             hub: live.deployment.clone(),

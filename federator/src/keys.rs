@@ -145,6 +145,7 @@ impl Federator {
                 let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
                 self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id || stands(key));
                 self.noticed.retain(|key| key.plane != plane.id || stands(key));
+                self.seen_deleted.retain(|key| key.plane != plane.id || stands(key));
                 let wds = plane.store(Kind::WorkloadDeployment);
                 self.namespaces.retain(|at, _| at.plane != *name || wds.any(Some(&at.namespace), |_| true));
             }
@@ -207,6 +208,11 @@ impl Federator {
         if replaced {
             self.namespaces.remove(&at(plane, wd));
         }
+        if matches!(change, Change::Deleted { .. })
+            && let Some(project) = self.planes.project(plane)
+        {
+            self.seen_deleted.forget(&project.key(Kind::WorkloadDeployment, &wd.namespace, &wd.name));
+        }
     }
 
     fn policies_of_project(&self, plane: &PlaneName, wd: &Known) {
@@ -223,7 +229,9 @@ impl Federator {
             Kind::WorkloadDeployment => {
                 let hub_key = self.planes.hub().key(kind, &seen.namespace, &seen.name);
                 let mut wanted = false;
-                if let Some(Home { plane, namespace }) = self.owner(&seen.namespace) {
+                if let Some(home) = self.owner(&seen.namespace) {
+                    self.note_deletion(&home, change);
+                    let Home { plane, namespace } = home;
                     wanted = self.enqueue(&plane, &namespace, &seen.name);
                     self.planes.count_dropped(&plane);
                     if self.planes.is_gone(&plane) {
@@ -358,6 +366,7 @@ impl Listener for Federator {
         self.namespaces.retain(|at, _| at.plane != *name);
         self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id);
         self.noticed.retain(|key| key.plane != plane.id);
+        self.seen_deleted.retain(|key| key.plane != plane.id);
         self.forget_orphans(name);
     }
 

@@ -6,6 +6,7 @@
 pub mod apply;
 pub mod condition;
 pub mod controller;
+mod deleted;
 pub mod finalize;
 pub mod glance;
 pub mod held;

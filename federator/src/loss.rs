@@ -1,7 +1,8 @@
 //! A hub that has lost its state (F9).
 //!
 //! What the hub knew of a WD may be lost while the WD runs on in its cell, and then nothing on the hub proves that the
-//! cell has let go. The loss is remembered on both planes until a cell has reported since: the project WD goes on naming
+//! cell has let go: where the hub namespace is another one or, while the hub is not known to go on from where it was, the
+//! hub WD is missing and was not seen deleted. The loss is remembered on both planes until a cell has reported since: the project WD goes on naming
 //! the hub namespace that was lost, and the hub WD that is made in place of the lost one says so.
 
 use fedhub_shared::digest::deployment::reported;
@@ -25,13 +26,19 @@ pub fn is_awaiting_cell(hub: &Object) -> bool {
     hub.annotation(HUB_LOST).is_some() && !reported(hub.status())
 }
 
-/// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more.
+/// Whether a hub WD that is missing may have been lost: the hub was restored from a backup, or may have been.
+pub fn is_possible(seen: &Observed) -> bool {
+    seen.distrust.is_some() && !seen.seen_deleted
+}
+
+/// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more or that may have
+/// lost it.
 fn happened(seen: &Observed) -> bool {
     let stands = |uid| seen.hub_namespace.as_ref().is_some_and(|n| n.uid() == uid);
     // I2: nothing is on the hub of a WD without the finalizer, whatever it was copied from.
     seen.project.has_finalizer(FEDERATOR_FINALIZER)
         && match seen.project.annotation(HUB_NAMESPACE_UID) {
-            Some(recorded) => !stands(recorded),
+            Some(recorded) => !stands(recorded) || is_possible(seen),
             // Taken off by hand, or federated before there was that annotation: a cell has reported on it.
             None => seen.project.status()["observedGeneration"].is_i64(),
         }

@@ -3,6 +3,7 @@
 use fedhub_shared::engine::Echo;
 use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_shared::planes::Distrust;
 use jiff::Timestamp;
 
 use crate::moving::Bound;
@@ -35,6 +36,10 @@ pub struct Observed {
     pub suspended: bool,
     /// What Karmada's `ResourceBinding` says, where the hub WD records a move (F6).
     pub bound: Option<Bound>,
+    /// Why what the hub lacks may have been lost, if there is reason to think so (F9).
+    pub distrust: Option<Distrust>,
+    /// Whether its hub WD was seen deleted, while this WD was being deleted.
+    pub seen_deleted: bool,
     /// What live reads said, where the plan asked for them.
     pub live: Option<Live>,
     /// The time now.
@@ -75,6 +80,8 @@ impl Observed {
             bound: None,
             status_echo,
             suspended: false,
+            distrust: None,
+            seen_deleted: false,
             live: None,
             now,
         }

@@ -152,7 +152,7 @@ impl Federator {
 }
 
 /// Whether a hub WD is of the project WD with that UID.
-fn is_of(hub: &Digest, project_uid: Option<&Uid>) -> bool {
+pub(crate) fn is_of(hub: &Digest, project_uid: Option<&Uid>) -> bool {
     let Some(uid) = project_uid.map(Uid::to_string) else { return false };
     hub.deployment().is_some_and(|facts| facts.source == source(Some(&uid)))
 }

@@ -94,6 +94,7 @@ async fn bounded_a_standby_keeps_no_keys() {
         ("orphans", 0),
         ("touches", 0),
         ("noticed", 0),
+        ("seen_deleted", 0),
     ];
     assert_eq!(standby.federator.remembered(), spaces, "one for each namespace that a WD of ours stands in");
     leader.stop().await;

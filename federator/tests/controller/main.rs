@@ -23,6 +23,8 @@ mod planes;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod restored;
+#[cfg(test)]
 mod schemas;
 #[cfg(test)]
 mod sizes;

@@ -37,6 +37,7 @@ proptest! {
                 let there = namespace.map(|n| n.uid());
                 prop_assert!(there == Some(recorded), "the hub has lost state");
                 prop_assert!(seen.namespace_is_ours(namespace.unwrap()));
+                prop_assert!(seen.distrust.is_none() || seen.seen_deleted, "the hub may have lost state");
             }
             if let Some(there) = &live.deployment {
                 let mark = [there.annotation(SOURCE), there.annotation(SOURCE_UID)];
@@ -336,6 +337,9 @@ enum Blow {
     OneStep,
     Restart,
     LoseHub,
+    BackUp,
+    RestoreHub,
+    Trust,
     Report,
     Delete,
     DeleteOnHub,
@@ -351,6 +355,9 @@ fn blow() -> impl Strategy<Value = Blow> {
         4 => Just(Blow::OneStep),
         1 => Just(Blow::Restart),
         2 => Just(Blow::LoseHub),
+        1 => Just(Blow::BackUp),
+        2 => Just(Blow::RestoreHub),
+        1 => Just(Blow::Trust),
         2 => Just(Blow::Report),
         2 => Just(Blow::Delete),
         1 => Just(Blow::DeleteOnHub),
@@ -366,13 +373,17 @@ proptest! {
     #[test]
     fn i3_f9_nothing_runs_on_in_a_cell_when_a_wd_is_released(blows in proptest::collection::vec(blow(), 1..24)) {
         let mut model = Model::new(make::fresh());
-        model.settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
+        model.step();
+        model.back_up().settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
         for blow in blows {
             match blow {
                 Blow::Settle => _ = model.settle(),
                 Blow::OneStep => _ = model.step(),
                 Blow::Restart => _ = model.restart(),
                 Blow::LoseHub => _ = model.lose_hub(),
+                Blow::BackUp => _ = model.back_up(),
+                Blow::RestoreHub if model.project.is_some() => _ = model.restore_hub(),
+                Blow::Trust => _ = model.trust_hub(),
                 Blow::Report if model.hub.is_some() => _ = model.report(json!({"replicas": 1, "observedGeneration": 7})),
                 Blow::Delete if model.project.is_some() => _ = model.delete(),
                 Blow::DeleteOnHub => _ = model.delete_on_hub(),
@@ -384,7 +395,7 @@ proptest! {
                     Some(value) => annotate(wd, key, value),
                     None => unannotate(wd, key),
                 }),
-                Blow::Report | Blow::Delete => {}
+                Blow::RestoreHub | Blow::Report | Blow::Delete => {}
             }
             prop_assert!(model.project.is_some() || !model.runs, "released, and it runs on");
         }

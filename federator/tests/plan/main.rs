@@ -22,6 +22,8 @@ mod policies;
 #[cfg(test)]
 mod rest;
 #[cfg(test)]
+mod restored;
+#[cfg(test)]
 mod states;
 #[cfg(test)]
 mod status;

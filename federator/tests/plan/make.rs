@@ -120,6 +120,8 @@ pub fn seen(
         status_echo: None,
         suspended: false,
         bound: None,
+        distrust: None,
+        seen_deleted: false,
         live: None,
         now: now(),
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::observe::{Known, Live, Observed};
 use fedhub_federator::plan::{Plan, Then, plan};
@@ -10,6 +11,7 @@ use fedhub_shared::digest::deployment::reported;
 use fedhub_shared::engine::{Echo, Write};
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::{Object, ObjectView, set_field};
+use fedhub_shared::planes::Distrust;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
@@ -39,6 +41,10 @@ pub struct Model {
     spec_echo: Option<Echo>,
     status_echo: Option<Echo>,
     pub suspended: bool,
+    /// Whether the hub was restored from a backup, and its cells have not written back yet.
+    pub distrust: Option<Distrust>,
+    seen_deleted: bool,
+    backup: Option<Box<Self>>,
     policy_echoes: BTreeMap<String, Echo>,
     /// What the `ResourceBinding` says.
     pub bound: Option<Bound>,
@@ -64,6 +70,9 @@ impl Model {
             spec_echo: None,
             status_echo: None,
             suspended: false,
+            distrust: None,
+            seen_deleted: false,
+            backup: None,
             policy_echoes: BTreeMap::new(),
             bound: None,
             live: None,
@@ -90,6 +99,8 @@ impl Model {
             status_echo: self.status_echo,
             suspended: self.suspended,
             bound: self.bound.clone(),
+            distrust: self.distrust,
+            seen_deleted: self.seen_deleted,
             live: self.live.clone(),
             now: self.time,
         })
@@ -129,6 +140,7 @@ impl Model {
     pub fn restart(&mut self) -> &mut Self {
         (self.spec_echo, self.status_echo, self.live) = (None, None, None);
         self.policy_echoes.clear();
+        self.seen_deleted = false;
         self.forget_log()
     }
 
@@ -149,7 +161,35 @@ impl Model {
         (self.namespace, self.hub, self.spec_echo) = (None, None, None);
         self.policies.clear();
         self.policy_echoes.clear();
-        self.live = None;
+        (self.live, self.seen_deleted) = (None, false);
+        self
+    }
+
+    /// A backup of the hub is made, of which Karmada has done its part.
+    pub fn back_up(&mut self) -> &mut Self {
+        if self.hub.as_ref().is_none_or(|hub| reported(hub.status())) {
+            self.backup = None;
+            self.backup = Some(Box::new(self.clone()));
+        }
+        self
+    }
+
+    /// The hub is put back from its backup, which is noticed; what ran in the cell runs on.
+    pub fn restore_hub(&mut self) -> &mut Self {
+        let Some(backup) = self.backup.clone() else { return self };
+        self.lose_hub();
+        (self.namespace, self.hub, self.policies) = (backup.namespace, backup.hub, backup.policies);
+        self.distrust = Some(Distrust::Restored);
+        // Karmada brings to the cell what the backup has.
+        self.runs |= self.hub.is_some();
+        self
+    }
+
+    /// The hub is trusted again, if the cell has written back.
+    pub fn trust_hub(&mut self) -> &mut Self {
+        if self.hub.as_ref().is_some_and(|hub| reported(hub.status())) {
+            self.distrust = None;
+        }
         self
     }
 
@@ -165,6 +205,8 @@ impl Model {
         if let Some(hub) = self.hub.take() {
             self.spec_echo = None;
             self.runs &= !reported(hub.status());
+            let leaves = self.project.as_ref().is_some_and(ObjectView::deleting);
+            self.seen_deleted = leaves && !is_awaiting_cell(&hub);
         }
         self
     }
@@ -216,6 +258,7 @@ impl Model {
             let old = self.hub.take();
             let made = self.store("deployment", write, old.as_ref(), self.makes[0]);
             let stored = made.or(old).unwrap();
+            self.seen_deleted = false;
             self.spec_echo = Some(Echo::of(&sent, stored.spec()));
             self.hub = Some(stored);
         }
@@ -231,6 +274,7 @@ impl Model {
                 hub
             });
             if self.hub.is_none() {
+                self.seen_deleted = true;
                 self.spec_echo = None;
             }
         }

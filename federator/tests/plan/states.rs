@@ -7,6 +7,7 @@ use fedhub_shared::names::{
     UPSTREAM_NAMESPACE,
 };
 use fedhub_shared::object::{Object, set_field};
+use fedhub_shared::planes::Distrust;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -241,20 +242,20 @@ pub fn observed() -> impl Strategy<Value = Observed> {
         policies
     };
     let looked = prop_oneof![3 => Just(None), 2 => (namespace(), hub()).prop_map(Some)];
-    (project(), namespace(), hub(), vec(some_policy(), 0..3).prop_map(names), 0usize..4, looked).prop_map(
-        |(project, namespace, hub, policies, cells, looked)| {
+    let distrust = (option::of(select(vec![Distrust::Restored, Distrust::Unverified])), any::<bool>());
+    (project(), namespace(), hub(), vec(some_policy(), 0..3).prop_map(names), 0usize..4, looked, distrust)
+        .prop_map(|(project, namespace, hub, policies, cells, looked, (distrust, seen_deleted))| {
             // Without its namespace a hub WD cannot be known.
             let hub = hub.filter(|_| namespace.is_some());
             let mut seen = seen(project, namespace, hub, policies);
-            seen.cells = cells;
+            (seen.cells, seen.distrust, seen.seen_deleted) = (cells, distrust, seen_deleted);
             // A namespace that is missing holds nothing.
             seen.live = looked.map(|(n, h)| {
                 let h = h.filter(|_| n.is_some());
                 live(n, h)
             });
             seen
-        },
-    )
+        })
 }
 
 /// A state that the federator alone made, of any WD that it would take.

@@ -89,6 +89,11 @@ impl Plane {
         Life(self.revision.as_ref().map(|revision| revision.life.subscribe()))
     }
 
+    /// How often its server went back to an earlier state, as far as is known.
+    pub fn lives(&self) -> u64 {
+        self.revision.as_ref().map_or(0, |revision| *revision.life.borrow())
+    }
+
     /// A list of `kind` is complete.
     pub(crate) fn listed(&self, kind: Kind) {
         if let Some(revision) = &self.revision {
@@ -165,6 +170,11 @@ impl Planes {
         {
             identities.remember();
         }
+    }
+
+    /// Asks the hub whether it went back, so that [`Self::distrust`] says so: after it was read for what it lacks.
+    pub async fn compare_hub(&self) {
+        self.compare(&self.anchor).await;
     }
 
     /// Asks the hub for its newest version before it is listed, and has everything listed anew where it went back.

@@ -1,0 +1,108 @@
+//! F9: what a hub lacks that was restored from a backup may have been lost, and run on in its cell.
+
+use fedhub_federator::finalize;
+use fedhub_federator::held::Held;
+use fedhub_federator::plan::{Plan, Then};
+use fedhub_shared::names::{HUB_LOST, HUB_NAMESPACE_UID};
+use fedhub_shared::object::ObjectView;
+use fedhub_shared::planes::Distrust;
+use serde_json::{Value, json};
+
+use crate::make::{self, deleting, hub_namespace, hub_wd, live, marked, seen, unannotate};
+use crate::model::Model;
+
+fn report() -> Value {
+    json!({"replicas": 1, "observedGeneration": 7})
+}
+
+/// A WD that runs in its cell, and a hub whose backup has its namespace and lacks its hub WD.
+fn backed_up() -> Model {
+    let mut model = Model::new(make::fresh());
+    model.step();
+    assert!(model.namespace.is_some() && model.hub.is_none());
+    model.back_up().settle().report(report()).settle();
+    model
+}
+
+fn is_lost(model: &Model) -> bool {
+    model.hub.as_ref().is_some_and(|hub| hub.annotation(HUB_LOST).is_some())
+}
+
+#[test]
+fn f9_what_a_restored_hub_lacks_is_federated_again_applied_and_then_deleted() {
+    for deleted_before in [true, false] {
+        let mut model = backed_up();
+        model.restore_hub();
+        if deleted_before {
+            model.delete();
+        }
+        model.settle();
+        assert!(is_lost(&model), "the refill says so");
+        model.delete().settle();
+        assert_eq!(model.then, Then::Hold(Held::HubStateLost));
+        model.restart().settle();
+        assert!(model.log.is_empty(), "nothing is proven yet: {:?}", model.log);
+        model.report(report()).settle();
+        assert_eq!(model.log, ["deployment", "delete", "release"], "deleted before: {deleted_before}");
+        assert!(model.project.is_none() && !model.runs);
+    }
+}
+
+#[test]
+fn f9_what_was_not_seen_deleted_on_a_restored_hub_is_federated_once_more() {
+    let mut model = backed_up();
+    model.restore_hub().settle().report(report()).settle();
+    // The deletion is the last thing that this process does.
+    model.delete().step();
+    assert!(model.hub.is_none() && !model.runs);
+    model.restart().settle();
+    assert!(is_lost(&model) && model.project.is_some());
+    model.report(report()).settle();
+    assert!(model.project.is_none() && !model.runs && model.hub.is_none(), "and that is that");
+}
+
+#[test]
+fn f9_the_table_of_what_a_404_proves() {
+    for (distrust, seen_deleted, recorded, done) in [
+        (None, false, true, true),
+        (None, true, true, true),
+        (Some(Distrust::Restored), true, true, true),
+        (Some(Distrust::Unverified), true, true, true),
+        (Some(Distrust::Restored), false, true, false),
+        (Some(Distrust::Unverified), false, true, false),
+        // Nothing was ever written (F2).
+        (Some(Distrust::Restored), false, false, true),
+    ] {
+        let mut project = deleting(marked());
+        if !recorded {
+            unannotate(&mut project, HUB_NAMESPACE_UID);
+        }
+        let mut seen = seen(project, Some(hub_namespace()), None, vec![]);
+        (seen.distrust, seen.seen_deleted) = (distrust, seen_deleted);
+        seen.live = Some(live(Some(hub_namespace()), None));
+        let plan = finalize::plan(&seen);
+        assert_eq!(plan.release.is_some(), done, "{distrust:?} {seen_deleted} {recorded}");
+        assert_eq!(plan.deployment.is_none(), done, "{distrust:?} {seen_deleted} {recorded}");
+    }
+}
+
+#[test]
+fn f9_what_the_store_still_has_waits_for_its_event() {
+    let mut seen = seen(deleting(marked()), Some(hub_namespace()), Some(hub_wd()), vec![]);
+    seen.live = Some(live(Some(hub_namespace()), None));
+    assert!(finalize::plan(&seen).release.is_some(), "not where the hub goes on from where it was");
+    seen.distrust = Some(Distrust::Restored);
+    assert_eq!(finalize::plan(&seen), Plan { then: Then::Wait, ..Plan::default() });
+    (seen.hub, seen.seen_deleted) = (None, true);
+    assert!(finalize::plan(&seen).release.is_some());
+}
+
+#[test]
+fn f9_a_new_wd_on_a_restored_hub_was_not_lost() {
+    let mut model = Model::new(make::fresh());
+    (model.namespace, model.distrust) = (Some(hub_namespace()), Some(Distrust::Restored));
+    model.settle();
+    assert!(model.hub.is_some() && !is_lost(&model));
+    model.delete().settle();
+    assert!(model.project.is_none(), "and it waits for no cell");
+}
