@@ -17,6 +17,7 @@ use crate::engine::Known;
 use crate::errors;
 use crate::message::bounded;
 use crate::object::{Kind, PlaneId};
+use crate::planes::transport::Connection;
 
 /// How many forbidden requests are told apart at most.
 const FORBIDDEN_MAX: usize = 1024;
@@ -46,9 +47,9 @@ impl Refused {
 }
 
 impl Events {
-    /// Events of `controller` on the plane of `client`.
-    pub fn new(client: Client, controller: &str) -> Self {
-        let recorder = Arc::new(EitherGroup::new(client, controller));
+    /// Events of `controller` on the plane of `connection`.
+    pub fn new(connection: impl Into<Connection>, controller: &'static str) -> Self {
+        let recorder = Arc::new(EitherGroup::new(connection.into(), controller));
         let room = Arc::new(Semaphore::new(ON_THEIR_WAY));
         Self { recorder, refused: Refused::default(), silent: None, room }
     }

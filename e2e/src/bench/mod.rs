@@ -20,6 +20,7 @@ pub mod yardstick;
 mod blast;
 mod curve;
 mod failover;
+mod footprint;
 mod idle;
 mod latency;
 mod machine;
@@ -39,12 +40,13 @@ use crate::{Error, progress::Progress};
 pub use stage::clear_up;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 13] = [
+pub const BENCHMARKS: [(&str, &str); 14] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
     ("requests", "API requests for a WD, for a status change, for a no-op"),
     ("memory", "RSS with 20,000 WDs and 100,000 Instances over 1,000 planes, and with fewer on real planes"),
+    ("footprint", "10,000 planes, in sync and idle: RSS for each, without objects and with a WD in order"),
     ("restart", "20,000 objects: start to in sync, against a bare list; writes; an edit at the start"),
     ("recovery", "300 planes behind a server that is killed: how soon they are in sync again, log lines"),
     ("blast", "one of 100 planes hangs or floods: how long the others' WDs take"),
@@ -111,6 +113,7 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         "blast" => return Box::pin(blast::run(options)).await,
         "recovery" => return Box::pin(recovery::run(options)).await,
         "idle" => return Box::pin(idle::run(options)).await,
+        "footprint" => return Box::pin(footprint::run(options)).await,
         "curve" => return Box::pin(curve::run(options)).await,
         "memory" => Some(Box::pin(memory::sim(options)).await?),
         "restart" => Some(Box::pin(restart::sim(options)).await?),

@@ -64,7 +64,7 @@ impl Management {
             ground.controlled("federated_condition", None, &planes),
         ];
         let role = Role { name: "management", registries: vec![planes], controllers };
-        Ok(Self { role, hub: hub.client, home, projects, leadership })
+        Ok(Self { role, hub: hub.client(), home, projects, leadership })
     }
 
     /// Starts watches and workers.

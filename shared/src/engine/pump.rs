@@ -49,7 +49,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
         timeout: lasts(planes.seed()),
     };
     loop {
-        let stream = listwatch(plane.client.clone(), config.clone(), planes.room().clone());
+        let stream = listwatch(plane.connection().clone(), config.clone(), planes.room().clone());
         pin_mut!(stream);
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
@@ -75,31 +75,19 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                 }
             };
             let Some(event) = event else { break };
-            match event {
-                Ok(event) => {
-                    listing = match event {
-                        // Said before the list is asked for. In a box: thousands of watches must not hold room for it.
-                        Event::Init => {
-                            Box::pin(planes.recognise(plane, kind, &mut waits)).await;
-                            Box::pin(planes.compare(plane)).await;
-                            life.begins();
-                            turn.take(planes, plane).await;
-                            attempt = plane.attempt();
-                            true
-                        }
-                        Event::InitApply(_) => true,
-                        Event::InitDone => {
-                            turn.end();
-                            waits.succeeded(Attempt::List);
-                            false
-                        }
-                        Event::Apply(_) | Event::Delete(_) => {
-                            works(planes, plane, kind);
-                            waits.succeeded(Attempt::Watch);
-                            false
-                        }
-                    };
-                    take(planes, plane, kind, event);
+            // Told at once: thousands of watches must not hold room for an event while they wait.
+            match event.map(|event| told(planes, plane, kind, event, &mut turn, &mut waits)) {
+                Ok(told) => {
+                    // Said before the list is asked for. In a box for the same reason.
+                    if told == Told::ListBegins {
+                        Box::pin(planes.recognise(plane, kind, &mut waits)).await;
+                        Box::pin(planes.compare(plane)).await;
+                        life.begins();
+                        turn.take(planes, plane).await;
+                        attempt = plane.attempt();
+                        plane.store(kind).list_begins();
+                    }
+                    listing = told != Told::Watching;
                     // Of a flood much is there at once: everybody else has a turn after each event of it (I8).
                     tokio::task::yield_now().await;
                 }
@@ -108,7 +96,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                     let (tried, failure) = Failure::of_watch(&error);
                     let wait = waits.after(tried, failure, plane.is_starting());
                     Box::pin(trouble::tell(planes, plane, kind, &error, failure, wait)).await;
-                    plane.wait(wait, failure, &attempt, &mut waits).await;
+                    Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
                     if is_listed_next(&error, failure) {
                         // Whoever answers next is asked who it is before that.
                         attempt = plane.attempt();
@@ -131,8 +119,12 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
         if listing || !plane.is_in_trouble(kind) {
             return std::future::pending().await;
         }
-        plane.watch_begins(kind, since).await;
-        tokio::time::sleep(HELD).await;
+        // In a box: most watches are in no trouble.
+        Box::pin(async {
+            plane.watch_begins(kind, since).await;
+            tokio::time::sleep(HELD).await;
+        })
+        .await;
     };
     tokio::select! {
         () = begun => {}
@@ -175,10 +167,45 @@ fn lasts(seed: u64) -> u32 {
     SmallRng::seed_from_u64(seed).random_range(WATCH_SECONDS..=WATCH_SECONDS + WATCH_SECONDS / 8)
 }
 
+/// Where a watch is after an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// A list is to be asked for.
+    ListBegins,
+    Listing,
+    Watching,
+}
+
+fn told(
+    planes: &Planes,
+    plane: &Plane,
+    kind: Kind,
+    event: Event<Guarded>,
+    turn: &mut Turn<'_>,
+    waits: &mut Backoffs,
+) -> Told {
+    let told = match event {
+        Event::Init => return Told::ListBegins,
+        Event::InitApply(_) => Told::Listing,
+        Event::InitDone => {
+            turn.end();
+            waits.succeeded(Attempt::List);
+            Told::Watching
+        }
+        Event::Apply(_) | Event::Delete(_) => {
+            works(planes, plane, kind);
+            waits.succeeded(Attempt::Watch);
+            Told::Watching
+        }
+    };
+    take(planes, plane, kind, event);
+    told
+}
+
 fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
     let store = plane.store(kind);
     match event {
-        Event::Init => store.list_begins(),
+        Event::Init => {}
         Event::InitApply(object) => {
             if let Some(object) = decoded(planes, plane, kind, object) {
                 planes.tell(plane, kind, store.listed(object));

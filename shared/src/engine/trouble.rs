@@ -43,7 +43,7 @@ pub async fn tell(
         plane.forbidden(verb(error), &resource.plural);
     }
     let cause = cause(error);
-    let words = if reason == "not_found" && is_not_served(&plane.client, resource).await {
+    let words = if reason == "not_found" && is_not_served(&plane.client(), resource).await {
         let remedy = if crds::ours(&resource.group, &resource.plural) {
             "`fedhub crds | kubectl apply -f -` installs it".to_owned()
         } else {

@@ -50,15 +50,14 @@ impl Health {
 pub struct Plane {
     /// Which plane this is.
     pub id: PlaneId,
-    /// Requests go through this; writes through [`crate::planes::writes`], so that stores learn of them.
-    pub client: kube::Client,
     pub(super) connection: Connection,
     /// Events on objects of this plane.
     pub events: Events,
     /// Cancelled when the plane is disengaged; ends its tasks and no other's.
     pub stop: CancellationToken,
     pub(super) fence: Fence,
-    stores: BTreeMap<Kind, (Watched, Store)>,
+    /// Each kind once, in their order. Not a tree: a node of one has room for eleven.
+    stores: Box<[(Watched, Store)]>,
     /// What is known of kinds that are not watched here.
     nothing: Store,
     trouble: Mutex<BTreeMap<Kind, String>>,
@@ -85,15 +84,15 @@ impl Plane {
         room: &Room,
     ) -> Self {
         let connection = connection.into();
-        let client = connection.client.clone();
         let store = |kind| Store::new(id.clone(), kind, room.clone());
+        let mut stores: Box<[_]> = kinds.iter().map(|w| (w.clone(), store(w.kind))).collect();
+        stores.sort_unstable_by_key(|(watched, _)| watched.kind);
         Self {
-            stores: kinds.iter().map(|w| (w.kind, (w.clone(), store(w.kind)))).collect(),
+            stores,
             revision: Revision::of(&id),
-            nothing: Store::new(id.clone(), Kind::Namespace, Room::of(0)),
+            nothing: store(Kind::Namespace),
             id,
-            events: Events::new(client.clone(), "fedhub"),
-            client,
+            events: Events::new(connection.clone(), "fedhub"),
             connection,
             fence,
             stop: CancellationToken::new(),
@@ -145,26 +144,30 @@ impl Plane {
 
     /// The kinds that are watched here.
     pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
-        self.stores.keys().copied()
+        self.stores.iter().map(|(watched, _)| watched.kind)
     }
 
     /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.
     pub fn store(&self, kind: Kind) -> &Store {
-        self.stores.get(&kind).map_or(&self.nothing, |(_, store)| store)
+        self.stored(kind).map_or(&self.nothing, |(_, store)| store)
     }
 
     /// What is watched of a kind here.
     pub fn watched(&self, kind: Kind) -> Option<&Watched> {
-        self.stores.get(&kind).map(|(watched, _)| watched)
+        self.stored(kind).map(|(watched, _)| watched)
     }
 
     /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.
     pub(super) fn store_of(&self, kind: Kind, object: &Object) -> Option<&Store> {
-        self.stores.get(&kind).filter(|(watched, _)| watched.selects(object)).map(|(_, store)| store)
+        self.stored(kind).filter(|(watched, _)| watched.selects(object)).map(|(_, store)| store)
+    }
+
+    fn stored(&self, kind: Kind) -> Option<&(Watched, Store)> {
+        self.stores.iter().find(|(watched, _)| watched.kind == kind)
     }
 
     fn all(&self) -> impl Iterator<Item = &Store> {
-        self.stores.values().map(|(_, store)| store)
+        self.stores.iter().map(|(_, store)| store)
     }
 
     /// Whether WDs of the plane hold our finalizer, or may do so soon.
@@ -226,6 +229,17 @@ impl Plane {
     /// Whether this is the first time that somebody wants to say that the plane is in sync.
     pub(super) fn announce(&self) -> bool {
         !self.announced.swap(true, Ordering::Relaxed)
+    }
+
+    /// A client for requests that are made now; writes go through [`crate::planes::writes`], so that stores learn of
+    /// them.
+    pub fn client(&self) -> kube::Client {
+        self.connection.client()
+    }
+
+    /// How clients of it are made, and what its server is known for.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// What the server of the plane is called in logs; where it is not known, the plane is.

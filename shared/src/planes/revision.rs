@@ -103,7 +103,7 @@ impl Plane {
 
     /// The server's newest resourceVersion, by a list of at most one object.
     async fn newest(&self, kind: Kind) -> Result<u64, String> {
-        let api: Api<Object> = Api::all_with(self.client.clone(), kind.resource());
+        let api: Api<Object> = Api::all_with(self.client(), kind.resource());
         let list = api.list_metadata(&ListParams::default().limit(1)).await;
         let list = list.map_err(|error| errors::chain(&error))?;
         let version = list.metadata.resource_version.unwrap_or_default();

@@ -28,7 +28,7 @@ impl Plane {
         request: Result<http::Request<Vec<u8>>, request::Error>,
     ) -> kube::Result<Object> {
         let request = request.map_err(kube::Error::BuildRequest)?;
-        let answer = listwatch::object(&self.client, request, kind, &self.id, &self.room).await?;
+        let answer = listwatch::object(&self.client(), request, kind, &self.id, &self.room).await?;
         answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
     }
 

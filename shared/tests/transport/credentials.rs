@@ -153,7 +153,7 @@ async fn new_credentials_go_with_new_requests_and_what_is_under_way_ends_as_it_b
     let run = Run::start(put(files("one\n", &first)));
     let client = run.server.client(&PlaneId::Hub);
     // Another plane behind the same server, as discovery `milo` makes them.
-    let plane = milo::behind(run.server.clone())(&PlaneName::new("p").unwrap()).unwrap().client;
+    let plane = milo::behind(run.server.clone())(&PlaneName::new("p").unwrap()).unwrap().client();
     let before = whoami(&client).await;
     assert!(before.starts_with("Bearer one ["), "{before}");
     let request = Request::get("/api/v1/namespaces?watch=true").body(Vec::new()).unwrap();

@@ -81,7 +81,7 @@ async fn planes_of_milo_share_the_connections_of_their_host_and_are_told_apart_b
     let projects = transport.client(&config, &PlaneId::Management).unwrap();
     let connect = milo::behind(transport.server(&config).unwrap());
     let names: Vec<_> = (0..40).map(|n| PlaneName::new(&format!("p{n}")).unwrap()).collect();
-    let clients: Vec<_> = names.iter().map(|name| connect(name).unwrap().client).collect();
+    let clients: Vec<_> = names.iter().map(|name| connect(name).unwrap().client()).collect();
     let watches = join_all(clients.iter().map(watch)).await;
     assert_eq!(get(&projects).await.unwrap(), "/of/its/own/version");
     for (name, client) in names.iter().zip(&clients) {

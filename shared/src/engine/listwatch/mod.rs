@@ -22,6 +22,7 @@ use self::object::{Cut, ObjectCutter};
 use super::guard::{self, Guarded};
 use super::room::{Reserved, Room};
 use crate::object::{Kind, Object, PlaneId};
+use crate::planes::transport::Connection;
 
 /// Objects on one page of a list, at most.
 const PAGE: u32 = 500;
@@ -49,11 +50,12 @@ pub struct Config {
 
 /// Lists, then watches, for ever; goes on after errors where it can, at once.
 pub fn listwatch(
-    client: Client,
+    connection: Connection,
     config: Config,
     room: Room,
 ) -> impl Stream<Item = Result<Event<Guarded>>> + Send {
-    let source = Source { request: request(config.kind, None), client, config, room };
+    // In a box, for it goes from one future to the next, and each of them would hold room for it.
+    let source = Box::new(Source { request: request(config.kind, None), connection, config, room });
     stream::unfold((source, State::Empty), async |(source, mut state)| {
         loop {
             let event;
@@ -98,7 +100,7 @@ pub fn request(kind: Kind, namespace: Option<&str>) -> Request {
 }
 
 struct Source {
-    client: Client,
+    connection: Connection,
     request: Request,
     config: Config,
     room: Room,
@@ -162,7 +164,8 @@ impl Source {
     }
 
     async fn open(&self, request: http::Request<Vec<u8>>, most: Option<usize>) -> kube::Result<Reader> {
-        let body = Box::pin(self.client.request_stream(request).await?);
+        // In a box of its own: thousands of open watches must not hold room for the request that they began with.
+        let body = Box::pin(Box::pin(self.connection.client().request_stream(request)).await?);
         let limit = guard::limit(&self.config.plane);
         Ok(Reader { body, opener: Opener::new(limit), limit, read: 0, most, reserved: None })
     }

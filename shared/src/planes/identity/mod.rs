@@ -79,7 +79,7 @@ impl Identities {
 
     /// Asks a plane who it is, and decides.
     async fn judge(&self, name: &PlaneName, plane: &Plane) -> Result<(), Doubt> {
-        let seen = match tokio::time::timeout(PATIENCE, self.look(name, &plane.client)).await {
+        let seen = match tokio::time::timeout(PATIENCE, self.look(name, &plane.client())).await {
             Ok(seen) => seen?,
             Err(_) => {
                 return Err(Doubt {

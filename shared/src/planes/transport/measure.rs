@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use http::{Method, Request, Response};
+use prometheus::{HistogramVec, IntCounterVec};
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
 
@@ -16,13 +17,18 @@ use crate::object::PlaneId;
 #[derive(Clone, Debug)]
 pub struct MeasureLayer {
     plane_kind: &'static str,
-    metrics: Metrics,
+    requests: IntCounterVec,
+    seconds: HistogramVec,
 }
 
 impl MeasureLayer {
     /// Requests to `plane`, into `metrics`.
     pub fn new(plane: &PlaneId, metrics: &Metrics) -> Self {
-        Self { plane_kind: plane.kind(), metrics: metrics.clone() }
+        Self {
+            plane_kind: plane.kind(),
+            requests: metrics.api_requests.clone(),
+            seconds: metrics.api_request_seconds.clone(),
+        }
     }
 }
 
@@ -58,20 +64,14 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (verb, resource) = describe(request.method(), request.uri().path(), request.uri().query());
-        let MeasureLayer { plane_kind, metrics } = self.layer.clone();
+        let MeasureLayer { plane_kind, requests, seconds } = self.layer.clone();
         let started = Instant::now();
         let answer = self.inner.call(request);
         Box::pin(async move {
             let answer = answer.await.map_err(Into::into);
             let code = answer.as_ref().map_or("none".to_owned(), |a| a.status().as_str().to_owned());
-            metrics
-                .api_requests
-                .with_label_values(&[plane_kind, verb, resource.as_str(), code.as_str()])
-                .inc();
-            metrics
-                .api_request_seconds
-                .with_label_values(&[plane_kind, verb])
-                .observe(started.elapsed().as_secs_f64());
+            requests.with_label_values(&[plane_kind, verb, resource.as_str(), code.as_str()]).inc();
+            seconds.with_label_values(&[plane_kind, verb]).observe(started.elapsed().as_secs_f64());
             answer
         })
     }

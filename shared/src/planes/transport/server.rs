@@ -39,6 +39,10 @@ pub struct Server {
 /// The credentials as they are now.
 type LatestAccess = Arc<RwLock<Arc<Access>>>;
 
+fn latest(access: &LatestAccess) -> Arc<Access> {
+    access.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// One set of credentials and the connections that were made with it.
 struct Access {
     url: Uri,
@@ -100,13 +104,9 @@ impl Server {
         Ok(())
     }
 
-    fn access(&self) -> Arc<Access> {
-        self.access.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// A client for the plane that the configuration names.
     pub fn client(&self, plane: &PlaneId) -> Client {
-        self.connection(plane).client
+        self.connection(plane).client()
     }
 
     /// The same, with what its watches need to know of the server.
@@ -129,12 +129,17 @@ impl Server {
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
             .layer(MeasureLayer::new(plane, metrics))
             .service(Latest {
-                server: self.clone(),
+                access: self.access.clone(),
                 path,
                 timeouts: HeaderTimeoutLayer::new(limits.header_timeout).whole(limits.request_timeout),
                 starts: starts.clone(),
             });
-        let client = Client::new(service, self.default_namespace.clone());
+        let namespace = self.default_namespace.clone();
+        let make = move || Client::new(service.clone(), namespace.clone());
+        let client = match plane {
+            PlaneId::Project(_) => Clients::Made(Arc::new(make)),
+            PlaneId::Hub | PlaneId::Management | PlaneId::Cell => Clients::Kept(make()),
+        };
         Connection { client, health: Some(Health { server: Source::Server(self.access.clone()), starts }) }
     }
 }
@@ -148,12 +153,20 @@ pub struct ConnectionAttempt {
     comebacks: u64,
 }
 
-/// A client of a plane, and what its watches need to know of the server that the plane is behind.
+/// Clients of a plane, and what its watches need to know of the server that the plane is behind.
 #[derive(Clone)]
 pub struct Connection {
-    /// The client.
-    pub client: Client,
+    client: Clients,
     health: Option<Health>,
+}
+
+/// Where clients come from. All of one plane share its limits.
+#[derive(Clone)]
+enum Clients {
+    Kept(Client),
+    /// Each is made when it is needed, and does not stay: it has room for requests that wait, ten kilobytes of it, and
+    /// of thousands of planes almost all are idle.
+    Made(Arc<dyn Fn() -> Client + Send + Sync>),
 }
 
 #[derive(Clone)]
@@ -173,22 +186,28 @@ enum Source {
 /// Of a server of which nothing is known.
 impl From<Client> for Connection {
     fn from(client: Client) -> Self {
-        Self { client, health: None }
+        Self { client: Clients::Kept(client), health: None }
     }
 }
 
 impl Connection {
     /// Of a client that tells `server` and `starts`, by a [`HealthLayer`], what it hears.
     pub fn new(client: Client, server: ServerHealth, starts: WatchStarts) -> Self {
-        Self { client, health: Some(Health { server: Source::Fixed(server), starts }) }
+        Self { client: Clients::Kept(client), health: Some(Health { server: Source::Fixed(server), starts }) }
+    }
+
+    /// A client for requests that are made now. Whoever keeps it keeps the room that it has for them.
+    pub fn client(&self) -> Client {
+        match &self.client {
+            Clients::Kept(client) => client.clone(),
+            Clients::Made(make) => make(),
+        }
     }
 
     /// Whether the server answers.
     fn server(&self) -> Option<ServerHealth> {
         self.health.as_ref().map(|health| match &health.server {
-            Source::Server(access) => {
-                access.read().unwrap_or_else(PoisonError::into_inner).pool.health().clone()
-            }
+            Source::Server(access) => latest(access).pool.health().clone(),
             Source::Fixed(health) => health.clone(),
         })
     }
@@ -241,7 +260,7 @@ impl Connection {
 /// Sends each request with the credentials of the moment in which it leaves.
 #[derive(Clone)]
 struct Latest {
-    server: Server,
+    access: LatestAccess,
     path: Option<PathAndQuery>,
     timeouts: HeaderTimeoutLayer,
     starts: WatchStarts,
@@ -257,7 +276,7 @@ impl Service<Request<Body>> for Latest {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let access = self.server.access();
+        let access = latest(&self.access);
         let auth = access.auth.as_ref().map(|auth| layer_fn(|service| auth.layer(service)));
         let service = ServiceBuilder::new()
             .layer(HealthLayer::new(access.pool.health().clone(), self.starts.clone()))

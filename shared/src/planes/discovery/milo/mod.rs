@@ -87,7 +87,7 @@ impl Milo {
         Self {
             planes,
             connect,
-            events: Events::new(connection.client.clone(), "fedhub"),
+            events: Events::new(connection.clone(), "fedhub"),
             connection,
             known: BTreeMap::new(),
             leaving,
@@ -100,7 +100,7 @@ impl Milo {
     /// Runs until `stop`.
     pub async fn run(mut self, stop: CancellationToken) {
         let config = watcher::Config::default().timeout(WATCH_SECONDS);
-        let projects: Api<DynamicObject> = Api::all_with(self.connection.client.clone(), resource());
+        let projects: Api<DynamicObject> = Api::all_with(self.connection.client(), resource());
         let watch = move || watcher(projects.clone(), config.clone());
         let stream = resumed(watch, self.connection.clone(), self.planes.seed());
         pin_mut!(stream);

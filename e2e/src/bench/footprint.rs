@@ -1,0 +1,80 @@
+//! `footprint`: what a plane takes in memory that is in sync and idle.
+
+use serde_json::{Value, json};
+
+use super::{
+    Options,
+    report::{Claim, Report},
+    sim::Sim,
+    stats::{median, number, rounded},
+};
+use crate::Error;
+
+/// Planes that the process takes its own memory with, and those whose memory counts.
+const PLANES: [usize; 2] = [10, 10_000];
+
+/// Starts anew on few planes and on many; the difference is the planes'. First without any object; then with a WD on each
+/// plane that is in order on the hub, with its namespace and its policy there.
+pub async fn run(options: &Options) -> Result<Report, Error> {
+    let planes = [PLANES[0], options.scaled(PLANES[1])];
+    let (few, many) = (Seen::on(options, planes[0]).await?, Seen::on(options, planes[1]).await?);
+    let each = |few: &[f64], many: &[f64]| {
+        let [few, many] = [few, many].map(|laps| median(laps).unwrap_or(f64::NAN));
+        rounded((many - few) / 1e3 / number(planes[1] - planes[0]), 2)
+    };
+    let idle = each(&few.empty.resident, &many.empty.resident);
+    let with_a_deployment = each(&few.filled.resident, &many.filled.resident);
+    let claims = [Claim::at_most("kB for each plane", idle, 30.0)];
+    let details = json!({
+        "planes": planes, "kb_each": idle, "kb_each_with_a_deployment": with_a_deployment,
+        "kb_each_at_the_peak": each(&few.empty.peak, &many.empty.peak),
+        "kb_each_with_a_deployment_at_the_peak": each(&few.filled.peak, &many.filled.peak),
+        "few": few.json(), "many": many.json(),
+    });
+    Ok(Report::on("footprint", idle, "kB for each idle plane", &claims, details))
+}
+
+struct Seen {
+    empty: Laps,
+    filled: Laps,
+}
+
+impl Seen {
+    async fn on(options: &Options, planes: usize) -> Result<Self, Error> {
+        let sim = Sim::up(options, planes).await?;
+        let empty = Laps::on(&sim, options).await?;
+        sim.populate(planes, 0, "in-order", "wd").await?;
+        Ok(Self { empty, filled: Laps::on(&sim, options).await? })
+    }
+
+    fn json(&self) -> Value {
+        json!({ "empty": self.empty.json(), "with_a_deployment": self.filled.json() })
+    }
+}
+
+/// What was resident, in bytes, one lap after the other: once the allocator gave back what the start took, and at most.
+#[derive(Default)]
+struct Laps {
+    resident: Vec<f64>,
+    peak: Vec<f64>,
+}
+
+impl Laps {
+    async fn on(sim: &Sim, options: &Options) -> Result<Self, Error> {
+        let mut laps = Self::default();
+        for _ in 0..options.repetitions {
+            let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+            sim.watched().await?;
+            laps.resident.push(fedhub.steady().await?);
+            laps.peak.push(fedhub.peak()?);
+            fedhub.stop().await?;
+        }
+        sim.progress.step(format!("{} planes: {}", sim.planes, laps.json()));
+        Ok(laps)
+    }
+
+    fn json(&self) -> Value {
+        let megabytes = |laps: &[f64]| laps.iter().map(|bytes| rounded(bytes / 1e6, 1)).collect::<Vec<_>>();
+        json!({ "resident_mb": megabytes(&self.resident), "peak_mb": megabytes(&self.peak) })
+    }
+}
