@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Subcommand;
 use fedhub_shared::errors;
+use fedhub_shared::planes::discovery::credentials::Source;
 use fedhub_shared::planes::identity::hub;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
+use kube::Client;
 
 /// What `fedhub hub` is to do.
 #[derive(Debug, Subcommand)]
@@ -53,12 +53,10 @@ pub fn main(command: &HubCommand) -> ExitCode {
 }
 
 async fn perform(command: &HubCommand) -> anyhow::Result<String> {
-    if rustls::crypto::ring::default_provider().install_default().is_err() {
-        anyhow::bail!("another TLS provider is installed");
-    }
+    crate::install_tls_provider()?;
     match command {
         HubCommand::Status(args) => {
-            let remembered = hub::remembered(&client(args).await?, &args.namespace).await;
+            let remembered = hub::remembered(&client(args)?, &args.namespace).await;
             let remembered = remembered.context("failed to read what is remembered of the hub")?;
             Ok(match remembered.map(|it| (it.highest, it.restored_at)) {
                 None => "nothing is remembered of the hub".to_owned(),
@@ -70,7 +68,7 @@ async fn perform(command: &HubCommand) -> anyhow::Result<String> {
             })
         }
         HubCommand::AcceptRestore(args) => {
-            let accepted = hub::accept_restore(&client(args).await?, &args.namespace).await;
+            let accepted = hub::accept_restore(&client(args)?, &args.namespace).await;
             Ok(if accepted.context("failed to accept the restore")? {
                 "accepted: deletions are inferred again".to_owned()
             } else {
@@ -80,17 +78,7 @@ async fn perform(command: &HubCommand) -> anyhow::Result<String> {
     }
 }
 
-async fn client(args: &MemoryArgs) -> anyhow::Result<Client> {
-    let config = match &args.management_kubeconfig {
-        Some(file) => {
-            let context = args.management_context.clone();
-            let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
-            let load = async {
-                anyhow::Ok(Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?)
-            };
-            load.await.with_context(|| format!("failed to read the kubeconfig {}", file.display()))?
-        }
-        None => Config::incluster().context("failed to read the pod's service account")?,
-    };
-    Ok(Client::try_from(config)?)
+fn client(args: &MemoryArgs) -> anyhow::Result<Client> {
+    let source = Source::of(args.management_kubeconfig.as_deref(), args.management_context.as_deref());
+    Ok(Client::try_from(source.read()?.config)?)
 }

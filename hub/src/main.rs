@@ -25,3 +25,9 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::main(args),
     }
 }
+
+/// What makes TLS of the process's connections.
+fn install_tls_provider() -> anyhow::Result<()> {
+    let installed = rustls::crypto::ring::default_provider().install_default();
+    installed.map_err(|_| anyhow::anyhow!("another TLS provider is installed"))
+}

@@ -74,13 +74,24 @@ impl Events {
 
     /// The same, which nothing waits for. What comes while very many are on their way is not stored.
     pub fn send(&self, about: ObjectReference, type_: EventType, reason: &'static str, note: String) {
+        self.spawn(about, None, type_, reason, note);
+    }
+
+    fn spawn(
+        &self,
+        about: ObjectReference,
+        related: Option<ObjectReference>,
+        type_: EventType,
+        reason: &'static str,
+        note: String,
+    ) {
         let Ok(place) = self.room.clone().try_acquire_owned() else {
             tracing::debug!(reason, "Event not stored: too many are on their way");
             return;
         };
         let events = self.clone();
         tokio::spawn(async move {
-            events.publish(&about, None, type_, reason, note).await;
+            events.publish(&about, related, type_, reason, note).await;
             drop(place);
         });
     }
@@ -146,15 +157,7 @@ impl OperatorEvents {
     /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that is worked
     /// on.
     pub fn warn(&self, reason: &'static str, related: Option<ObjectReference>, note: String) {
-        let Ok(place) = self.events.room.clone().try_acquire_owned() else {
-            tracing::debug!(reason, "Event not stored: too many are on their way");
-            return;
-        };
-        let (events, about) = (self.events.clone(), self.about.clone());
-        tokio::spawn(async move {
-            events.publish(&about, related, EventType::Warning, reason, note).await;
-            drop(place);
-        });
+        self.events.spawn(self.about.clone(), related, EventType::Warning, reason, note);
     }
 
     /// A request was forbidden. Said once for each verb, resource and plane.

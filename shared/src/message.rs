@@ -17,9 +17,14 @@ pub fn bounded(message: &str) -> &str {
 /// User input as a message may contain it: at most [`EXCERPT_MAX`] characters, the last one an ellipsis where the rest
 /// was cut off.
 pub fn excerpt(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(EXCERPT_MAX) {
+    shortened(text, EXCERPT_MAX)
+}
+
+/// A text of at most `longest` characters, the last one an ellipsis where the rest was cut off.
+pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(longest) {
         None => Cow::Borrowed(text),
-        Some(_) => Cow::Owned(text.chars().take(EXCERPT_MAX - 1).chain(['…']).collect()),
+        Some(_) => Cow::Owned(text.chars().take(longest - 1).chain(['…']).collect()),
     }
 }
 

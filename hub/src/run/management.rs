@@ -110,10 +110,7 @@ fn on_projects(single_cluster: bool) -> Vec<Watched> {
 
 /// Where the management plane is.
 pub fn source(args: &RunArgs) -> Source {
-    match args.management_kubeconfig.as_deref() {
-        Some(file) => Source::file(file, args.management_context.as_deref()),
-        None => Source::InCluster,
-    }
+    Source::of(args.management_kubeconfig.as_deref(), args.management_context.as_deref())
 }
 
 /// Where the server with the Projects is, unless it is the management plane.

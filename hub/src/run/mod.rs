@@ -50,9 +50,7 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
     // Asked for first: a signal that comes while the process starts must not be lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    if rustls::crypto::ring::default_provider().install_default().is_err() {
-        anyhow::bail!("another TLS provider is installed");
-    }
+    crate::install_tls_provider()?;
     let ground = Ground::new(args)?;
     let management = ground
         .args

@@ -59,6 +59,11 @@ impl Failure {
         }
     }
 
+    /// The reason that it is logged and counted by: a plane that does not answer is unreachable, whatever was asked.
+    pub fn reason(self, otherwise: &'static str) -> &'static str {
+        if self == Self::Unreachable { "unreachable" } else { otherwise }
+    }
+
     /// What failed of a watch, and how.
     pub fn of_watch(error: &watcher::Error) -> (Attempt, Self) {
         use watcher::Error as E;

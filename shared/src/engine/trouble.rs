@@ -53,8 +53,7 @@ pub async fn tell(
     } else {
         format!("cannot {} {}: {cause}", verb(error), resource.plural)
     };
-    let reason = if failure == Failure::Unreachable { "unreachable" } else { reason };
-    planes.failed(plane, kind, reason, words, Some(wait));
+    planes.failed(plane, kind, failure.reason(reason), words, Some(wait));
 }
 
 /// Whether discovery answers, and does not name the kind. A server that is starting answers 404 to what it will serve.

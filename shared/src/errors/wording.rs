@@ -10,7 +10,7 @@ use kube::client::{AuthError, RustlsTlsError};
 use kube::config::KubeconfigError;
 use kube::core::Status;
 
-use crate::message::Quoted;
+use crate::message::{Quoted, shortened};
 
 /// The longest line, in characters.
 const LONGEST: usize = 1024;
@@ -37,14 +37,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// A text on one line, of at most `longest` characters.
 fn cut(text: &str, longest: usize) -> String {
-    let line = |c: char| if c.is_control() { ' ' } else { c };
-    let mut chars = text.trim().chars().map(line);
-    let mut cut: String = chars.by_ref().take(longest).collect();
-    if chars.next().is_some() {
-        cut.pop();
-        cut.push('…');
-    }
-    cut
+    shortened(text.trim(), longest).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// What is wrong with JSON: where, and what was expected there, never what it holds.

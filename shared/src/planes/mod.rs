@@ -306,7 +306,7 @@ impl Planes {
     /// Engages a plane anew with the client that it has, if it still stands: nothing that was known of it counts.
     fn anew(self: &Arc<Self>, old: &Plane) {
         let PlaneId::Project(name) = &old.id else { return };
-        let plane = self.fresh(name, old.connection.clone(), old.origin(), Some(old));
+        let plane = self.fresh(name, old.connection.clone(), old.origin.clone(), Some(old));
         match self.projects.get_mut(name) {
             Some(mut standing) if std::ptr::eq(Arc::as_ptr(&standing), old) => *standing = plane.clone(),
             _ => return,

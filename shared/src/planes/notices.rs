@@ -61,10 +61,7 @@ impl Plane {
         let note = format!("fedhub cannot read this object and leaves it as it is: {error}");
         match (&self.id, &self.notices.operators) {
             (PlaneId::Project(_) | PlaneId::Cell, _) => {
-                let events = self.events.clone();
-                tokio::spawn(async move {
-                    events.say(&about, EventType::Warning, "Undecodable", note).await;
-                });
+                self.events.send(about, EventType::Warning, "Undecodable", note);
             }
             (PlaneId::Hub | PlaneId::Management, Some(operators)) => {
                 let which = format!("{} {namespace}/{name} on the {}", resource.kind, self.id);

@@ -1,6 +1,8 @@
 //! Where a project plane was found, and what is said of it there.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 
@@ -14,8 +16,8 @@ pub struct Origin {
     /// The UID of the Project, whose server is the authority on which planes there are. None for a Secret: that says
     /// where a plane is, and not which.
     pub project: Option<String>,
-    /// The project is suspended: its plane refuses writes.
-    pub suspended: bool,
+    /// The project is suspended: its plane refuses writes. Clones are told together.
+    pub suspended: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for Origin {
@@ -34,3 +36,25 @@ impl fmt::Debug for Origin {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the project is suspended")]
 pub struct Suspended;
+
+#[cfg(test)]
+mod tests {
+    use fedhub_sim::ApiServer;
+
+    use crate::clock::Clock;
+    use crate::metrics::Metrics;
+    use crate::names::PlaneName;
+    use crate::planes::Planes;
+
+    #[tokio::test]
+    async fn a_project_that_is_suspended_while_its_plane_is_engaged_anew_stays_so() {
+        let [hub, server] = ["hub", "alpha"].map(ApiServer::project_plane);
+        let planes = Planes::new(hub.client(), Metrics::new().unwrap(), Clock::system(), 7);
+        let name = PlaneName::new("alpha").unwrap();
+        let old = planes.engage(&name, server.client());
+        let new = planes.fresh(&name, old.connection().clone(), old.origin.clone(), Some(&old));
+        // Told to the one that stands.
+        planes.suspend(&name, true);
+        assert!(old.is_suspended() && new.is_suspended());
+    }
+}

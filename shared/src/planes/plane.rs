@@ -69,7 +69,6 @@ pub struct Plane {
     pub(super) marks: Arc<Marks>,
     pub(super) notices: Notices,
     pub(super) origin: Origin,
-    suspended: Arc<AtomicBool>,
     pub(super) room: Room,
 }
 
@@ -102,7 +101,6 @@ impl Plane {
             marks: Arc::default(),
             notices: Notices::default(),
             origin: Origin::default(),
-            suspended: Arc::default(),
             room: room.clone(),
         }
     }
@@ -116,24 +114,18 @@ impl Plane {
 
     /// The plane was found there. No Events are written to one that is suspended.
     pub(super) fn is_from(&mut self, origin: Origin) {
-        self.suspended = Arc::new(AtomicBool::new(origin.suspended));
-        self.events = self.events.clone().unless(self.suspended.clone());
+        self.events = self.events.clone().unless(origin.suspended.clone());
         self.origin = origin;
-    }
-
-    /// Where the plane was found, and what is said of it there by now.
-    pub(super) fn origin(&self) -> Origin {
-        Origin { suspended: self.is_suspended(), ..self.origin.clone() }
     }
 
     /// Whether the project is suspended: then its plane refuses writes but those to what is being deleted.
     pub fn is_suspended(&self) -> bool {
-        self.suspended.load(Ordering::Acquire)
+        self.origin.suspended.load(Ordering::Acquire)
     }
 
     /// Says whether that is news.
     pub(super) fn set_suspended(&self, suspended: bool) -> bool {
-        self.suspended.swap(suspended, Ordering::AcqRel) != suspended
+        self.origin.suspended.swap(suspended, Ordering::AcqRel) != suspended
     }
 
     /// The same, of which nobody knows yet whether it is the one that its name stands for.

@@ -84,6 +84,11 @@ impl Source {
         Self::File { path: path.to_owned(), context: context.map(str::to_owned) }
     }
 
+    /// The file, where one is named; else the pod's own service account.
+    pub fn of(file: Option<&Path>, context: Option<&str>) -> Self {
+        file.map_or(Self::InCluster, |file| Self::file(file, context))
+    }
+
     /// Reads everything: the configuration holds the content of the files that it names, and names none any more, so
     /// that what is compared, tried and used is the same.
     pub fn read(&self) -> Result<Loaded, CredentialsError> {

@@ -256,8 +256,7 @@ impl Planes {
                     tracing::warn!(plane = %name, reason = doubt.label, error = doubt.reason, retry_in = ?wait, "plane refused: nothing is done there");
                 }
             } else {
-                let unreachable = doubt.failure == Failure::Unreachable;
-                let reason = if unreachable { "unreachable" } else { doubt.label };
+                let reason = doubt.failure.reason(doubt.label);
                 self.failed(plane, kind, reason, doubt.reason, Some(wait));
             }
             tokio::select! {

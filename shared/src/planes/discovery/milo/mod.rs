@@ -236,7 +236,11 @@ impl Milo {
                         tracing::info!(plane = %plane, ?before, now = ?project, "the Project was made anew: what was known of the plane of its name is forgotten");
                         self.planes.disengage(&plane);
                     }
-                    self.planes.engage_from(&plane, connection, Origin { about, project, suspended });
+                    self.planes.engage_from(
+                        &plane,
+                        connection,
+                        Origin { about, project, suspended: Arc::new(suspended.into()) },
+                    );
                     if verdict == Verdict::Look {
                         tracing::info!(plane = %plane, ?standing, "engaged to see whether any of its WorkloadDeployments holds our finalizer");
                     }

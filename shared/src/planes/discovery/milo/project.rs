@@ -6,6 +6,7 @@ use kube::{Resource, ResourceExt};
 
 use super::decision::Standing;
 use super::resource;
+use crate::conditions;
 use crate::names::PlaneName;
 use crate::object::ObjectView;
 
@@ -46,9 +47,7 @@ impl KnownProject {
 /// Whether its condition says that it is suspended or, where it has none yet, whether anything suspends it.
 fn suspended(project: &DynamicObject) -> bool {
     let status = project.status();
-    let conditions = status["conditions"].as_array();
-    let condition = conditions.into_iter().flatten().find(|c| c["type"] == "Suspended");
-    condition.map_or_else(
+    conditions::find(status, "Suspended").map_or_else(
         || status["suspensions"].as_array().is_some_and(|suspensions| !suspensions.is_empty()),
         |condition| condition["status"] == "True",
     )
@@ -58,9 +57,7 @@ fn standing(project: &DynamicObject) -> Standing {
     if project.deleting() {
         return Standing::Deleting;
     }
-    let conditions = project.status()["conditions"].as_array();
-    let ready = conditions.into_iter().flatten().any(|c| c["type"] == "Ready" && c["status"] == "True");
-    if ready { Standing::Ready } else { Standing::NotReady }
+    if conditions::is_true(project.status(), "Ready") { Standing::Ready } else { Standing::NotReady }
 }
 
 #[cfg(test)]
