@@ -110,7 +110,12 @@ impl Federator {
             Err(error) => (Err(error), None),
         };
         self.hold(&project, key, held).await;
-        self.noticed.ended(key, outcome.as_ref().err().and_then(Failure::of));
+        let failure = outcome.as_ref().err().and_then(Failure::of);
+        self.noticed.ended(key, failure);
+        if project.stop.is_cancelled() {
+            // Let go while this pass was under way: nobody would take it back.
+            self.noticed.ended(key, None);
+        }
         self.notice(&project, key);
         outcome
     }

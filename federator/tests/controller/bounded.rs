@@ -72,6 +72,30 @@ async fn bounded_a_deletion_while_the_client_is_replaced_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn bounded_a_pass_that_fails_after_its_plane_has_left_leaves_no_failure() {
+    let world = World::telling();
+    let run = world.run_over(timely(&world.hub));
+    until("both WDs to be federated", || {
+        world.hub_wd(WD).is_some() && world.hub_wd_of(&world.beta, WD).is_some()
+    })
+    .await;
+    quiet(60).await;
+    run.planes.disengage(&plane_name("alpha"));
+    quiet(60).await;
+    let at_rest = run.federator.remembered();
+    run.planes.engage(&plane_name("alpha"), world.alpha.client());
+    quiet(60).await;
+    let hangs = world.hub.fault(Fault::Hang.on("create", "workloaddeployments"));
+    put_wd(&world.alpha, "waits", "DFW");
+    quiet(2).await;
+    run.planes.disengage(&plane_name("alpha"));
+    quiet(60).await;
+    assert_eq!(run.federator.remembered(), at_rest);
+    world.hub.clear_fault(hangs);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn bounded_a_standby_keeps_no_keys() {
     let world = World::telling();
     let leader = world.federated().await;
