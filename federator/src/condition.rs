@@ -10,22 +10,23 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use fedhub_shared::conditions::{find, put};
-use fedhub_shared::digest::deployment::{FEDERATED, home, source};
+use fedhub_shared::digest::deployment::FEDERATED;
 use fedhub_shared::digest::{Deployment, Digest};
 use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, StatusWrite, Writer};
 use fedhub_shared::errors::Error;
 use fedhub_shared::events::{EventType, ObjectReference};
-use fedhub_shared::names::{CITY_CODE, FEDERATOR_MANAGER};
+use fedhub_shared::names::FEDERATOR_MANAGER;
 use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Home, Plane};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Federator;
 use crate::held::Held;
+use crate::orphans::is_of;
 use crate::progress::{self, CellDown, Failure, Progress};
 use crate::refusal::Refusal;
 use crate::status;
@@ -130,8 +131,7 @@ impl ConditionWriter {
             }
             // What is in doubt is looked at again: nothing else may happen to it.
             if news && !leads || matches!(told, Some(Told::CleanupHeld | Told::Progress(Progress::Pending))) {
-                let generation = wd.deployment().map_or(0, |wd| wd.generation);
-                self.federator.noticed.notice(&key, generation, now);
+                self.federator.notice(&project, &key);
             }
         }
     }
@@ -153,26 +153,20 @@ impl ConditionWriter {
             return unreachable.then_some(Told::CleanupHeld);
         }
         let city = facts.city.as_deref().unwrap_or_default();
-        let cells = self.federator.planes.hub().store(Kind::Cluster).objects(None);
-        let mut cells = cells.iter().filter(|cell| cell.label(CITY_CODE) == Some(city));
-        let (cell, more) = (cells.next(), cells.next());
-        if failure.is_none()
-            && (Refusal::of_input(&key.name, city).is_some() || cell.is_none() || more.is_some())
-        {
+        let cells = self.federator.cells_of(city);
+        if failure.is_none() && (Refusal::of_input(&key.name, city).is_some() || cells.len() != 1) {
             return None;
         }
-        let on_hub = self.on_hub(key, project, wd, facts);
+        let on_hub = self.on_hub(key, project, wd);
         let reported = on_hub.as_ref().and_then(|hub| hub.observed_generation);
         let applied = reported == Some(facts.generation);
         let is_there = on_hub.as_ref().is_some_and(|hub| hub.carried == facts.carried);
         let failure = failure.or_else(|| (!is_there && self.hub_fails()).then_some(Failure::HubUnreachable));
-        Some(Told::Progress(match (failure, cell.and_then(|cell| CellDown::of(cell))) {
+        let down = cells.first().and_then(|cell| CellDown::of(cell));
+        Some(Told::Progress(match failure {
             // What is in its cell needs nothing of the hub.
-            (Some(failure), _) if !applied => Progress::Failed(failure),
-            (_, Some(down)) => Progress::CellUnreachable(down),
-            (_, None) if applied => Progress::Applied,
-            (_, None) if on_hub.is_some() => Progress::AwaitingCell,
-            (_, None) => Progress::Pending,
+            Some(failure) if !applied => Progress::Failed(failure),
+            _ => Progress::reached(down, on_hub.is_some(), applied),
         }))
     }
 
@@ -191,14 +185,12 @@ impl ConditionWriter {
     }
 
     /// The hub WD of a WD, if it stands and is its own.
-    fn on_hub(&self, key: &Key, project: &Plane, wd: &Digest, facts: &Deployment) -> Option<Deployment> {
-        let (planes, PlaneId::Project(plane)) = (&self.federator.planes, &project.id) else { return None };
+    fn on_hub(&self, key: &Key, project: &Plane, wd: &Digest) -> Option<Deployment> {
+        let PlaneId::Project(plane) = &project.id else { return None };
         let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
-        let is_home = |hub: &String| facts.home == home(Some(hub));
-        let space = planes.homes().of(&at).into_iter().find(is_home)?;
-        let hub = planes.hub().store(Kind::WorkloadDeployment).digest(&space, &key.name)?;
-        let own = |hub: &&Deployment| hub.source == source(Some(&wd.uid.to_string()));
-        hub.deployment().filter(own).cloned()
+        let space = self.federator.marked_space(&at, wd)?;
+        let hub = self.federator.planes.hub().store(Kind::WorkloadDeployment).digest(&space, &key.name)?;
+        hub.deployment().filter(|_| is_of(&hub, Some(&wd.uid))).cloned()
     }
 
     async fn tell(&self, key: &Key) -> Result<Outcome, Error> {
@@ -218,9 +210,6 @@ impl ConditionWriter {
             return Ok(Outcome::InOrder);
         }
         let mut status = whole.status().clone();
-        if !status.is_object() {
-            status = json!({});
-        }
         let progress = match &told {
             Told::Progress(progress) => progress.clone(),
             Told::CleanupHeld => {

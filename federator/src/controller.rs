@@ -21,8 +21,10 @@ use crate::deleted::SeenDeleted;
 use crate::glance::Sight;
 use crate::held::{Held, Holds};
 use crate::late::{Departed, Gone};
+use crate::moves;
 use crate::moving::Touches;
 use crate::observe::{Known, Live, Observed, city};
+use crate::origin::origin;
 use crate::orphans::Orphans;
 use crate::plan::{Then, plan};
 use crate::policy::{Quiet, Verdict, uses};
@@ -154,7 +156,7 @@ impl Federator {
             let moved = plan.moved.clone();
             let applied = self.applier(project, job).apply(plan, &seen.project).await?;
             if let Some(from) = moved {
-                self.say_moved(project, key, &from, seen.city()).await;
+                moves::say_moved(project, &seen.project, &from, seen.city());
             }
             wrote |= applied.wrote;
             if let Some(status) = &applied.status {
@@ -186,7 +188,7 @@ impl Federator {
         let (wd, hub) = (Kind::WorkloadDeployment, self.planes.hub());
         let Some(gone) = self.departed.get(key, Instant::now()) else { return Ok(false) };
         let Some(late) = hub.whole(wd, &gone.hub_namespace, &key.name).await? else { return Ok(false) };
-        let source = format!("{plane}/{}/{}", key.namespace, key.name);
+        let source = origin(plane, &key.namespace, &key.name);
         let is_its =
             late.annotation(SOURCE) == Some(&source) && late.annotation(SOURCE_UID) == Some(&gone.uid);
         let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
@@ -234,7 +236,7 @@ impl Federator {
         let Some(seen) = wd() else { return Ok(None) };
         if self.known_namespace_uid(&at, project, &seen).is_some() {
             let namespace = self.hub_space(plane, project, key, &seen).await?;
-            let sight = self.sight(key, seen, namespace);
+            let sight = self.sight(project, key, seen, namespace);
             if !sight.lacks_setup(&key.name) {
                 *setup = None;
                 return Ok(Some(sight));
@@ -246,39 +248,39 @@ impl Federator {
         // It may have changed while another pass held the lock.
         let Some(wd) = wd() else { return Ok(None) };
         let namespace = self.hub_space(plane, project, key, &wd).await?;
-        Ok(Some(self.sight(key, wd, namespace)))
+        Ok(Some(self.sight(project, key, wd, namespace)))
     }
 
     /// The cell of a WD's city, where Karmada does not reach it.
     fn cell_down(&self, wd: &Digest) -> Option<CellDown> {
         let code = wd.deployment().and_then(|d| d.city.as_deref())?;
-        let cells = self.planes.hub().store(Kind::Cluster).objects(None);
-        cells.iter().find(|cell| cell.label(CITY_CODE) == Some(code)).and_then(|cell| CellDown::of(cell))
+        self.cells_of(code).first().and_then(|cell| CellDown::of(cell))
+    }
+
+    /// The Clusters that carry a city's code.
+    pub(crate) fn cells_of(&self, city: &str) -> Vec<Shared> {
+        let mut cells = self.planes.hub().store(Kind::Cluster).objects(None);
+        cells.retain(|cell| cell.label(CITY_CODE) == Some(city));
+        cells
     }
 
     /// The same, for the WD `wd` that belongs into this hub namespace.
-    pub(crate) fn sight(&self, key: &Key, wd: Digest, namespace: String) -> Sight {
+    pub(crate) fn sight(&self, project: &Plane, key: &Key, wd: Digest, namespace: String) -> Sight {
         let hub = self.planes.hub();
         let (policies, wds) = (hub.store(Kind::PropagationPolicy), hub.store(Kind::WorkloadDeployment));
         let echo = |policy: &Shared| policies.echo(policy.space(), policy.called(), Part::Spec);
         let code = wd.deployment().and_then(|d| d.city.as_deref()).unwrap_or_default();
-        let carries = |cell: &Shared| cell.label(CITY_CODE) == Some(code);
         let known = |p| Known { echo: echo(&p), object: p };
         Sight {
             hub_namespace: hub.store(Kind::Namespace).object("", &namespace),
             hub: wds.digest(&namespace, &key.name),
             policies: policies.objects(Some(&namespace)).into_iter().map(known).collect(),
-            cells: hub.store(Kind::Cluster).objects(None).iter().filter(|c| carries(c)).count(),
+            cells: self.cells_of(code).len(),
             spec_echo: wds.echo(&namespace, &key.name, Part::Spec),
-            suspended: self.is_suspended(&key.plane),
+            suspended: project.is_suspended(),
             hub_namespace_name: namespace,
             project: wd,
         }
-    }
-
-    fn is_suspended(&self, plane: &PlaneId) -> bool {
-        let PlaneId::Project(name) = plane else { return false };
-        self.planes.project(name).is_some_and(|plane| plane.is_suspended())
     }
 
     /// Whether digests tell that nothing is to do; then nothing about this WD is kept any longer.

@@ -14,6 +14,7 @@ use fedhub_shared::object::{Key, ObjectView, Shared};
 
 use crate::moving::keeps;
 use crate::observe::{Known, Observed};
+use crate::origin::origin;
 use crate::plan::{PolicyStep, policy};
 use crate::refusal::Refusal;
 
@@ -79,7 +80,7 @@ impl Sight {
         (project, hub): (&Deployment, &Deployment),
     ) -> bool {
         let (space, city) = (Some(key.namespace.as_str()), project.city.as_deref());
-        let source = format!("{plane}/{}/{}", key.namespace, key.name);
+        let source = origin(plane, &key.namespace, &key.name);
         let uid = self.project.uid.to_string();
         namespace.label(UPSTREAM_CLUSTER) == Some(&encode_plane(plane))
             && namespace.label(UPSTREAM_NAMESPACE) == space

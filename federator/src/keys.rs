@@ -1,6 +1,6 @@
 //! Events to keys: which event concerns which WD and which policy.
 
-use fedhub_shared::digest::deployment::{self, home};
+use fedhub_shared::digest::deployment;
 use fedhub_shared::digest::{Digest, Uid};
 use fedhub_shared::engine::{Change, Known, Listener, View};
 use fedhub_shared::names::{
@@ -18,20 +18,10 @@ use crate::space::{Read, held};
 impl Federator {
     /// What cannot be worked on yet is looked at when its plane comes into sync. Says whether there will be a pass.
     pub(crate) fn enqueue(&self, plane: &PlaneName, namespace: &str, name: &str) -> bool {
-        let id = PlaneId::Project(plane.clone());
-        if let Some(project) = self.planes.project(plane) {
-            self.notice(&project, &project.key(Kind::WorkloadDeployment, namespace, name));
-        }
-        if !self.planes.ready(plane) {
-            return false;
-        }
-        let key = Key {
-            plane: id.clone(),
-            kind: Kind::WorkloadDeployment,
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        };
-        self.queue.add(key, &id)
+        let Some(project) = self.planes.project(plane) else { return false };
+        let key = project.key(Kind::WorkloadDeployment, namespace, name);
+        self.notice(&project, &key);
+        self.planes.ready(plane) && self.queue.add(key, &project.id)
     }
 
     /// Has it looked at in a few seconds how far that WD has come (U2).
@@ -86,10 +76,9 @@ impl Federator {
     fn rests(&self, plane: &PlaneName, project: &Plane, namespace: &str, name: &str) -> bool {
         let Some(wd) = project.store(Kind::WorkloadDeployment).digest(namespace, name) else { return true };
         let at = Home { plane: plane.clone(), namespace: namespace.to_owned() };
-        let is_home = |hub: &String| wd.deployment().is_some_and(|d| d.home == home(Some(hub)));
-        let Some(hub) = self.planes.homes().of(&at).into_iter().find(is_home) else { return false };
+        let Some(hub) = self.marked_space(&at, &wd) else { return false };
         let key = project.key(Kind::WorkloadDeployment, namespace, name);
-        let sight = self.sight(&key, wd, hub);
+        let sight = self.sight(project, &key, wd, hub);
         let rests = self.in_order(plane, project, &key, &sight);
         if rests {
             self.planes.metrics().glances.with_label_values(&["federator"]).inc();

@@ -6,16 +6,17 @@ use fedhub_shared::digest::Uid;
 use fedhub_shared::digest::deployment::claim;
 use fedhub_shared::engine::{Outcome, Writer};
 use fedhub_shared::errors::Error;
-use fedhub_shared::events::{EventType, reference};
+use fedhub_shared::events::EventType;
 use fedhub_shared::hash::Sum;
 use fedhub_shared::message::Quoted;
-use fedhub_shared::names::{CITY_CODE, FEDERATOR_MANAGER, TOUCHED, binding_name};
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, Shared};
+use fedhub_shared::names::{FEDERATOR_MANAGER, TOUCHED, binding_name};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
 use fedhub_shared::planes::Plane;
 use serde_json::json;
 use tokio::time::Instant;
 
 use crate::Federator;
+use crate::condition::say;
 use crate::moving::{Bound, FIRST, keeps};
 
 impl Federator {
@@ -23,20 +24,9 @@ impl Federator {
     pub(crate) async fn bound(&self, wd: &Object, city: &str) -> Result<Option<Bound>, Error> {
         let hub = self.planes.hub();
         let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd.called());
-        let cells = hub.store(Kind::Cluster).objects(None).into_iter();
-        let cells: Vec<String> =
-            cells.filter(|c| c.label(CITY_CODE) == Some(city)).map(|c| c.called().to_owned()).collect();
+        let cells: Vec<String> = self.cells_of(city).iter().map(|cell| cell.called().to_owned()).collect();
         let binding = hub.live(Kind::ResourceBinding, wd.space(), &name).await?;
         Ok(binding.map(|binding| Bound::of(&binding, &cells)))
-    }
-
-    /// A move is finished (F10).
-    pub(crate) async fn say_moved(&self, project: &Plane, key: &Key, from: &str, to: &str) {
-        tracing::info!(plane = %key.plane, namespace = key.namespace, name = key.name, from, to, "moved to another city");
-        if let Some(wd) = project.store(key.kind).get(&key.namespace, &key.name) {
-            let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
-            project.events.say(&reference(key.kind, &wd), EventType::Normal, "Moved", note).await;
-        }
     }
 
     /// Touches a policy that claims WDs which it does not select, so that Karmada lets go of them (F6). `wait`: when to
@@ -70,4 +60,11 @@ impl Federator {
         let again = if due.is_zero() { FIRST } else { due };
         Ok(Outcome::After(wait.map_or(again, |wait| wait.min(again))))
     }
+}
+
+/// A move is finished (F10).
+pub(crate) fn say_moved(project: &Plane, wd: &Shared, from: &str, to: &str) {
+    tracing::info!(plane = %project.id, namespace = wd.space(), name = wd.called(), from, to, "moved to another city");
+    let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
+    say(project, wd, EventType::Normal, "Moved", note);
 }

@@ -129,7 +129,7 @@ pub fn under_way(seen: &Observed) -> Option<Move> {
 
 /// Whether the status that the hub has may be that of a cell of another city.
 pub fn speaks_for_another_city(seen: &Observed) -> bool {
-    changes_city(seen) || under_way(seen).is_some()
+    under_way(seen).is_some()
 }
 
 /// Whether a policy rightly claims WDs of that city: by its label or, as Karmada judges, by what it selects. One that was

@@ -1,6 +1,6 @@
 //! Whose an object on the hub is (I6): told by what only the federator writes.
 
-use fedhub_shared::names::{SOURCE, SOURCE_UID};
+use fedhub_shared::names::{PlaneName, SOURCE, SOURCE_UID};
 use fedhub_shared::object::{Object, ObjectView};
 
 use crate::observe::Observed;
@@ -43,5 +43,10 @@ pub fn is_anothers(seen: &Observed, hub: &Object) -> bool {
 
 /// The origin mark of this WD: `<plane>/<namespace>/<name>`.
 pub fn source(seen: &Observed) -> String {
-    format!("{}/{}/{}", seen.plane, seen.project.space(), seen.project.called())
+    origin(&seen.plane, seen.project.space(), seen.project.called())
+}
+
+/// The origin mark of the WD of that name.
+pub fn origin(plane: &PlaneName, namespace: &str, name: &str) -> String {
+    format!("{plane}/{namespace}/{name}")
 }

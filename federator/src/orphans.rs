@@ -14,6 +14,7 @@ use fedhub_shared::planes::{Home, Plane};
 use fedhub_shared::verdicts::{Counted, Verdicts};
 
 use crate::Federator;
+use crate::origin::origin;
 
 /// Why a hub WD is an orphan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +53,10 @@ impl Federator {
         key: &Key,
     ) -> Result<(), Error> {
         let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let known = project.store(key.kind).digest(&key.namespace, &key.name).map(|wd| wd.uid);
         for namespace in self.planes.homes().of(&at) {
             let hub_key = self.planes.hub().key(Kind::WorkloadDeployment, &namespace, &key.name);
-            let known = project.store(key.kind).digest(&key.namespace, &key.name);
-            let suspect = self.suspect(&hub_key, known.as_ref().map(|wd| &wd.uid));
+            let suspect = self.suspect(&hub_key, known.as_ref());
             if suspect && self.orphans.get(&hub_key) == Some(Orphan::DeploymentGone) {
                 continue;
             }
@@ -85,7 +86,7 @@ impl Federator {
         let hub = self.planes.hub().live(hub_key.kind, &hub_key.namespace, &hub_key.name).await?;
         let Some(hub) = hub.filter(|hub| !hub.deleting()) else { return Ok(false) };
         // What is marked as another's is not ours to name (I6).
-        let origin = format!("{plane}/{}/{}", key.namespace, key.name);
+        let origin = origin(plane, &key.namespace, &key.name);
         let ours = hub.annotation(SOURCE).is_none_or(|source| source == origin);
         let lives = |uid: &str| living.as_ref().is_some_and(|living| living.uid() == uid);
         Ok(ours && !hub.annotation(SOURCE_UID).map_or(living.is_some(), lives))

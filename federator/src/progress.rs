@@ -62,16 +62,6 @@ impl Failure {
             _ => None,
         }
     }
-
-    /// Its category.
-    pub fn category(&self) -> Category {
-        match self {
-            Self::HubUnreachable => Category::Transient,
-            Self::Throttled => Category::Throttled,
-            Self::Forbidden(_) => Category::Forbidden,
-            Self::Invalid(_) => Category::Invalid,
-        }
-    }
 }
 
 impl fmt::Display for Failure {
@@ -107,14 +97,20 @@ impl Progress {
     /// Of a WD that is not being deleted, for which `refusal` stands or not.
     pub fn of(seen: &Observed, refusal: Option<&Refusal>) -> Self {
         let reported = seen.hub.as_ref().and_then(|hub| hub.status()["observedGeneration"].as_i64());
-        match (refusal, &seen.cell_down, &seen.hub) {
-            (Some(refusal), _, _) => Self::Refused(refusal.clone()),
-            (None, Some(down), _) => Self::CellUnreachable(down.clone()),
-            (None, None, None) => Self::Pending,
-            (None, None, Some(_)) if reported.is_some() && reported == seen.project.metadata.generation => {
-                Self::Applied
-            }
-            (None, None, Some(_)) => Self::AwaitingCell,
+        let applied = reported.is_some() && reported == seen.project.metadata.generation;
+        match refusal {
+            Some(refusal) => Self::Refused(refusal.clone()),
+            None => Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied),
+        }
+    }
+
+    /// Of a WD that nothing keeps from the hub.
+    pub fn reached(down: Option<CellDown>, on_hub: bool, applied: bool) -> Self {
+        match down {
+            Some(down) => Self::CellUnreachable(down),
+            None if applied => Self::Applied,
+            None if on_hub => Self::AwaitingCell,
+            None => Self::Pending,
         }
     }
 

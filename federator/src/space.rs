@@ -98,6 +98,12 @@ impl Federator {
         }
     }
 
+    /// The hub namespace of a WD, where the marks on both planes name each other, so that nothing has to be asked (F2).
+    pub(crate) fn marked_space(&self, at: &Home, wd: &Digest) -> Option<String> {
+        let marked = wd.deployment()?.home;
+        self.planes.homes().of(at).into_iter().find(|hub| marked == home(Some(hub)))
+    }
+
     fn candidates(&self, plane: &PlaneName, key: &Key) -> Vec<Candidate> {
         let hub = self.planes.hub();
         let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };

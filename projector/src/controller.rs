@@ -338,18 +338,23 @@ impl Projector {
 
     fn judge(&self, key: &Key, verdict: Option<Verdict>) {
         let news = self.wards.set(key, verdict, self.planes.metrics());
-        if let (true, Some(Verdict::Withheld(reason))) = (news, verdict) {
-            self.planes.metrics().deletes_withheld.with_label_values(&[reason]).inc();
-            tracing::warn!(%key, reason, "projection kept: its hub Instance is missing, and its deletion is not confirmed or not due");
-        }
-        if let (true, Some(Verdict::Quarantined(reason))) = (news, verdict) {
-            tracing::warn!(%key, reason = reason.label(), "quarantined: not projected before something about it changes");
-            if let Some(operators) = self.planes.operators() {
-                let instance = self.planes.hub().store(Kind::Instance).get(&key.namespace, &key.name);
-                let note =
-                    format!("Instance {}/{} on the hub is not projected: {reason}", key.namespace, key.name);
-                operators.warn("Quarantined", instance.map(|of| reference(key.kind, &of)), note);
+        match verdict.filter(|_| news) {
+            Some(Verdict::Withheld(reason)) => {
+                self.planes.metrics().deletes_withheld.with_label_values(&[reason]).inc();
+                tracing::warn!(%key, reason, "projection kept: its hub Instance is missing, and its deletion is not confirmed or not due");
             }
+            Some(Verdict::Quarantined(reason)) => {
+                tracing::warn!(%key, reason = reason.label(), "quarantined: not projected before something about it changes");
+                if let Some(operators) = self.planes.operators() {
+                    let instance = self.planes.hub().store(Kind::Instance).get(&key.namespace, &key.name);
+                    let note = format!(
+                        "Instance {}/{} on the hub is not projected: {reason}",
+                        key.namespace, key.name
+                    );
+                    operators.warn("Quarantined", instance.map(|of| reference(key.kind, &of)), note);
+                }
+            }
+            Some(Verdict::Parked) | None => {}
         }
     }
 }
