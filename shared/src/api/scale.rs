@@ -16,11 +16,13 @@ pub struct ScaleSettings {
     pub instance_management_policy: String,
     /// The largest number of instances that the metrics may scale to. It goes together with `metrics`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub max_replicas: Option<i32>,
     /// What is measured to choose a number between `minReplicas` and `maxReplicas`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Vec<Metric>>,
     /// The number of instances there always are.
+    #[schemars(range(min = 0))]
     pub min_replicas: i32,
 }
 
