@@ -94,6 +94,8 @@ impl Federator {
             let wd = project.store(key.kind).digest(&key.namespace, &key.name);
             wd.is_some_and(|wd| is_leaving(&wd))
         };
+        // Before anything else is waited for: who has its turn to set a namespace up waits for no memory.
+        let _memory = self.planes.room().working(self.object_bytes(plane, &project, key)).await;
         let (outcome, held) = match self.rounds(plane, &project, job).await {
             // Looked at again in time, should the hub come back from a backup.
             Ok(Then::Hold(why)) => (Ok(Outcome::Failed), Some(why)),
@@ -122,6 +124,15 @@ impl Federator {
         outcome
     }
 
+    /// Bytes that the larger of a WD and what the hub has of it takes in memory, about.
+    fn object_bytes(&self, plane: &PlaneName, project: &Plane, key: &Key) -> usize {
+        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let hub = self.planes.hub().store(key.kind);
+        let on_hub = self.planes.homes().of(&at).into_iter().filter_map(|n| hub.digest(&n, &key.name));
+        let known = project.store(key.kind).digest(&key.namespace, &key.name);
+        on_hub.chain(known).map(|known| known.object_bytes()).max().unwrap_or_default()
+    }
+
     /// Looks, observes, plans and applies until nothing is left to do now. [`Then::Again`]: something was written, and
     /// all is as it should be.
     async fn rounds(&self, plane: &PlaneName, project: &Plane, job: &Job) -> Result<Then, Error> {
@@ -133,10 +144,6 @@ impl Federator {
             return Ok(Then::Wait);
         }
         self.find_orphans(plane, project, key).await?;
-        // Before anything else is waited for: who has its turn to set a namespace up waits for no memory.
-        let known = project.store(key.kind).digest(&key.namespace, &key.name);
-        let size = known.map_or(0, |known| known.object_bytes());
-        let _memory = self.planes.room().working(size).await;
         let (mut wrote, mut live, mut setup) = (false, None, None);
         for _ in 0..ROUNDS {
             let end = if wrote { Then::Again } else { Then::Done };

@@ -1,6 +1,9 @@
 //! A WD that is too large is answered where its user looks, and is in nobody's way (section 6).
 
+use std::time::Duration;
+
 use fedhub_shared::names::FEDERATOR_FINALIZER;
+use fedhub_sim::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::support::*;
@@ -57,5 +60,49 @@ async fn i3_a_federated_wd_that_grows_too_large_stays_and_can_be_deleted() {
         json!(["example.com/other"]),
         "and no other: {FEDERATOR_FINALIZER}"
     );
+    run.stop().await;
+}
+
+/// A WD that may be federated, and whose memory is reserved.
+fn put_large(world: &World, name: &str) {
+    put_wd(&world.alpha, name, "DFW");
+    let padding = json!({"spec": {"padding": "x".repeat(200 << 10)}});
+    world.alpha.patch("WorkloadDeployment", SPACE, name, &padding).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_who_writes_the_condition_of_a_large_wd_waits_for_memory_and_no_other_does() {
+    let world = World::telling();
+    put_large(&world, "large");
+    let run = world.federated().await;
+    until("it to be federated", || world.hub_wd("large").is_some()).await;
+    quiet(1).await;
+    let all = run.planes.room().working(1 << 30).await;
+    let told = |plane: &ApiServer, name: &str| {
+        federated(&plane.get("WorkloadDeployment", SPACE, name).unwrap()).is_some()
+    };
+    until("the condition of another's small one", || told(&world.beta, WD)).await;
+    quiet(60).await;
+    assert!(!told(&world.alpha, "large"));
+    drop(all);
+    until("its condition", || told(&world.alpha, "large")).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_pass_over_a_large_wd_holds_its_memory_until_it_has_explained_what_blocks_it() {
+    let world = World::new();
+    put_large(&world, "large");
+    let run = world.run_over(timely(&world.hub));
+    until("it to be federated", || world.hub_wd("large").is_some()).await;
+    quiet(60).await;
+    world.hub.fault(Fault::Hang);
+    world.alpha.fault(Fault::Slow(Duration::from_mins(1)).on("update", "workloaddeployments/status"));
+    world.delete("large");
+    let asked = || world.alpha.audit().iter().any(|entry| entry.short().contains("/status/large"));
+    until("it to be explained", asked).await;
+    let all = tokio::time::timeout(Duration::from_secs(30), run.planes.room().working(1 << 30));
+    assert!(all.await.is_err(), "the explanation holds a part of it");
+    until("the explanation", || reason(&world.wd("large").unwrap()).as_deref() == Some("CleanupHeld")).await;
     run.stop().await;
 }

@@ -297,13 +297,23 @@ impl ObjectCutter {
         }
     }
 
+    /// Each part is let go as soon as it is copied: of an object no more is held than it takes twice.
     fn end(&mut self) -> Cut {
-        let members = match self.extent {
-            Extent::Names => vec![[b"\"metadata\":{", self.names.as_slice(), b"}"].concat()],
-            Extent::Whole | Extent::Metadata => std::mem::take(&mut self.parts).into(),
+        let names = match self.extent {
+            Extent::Names => [b"\"metadata\":{", self.names.as_slice(), b"}"].concat(),
+            Extent::Whole | Extent::Metadata => Vec::new(),
         };
-        let members: Vec<_> = members.into_iter().filter(|part| !part.is_empty()).collect();
-        let text = [b"{".as_slice(), &members.join(&b','), b"}"].concat();
+        let kept = std::mem::take(&mut self.parts).into_iter().filter(|_| self.extent != Extent::Names);
+        let parts: Vec<_> = kept.chain([names]).filter(|part| !part.is_empty()).collect();
+        let mut text = Vec::with_capacity(parts.iter().map(|part| part.len() + 1).sum::<usize>() + 2);
+        for part in parts {
+            text.push(if text.is_empty() { b'{' } else { b',' });
+            text.extend_from_slice(&part);
+        }
+        if text.is_empty() {
+            text.push(b'{');
+        }
+        text.push(b'}');
         Cut { text, size: self.bytes.max(self.weight / EXPANSION), extent: self.extent }
     }
 }
