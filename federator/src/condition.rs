@@ -198,7 +198,7 @@ impl ConditionWriter {
         let Some(told) = self.told(key, &project, &wd).filter(|told| is_news(told, &wd)) else {
             return Ok(Outcome::InOrder);
         };
-        let _memory = self.federator.planes.room().working(wd.object_bytes()).await;
+        let _memory = self.federator.planes.room().working(&key.plane, wd.object_bytes()).await;
         let Some(whole) = project.whole(key.kind, &key.namespace, &key.name).await? else {
             return Ok(Outcome::Waits);
         };

@@ -95,7 +95,7 @@ impl Federator {
             wd.is_some_and(|wd| is_leaving(&wd))
         };
         // Before anything else is waited for: who has its turn to set a namespace up waits for no memory.
-        let _memory = self.planes.room().working(self.object_bytes(plane, &project, key)).await;
+        let _memory = self.planes.room().working(&key.plane, self.object_bytes(plane, &project, key)).await;
         let (outcome, held) = match self.rounds(plane, &project, job).await {
             // Looked at again in time, should the hub come back from a backup.
             Ok(Then::Hold(why)) => (Ok(Outcome::Failed), Some(why)),

@@ -129,7 +129,7 @@ impl Projector {
                 }
             }
             if memory.is_none() {
-                memory = Some(self.planes.room().working(sight.object_bytes()).await);
+                memory = Some(self.planes.room().working(&project.id, sight.object_bytes()).await);
             }
             let Some(seen) = self.observe(&project, key, &sight, live.take()).await? else {
                 return Ok(Outcome::Waits);

@@ -103,7 +103,7 @@ async fn i8_what_is_kept_of_all_planes_together_is_bounded_in_bytes() {
     servers[1].put(instance("b")).unwrap();
     quiet(1).await;
     assert_eq!(planes_of[0].store(Kind::Instance).len(), 160);
-    assert!(planes.room().held() <= 32 * MIB, "{}", planes.room().held());
+    assert!(planes.room().held() <= 4 * MIB, "{}", planes.room().held());
     assert!(planes_of[1].store(Kind::Instance).object("n", "b").is_some(), "there is room for another's");
     planes.disengage(&plane_name("alpha"));
     drop(planes_of);
