@@ -1,6 +1,6 @@
 //! Events of the group that a plane serves: a root server may have those of the core group alone.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,12 +19,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::hash::Sum;
 use crate::planes::transport::Connection;
 
 /// How long a plane is held to serve no `events.k8s.io` once it said so.
 const UNSERVED: Duration = Duration::from_mins(10);
 /// How long an Event is counted on; servers keep it for longer.
 const COUNTED: Duration = Duration::from_mins(6);
+/// How many Events of a plane are counted on at most.
+const MOST: usize = 16_384;
 
 /// Writes Events to one plane: those of `events.k8s.io`, and of the core group where it does not serve that. Keeps no
 /// client, as kube's recorder does: each would hold room for requests for as long as the plane is known.
@@ -33,15 +36,13 @@ pub(super) struct EitherGroup {
     controller: &'static str,
     /// Until when the plane is held to serve no `events.k8s.io`.
     unserved: Mutex<Option<Instant>>,
-    /// What is counted on.
-    written: Mutex<BTreeMap<Of, Written>>,
+    /// What is counted on, by a hash of what it is of: see [`of`]. In little room: there is one for every turn of affairs
+    /// of thousands of objects.
+    written: Mutex<HashMap<u64, Written>>,
 }
 
-/// What one Event is of: its group, the object by namespace, kind, name and UID, the reason, and what it relates to.
-type Of = (&'static str, [Option<String>; 4], String, Option<String>);
-
 struct Written {
-    name: String,
+    name: Box<str>,
     count: i32,
     last: Instant,
 }
@@ -123,14 +124,12 @@ impl EitherGroup {
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
         K: Clone + Debug + Serialize + DeserializeOwned,
     {
-        let related = event.secondary.as_ref().and_then(|related| related.name.clone());
-        let object = [&about.namespace, &about.kind, &about.name, &about.uid].map(Clone::clone);
-        let of: Of = (group, object, event.reason.clone(), related);
+        let of = of(group, event, about);
         let api: Api<K> = Api::namespaced(self.connection.client(), namespace(about));
-        if let Some((name, count)) = self.counted(&of) {
+        if let Some((name, count)) = self.counted(of) {
             match api.patch(&name, &PatchParams::default(), &Patch::Merge(&more(count))).await {
                 Ok(_) => {
-                    self.wrote(of, name, count);
+                    self.wrote(of, &name, count);
                     return Ok(());
                 }
                 // The server has dropped it meanwhile.
@@ -139,20 +138,31 @@ impl EitherGroup {
             }
         }
         api.create(&PostParams::default(), &first).await?;
-        self.wrote(of, first.name_any(), 1);
+        self.wrote(of, &first.name_any(), 1);
         Ok(())
     }
 
     /// The Event that is there for that already, and how often it has been said with this.
-    fn counted(&self, of: &Of) -> Option<(String, i32)> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.retain(|_, written| written.last.elapsed() < COUNTED);
-        written.get(of).map(|written| (written.name.clone(), written.count.saturating_add(1)))
+    fn counted(&self, of: u64) -> Option<(Box<str>, i32)> {
+        let written = self.written();
+        let known = written.get(&of).filter(|written| written.last.elapsed() < COUNTED)?;
+        Some((known.name.clone(), known.count.saturating_add(1)))
     }
 
-    fn wrote(&self, of: Of, name: String, count: i32) {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.insert(of, Written { name, count, last: Instant::now() });
+    fn wrote(&self, of: u64, name: &str, count: i32) {
+        let mut written = self.written();
+        if written.len() == written.capacity() || written.len() >= MOST {
+            written.retain(|_, written| written.last.elapsed() < COUNTED);
+            if written.len() >= MOST {
+                written.clear();
+            }
+            written.shrink_to_fit();
+        }
+        written.insert(of, Written { name: name.into(), count, last: Instant::now() });
+    }
+
+    fn written(&self) -> MutexGuard<'_, HashMap<u64, Written>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn metadata(&self, about: &ObjectReference, now: Timestamp) -> ObjectMeta {
@@ -163,6 +173,15 @@ impl EitherGroup {
             ..ObjectMeta::default()
         }
     }
+}
+
+/// What an Event is of: its group, the object by namespace, kind, name and UID, the type, the reason, and what it relates
+/// to.
+fn of(group: &str, event: &Event, about: &ObjectReference) -> u64 {
+    let related = event.secondary.as_ref().and_then(|related| related.name.as_deref());
+    let object = [&about.namespace, &about.kind, &about.name, &about.uid];
+    let sum = object.into_iter().fold(Sum::default().text(group), |sum, part| sum.maybe(part.as_deref()));
+    sum.text(type_name(event.type_)).text(&event.reason).maybe(related).end()
 }
 
 /// That of a cluster-scoped object is in the namespace `default`.
@@ -181,5 +200,48 @@ fn type_name(type_: EventType) -> &'static str {
     match type_ {
         EventType::Normal => "Normal",
         EventType::Warning => "Warning",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_sim::ApiServer;
+
+    use super::*;
+
+    fn about(n: usize) -> ObjectReference {
+        ObjectReference {
+            namespace: Some("default".to_owned()),
+            name: Some(format!("wd-{n}")),
+            uid: Some(format!("uid-{n}")),
+            ..ObjectReference::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bounded_of_an_event_that_was_written_little_is_kept_and_not_for_ever() {
+        let server = ApiServer::project_plane("alpha");
+        let events = EitherGroup::new(server.client().into(), "fedhub");
+        let event = Event {
+            type_: EventType::Normal,
+            reason: "Federated".to_owned(),
+            note: Some("federated to city DFW".to_owned()),
+            action: "Federated".to_owned(),
+            secondary: None,
+        };
+        for n in 0..2000 {
+            events.publish(&event, &about(n)).await.unwrap();
+        }
+        let room = |events: &EitherGroup| events.written().capacity() * size_of::<(u64, Written)>();
+        assert!(room(&events) < 200 << 10, "{} bytes beside their names", room(&events));
+        tokio::time::advance(COUNTED).await;
+        for n in 0..2000 {
+            events.publish(&event, &about(2000 + n)).await.unwrap();
+        }
+        assert!(events.written().len() <= 3600, "{}", events.written().len());
+        for n in 0..100_000 {
+            events.wrote(n, "a", 1);
+        }
+        assert!(events.written().len() <= MOST);
     }
 }

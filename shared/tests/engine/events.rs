@@ -69,6 +69,35 @@ async fn f10_where_events_k8s_io_is_not_served_events_are_of_the_core_group() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn f10_one_event_counts_all_of_an_object_and_a_reason() {
+    let server = ApiServer::management("m");
+    let events = Events::new(client(&server), "fedhub");
+    for _ in 0..3 {
+        say(&events, "a", "PlaneRefused").await;
+        say(&events, "b", "PlaneRefused").await;
+    }
+    events.say(&about("a"), EventType::Normal, "PlaneRefused", "of another type".to_owned()).await;
+    let told = || {
+        let events = server.list("events.events.k8s.io").into_iter();
+        events
+            .map(|e| ["/regarding/name", "/type", "/series/count"].map(|at| value(&e, at)))
+            .collect::<Vec<_>>()
+    };
+    let expected = [
+        [json!("a"), json!("Warning"), json!(3)],
+        [json!("a"), json!("Normal"), Value::Null],
+        [json!("b"), json!("Warning"), json!(3)],
+    ];
+    let (mut now, mut all) = (told(), expected.to_vec());
+    now.sort_by_key(|told| json!(told).to_string());
+    all.sort_by_key(|told| json!(told).to_string());
+    assert_eq!(now, all);
+    quiet(3600).await;
+    say(&events, "b", "PlaneRefused").await;
+    assert_eq!(told().len(), 4, "of that time it is another");
+}
+
+#[tokio::test(start_paused = true)]
 async fn f10_a_group_that_is_served_after_a_while_is_used_then() {
     let server = root();
     let events = Events::new(client(&server), "fedhub");
