@@ -7,13 +7,6 @@ use tokio::time::Instant;
 
 use crate::support::*;
 
-fn reason(health: &Health) -> String {
-    match health {
-        Health::Unreachable(reason) => reason.clone(),
-        other => panic!("{other:?}"),
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn i8_a_server_that_hangs_costs_the_time_out_and_no_other_plane_anything() {
     let (silent, fine) = (ApiServer::project_plane("silent"), ApiServer::project_plane("fine"));

@@ -1,22 +1,11 @@
 //! Pump and store over a simulated server: what a watch says is what is known, gaps are told as gaps.
 
-use std::sync::Arc;
-
 use fedhub_shared::object::{Kind, ObjectView, PlaneId};
 use fedhub_shared::planes::{Plane, Planes};
 use fedhub_sim::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::support::*;
-
-/// A registry with the plane `alpha` in sync, and what was told since.
-async fn engaged(server: &ApiServer) -> (Arc<Planes>, Arc<Plane>, Arc<Notes>) {
-    let planes = registry(&ApiServer::hub("hub"));
-    let notes = Notes::on(&planes);
-    let plane = planes.engage(&plane_name("alpha"), client(server));
-    until("alpha in sync", || plane.synced()).await;
-    (planes, plane, notes)
-}
 
 fn names(plane: &Plane) -> Vec<String> {
     plane.store(Kind::Instance).select(None, |o| Some(o.name.to_owned()))

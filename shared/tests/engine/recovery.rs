@@ -55,13 +55,6 @@ impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Lines {
     }
 }
 
-fn reason(health: &Health) -> String {
-    match health {
-        Health::Unreachable(reason) => reason.clone(),
-        other => panic!("{other:?}"),
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn i8_a_watch_whose_place_is_gone_lists_at_once() {
     let server = ApiServer::project_plane("alpha");

@@ -1,23 +1,13 @@
 //! Objects of every size: what is held of them is bounded, and one that is too large is the trouble of nobody else (I8).
 
-use std::sync::Arc;
-
 use fedhub_shared::object::{Kind, ObjectView};
-use fedhub_shared::planes::{Health, Plane, Planes};
+use fedhub_shared::planes::{Health, Plane};
 use fedhub_sim::ApiServer;
 use serde_json::{Value, json};
 
 use crate::support::*;
 
 const MIB: usize = 1 << 20;
-
-async fn engaged(server: &ApiServer) -> (Arc<Planes>, Arc<Plane>, Arc<Notes>) {
-    let planes = registry(&ApiServer::hub("hub"));
-    let notes = Notes::on(&planes);
-    let plane = planes.engage(&plane_name("alpha"), client(server));
-    until("alpha in sync", || plane.synced()).await;
-    (planes, plane, notes)
-}
 
 /// An Instance with so many bytes in its spec.
 fn large(name: &str, bytes: usize) -> Value {

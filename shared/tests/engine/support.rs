@@ -10,7 +10,7 @@ use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::{Key, Kind, PlaneId};
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Identities, Plane, Planes, Settings};
+use fedhub_shared::planes::{Health, Identities, Plane, Planes, Settings};
 use fedhub_sim::ApiServer;
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
@@ -126,4 +126,21 @@ impl Listener for Notes {
 /// How many requests of that verb for that resource a server has seen.
 pub fn count(server: &ApiServer, verb: &str, resource: &str) -> usize {
     server.audit().iter().filter(|e| e.verb == verb && e.resource == resource).count()
+}
+
+/// A registry with the plane `alpha` in sync, and what was told since.
+pub async fn engaged(server: &ApiServer) -> (Arc<Planes>, Arc<Plane>, Arc<Notes>) {
+    let planes = registry(&ApiServer::hub("hub"));
+    let notes = Notes::on(&planes);
+    let plane = planes.engage(&plane_name("alpha"), client(server));
+    until("alpha in sync", || plane.synced()).await;
+    (planes, plane, notes)
+}
+
+/// Why a plane is unreachable.
+pub fn reason(health: &Health) -> String {
+    match health {
+        Health::Unreachable(reason) => reason.clone(),
+        other => panic!("{other:?}"),
+    }
 }

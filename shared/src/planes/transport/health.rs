@@ -137,7 +137,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// When the watches of one plane were begun last, by resource: kube's watcher does not say so before the first event.
+/// When the watches of one plane were begun last, by resource: a list-watch does not say so before the first event.
 #[derive(Clone, Debug, Default)]
 pub struct WatchStarts(Arc<watch::Sender<Vec<(String, Instant)>>>);
 

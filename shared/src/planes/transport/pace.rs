@@ -1,5 +1,5 @@
 //! How fast watches may be started: thousands that end in one instant, as with the server behind them, must not all
-//! begin anew in it. kube's watcher resumes at once where a watch ended without an error, so this is the place.
+//! begin anew in it. A list-watch resumes at once where its watch ended without an error, so this is the place.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
