@@ -5,6 +5,7 @@ mod recorder;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 pub use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
@@ -22,8 +23,14 @@ use crate::planes::transport::Connection;
 /// How many forbidden requests are told apart at most.
 const FORBIDDEN_MAX: usize = 1024;
 
-/// How many Events of one kind of affairs may be on their way at once; what comes beyond is not stored.
-const ON_THEIR_WAY: usize = 256;
+/// How many Events of one plane may wait to be written; what comes beyond is not stored.
+const WAITING: usize = 1024;
+
+/// How many Events of one plane are written at once: they are not to take the plane from the work that they tell of.
+const AT_ONCE: usize = 2;
+
+/// How long one may wait: a plane that hangs is not asked for the Events of an hour.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Writes Events to one plane.
 #[derive(Clone)]
@@ -33,6 +40,7 @@ pub struct Events {
     /// Where the plane takes none for now.
     silent: Option<Arc<AtomicBool>>,
     room: Arc<Semaphore>,
+    turn: Arc<Semaphore>,
 }
 
 /// Why Events were refused so far: each reason is logged as a warning once.
@@ -50,8 +58,8 @@ impl Events {
     /// Events of `controller` on the plane of `connection`.
     pub fn new(connection: impl Into<Connection>, controller: &'static str) -> Self {
         let recorder = Arc::new(EitherGroup::new(connection.into(), controller));
-        let room = Arc::new(Semaphore::new(ON_THEIR_WAY));
-        Self { recorder, refused: Refused::default(), silent: None, room }
+        let (room, turn) = (Arc::new(Semaphore::new(WAITING)), Arc::new(Semaphore::new(AT_ONCE)));
+        Self { recorder, refused: Refused::default(), silent: None, room, turn }
     }
 
     /// The same, which warns of no reason that others with `refused` warned of.
@@ -72,7 +80,7 @@ impl Events {
         self.publish(about, None, type_, reason, note).await;
     }
 
-    /// The same, which nothing waits for. What comes while very many are on their way is not stored.
+    /// The same, which nothing waits for. What comes while very many wait is not stored.
     pub fn send(&self, about: ObjectReference, type_: EventType, reason: &'static str, note: String) {
         self.spawn(about, None, type_, reason, note);
     }
@@ -86,13 +94,17 @@ impl Events {
         note: String,
     ) {
         let Ok(place) = self.room.clone().try_acquire_owned() else {
-            tracing::debug!(reason, "Event not stored: too many are on their way");
+            tracing::debug!(reason, "Event not stored: too many wait");
             return;
         };
         let events = self.clone();
         tokio::spawn(async move {
+            let Ok(turn) = tokio::time::timeout(PATIENCE, events.turn.acquire()).await else {
+                tracing::debug!(reason, "Event not stored: those before it took too long");
+                return;
+            };
             events.publish(&about, related, type_, reason, note).await;
-            drop(place);
+            drop((turn, place));
         });
     }
 

@@ -19,6 +19,8 @@ use crate::Error;
 
 /// WDs of a lap.
 const DEPLOYMENTS: usize = 5_000;
+/// Laps at least: the first is on planes that nobody has worked on yet.
+const LAPS: usize = 5;
 /// Namespaces that they are spread over.
 const NAMESPACES: usize = 50;
 
@@ -26,7 +28,7 @@ const NAMESPACES: usize = 50;
 pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     let (count, namespaces) = (options.scaled(DEPLOYMENTS), options.scaled(NAMESPACES));
     let (mut ours, mut bare, mut details) = (Vec::new(), Vec::new(), Vec::new());
-    for lap in 0..options.repetitions {
+    for lap in 0..options.repetitions.max(LAPS) {
         let (rate, more) = Box::pin(fedhub_lap(stage, count, namespaces, &format!("t{lap}f"))).await?;
         stage.progress.step(format!("lap {lap}: fedhub federates {rate:.0} WDs a second"));
         ours.push(rate);
@@ -37,14 +39,17 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     }
     let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
     let ratio = median(&ratios).unwrap_or(f64::NAN);
+    let slowest = ratios.iter().copied().fold(f64::NAN, f64::min);
     let details = json!({
         "deployments": count,
         "concurrency": CONCURRENCY,
+        "laps": ratios.iter().map(|ratio| rounded(*ratio, 3)).collect::<Vec<_>>(),
         "deployments_per_second": ours.iter().map(|rate| rounded(*rate, 1)).collect::<Vec<_>>(),
         "bare_deployments_per_second": bare.iter().map(|rate| rounded(*rate, 1)).collect::<Vec<_>>(),
         "fedhub": details,
     });
-    Ok(Report::on("throughput", ratio, "of the bare client", &[Claim::at_least("", ratio, 0.8)], details))
+    let claims = [Claim::at_least("", ratio, 0.9), Claim::at_least("each lap", slowest, 0.8)];
+    Ok(Report::on("throughput", ratio, "of the bare client", &claims, details))
 }
 
 async fn fedhub_lap(

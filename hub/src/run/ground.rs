@@ -117,8 +117,19 @@ impl Ground {
         kind: impl Into<Option<Kind>>,
         planes: &Planes,
     ) -> Controlled {
+        self.controlled_by(name, kind, planes, usize::MAX)
+    }
+
+    /// The same, with at most `most` workers for one plane.
+    pub fn controlled_by(
+        &self,
+        name: &'static str,
+        kind: impl Into<Option<Kind>>,
+        planes: &Planes,
+        most: usize,
+    ) -> Controlled {
         let config = QueueConfig {
-            per_plane: usize::from(self.args.workers_per_plane),
+            per_plane: usize::from(self.args.workers_per_plane).min(most),
             backoff_first: self.args.backoff_first,
             backoff_max: self.args.backoff_max,
             seed: planes.seed(),

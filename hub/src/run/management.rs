@@ -61,7 +61,7 @@ impl Management {
         let controllers = vec![
             ground.controlled("federator", Kind::WorkloadDeployment, &planes),
             ground.controlled("projector", Kind::Instance, &planes),
-            ground.controlled("federated_condition", None, &planes),
+            ground.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
         ];
         let role = Role { name: "management", registries: vec![planes], controllers };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
@@ -96,6 +96,9 @@ impl Management {
 
 /// How many workers write conditions that no status brings along: few are needed.
 const CONDITION_WORKERS: usize = 16;
+
+/// How many of them work for one plane: what they tell is not to take the plane from the work itself.
+const CONDITIONS_PER_PLANE: usize = 2;
 
 /// What the role watches on project planes. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
 /// each has the label that the federator gave it on the hub.
