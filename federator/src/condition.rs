@@ -5,7 +5,7 @@
 //! right; where it is not, a pass of its own writes it, on a queue of its own: this must work while the hub does not.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dashmap::DashMap;
@@ -16,7 +16,7 @@ use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, StatusWrite, Writer};
 use fedhub_shared::errors::Error;
-use fedhub_shared::events::{EventType, ObjectReference};
+use fedhub_shared::events::{EventType, ObjectReference, reference};
 use fedhub_shared::names::FEDERATOR_MANAGER;
 use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Home, Plane};
@@ -33,34 +33,59 @@ use crate::status;
 
 /// For how long a status is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// For how long what is no trouble is not told while the federator has more to do on that plane than it can do at once:
+/// to tell it takes as many requests as the work.
+const PATIENCE_BEHIND: Duration = Duration::from_mins(1);
 /// How often it is looked whose time has come.
 const TICK: Duration = Duration::from_secs(1);
+
+/// Since when a WD is noticed.
+#[derive(Clone, Copy)]
+struct Wait {
+    since: Instant,
+    generation: i64,
+    /// Its hub WD was made, and its user is to be told (F10).
+    federated: bool,
+}
 
 /// The WDs that something happened to, and what their last passes failed with.
 #[derive(Default)]
 pub struct Noticed {
-    /// Since when, and at which generation.
-    since: Mutex<BTreeMap<Key, (Instant, i64)>>,
+    waits: Mutex<BTreeMap<Key, Wait>>,
     failures: DashMap<Key, Failure>,
 }
 
 impl Noticed {
     /// Something happened to that WD. The time begins anew with each generation.
     pub fn notice(&self, key: &Key, generation: i64, now: Instant) {
-        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = since.entry(key.clone()).or_insert((now, generation));
-        if known.1 != generation {
-            *known = (now, generation);
+        let new = Wait { since: now, generation, federated: false };
+        let mut waits = self.waits();
+        let wait = waits.entry(key.clone()).or_insert(new);
+        if wait.generation != generation {
+            *wait = Wait { federated: wait.federated, ..new };
         }
     }
 
+    /// The hub WD of that WD was made: that is told with what else there is to tell.
+    pub fn federated(&self, key: &Key, generation: i64, now: Instant) {
+        self.notice(key, generation, now);
+        self.waits().entry(key.clone()).and_modify(|wait| wait.federated = true);
+    }
+
     /// Those whose time has come; they are not noticed any more.
-    fn due(&self, now: Instant) -> Vec<Key> {
-        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-        since
-            .extract_if(.., |_, (at, _)| now.saturating_duration_since(*at) >= PATIENCE)
-            .map(|(key, _)| key)
-            .collect()
+    fn due(&self, now: Instant) -> Vec<(Key, Wait)> {
+        self.waits().extract_if(.., |_, wait| now.saturating_duration_since(wait.since) >= PATIENCE).collect()
+    }
+
+    /// Not yet: it stays noticed, as it was.
+    fn put_off(&self, key: Key, wait: Wait) {
+        let mut waits = self.waits();
+        let known = waits.entry(key).or_insert(wait);
+        known.federated |= wait.federated;
+    }
+
+    fn waits(&self) -> MutexGuard<'_, BTreeMap<Key, Wait>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How a pass ended.
@@ -73,13 +98,13 @@ impl Noticed {
 
     /// Forgets what is not kept.
     pub fn retain(&self, keep: impl Fn(&Key) -> bool) {
-        self.since.lock().unwrap_or_else(PoisonError::into_inner).retain(|key, _| keep(key));
+        self.waits().retain(|key, _| keep(key));
         self.failures.retain(|key, _| keep(key));
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.since.lock().unwrap_or_else(PoisonError::into_inner).len() + self.failures.len()
+        self.waits().len() + self.failures.len()
     }
 
     /// Whether there is none.
@@ -94,6 +119,14 @@ enum Told {
     Progress(Progress),
     /// It is being deleted, and the hub cannot be reached.
     CleanupHeld,
+}
+
+impl Told {
+    /// Whether something stands in the way of the WD.
+    fn is_trouble(&self) -> bool {
+        let fine = [Progress::Pending, Progress::AwaitingCell, Progress::Applied];
+        !matches!(self, Self::Progress(progress) if fine.contains(progress))
+    }
 }
 
 /// Writes the condition `Federated` where no status does.
@@ -122,9 +155,24 @@ impl ConditionWriter {
     /// On a standby what is to be told stays noticed, for the term that may begin.
     fn look(&self, now: Instant) {
         let leads = self.federator.planes.leads();
-        for key in self.federator.noticed.due(now) {
+        let mut behind = BTreeMap::new();
+        for (key, wait) in self.federator.noticed.due(now) {
             let Some((project, wd)) = self.wd(&key) else { continue };
             let told = self.told(&key, &project, &wd);
+            let is_behind = *behind
+                .entry(key.plane.clone())
+                .or_insert_with_key(|plane| self.federator.queue.is_behind(plane));
+            let waited = now.saturating_duration_since(wait.since);
+            if is_behind && waited < PATIENCE_BEHIND && !told.as_ref().is_some_and(Told::is_trouble) {
+                self.federator.noticed.put_off(key, wait);
+                continue;
+            }
+            let city = wd.deployment().and_then(|facts| facts.city.as_deref()).unwrap_or_default();
+            let known = project.store(key.kind).get(&key.namespace, &key.name);
+            if let Some(known) = known.filter(|_| wait.federated && leads) {
+                let note = format!("federated to city {city}");
+                project.events.send(reference(key.kind, &known), EventType::Normal, "Federated", note);
+            }
             let news = told.as_ref().is_some_and(|told| is_news(told, &wd));
             if news && leads {
                 self.queue.add(key.clone(), &key.plane);

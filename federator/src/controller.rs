@@ -7,7 +7,6 @@ use dashmap::DashMap;
 use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Writer};
 use fedhub_shared::errors::Error;
-use fedhub_shared::events::EventType;
 use fedhub_shared::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATOR_MANAGER, MOVING, PlaneName, SOURCE, SOURCE_UID,
 };
@@ -170,8 +169,8 @@ impl Federator {
                 condition::announce(project, &seen.project, status);
             }
             if applied.made && applied.federated {
-                let note = format!("federated to city {}", seen.city());
-                condition::say(project, &seen.project, EventType::Normal, "Federated", note);
+                let generation = seen.project.metadata.generation.unwrap_or_default();
+                self.noticed.federated(key, generation, Instant::now());
             }
             if applied.federated {
                 tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");

@@ -1,5 +1,8 @@
 //! U2, F10: the condition `Federated`, and the Events of its turns.
 
+use std::time::Duration;
+
+use fedhub_shared::planes::Settings;
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
 
@@ -91,6 +94,55 @@ async fn u2_f10_while_the_hub_hangs_every_wd_that_waits_says_so_and_is_told_once
         assert_eq!(told(&world.alpha, "FederationRecovered").len(), names.len(), "{fault:?}");
         run.stop().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_f10_what_is_no_trouble_is_told_after_the_work_and_of_every_wd() {
+    let world = World::telling();
+    let run = world.federated().await;
+    quiet(60).await;
+    let (from, before) = (world.positions(), told(&world.alpha, "Federated").len());
+    let id = world.hub.fault(Fault::Slow(Duration::from_secs(1)).on("create", "workloaddeployments"));
+    let names: Vec<_> = (0..60).map(|n| format!("many-{n}")).collect();
+    for name in &names {
+        put_wd(&world.alpha, name, "DFW");
+    }
+    quiet(15).await;
+    let on_hub = names.iter().filter(|name| world.hub_wd(name).is_some()).count();
+    assert!((5..55).contains(&on_hub), "{on_hub}");
+    assert_eq!(told(&world.alpha, "Federated").len(), before);
+    let writes = world.writes(from);
+    assert!(writes[1].iter().all(|write| write.starts_with("patch ")), "marks alone: {:?}", writes[1]);
+    world.hub.clear_fault(id);
+    until("all to be told", || {
+        names.iter().all(|name| is(&world.wd(name).unwrap(), "Unknown", "AwaitingCell"))
+    })
+    .await;
+    until("the Events", || told(&world.alpha, "Federated").len() == before + names.len()).await;
+    quiet(600).await;
+    assert_eq!(told(&world.alpha, "Federated").len(), before + names.len());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_a_plane_that_is_always_behind_is_told_after_a_minute() {
+    let world = World::telling();
+    let run = world.run_sized(world.hub.client(), Settings::default(), 4, 1);
+    until("the first", || world.hub_wd(WD).is_some()).await;
+    quiet(60).await;
+    world.hub.fault(Fault::Slow(Duration::from_secs(1)).on("create", "workloaddeployments"));
+    for n in 0..200 {
+        put_wd(&world.alpha, &format!("many-{n}"), "DFW");
+    }
+    let waits = |n: usize| federated(&world.wd(&format!("many-{n}")).unwrap()).is_some();
+    quiet(55).await;
+    assert!((0..200).all(|n| !waits(n)));
+    quiet(30).await;
+    assert!((0..200).any(waits), "and that while others still wait for their turn");
+    assert!(
+        world.hub_wd("many-199").is_none() || (0..200).any(|n| world.hub_wd(&format!("many-{n}")).is_none())
+    );
+    run.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

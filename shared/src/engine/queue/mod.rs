@@ -193,6 +193,12 @@ impl Queue {
         turns.lanes.values().map(|l| l.ready.len()).sum::<usize>() + turns.awaiting.len()
     }
 
+    /// Whether more is ready for that plane than its turns take now, and the plane works.
+    pub fn is_behind(&self, plane: &PlaneId) -> bool {
+        let turns = self.lock();
+        turns.lanes.get(plane).is_some_and(|lane| !lane.ready.is_empty() && !lane.circuit.interrupts())
+    }
+
     /// Keys that are ready, running or waiting to be tried again.
     pub fn pending(&self) -> usize {
         self.lock().entries.len()
