@@ -2,6 +2,7 @@
 //! are listed; on real planes also after they came one by one. On planes in memory also with a tenant whose objects are
 //! as large as its server takes them.
 
+use http::Method;
 use serde_json::{Value, json};
 
 use super::{
@@ -27,7 +28,9 @@ const SIM_DEPLOYMENTS: usize = 20_000;
 const SIM_EACH: usize = 5;
 /// WDs of the hostile tenant, and bytes of each; one more is too large to be federated.
 const HOSTILE: (usize, usize, usize) = (2_000, 250_000, 1_400_000);
-/// WDs that the others make meanwhile.
+/// How many of them it changes in a second while the others are measured.
+const CHANGES: usize = 10;
+/// WDs that the others make meanwhile, a hundred in a second.
 const MEASURED: usize = 2_000;
 /// WDs on real planes.
 const DEPLOYMENTS: usize = 5_000;
@@ -77,7 +80,8 @@ struct Hostile {
     details: Value,
 }
 
-/// The others' WDs without it, then while its WDs are found and federated, then a start on what stands.
+/// The others' WDs without it; then a start that finds its WDs and federates them, the others' WDs while it changes its own,
+/// and a start on what stands.
 async fn hostile(sim: &Sim, options: &Options) -> Result<Hostile, Error> {
     let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
     let ordinary_p99 = others(sim, options, "o").await?;
@@ -94,7 +98,13 @@ async fn hostile(sim: &Sim, options: &Options) -> Result<Hostile, Error> {
     let mut federated = Sight::of(&sim.hub().await?, Kind::Deployment, "hostile", |_| true).await?;
     let mut fedhub = sim.spawn(&["--leader-elect=false"])?;
     fedhub.ready(sim.planes).await?;
-    let (p99, _) = tokio::try_join!(others(sim, options, "h"), federated.all(count))?;
+    federated.all(count).await?;
+    fedhub.settled().await?;
+    let changes = json!({
+        "updates": options.scaled(MEASURED) * CHANGES / 100, "what": "spec", "per_second": CHANGES,
+    });
+    let changing = sim.ask(Method::POST, "/planes/p-00000/touch", changes);
+    let (p99, _) = tokio::try_join!(others(sim, options, "h"), changing)?;
     fedhub.settled().await?;
     let federating = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
@@ -103,7 +113,7 @@ async fn hostile(sim: &Sim, options: &Options) -> Result<Hostile, Error> {
     fedhub.stop().await?;
     sim.progress.step(format!("hostile: {federating} MB at most, then {in_order}, p99 {p99:.1} ms"));
     let details = json!({
-        "deployments": count, "bytes": HOSTILE.1, "ordinary_peak_mb": ordinary, "federating_peak_mb": federating,
+        "deployments": count, "bytes": HOSTILE.1, "changes_a_second": CHANGES, "ordinary_peak_mb": ordinary, "federating_peak_mb": federating,
         "in_order_peak_mb": in_order, "others_p99_ms": [rounded(ordinary_p99, 2), rounded(p99, 2)],
     });
     let more = rounded(federating.max(in_order) - ordinary, 1);
