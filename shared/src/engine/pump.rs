@@ -102,6 +102,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         attempt = plane.attempt();
                     } else {
                         Box::pin(planes.recognise(plane, kind, &mut waits)).await;
+                        // It may have been restored meanwhile, and soon be past the version that the watch goes on from.
+                        Box::pin(planes.compare(plane)).await;
                         attempt = plane.attempt();
                     }
                     if failure == Failure::Expired {

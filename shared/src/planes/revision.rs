@@ -23,6 +23,9 @@ use crate::object::{Kind, Object, ObjectView, PlaneId};
 /// How often the hub is asked while its watches stand: one that a proxy hid the restart from notices nothing else.
 const EVERY: Duration = Duration::from_secs(10);
 
+/// And how often where it did not answer: the longer that takes, the more others write on it.
+const SOON: Duration = Duration::from_secs(1);
+
 /// What is known of a server's resourceVersions.
 pub(super) struct Revision {
     /// The newest that was seen, since the server last went back.
@@ -229,7 +232,8 @@ impl Planes {
         let (hub, mut awaited) = (self.anchor.clone(), BTreeSet::new());
         let keep = async {
             loop {
-                tokio::time::sleep(EVERY).await;
+                let verified = hub.revision.as_ref().is_none_or(|r| r.verified.load(Ordering::Acquire));
+                tokio::time::sleep(if verified { EVERY } else { SOON }).await;
                 if hub.synced()
                     && let Some(revision) = &hub.revision
                 {

@@ -6,7 +6,7 @@ use fedhub_shared::lease::Fence;
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::planes::identity::hub;
 use fedhub_shared::planes::{Distrust, Planes};
-use fedhub_sim::ApiServer;
+use fedhub_sim::{ApiServer, Fault};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -161,6 +161,26 @@ fn backup_revision(world: &World) -> String {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i4_a_restored_hub_that_others_soon_write_past_its_old_versions_is_recognised() {
+    let world = World::new();
+    let backup = world.hub.snapshot();
+    world.put("wd-2");
+    let run = world.start();
+    until("the hub to be in sync", || run.planes.hub().synced()).await;
+    quiet(11).await;
+    let away = world.hub.fault(Fault::Disconnect);
+    quiet(2).await;
+    world.hub.restore(&backup);
+    world.hub.clear_fault(away);
+    // Its watches go on from where they were, and get no 410.
+    quiet(3).await;
+    world.others(50);
+    quiet(60).await;
+    assert_eq!(run.planes.distrust(), Some(Distrust::Restored));
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i4_a_hub_whose_cells_have_written_back_is_trusted_again_and_that_is_remembered() {
     let world = World::new();
     let backup = world.hub.snapshot();
@@ -207,7 +227,7 @@ async fn i4_a_city_without_a_cell_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn i4_while_it_is_not_known_what_is_remembered_nothing_is_inferred() {
     let world = World::new();
-    world.management.fault(fedhub_sim::Fault::Status(503));
+    world.management.fault(Fault::Status(503));
     let run = world.start();
     until("the hub to be in sync", || run.planes.hub().synced()).await;
     assert_eq!(run.planes.distrust(), Some(Distrust::Unverified));
