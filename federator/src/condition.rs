@@ -66,7 +66,7 @@ impl Noticed {
         }
     }
 
-    /// The hub WD of that WD was made: that is told with what else there is to tell.
+    /// The hub WD of that WD was created: the Event `Federated` is due with its condition.
     pub fn federated(&self, key: &Key, generation: i64, now: Instant) {
         self.notice(key, generation, now);
         self.waits().entry(key.clone()).and_modify(|wait| wait.federated = true);
@@ -252,7 +252,7 @@ impl ConditionWriter {
         };
         let (now, generation) =
             (self.federator.planes.clock().now(), whole.metadata.generation.unwrap_or_default());
-        // F6: the end of a move is told by its status.
+        // F6: the status of the new cell ends a move.
         let moves =
             find(whole.status(), "Available").is_some_and(|available| available["reason"] == "Moving");
         if moves && !matches!(told, Told::CleanupHeld | Told::Progress(Progress::Failed(_))) {

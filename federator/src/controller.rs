@@ -116,7 +116,7 @@ impl Federator {
         let failure = outcome.as_ref().err().and_then(Failure::of);
         self.noticed.ended(key, failure);
         if project.stop.is_cancelled() {
-            // Let go while this pass was under way: nobody would take it back.
+            // The plane was disengaged during this pass: no later pass clears the failure.
             self.noticed.ended(key, None);
         }
         self.notice(&project, key);
@@ -341,6 +341,7 @@ impl Federator {
             status_echo: project.store(wd).echo(&key.namespace, &key.name, Part::Status),
             suspended: sight.suspended,
             distrust: self.planes.distrust(),
+            last_restore: self.planes.last_restore(),
             seen_deleted: self.was_seen_deleted(key, &sight.project, &sight.hub_namespace_name),
             live,
             now: self.planes.clock().now(),

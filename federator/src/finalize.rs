@@ -75,8 +75,8 @@ fn remove(seen: &Observed, hub: &Shared) -> Plan {
     Plan { mark, deployment, delete: Some(hub.clone()), then: Then::Wait, ..Plan::default() }
 }
 
-/// What the cell has may be known to nobody on the hub: it is federated again, so that Karmada takes over what runs
-/// there, and deleted once the cell has reported. Until then the WD says why it waits.
+/// The hub may have lost all record of what runs in the cell: the WD is federated again, so that Karmada adopts it there,
+/// and deleted once the cell has reported. Until then its condition says why it waits.
 fn refill(seen: &Observed) -> Plan {
     let why = Held::HubStateLost;
     let held = hold(seen, why);

@@ -1,16 +1,21 @@
 //! A hub that has lost its state (F9).
 //!
 //! What the hub knew of a WD may be lost while the WD runs on in its cell, and then nothing on the hub proves that the
-//! cell has let go: where the hub namespace is another one or, while the hub is not known to go on from where it was, the
-//! hub WD is missing and was not seen deleted. The loss is remembered on both planes until a cell has reported since: the project WD goes on naming
-//! the hub namespace that was lost, and the hub WD that is made in place of the lost one says so.
+//! cell has let go: where the hub namespace is another one; or where the hub WD is missing and was not seen deleted, and
+//! either the hub is not known to go on from where it was, or the WD is older than its last restore. The loss is
+//! remembered on both planes until a cell has reported since: the project WD goes on naming the hub namespace that was
+//! lost, and the hub WD that is made in place of the lost one says so.
 
 use fedhub_shared::digest::deployment::reported;
 use fedhub_shared::names::{FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID};
 use fedhub_shared::object::{Object, ObjectView};
+use jiff::{SignedDuration, Timestamp};
 
 use crate::observe::Observed;
 use crate::origin::is_anothers;
+
+/// How far a project plane's clock may be ahead of ours.
+const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// Whether the hub lost this WD, and no cell has reported on the one in its place.
 pub fn stands(seen: &Observed) -> bool {
@@ -26,9 +31,13 @@ pub fn is_awaiting_cell(hub: &Object) -> bool {
     hub.annotation(HUB_LOST).is_some() && !reported(hub.status())
 }
 
-/// Whether a hub WD that is missing may have been lost: the hub was restored from a backup, or may have been.
+/// Whether a hub WD that is missing may have been lost: the hub was restored from a backup, or may have been. That it is
+/// trusted again proves nothing of a WD whose plane was unreachable all the while.
 pub fn is_possible(seen: &Observed) -> bool {
-    seen.distrust.is_some() && !seen.seen_deleted
+    let predates = |restore: Timestamp| {
+        seen.project.metadata.creation_timestamp.as_ref().is_none_or(|created| created.0 <= restore + SKEW)
+    };
+    !seen.seen_deleted && (seen.distrust.is_some() || seen.last_restore.is_some_and(predates))
 }
 
 /// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more or that may have

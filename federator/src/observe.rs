@@ -38,6 +38,8 @@ pub struct Observed {
     pub bound: Option<Bound>,
     /// Why what the hub lacks may have been lost, if there is reason to think so (F9).
     pub distrust: Option<Distrust>,
+    /// When the hub was last noticed to have been restored, also after it is trusted again.
+    pub last_restore: Option<Timestamp>,
     /// Whether its hub WD was seen deleted, while this WD was being deleted.
     pub seen_deleted: bool,
     /// What live reads said, where the plan asked for them.
@@ -81,6 +83,7 @@ impl Observed {
             status_echo,
             suspended: false,
             distrust: None,
+            last_restore: None,
             seen_deleted: false,
             live: None,
             now,

@@ -61,7 +61,7 @@ impl Federator {
                 continue;
             }
             let orphan = suspect && self.is_orphan(plane, project, key, &hub_key).await?;
-            // A plane that was let go meanwhile says nothing any more, and nobody would take the verdict back.
+            // The plane was disengaged meanwhile: no later pass clears the verdict.
             let orphan = orphan && !project.stop.is_cancelled();
             self.judge_orphan(&hub_key, plane, orphan.then_some(Orphan::DeploymentGone));
         }

@@ -58,7 +58,7 @@ pub enum Then {
     ReadLive,
     /// An event will come.
     Wait,
-    /// The same, but it may come where nobody listens: observe and plan again after this time.
+    /// The same, but its event may come from what is not watched: observe and plan again after this time.
     LookAgain(Duration),
     /// The finalizer is held, visibly (I3).
     Hold(Held),

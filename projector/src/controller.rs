@@ -139,7 +139,7 @@ impl Projector {
                 self.judge(key, verdict(&decision));
             }
             if project.stop.is_cancelled() {
-                // Let go while this pass was under way: nobody would take the verdict back.
+                // The plane was disengaged during this pass: no later pass clears the verdict.
                 self.judge(key, None);
                 return Err(Error::NotEngaged(id));
             }

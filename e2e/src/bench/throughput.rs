@@ -19,7 +19,7 @@ use crate::Error;
 
 /// WDs of a lap.
 const DEPLOYMENTS: usize = 5_000;
-/// Laps at least: the first is on planes that nobody has worked on yet.
+/// Laps, at least. The first runs on fresh planes.
 const LAPS: usize = 5;
 /// Namespaces that they are spread over.
 const NAMESPACES: usize = 50;

@@ -121,6 +121,7 @@ pub fn seen(
         suspended: false,
         bound: None,
         distrust: None,
+        last_restore: None,
         seen_deleted: false,
         live: None,
         now: now(),

@@ -43,6 +43,7 @@ pub struct Model {
     pub suspended: bool,
     /// Whether the hub was restored from a backup, and its cells have not written back yet.
     pub distrust: Option<Distrust>,
+    last_restore: Option<Timestamp>,
     seen_deleted: bool,
     backup: Option<Box<Self>>,
     policy_echoes: BTreeMap<String, Echo>,
@@ -71,6 +72,7 @@ impl Model {
             status_echo: None,
             suspended: false,
             distrust: None,
+            last_restore: None,
             seen_deleted: false,
             backup: None,
             policy_echoes: BTreeMap::new(),
@@ -100,6 +102,7 @@ impl Model {
             suspended: self.suspended,
             bound: self.bound.clone(),
             distrust: self.distrust,
+            last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,
             live: self.live.clone(),
             now: self.time,
@@ -179,7 +182,7 @@ impl Model {
         let Some(backup) = self.backup.clone() else { return self };
         self.lose_hub();
         (self.namespace, self.hub, self.policies) = (backup.namespace, backup.hub, backup.policies);
-        self.distrust = Some(Distrust::Restored);
+        (self.distrust, self.last_restore) = (Some(Distrust::Restored), Some(self.time));
         // Karmada brings to the cell what the backup has.
         self.runs |= self.hub.is_some();
         self

@@ -6,9 +6,11 @@ use fedhub_federator::plan::{Plan, Then};
 use fedhub_shared::names::{HUB_LOST, HUB_NAMESPACE_UID};
 use fedhub_shared::object::ObjectView;
 use fedhub_shared::planes::Distrust;
+use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use crate::make::{self, deleting, hub_namespace, hub_wd, live, marked, seen, unannotate};
+use crate::make::{self, deleting, hub_namespace, hub_wd, live, marked, now, seen, unannotate};
 use crate::model::Model;
 
 fn report() -> Value {
@@ -59,6 +61,33 @@ fn f9_what_was_not_seen_deleted_on_a_restored_hub_is_federated_once_more() {
     assert!(is_lost(&model) && model.project.is_some());
     model.report(report()).settle();
     assert!(model.project.is_none() && !model.runs && model.hub.is_none(), "and that is that");
+}
+
+#[test]
+fn f9_what_was_lost_stays_so_although_the_hub_is_trusted_again() {
+    let mut model = backed_up();
+    // Its plane was unreachable until every cell had written back.
+    model.restore_hub();
+    model.distrust = None;
+    model.delete().settle();
+    assert!(is_lost(&model) && model.then == Then::Hold(Held::HubStateLost), "{:?}", model.log);
+    model.report(report()).settle();
+    assert!(model.project.is_none() && !model.runs);
+}
+
+#[test]
+fn f9_what_was_made_after_the_restore_was_not_lost_by_it() {
+    let restore = now();
+    for (age, done) in [(-3600, false), (0, false), (299, false), (301, true)] {
+        let mut project = deleting(marked());
+        project.metadata.creation_timestamp = Some(Time(restore + SignedDuration::from_secs(age)));
+        let mut seen = seen(project, Some(hub_namespace()), None, vec![]);
+        seen.last_restore = Some(restore);
+        seen.live = Some(live(Some(hub_namespace()), None));
+        assert_eq!(finalize::plan(&seen).release.is_some(), done, "{age}");
+        seen.seen_deleted = true;
+        assert!(finalize::plan(&seen).release.is_some());
+    }
 }
 
 #[test]

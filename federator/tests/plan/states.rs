@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::make::{
     CITY, FOREIGN, HUB_SPACE, HUB_SPACE_UID, SPACE, UID, annotate, deleting, fresh, hub_namespace, hub_wd,
-    label, live, policy, seen, source, spec, status_of, unannotate, with,
+    label, live, now, policy, seen, source, spec, status_of, unannotate, with,
 };
 
 /// Any JSON: nulls, empty lists and objects, zeros, numbers of all kinds, odd keys.
@@ -242,20 +242,27 @@ pub fn observed() -> impl Strategy<Value = Observed> {
         policies
     };
     let looked = prop_oneof![3 => Just(None), 2 => (namespace(), hub()).prop_map(Some)];
-    let distrust = (option::of(select(vec![Distrust::Restored, Distrust::Unverified])), any::<bool>());
+    let distrust = (
+        option::of(select(vec![Distrust::Restored, Distrust::Unverified])),
+        any::<bool>(),
+        option::of(Just(now())),
+    );
     (project(), namespace(), hub(), vec(some_policy(), 0..3).prop_map(names), 0usize..4, looked, distrust)
-        .prop_map(|(project, namespace, hub, policies, cells, looked, (distrust, seen_deleted))| {
-            // Without its namespace a hub WD cannot be known.
-            let hub = hub.filter(|_| namespace.is_some());
-            let mut seen = seen(project, namespace, hub, policies);
-            (seen.cells, seen.distrust, seen.seen_deleted) = (cells, distrust, seen_deleted);
-            // A namespace that is missing holds nothing.
-            seen.live = looked.map(|(n, h)| {
-                let h = h.filter(|_| n.is_some());
-                live(n, h)
-            });
-            seen
-        })
+        .prop_map(
+            |(project, namespace, hub, policies, cells, looked, (distrust, seen_deleted, last_restore))| {
+                // Without its namespace a hub WD cannot be known.
+                let hub = hub.filter(|_| namespace.is_some());
+                let mut seen = seen(project, namespace, hub, policies);
+                (seen.cells, seen.distrust, seen.seen_deleted) = (cells, distrust, seen_deleted);
+                seen.last_restore = last_restore;
+                // A namespace that is missing holds nothing.
+                seen.live = looked.map(|(n, h)| {
+                    let h = h.filter(|_| n.is_some());
+                    live(n, h)
+                });
+                seen
+            },
+        )
 }
 
 /// A state that the federator alone made, of any WD that it would take.

@@ -182,6 +182,9 @@ impl Ground {
         }
         let mut registries = Vec::new();
         for running in roles {
+            for planes in &running.role.registries {
+                planes.remember().await;
+            }
             if let Some(leadership) = running.leadership {
                 leadership.release().await;
             }

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 /// What is remembered of the hub on the management plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
@@ -13,6 +15,8 @@ pub struct Remembered {
     pub highest: u64,
     /// The resourceVersion that it went back to, as long as deletions are not inferred for that.
     pub restored_at: Option<u64>,
+    /// When it was last noticed to have been restored, also after it is trusted again.
+    pub last_restore: Option<Timestamp>,
 }
 
 /// The cities that projections and WDs stand for, and those whose cells have written back since.
@@ -55,12 +59,17 @@ impl History {
         !before && self.unwritten().is_some()
     }
 
+    /// When the hub was last noticed to have been restored. What was federated before may have been lost then.
+    pub fn last_restore(&self) -> Option<Timestamp> {
+        self.ours.last_restore
+    }
+
     /// The hub was asked for its newest version when `highest` was the highest that was seen. Says whether it went back.
-    pub fn compare(&mut self, highest: u64, newest: u64) -> bool {
+    pub fn compare(&mut self, highest: u64, newest: u64, now: Timestamp) -> bool {
         if newest >= highest {
             return false;
         }
-        self.ours = Remembered { highest: newest, restored_at: Some(newest) };
+        self.ours = Remembered { highest: newest, restored_at: Some(newest), last_restore: Some(now) };
         self.concluded = true;
         self.reported.clear();
         true
@@ -111,7 +120,7 @@ impl History {
     /// What is to be stored, if that is not what is; and whether it is pressing, not only a higher version.
     pub fn unwritten(&self) -> Option<(Remembered, bool)> {
         let new = self.stored.map_or(self.ours != Remembered::default(), |stored| stored != self.ours);
-        new.then_some((self.ours, self.concluded || self.stored.is_none()))
+        new.then_some((self.ours, self.concluded))
     }
 }
 
@@ -119,8 +128,14 @@ impl History {
 mod tests {
     use super::*;
 
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
     fn remembered(highest: u64, restored_at: Option<u64>) -> Remembered {
-        Remembered { highest, restored_at }
+        Remembered { highest, restored_at, last_restore: restored_at.map(|_| NOW) }
+    }
+
+    fn accepted(highest: u64) -> Remembered {
+        Remembered { restored_at: None, ..remembered(highest, Some(highest)) }
     }
 
     fn known(highest: u64) -> History {
@@ -144,7 +159,7 @@ mod tests {
             let mut history = History::default();
             history.learn(stored.map(|highest| remembered(highest, None)));
             history.seen(seen);
-            let back = history.compare(history.highest(), newest);
+            let back = history.compare(history.highest(), newest, NOW);
             assert_eq!(back, expected, "{stored:?} {seen} {newest}");
             assert_eq!(history.restored_at(), expected.then_some(newest));
             let higher = history.unwritten().map(|(it, _)| it.highest);
@@ -157,7 +172,7 @@ mod tests {
         let mut history = known(100);
         let highest = history.highest();
         history.seen(130);
-        assert!(!history.compare(highest, 120));
+        assert!(!history.compare(highest, 120, NOW));
     }
 
     #[test]
@@ -165,7 +180,7 @@ mod tests {
         let mut history = known(100);
         assert_eq!(history.unwritten(), None);
         assert!(!history.seen(100) && history.unwritten().is_none());
-        assert!(!history.compare(100, 5_000), "leases, bookmarks: other people's versions");
+        assert!(!history.compare(100, 5_000, NOW), "leases, bookmarks: other people's versions");
         assert_eq!(history.unwritten(), None);
         assert!(history.seen(101) && !history.seen(102), "said once until it is stored");
         assert_eq!(history.unwritten(), Some((remembered(102, None), false)));
@@ -176,7 +191,7 @@ mod tests {
     #[test]
     fn i4_what_was_concluded_is_remembered_past_a_restart_and_until_somebody_says_otherwise() {
         let mut history = known(100);
-        assert!(history.compare(100, 60));
+        assert!(history.compare(100, 60, NOW));
         assert_eq!(history.unwritten(), Some((remembered(60, Some(60)), true)));
         // What is stored is older than the conclusion.
         history.learn(Some(remembered(100, None)));
@@ -188,14 +203,15 @@ mod tests {
         after.learn(Some(remembered(60, Some(60))));
         assert_eq!(after.restored_at(), Some(60), "after a restart");
         history.seen(70);
-        assert!(!history.compare(70, 75));
+        assert!(!history.compare(70, 75, NOW));
         // Restored once more: cells have to write back since then.
-        assert!(history.compare(70, 65));
+        assert!(history.compare(70, 65, NOW));
         assert_eq!(history.restored_at(), Some(65));
         history.learn(Some(remembered(65, Some(65))));
         // An operator accepts.
-        assert!(history.learn(Some(remembered(65, None))));
+        assert!(history.learn(Some(accepted(65))));
         assert_eq!((history.restored_at(), history.unwritten()), (None, None));
+        assert_eq!(history.last_restore(), Some(NOW), "what was federated before may still be lacking");
     }
 
     #[test]
@@ -204,12 +220,12 @@ mod tests {
         standby.seen(110);
         assert!(standby.learn(Some(remembered(60, Some(60)))));
         assert_eq!((standby.restored_at(), standby.highest()), (Some(60), 60));
-        assert!(!standby.compare(60, 61), "it is the restored life that counts now");
-        assert!(standby.learn(Some(remembered(70, None))), "every cell has written back, says the leader");
+        assert!(!standby.compare(60, 61, NOW), "it is the restored life that counts now");
+        assert!(standby.learn(Some(accepted(70))), "every cell has written back, says the leader");
         assert_eq!(standby.restored_at(), None);
         // Both saw it, at different moments.
         let mut standby = known(100);
-        assert!(standby.compare(100, 62));
+        assert!(standby.compare(100, 62, NOW));
         standby.learn(Some(remembered(60, Some(60))));
         assert_eq!((standby.restored_at(), standby.unwritten()), (Some(60), None));
         // The entry is taken away by hand.
@@ -221,7 +237,7 @@ mod tests {
     fn i4_every_cell_in_use_has_to_write_back() {
         let set = |cities: &[&str]| cities.iter().map(|city| (*city).to_owned()).collect::<BTreeSet<_>>();
         let mut history = known(100);
-        history.compare(100, 60);
+        history.compare(100, 60, NOW);
         history.reported("ORD", 60);
         let mut cities = Cities {
             used: set(&["DFW", "LAX", "ORD"]),
@@ -236,10 +252,10 @@ mod tests {
         assert_eq!(history.awaited(&cities), set(&[]));
         history.learn(Some(remembered(60, Some(60))));
         history.accept();
-        assert_eq!(history.unwritten(), Some((remembered(60, None), true)));
+        assert_eq!(history.unwritten(), Some((accepted(60), true)));
         history.learn(Some(remembered(60, Some(60))));
         assert_eq!(history.restored_at(), None, "an older word of its own");
-        history.learn(Some(remembered(60, None)));
+        history.learn(Some(accepted(60)));
         assert_eq!(history.unwritten(), None);
     }
 }

@@ -439,6 +439,14 @@ impl Planes {
         self.seed.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Stores what is to be remembered of planes and of the hub and is not stored yet (I4): before this process stops
+    /// leading.
+    pub async fn remember(&self) {
+        if let Some(identities) = &self.identities {
+            identities.close().await;
+        }
+    }
+
     /// Ends all watches and waits until they have.
     pub async fn stop(&self) {
         self.anchor.stop.cancel();

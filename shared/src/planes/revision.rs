@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kube::Api;
 use kube::api::ListParams;
 use tokio::sync::watch;
@@ -148,6 +149,11 @@ impl Planes {
         (!verified).then_some(Distrust::Unverified)
     }
 
+    /// When the hub was last noticed to have been restored, also after it is trusted again.
+    pub fn last_restore(&self) -> Option<Timestamp> {
+        self.history().last_restore()
+    }
+
     /// What a watch of the hub says of its versions. The last that was known of what a list lacks is of an earlier time.
     pub(super) fn note_revision(&self, plane: &Plane, kind: Kind, change: &Change) {
         let Some(revision) = &plane.revision else { return };
@@ -214,7 +220,8 @@ impl Planes {
         } else {
             revision.newest.fetch_max(newest, Ordering::AcqRel);
         }
-        if self.history().compare(highest, newest) {
+        let now = self.clock().now();
+        if self.history().compare(highest, newest, now) {
             tracing::warn!(
                 plane = %plane.id,
                 seen = highest,

@@ -156,6 +156,43 @@ async fn i4_a_hub_restored_while_nobody_looked_is_distrusted_until_an_operator_a
     run.end().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn i4_a_process_that_ends_stores_how_far_the_hub_has_come() {
+    let world = World::new();
+    let run = world.start();
+    quiet(30).await;
+    let backup = world.hub.snapshot();
+    world.put("wd-2");
+    quiet(1).await;
+    let before = world.stored();
+    run.planes.remember().await;
+    run.end().await;
+    assert_ne!(world.stored(), before, "before the minute is over");
+    world.hub.restore(&backup);
+    let run = world.start();
+    until("the hub to be in sync", || run.planes.hub().synced()).await;
+    assert_eq!(run.planes.distrust(), Some(Distrust::Restored));
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i4_that_the_hub_was_restored_is_stored_at_once() {
+    let world = World::new();
+    let run = world.start();
+    quiet(30).await;
+    let backup = world.hub.snapshot();
+    world.put("wd-2");
+    quiet(1).await;
+    world.hub.restore(&backup);
+    until("the hub to be distrusted", || run.planes.distrust() == Some(Distrust::Restored)).await;
+    quiet(1).await;
+    assert!(
+        hub::accept_restore(&client(&world.management), HOME).await.unwrap(),
+        "an operator may accept it"
+    );
+    run.end().await;
+}
+
 fn backup_revision(world: &World) -> String {
     world.hub.revision().to_string()
 }

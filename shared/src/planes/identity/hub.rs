@@ -15,11 +15,17 @@ use crate::planes::history::Remembered;
 pub const NAME: &str = "fedhub-hub-history";
 const HIGHEST: &str = "highestResourceVersion";
 const RESTORED_AT: &str = "restoredAtResourceVersion";
+const LAST_RESTORE: &str = "lastRestore";
 
-/// What a `ConfigMap` says. An entry that is no number says nothing.
+/// What a `ConfigMap` says. An entry that cannot be parsed says nothing.
 pub(super) fn read(map: &ConfigMap) -> Remembered {
-    let number = |key| map.data.as_ref()?.get(key)?.parse().ok();
-    Remembered { highest: number(HIGHEST).unwrap_or_default(), restored_at: number(RESTORED_AT) }
+    let text = |key| map.data.as_ref()?.get(key);
+    let number = |key| text(key)?.parse().ok();
+    Remembered {
+        highest: number(HIGHEST).unwrap_or_default(),
+        restored_at: number(RESTORED_AT),
+        last_restore: text(LAST_RESTORE).and_then(|at| at.parse().ok()),
+    }
 }
 
 /// The `ConfigMap` that says so, made of the one that is stored.
@@ -31,6 +37,9 @@ pub(super) fn written(stored: Option<&ConfigMap>, remembered: Remembered) -> Con
         Some(at) => data.insert(RESTORED_AT.to_owned(), at.to_string()),
         None => data.remove(RESTORED_AT),
     };
+    if let Some(at) = remembered.last_restore {
+        data.insert(LAST_RESTORE.to_owned(), at.to_string());
+    }
     map
 }
 

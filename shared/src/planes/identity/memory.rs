@@ -75,7 +75,7 @@ impl Identities {
                         if !told(&mut shards, &mut listed, event) { continue }
                         self.learn(planes, &shards);
                         let _before = self.loaded.send_replace(Ok(()));
-                        due = self.due(planes, due, hub_stored);
+                        due = self.due(planes, due, hub_stored, Duration::ZERO);
                     }
                     Some(Err(error)) => {
                         let cause = errors::chain(&error);
@@ -88,7 +88,16 @@ impl Identities {
                     }
                     None => tokio::time::sleep(GATHER).await,
                 },
-                () = self.news.notified() => due = self.due(planes, due, hub_stored),
+                () = self.closing.cancelled() => {
+                    if self.loaded.borrow().is_ok()
+                        && let Err(error) = self.write(api, planes, fence, &mut shards, &mut None).await
+                    {
+                        tracing::warn!(cause = errors::chain(&error), "the identities of planes cannot be stored");
+                    }
+                    self.closed.cancel();
+                    return;
+                }
+                () = self.news.notified() => due = self.due(planes, due, hub_stored, Duration::ZERO),
                 () = write => {
                     due = None;
                     match self.write(api, planes, fence, &mut shards, &mut hub_stored).await {
@@ -100,7 +109,7 @@ impl Identities {
                         }
                     }
                     self.learn(planes, &shards);
-                    due = self.due(planes, due, hub_stored);
+                    due = self.due(planes, due, hub_stored, GATHER);
                 }
             }
         }
@@ -120,14 +129,23 @@ impl Identities {
         planes.learn_history(shards.get(hub::NAME).map(hub::read));
     }
 
-    /// When the next write is due, if there is anything to write.
-    fn due(&self, planes: &Planes, due: Option<Instant>, hub_stored: Option<Instant>) -> Option<Instant> {
+    /// When the next write is due, if there is anything to write; what is pressing after `pause`.
+    fn due(
+        &self,
+        planes: &Planes,
+        due: Option<Instant>,
+        hub_stored: Option<Instant>,
+        pause: Duration,
+    ) -> Option<Instant> {
         if self.loaded.borrow().is_err() {
             return None;
         }
-        let soon = Instant::now() + GATHER;
+        let (now, soon) = (Instant::now(), Instant::now() + GATHER);
         let identities = (!self.known().unwritten().is_empty()).then_some(soon);
-        let hub = planes.history().unwritten().map(|it| soon.max(hub_due(it, hub_stored).unwrap_or(soon)));
+        let hub = planes
+            .history()
+            .unwritten()
+            .map(|it| if it.1 { now + pause } else { soon.max(hub_due(it, hub_stored).unwrap_or(soon)) });
         let next = identities.into_iter().chain(hub).min()?;
         Some(due.map_or(next, |due| due.min(next)))
     }

@@ -15,6 +15,7 @@ use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, ResourceExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 pub use known::{Entry, Known, Refusal, Seen, Verdict};
 
@@ -30,6 +31,8 @@ use crate::planes::{Plane, Planes};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long the server of a plane has to say that there is none before that is believed.
 const UNSERVED: Duration = Duration::from_mins(2);
+/// How long a shutdown waits until what is new is stored.
+const CLOSE: Duration = Duration::from_secs(3);
 
 /// What is known of the identities of planes, and where it is stored.
 pub struct Identities {
@@ -42,6 +45,10 @@ pub struct Identities {
     news: tokio::sync::Notify,
     /// An entry is gone or says something else: planes that are refused ask again.
     lost: watch::Sender<()>,
+    /// To be cancelled when what is new is to be stored at once, for the last time.
+    closing: CancellationToken,
+    /// That is done.
+    closed: CancellationToken,
 }
 
 /// Why a plane is not worked on.
@@ -66,6 +73,8 @@ impl Identities {
             loaded: watch::channel(unread).0,
             news: tokio::sync::Notify::new(),
             lost: watch::channel(()).0,
+            closing: CancellationToken::new(),
+            closed: CancellationToken::new(),
         })
     }
 
@@ -132,6 +141,18 @@ impl Identities {
                  if {name} is the right one, take {by} away and remove {}",
                 entry(by)
             ),
+        }
+    }
+
+    /// Stores what is new, if this process still leads: the highest resourceVersion of the hub above all, which else
+    /// waits for up to a minute. Nothing is stored after it.
+    pub(super) async fn close(&self) {
+        self.closing.cancel();
+        if self.loaded.borrow().is_ok() && tokio::time::timeout(CLOSE, self.closed.cancelled()).await.is_err()
+        {
+            tracing::warn!(
+                "identities of planes and the hub's version are not stored: the management plane does not answer"
+            );
         }
     }
 
