@@ -3,7 +3,7 @@
 //! Says yes only where [`crate::plan::plan`] would do nothing. Where it does not see that nothing is to do, the plan
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
-use fedhub_shared::digest::deployment::{claim, marked, placed};
+use fedhub_shared::digest::deployment::{claim, marked, placed, unreported};
 use fedhub_shared::digest::{Deployment, Digest, Version};
 use fedhub_shared::engine::{Echo, Write};
 use fedhub_shared::hash::Sum;
@@ -127,7 +127,7 @@ impl Sight {
 /// F8, for a WD that is not refused.
 fn says_the_same(project: &Deployment, hub: &Deployment) -> bool {
     if !hub.reported {
-        return !project.reported;
+        return !project.reported || project.status == unreported();
     }
     let generation = hub.observed_generation.is_none_or(|g| project.observed_generation == Some(g));
     generation && project.status == hub.status

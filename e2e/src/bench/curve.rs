@@ -35,7 +35,8 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
             sim.count_anew().await?;
             let before = fedhub.cpu()?;
             sim.populate(count, 0, "unfederated", "wd").await?;
-            sim.federated(count).await?;
+            // With few planes that comes last: their own work goes first.
+            fedhub.told(count).await?;
             let cpu = fedhub.cpu()?.saturating_sub(before);
             fedhub.settled().await?;
             let engaging = before.as_secs_f64();

@@ -58,6 +58,8 @@ async fn u2_i7_what_has_no_status_is_told_once_after_five_seconds_and_not_after_
     let run = world.run();
     quiet(600).await;
     assert_eq!(world.writes(from), nothing());
+    let read = world.asked(from).concat().into_iter().filter(|it| it.starts_with("get workloaddeployments"));
+    assert_eq!(read.collect::<Vec<_>>(), [""; 0], "its digest says that it is in order");
     run.stop().await;
 }
 

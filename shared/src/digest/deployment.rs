@@ -1,7 +1,7 @@
 //! What is kept of a `WorkloadDeployment`: on a project plane what it is to become on the hub, on the hub what it has
 //! become there (F4), and its status in a form that can be compared (F8).
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conditions::{find, said};
 use crate::hash::{self, Sum};
@@ -149,6 +149,11 @@ fn carried(object: &Object, generation: Option<&str>) -> u64 {
     mirrored.into_iter().fold(Sum::default().maybe(generation), Sum::maybe).end()
 }
 
+/// [`Deployment::status`] of a project WD that no cell has reported on: nothing but conditions of the project's own (U2).
+pub fn unreported() -> u64 {
+    comparable(&json!({ "conditions": [] }))
+}
+
 fn comparable(status: &Value) -> u64 {
     let Some(fields) = status.as_object() else { return hash::json(&Value::Null) };
     let own = |c: &Value| PROJECTS_OWN.iter().any(|own| c["type"] == *own);
@@ -172,8 +177,6 @@ fn comparable(status: &Value) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
