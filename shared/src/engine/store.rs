@@ -22,6 +22,8 @@ struct Stored {
     epoch: u32,
     /// Our own write, whose watch event has not come yet.
     own: bool,
+    /// It was known before the newest list began, and only the answer to a request of ours has told of it since.
+    unnamed: bool,
 }
 
 /// What listeners know of an object that we have written since.
@@ -247,6 +249,7 @@ impl Store {
         let epoch = inner.epoch;
         if let Some(known) = inner.find_mut(object.space(), object.called()) {
             if known.epoch == epoch && digest.version.older_than(&known.digest.version) {
+                known.unnamed = false;
                 return None;
             }
             let same = known.digest.version == digest.version && known.digest.content == digest.content;
@@ -266,11 +269,12 @@ impl Store {
         let mut inner = self.lock();
         let epoch = inner.epoch;
         if let Some(known) = inner.find_mut(namespace, name) {
-            known.epoch = epoch;
+            (known.epoch, known.unnamed) = (epoch, false);
         }
     }
 
-    /// The list is complete: what it did not name is gone, by inference.
+    /// The list is complete: what it did not name is gone, by inference; but for what we created since it began. Our
+    /// write to an object that stood before may have been its last, and the watch begins after its end.
     pub fn list_ends(&self) -> Vec<Change> {
         let mut inner = self.lock();
         inner.synced = true;
@@ -279,7 +283,7 @@ impl Store {
             .spaces
             .iter()
             .flat_map(|(space, names)| names.iter().map(move |(name, s)| (space, name, s)))
-            .filter(|(.., s)| s.epoch != epoch)
+            .filter(|(.., s)| s.epoch != epoch || s.unnamed)
             .map(|(space, name, s)| known(space, name, s))
             .collect();
         for last in &missing {
@@ -416,12 +420,21 @@ impl Inner {
             if stored.digest.uid != digest.uid {
                 (stored.heard, stored.judged) = (Heard::default(), 0);
             }
+            let same = stored.digest.uid == digest.uid;
+            stored.unnamed = own && same && (stored.unnamed || stored.epoch != epoch);
             (stored.digest, stored.epoch, stored.own) = (digest, epoch, own);
             stored.kept = kept.or_nothing();
             return Change::Applied { old, new };
         }
-        let stored =
-            Stored { digest, kept: kept.or_nothing(), heard: Heard::default(), judged: 0, epoch, own };
+        let stored = Stored {
+            digest,
+            kept: kept.or_nothing(),
+            heard: Heard::default(),
+            judged: 0,
+            epoch,
+            own,
+            unnamed: false,
+        };
         self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
         Change::Applied { old: None, new }
     }

@@ -51,6 +51,40 @@ fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
 }
 
 #[test]
+fn c1_what_our_own_write_ended_while_a_list_was_under_way_is_gone() {
+    let dying = |finalizers: &[&str]| {
+        let mut dying = object("a", "1", 7);
+        dying.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
+        dying.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
+        dying
+    };
+    let is_a = |gone: &[Change]| matches!(gone, [Change::Deleted { last, gap: true }] if &*last.name == "a");
+    let store = filled(&[dying(&["ours"])]);
+    store.list_begins();
+    own(&store, dying(&[]));
+    assert!(is_a(&store.list_ends()), "no watch will tell of it");
+    // Somebody else ended it between our write and the list.
+    let store = filled(&[object("a", "1", 7)]);
+    store.list_begins();
+    own(&store, object("a", "1", 8));
+    own(&store, object("a", "1", 9));
+    assert!(is_a(&store.list_ends()));
+}
+
+#[test]
+fn i1_what_we_wrote_while_a_list_was_under_way_stays() {
+    let store = filled(&[object("a", "1", 7), object("b", "2", 2)]);
+    store.list_begins();
+    own(&store, object("new", "9", 9));
+    own(&store, object("a", "1", 8));
+    assert!(store.listed(object("a", "1", 7)).is_none(), "an older state of it");
+    store.listed(object("b", "2", 2));
+    own(&store, object("b", "2", 10));
+    assert!(store.list_ends().is_empty());
+    assert_eq!((version(&store).as_str(), store.len()), ("8", 3));
+}
+
+#[test]
 fn i1_a_list_that_shows_more_of_the_same_version_is_news() {
     let store = filled(&[object("a", "1", 1)]);
     store.list_begins();
