@@ -60,6 +60,8 @@ kinds! {
     ConfigMap: "", "v1", "configmaps", Namespaced;
     /// Likewise.
     Secret: "", "v1", "secrets", Namespaced;
+    /// A CRD; read, not watched.
+    CustomResourceDefinition: "apiextensions.k8s.io", "v1", "customresourcedefinitions", Cluster;
     /// Karmada's Cluster.
     Cluster: "cluster.karmada.io", "v1alpha1", "clusters", Cluster;
     /// Karmada's PropagationPolicy.

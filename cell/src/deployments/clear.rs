@@ -13,8 +13,9 @@ impl Deployments {
     /// A pass over a WD that is being deleted.
     pub(super) async fn clear(&self, wd: &Shared) -> Result<Outcome, Error> {
         let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.space()));
-        let views: Vec<_> = all.iter().map(|i| self.view(i)).collect();
-        match plan(&Deployment::of(wd), 0, &views).step {
+        let deployment = Deployment::of(wd);
+        let views: Vec<_> = all.iter().map(|i| self.view(&deployment, i)).collect();
+        match plan(&deployment, 0, &views).step {
             Step::Delete(them) => {
                 for doomed in all.iter().filter(|i| them.iter().any(|it| it.uid == i.uid())) {
                     self.delete(doomed).await?;

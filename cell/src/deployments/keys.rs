@@ -85,6 +85,7 @@ impl Listener for Deployments {
             | Kind::Cluster
             | Kind::PropagationPolicy
             | Kind::ResourceBinding
+            | Kind::CustomResourceDefinition
             | Kind::NetworkContext
             | Kind::ResourceClaim => {}
         }

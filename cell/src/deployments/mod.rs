@@ -7,8 +7,9 @@
 //! 2. The finalizer, before anything is made for it.
 //! 3. Its networks, see [`crate::network`].
 //! 4. The one step that [`crate::instances::plan()`] names.
-//! 5. Of each Instance in one patch: labels that are wrong, a location that is missing, the gate `Network` when the
-//!    networks stand, and with it whichever gate is satisfied by then.
+//! 5. Of each Instance in one patch: labels that are wrong, a location that is missing, the hash of its template where
+//!    that is another although the content is the same (C5), the gate `Network` when the networks stand, and with it
+//!    whichever gate is satisfied by then.
 //! 6. The status, where it is another. That an Instance which comes up has got to another stage can wait for a moment
 //!    ([`crate::status::hush`]): each status of a WD goes a long way.
 //!
@@ -33,6 +34,7 @@ mod clear;
 mod keys;
 mod pass;
 mod patch;
+mod schema;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,7 +46,8 @@ use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Planes;
 use serde_json::Value;
 
-use crate::instances::Instance;
+use crate::instances::{self, Instance};
+use schema::CellSchema;
 
 /// What the cell's other parts do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,21 +70,22 @@ pub struct Deployments {
     /// UIDs of Instances that went as soon as we deleted them, until the watch shows it: no pass before that deletes
     /// them again.
     gone: Mutex<BTreeSet<String>>,
+    schema: Mutex<CellSchema>,
 }
 
 impl Deployments {
     /// A controller over the registry around the cell, fed through `queue`.
     pub fn new(cell: Arc<Planes>, queue: Arc<Queue>, config: DeploymentsConfig) -> Arc<Self> {
-        Arc::new(Self { cell, queue, config, gone: Mutex::default() })
+        Arc::new(Self { cell, queue, config, gone: Mutex::default(), schema: Mutex::default() })
     }
 
     fn gone(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.gone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An Instance as the plan is to see it.
-    fn view<'a>(&self, object: &'a Object) -> Instance<'a> {
-        let view = Instance::of(object);
+    /// An Instance as the plan for that WD is to see it.
+    fn view<'a>(&self, deployment: &'a instances::Deployment<'_>, object: &'a Object) -> Instance<'a> {
+        let view = deployment.view(object);
         Instance { deleting: view.deleting || self.gone().contains(view.uid), ..view }
     }
 

@@ -50,15 +50,17 @@ impl Deployments {
             hushed: None,
         };
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) { wd } else { pass.mark(&wd).await? };
+        let schema = self.schema(&wd).await?;
+        let deployment = Deployment::by(&wd, &schema);
         let (view, missing) = self.networks(&mut pass, &wd).await?;
-        let at_rest = self.instances(&mut pass, &wd, &view).await?;
+        let at_rest = self.instances(&mut pass, &wd, &deployment, &view).await?;
         if at_rest {
             for stale in &view.plan.stale {
                 let deleted = pass.writer.plane.delete(Kind::NetworkBinding, stale, false).await;
                 pass.tried(deleted)?;
             }
         }
-        self.report(&mut pass, &wd, &view).await?;
+        self.report(&mut pass, &wd, &deployment, &view).await?;
         if let Some(refusal) = pass.refused {
             return Err(refusal.into());
         }
@@ -95,14 +97,19 @@ impl Deployments {
     }
 
     /// The step, and what is to be put right of each Instance. Says whether they are all as they should be.
-    async fn instances(&self, pass: &mut Pass<'_>, wd: &Object, view: &View) -> Result<bool, Error> {
+    async fn instances(
+        &self,
+        pass: &mut Pass<'_>,
+        wd: &Object,
+        deployment: &Deployment<'_>,
+        view: &View,
+    ) -> Result<bool, Error> {
         let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.space()));
-        let deployment = Deployment::of(wd);
-        let views: Vec<_> = all.iter().map(|i| self.view(i)).collect();
-        let plan = plan(&deployment, desired(wd), &views);
+        let views: Vec<_> = all.iter().map(|i| self.view(deployment, i)).collect();
+        let plan = plan(deployment, desired(wd), &views);
         let mut leaving: Vec<&str> = Vec::new();
         match &plan.step {
-            Step::Create(ordinal) => self.create(pass, &deployment, wd, *ordinal, view).await?,
+            Step::Create(ordinal) => self.create(pass, deployment, wd, *ordinal, view).await?,
             Step::Replace(_) if suspended(wd) => {}
             Step::Replace(instance) => leaving.push(instance.uid),
             Step::Delete(them) => leaving.extend(them.iter().map(|i| i.uid)),
@@ -121,7 +128,8 @@ impl Deployments {
             }
             let open = view.plan.network == Network::Ready && !deployment.outdates(instance);
             let labels = labels.get(instance.uid).copied();
-            if let Some(patch) = patch(object, labels, place.as_ref(), open) {
+            let hash = instance.template_hash.filter(|_| !deployment.outdates(instance));
+            if let Some(patch) = patch(object, labels, place.as_ref(), hash, open) {
                 let patched = pass.writer.patch(Kind::Instance, object, patch).await;
                 pass.stepped |= pass.tried(patched)?.is_some();
             }
@@ -154,7 +162,13 @@ impl Deployments {
     }
 
     /// The status, where it is another than the one that stands.
-    async fn report(&self, pass: &mut Pass<'_>, wd: &Object, view: &View) -> Result<(), Error> {
+    async fn report(
+        &self,
+        pass: &mut Pass<'_>,
+        wd: &Object,
+        deployment: &Deployment<'_>,
+        view: &View,
+    ) -> Result<(), Error> {
         let (cell, kind) = (self.cell.anchor(), Kind::WorkloadDeployment);
         let store = cell.store(kind);
         let current = store.digest(wd.space(), wd.called());
@@ -162,7 +176,6 @@ impl Deployments {
             // It changed meanwhile: the next pass says what is so then.
             return Ok(());
         }
-        let deployment = Deployment::of(wd);
         let mut own = cell.store(Kind::Instance).objects(Some(wd.space()));
         own.retain(|i| deployment.owns(&Instance::of(i)));
         let next = status(&Seen {

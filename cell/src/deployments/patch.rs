@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 
 use crate::status::gates;
 
-/// All that is to be put right of an Instance, in one merge patch: labels, the location where it has none, and, where
-/// `open`, the gates. `None` where nothing is.
+/// All that is to be put right of an Instance, in one merge patch: labels, the location where it has none, the hash of
+/// its template, and, where `open`, the gates. `None` where nothing is.
 pub fn patch(
     instance: &Object,
     labels: Option<&BTreeMap<&'static str, String>>,
     place: Option<&LocationReference>,
+    hash: Option<&str>,
     open: bool,
 ) -> Option<Value> {
     let held = gates::of(instance).contains(&gates::NETWORK);
@@ -23,6 +24,9 @@ pub fn patch(
     }
     if let Some(place) = place.filter(|_| instance.spec()["location"].is_null()) {
         patch["spec"]["location"] = json!(place);
+    }
+    if let Some(hash) = hash.filter(|hash| instance.spec()["controller"]["templateHash"] != **hash) {
+        patch["spec"]["controller"]["templateHash"] = json!(hash);
     }
     (!patch.is_null()).then_some(patch)
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_shared::api::LocationReference;
 use fedhub_shared::names::{
-    INSTANCE_CITY, INSTANCE_INDEX, PLACEMENT_NAME, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
-    WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
+    INSTANCE_CITY, INSTANCE_INDEX, LINKING_LABELS, PLACEMENT_NAME, SERVICE_NAME, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
 };
 use fedhub_shared::object::{Kind, Object, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -50,6 +50,11 @@ pub fn labels(deployment: &Deployment<'_>, ordinal: u32) -> BTreeMap<&'static st
     ])
 }
 
+/// Whether a label says whose an Instance is, or is this program's to set: a template has no say in it.
+pub(super) fn is_reserved(label: &str) -> bool {
+    [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, SERVICE_NAME.0].contains(&label) || LINKING_LABELS.contains(&label)
+}
+
 /// The Instance of an ordinal, as it is to be created. What its template says travels whole (I1); what this program
 /// says overrides it.
 pub fn build(
@@ -61,8 +66,7 @@ pub fn build(
     let mut object = bare(Kind::Instance, deployment.namespace, &name(deployment.name, ordinal));
     let metadata = &deployment.template["metadata"];
     let mut all = texts(&metadata["labels"]);
-    // Whose an Instance is, a template has no say in.
-    all.retain(|key, _| key != UPSTREAM_CLUSTER && key != UPSTREAM_NAMESPACE);
+    all.retain(|key, _| !is_reserved(key));
     all.extend(labels(deployment, ordinal).into_iter().map(|(key, value)| (key.to_owned(), value)));
     object.metadata.labels = Some(all);
     object.metadata.annotations = Some(texts(&metadata["annotations"])).filter(|map| !map.is_empty());

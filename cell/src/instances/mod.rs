@@ -41,13 +41,17 @@
 //! Scaling goes on, both ways. [`Wait`] names the Instance.
 
 mod build;
+mod content;
 mod plan;
+mod schema;
 mod template;
 mod view;
 
 pub(crate) use build::owner;
 pub use build::{Gate, build, labels};
+pub use content::Likeness;
 pub use plan::{LabelPatch, Plan, Step, Wait, plan};
+pub use schema::TemplateSchema;
 pub use template::template_hash;
 pub use view::{Deployment, Instance, name, ordinal};
 

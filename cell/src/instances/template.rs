@@ -5,21 +5,36 @@ use std::collections::BTreeMap;
 use fedhub_shared::hash;
 use serde_json::Value;
 
-/// Hash of `spec.template`: of what an Instance gets from it, which are its labels, its annotations (a new
-/// `compute.datumapis.com/restartedAt` is a restart) and its spec. Sixteen hexadecimal digits, so it may be a label.
+use super::schema::TemplateSchema;
+
+/// The version of the algorithm, with which every hash begins.
+const VERSION: &str = "v2-";
+
+/// Hash of `spec.template`: `v2-<metadata>-<spec>`, sixteen hexadecimal digits each, so that it may be a label. Of what an
+/// Instance gets from it: its labels and annotations (a new `compute.datumapis.com/restartedAt` is a restart), and its
+/// spec as the user said it. The order of keys does not matter, and a null, or a field that equals its default in
+/// `schema`, is as good as nothing.
 ///
-/// It is stored in Instances and compared by later versions of this program: **if it changes for an unchanged
-/// template, every Instance of every cell is replaced.** The order of keys does not matter, and a null is as good as
-/// nothing.
-pub fn template_hash(template: &Value) -> String {
+/// It is stored in Instances and compared by later versions of this program. An algorithm that gives an unchanged
+/// template another hash has to have another version: Instances of other versions are compared by content first.
+pub fn template_hash(template: &Value, schema: &TemplateSchema) -> String {
     let metadata = &template["metadata"];
     let mut text = String::new();
-    for part in [&metadata["labels"], &metadata["annotations"], &template["spec"]] {
+    for part in [&metadata["labels"], &metadata["annotations"]] {
         // No labels are as good as none.
         canonical(part.as_object().filter(|map| !map.is_empty()).map_or(&Value::Null, |_| part), &mut text);
         text.push('\n');
     }
-    format!("{:016x}", hash::text(&text))
+    let mut spec = String::new();
+    canonical(&schema.said_spec(&template["spec"]), &mut spec);
+    format!("{VERSION}{:016x}-{:016x}", hash::text(&text), hash::text(&spec))
+}
+
+/// The part of a hash that tells labels and annotations; `None` of a hash of another version, or of another controller.
+pub(super) fn metadata_part(hash: &str) -> Option<&str> {
+    let hex = |part: &&str| part.len() == 16 && part.bytes().all(|b| b.is_ascii_hexdigit());
+    let (metadata, spec) = hash.strip_prefix(VERSION)?.split_once('-')?;
+    hex(&spec).then_some(metadata).filter(hex)
 }
 
 /// JSON without spaces, keys sorted, nulls in objects left out.

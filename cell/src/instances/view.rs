@@ -7,6 +7,8 @@ use fedhub_shared::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::ORDERED_READY;
+use super::content::{Likeness, likeness};
+use super::schema::TemplateSchema;
 use super::template::template_hash;
 
 /// A WD of this cell.
@@ -34,11 +36,18 @@ pub struct Deployment<'a> {
     pub template: &'a Value,
     /// [`template_hash`] of it.
     pub template_hash: String,
+    /// What counts as said by the user of it.
+    pub schema: &'a TemplateSchema,
 }
 
 impl<'a> Deployment<'a> {
-    /// The view of a WD. Fields that it lacks are empty.
+    /// The view of a WD by this version's schema. Fields that it lacks are empty.
     pub fn of(object: &'a Object) -> Self {
+        Self::by(object, TemplateSchema::built_in())
+    }
+
+    /// The same by that schema.
+    pub fn by(object: &'a Object, schema: &'a TemplateSchema) -> Self {
         let spec = object.spec();
         let text = |value: &'a Value| value.as_str().unwrap_or_default();
         let template = &spec["template"];
@@ -53,8 +62,24 @@ impl<'a> Deployment<'a> {
             workload_uid: text(&spec["workloadRef"]["uid"]),
             policy: spec["scaleSettings"]["instanceManagementPolicy"].as_str().unwrap_or(ORDERED_READY),
             template,
-            template_hash: template_hash(template),
+            template_hash: template_hash(template, schema),
+            schema,
         }
+    }
+
+    /// The view of an Instance. One of this WD's whose content is the template's counts as made from it, whatever its
+    /// hash is (C5).
+    pub fn view<'b>(&'b self, object: &'b Object) -> Instance<'b> {
+        let view = Instance::of(object);
+        if self.owns(&view) && self.likeness(object) == Likeness::Equal {
+            return Instance { template_hash: Some(&self.template_hash), ..view };
+        }
+        view
+    }
+
+    /// What an Instance of this WD is to its template.
+    pub fn likeness(&self, object: &Object) -> Likeness {
+        likeness(self, object)
     }
 
     /// Whether this WD made that Instance: by the UID of its controller, never by name or label (C3).

@@ -11,6 +11,8 @@ mod plans;
 #[cfg(test)]
 mod rollouts;
 #[cfg(test)]
+mod schema;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod trouble;

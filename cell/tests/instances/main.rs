@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod build;
 #[cfg(test)]
+mod content;
+#[cfg(test)]
 mod histories;
 #[cfg(test)]
 mod rules;

@@ -1,21 +1,25 @@
-//! C5: the template hash depends on the template's content only.
+//! C5: the template hash depends on what the user said only.
 
-use fedhub_cell::instances::template_hash;
+use fedhub_cell::instances::{self, TemplateSchema};
 use fedhub_shared::names::is_label_value;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::support::template;
 
+fn template_hash(template: &Value) -> String {
+    instances::template_hash(template, TemplateSchema::built_in())
+}
+
 fn parsed(text: &str) -> String {
     template_hash(&serde_json::from_str(text).unwrap())
 }
 
-/// A change of this value replaces every Instance of every cell.
+/// A change of these values needs another version of the algorithm.
 #[test]
 fn c5_the_hash_of_a_template_never_changes() {
-    assert_eq!(template_hash(&template(1)), "339761732d3f1ed3");
-    assert_eq!(template_hash(&Value::Null), "fbcf70cca649a0d4");
+    assert_eq!(template_hash(&template(1)), "v2-5a4d967140777be8-247c3025295483c6");
+    assert_eq!(template_hash(&Value::Null), "v2-b36d7af8e4662b03-5b9bc4ba528108e4");
     assert!(is_label_value(&template_hash(&template(1))));
 }
 
@@ -31,6 +35,85 @@ fn c5_order_and_nulls_do_not_matter() {
     ] {
         assert_eq!(parsed(same), one, "{same}");
     }
+}
+
+#[test]
+fn c5_what_the_schema_fills_in_was_said_by_nobody() {
+    let with = |interface: Value| {
+        let mut template = template(1);
+        template["spec"]["networkInterfaces"] = json!([interface]);
+        template_hash(&template)
+    };
+    let lean = with(json!({"network": {"name": "default"}}));
+    for same in [
+        json!({"network": {"name": "default"}, "name": "eth0", "ipFamilies": ["IPv6"], "reclaimPolicy": "Delete"}),
+        json!({"network": {"name": "default"}, "name": "eth0"}),
+    ] {
+        assert_eq!(with(same.clone()), lean, "{same}");
+    }
+    for other in [
+        json!({"network": {"name": "default"}, "name": "eth1"}),
+        json!({"network": {"name": "default"}, "ipFamilies": ["IPv4"]}),
+        json!({"network": {"name": "default"}, "ipFamilies": ["IPv6", "IPv4"]}),
+        json!({"network": {"name": "default"}, "reclaimPolicy": "eth0"}),
+    ] {
+        assert_ne!(with(other.clone()), lean, "{other}");
+    }
+}
+
+/// The schema of a template whose spec has these fields.
+fn schema(properties: Value) -> TemplateSchema {
+    TemplateSchema::of(json!({"type": "object", "properties": {"spec": {"properties": properties}}}))
+}
+
+#[test]
+fn c5_a_crd_with_one_more_default_changes_no_hash() {
+    let newer = schema(json!({
+        "tier": {"type": "string", "default": "standard"},
+        "probe": {"type": "object", "default": {}, "properties": {"period": {"type": "integer", "default": 10}}},
+        "volumes": {"type": "array", "items": {"type": "object", "properties": {
+            "mode": {"type": "integer", "default": 420},
+        }}},
+        "limits": {"type": "object", "additionalProperties": {"type": "object", "properties": {
+            "burst": {"type": "boolean", "default": false},
+        }}},
+    }));
+    let mut said = template(1);
+    said["spec"]["volumes"] = json!([{"name": "a"}, {"name": "b", "mode": 256}]);
+    said["spec"]["limits"] = json!({"cpu": {}});
+    let mut read = said.clone();
+    read["spec"]["tier"] = json!("standard");
+    read["spec"]["probe"] = json!({"period": 10});
+    read["spec"]["volumes"] = json!([{"name": "a", "mode": 420}, {"name": "b", "mode": 256}]);
+    read["spec"]["limits"] = json!({"cpu": {"burst": false}});
+    let hash = |template: &Value| instances::template_hash(template, &newer);
+    assert_eq!(hash(&read), hash(&said));
+    assert_eq!(hash(&said), template_hash(&said), "nor does the schema alone");
+    for (at, other) in [
+        ("/spec/tier", json!("premium")),
+        ("/spec/probe/period", json!(11)),
+        ("/spec/volumes/0/mode", json!(256)),
+        ("/spec/limits/cpu/burst", json!(true)),
+    ] {
+        let mut changed = read.clone();
+        *changed.pointer_mut(at).unwrap() = other;
+        assert_ne!(hash(&changed), hash(&said), "{at}");
+    }
+}
+
+#[test]
+fn c5_the_schema_is_read_from_the_crd() {
+    let template = json!({"properties": {"spec": {"properties": {"tier": {"default": "standard"}}}}});
+    let version = |name: &str, template: &Value| json!({"name": name, "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {"template": template}}}}}});
+    let spec = json!({"versions": [version("v1", &json!({})), version("v1alpha", &template)]});
+    assert_eq!(TemplateSchema::of_crd_spec(&spec), Some(TemplateSchema::of(template.clone())));
+    assert_eq!(TemplateSchema::of_crd_spec(&json!({"versions": [version("v1", &template)]})), None);
+    assert_eq!(TemplateSchema::of_crd_spec(&Value::Null), None);
+    assert_eq!(
+        TemplateSchema::built_in().said_spec(&json!({"networkInterfaces": [{"name": "eth0"}]})),
+        json!({"networkInterfaces": [{}]}),
+        "this version's own is known"
+    );
 }
 
 #[test]
@@ -130,5 +213,11 @@ proptest! {
         let text = format!("{{\"spec\": {{\"it\": {}}}}}", backwards(&a));
         prop_assert_eq!(parsed(&text), template_hash(&of(&a)));
         prop_assert_eq!(template_hash(&of(&a)) == template_hash(&of(&b)), lean(&of(&a)) == lean(&of(&b)));
+    }
+    #[test]
+    fn c5_a_default_of_any_kind_is_as_good_as_nothing(a in values(), default in values()) {
+        let newer = schema(json!({"extra": {"default": default}}));
+        let of = |spec: &Value| instances::template_hash(&json!({"spec": spec}), &newer);
+        prop_assert_eq!(of(&json!({"it": a, "extra": default})), of(&json!({"it": a})));
     }
 }

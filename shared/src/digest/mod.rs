@@ -65,6 +65,7 @@ impl Digest {
                 | Kind::Secret
                 | Kind::PropagationPolicy
                 | Kind::ResourceBinding
+                | Kind::CustomResourceDefinition
                 | Kind::NetworkBinding
                 | Kind::NetworkContext
                 | Kind::SubnetClaim
