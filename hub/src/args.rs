@@ -47,8 +47,8 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_ENABLE_CELL_CONTROLLERS")]
     pub enable_cell_controllers: bool,
 
-    /// Kubeconfig of the hub (the Karmada API server). Required with --enable-management-controllers; a cell without it
-    /// works, but writes no Instances back.
+    /// Kubeconfig of the hub (the Karmada API server). Required, unless all that is enabled is a cell with
+    /// --write-back=false.
     #[arg(long, env = "FEDHUB_HUB_KUBECONFIG", value_name = "FILE")]
     pub hub_kubeconfig: Option<PathBuf>,
     /// Context in the hub kubeconfig, in place of its current one.
@@ -74,6 +74,10 @@ pub struct RunArgs {
     /// The cell's city code: of the hub, only what is of that city is watched then.
     #[arg(long, env = "FEDHUB_CELL_CITY", value_name = "CODE")]
     pub cell_city: Option<String>,
+    /// Have the cell copy its Instances to the hub, without which no project sees them. With `false` nothing is copied,
+    /// no deletion waits for a copy, and the cell needs no hub.
+    #[arg(long, env = "FEDHUB_WRITE_BACK", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
+    pub write_back: bool,
     /// Have the cell bind networks and claim subnets before Instances start (networking.datumapis.com).
     #[arg(long, env = "FEDHUB_NETWORKING")]
     pub networking: bool,
@@ -256,6 +260,7 @@ impl RunArgs {
                 ("--cell-kubeconfig", self.cell_kubeconfig.is_some()),
                 ("--cell-name", self.cell_name.is_some()),
                 ("--cell-city", self.cell_city.is_some()),
+                ("--write-back=false", !self.write_back),
                 ("--networking", self.networking),
                 ("--referenced-data", self.referenced_data),
                 ("--quota-kubeconfig", self.quota_kubeconfig.is_some()),
@@ -265,6 +270,13 @@ impl RunArgs {
         }
         if self.cell_name.is_none() {
             faults.push("--enable-cell-controllers needs --cell-name (or FEDHUB_CELL_NAME)".to_owned());
+        }
+        if self.write_back && self.hub_kubeconfig.is_none() && !self.enable_management_controllers {
+            faults.push(
+                "--enable-cell-controllers needs --hub-kubeconfig (or FEDHUB_HUB_KUBECONFIG) to write its Instances \
+                 back; --write-back=false runs the cell without"
+                    .to_owned(),
+            );
         }
         for (flag, value) in [("--cell-name", &self.cell_name), ("--cell-city", &self.cell_city)] {
             if let Some(value) = value

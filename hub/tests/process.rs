@@ -24,6 +24,13 @@ mod tests {
     }
 
     #[test]
+    fn c14_a_cell_without_hub_credentials_is_exit_2_with_one_clear_line() {
+        let words = refused(&["run", "--enable-cell-controllers", "--cell-name=dfw"]);
+        assert_eq!(words.lines().count(), 1, "{words}");
+        assert!(words.contains("--hub-kubeconfig") && words.contains("--write-back=false"), "{words}");
+    }
+
+    #[test]
     fn bad_input_is_exit_2_before_anything_starts() {
         assert!(refused(&["run"]).contains("no role"));
         let unreadable = ["run", "--enable-management-controllers", "--hub-kubeconfig=/nowhere/hub.yaml"];

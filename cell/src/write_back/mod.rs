@@ -10,6 +10,8 @@
 //! it with the WD. Of the copies that stand there, only those are touched that carry this cell's mark, and those from
 //! before there were marks.
 //!
+//! Where the write-back is switched off, [`off`] takes its finalizers off (C14).
+//!
 //! Where the cell is its own hub, an Instance is its own copy, and is left as it is.
 
 pub mod controller;
@@ -17,7 +19,9 @@ pub mod copy;
 pub mod glance;
 pub mod keys;
 pub mod mark;
+pub mod off;
 pub mod plan;
 pub mod refusal;
 
 pub use controller::WriteBack;
+pub use off::WriteBackOff;

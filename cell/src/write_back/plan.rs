@@ -118,9 +118,14 @@ fn leave(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision 
 }
 
 fn release(instance: &Object) -> Decision {
+    Decision::Release(other_finalizers(instance))
+}
+
+/// The finalizers of an Instance without that of the write-back, for a merge patch. That replaces the list; the
+/// resourceVersion makes sure that it is the one that was read (I9).
+pub(super) fn other_finalizers(instance: &Object) -> Value {
     let others: Vec<&String> = finalizers(instance).filter(|f| *f != INSTANCE_FINALIZER).collect();
-    // A merge patch replaces the list; the resourceVersion makes sure that it is the one that was read (I9).
-    Decision::Release(if others.is_empty() { Value::Null } else { json!(others) })
+    if others.is_empty() { Value::Null } else { json!(others) }
 }
 
 fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {

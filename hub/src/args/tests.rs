@@ -51,14 +51,25 @@ fn faults_are_named_one_by_one() {
 
 #[test]
 fn faults_of_the_cell_role_are_named() {
-    let role = "--enable-cell-controllers";
+    let (role, off, hub) = ("--enable-cell-controllers", "--write-back=false", "--hub-kubeconfig=/dev/null");
     for (flags, expected) in [
-        (&[role, "--cell-name=dfw"][..], &[][..]),
-        (&[role], &["--enable-cell-controllers needs --cell-name"]),
-        (&[role, "--cell-name=a/b"], &["--cell-name \"a/b\" is no label value"]),
-        (&[role, "--cell-name=", "--cell-city=New York"], &["--cell-name \"\"", "--cell-city \"New York\""]),
-        (&[role, "--cell-name=dfw", "--cell-context=c"], &["--cell-context needs --cell-kubeconfig"]),
-        (&[role, "--cell-name=dfw", "--quota-kubeconfig=/nowhere"], &["--quota-kubeconfig /nowhere"]),
+        (&[role, hub, "--cell-name=dfw"][..], &[][..]),
+        (&[role, off, "--cell-name=dfw"], &[]),
+        (&[role, hub, off, "--cell-name=dfw"], &[]),
+        (&[role, "--cell-name=dfw"], &["--enable-cell-controllers needs --hub-kubeconfig"]),
+        (
+            &[role, "--enable-management-controllers", "--cell-name=dfw"],
+            &["--enable-management-controllers needs --hub-kubeconfig"],
+        ),
+        (&[off], &["no role is enabled", "--write-back=false is for --enable-cell-controllers"]),
+        (&[role, hub], &["--enable-cell-controllers needs --cell-name"]),
+        (&[role, hub, "--cell-name=a/b"], &["--cell-name \"a/b\" is no label value"]),
+        (
+            &[role, hub, "--cell-name=", "--cell-city=New York"],
+            &["--cell-name \"\"", "--cell-city \"New York\""],
+        ),
+        (&[role, hub, "--cell-name=dfw", "--cell-context=c"], &["--cell-context needs --cell-kubeconfig"]),
+        (&[role, hub, "--cell-name=dfw", "--quota-kubeconfig=/nowhere"], &["--quota-kubeconfig /nowhere"]),
         (&["--networking"], &["no role is enabled", "--networking is for --enable-cell-controllers"]),
     ] {
         let faults = run(flags).faults();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
 use fedhub_cell::readiness::{Quota, Readiness};
-use fedhub_cell::write_back::WriteBack;
+use fedhub_cell::write_back::{WriteBack, WriteBackOff};
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Controller, Listener, run_workers};
 use fedhub_shared::lease::{Fence, Leadership};
@@ -30,7 +30,7 @@ pub struct Cell {
     pub role: Role,
     /// Where quota is claimed.
     quota: Option<Server>,
-    /// Whether there is a hub to write to.
+    /// Whether Instances are written back to the hub.
     writes_back: bool,
     leadership: Option<Leadership>,
 }
@@ -45,7 +45,11 @@ impl Cell {
         };
         let client = ground.follow("cell", source)?.client(&PlaneId::Cell);
         let file = |file: &std::path::PathBuf| Source::file(file, None);
-        let hub = args.hub_kubeconfig.as_ref().map(|path| Source::file(path, args.hub_context.as_deref()));
+        let hub = args
+            .hub_kubeconfig
+            .as_ref()
+            .filter(|_| args.write_back)
+            .map(|path| Source::file(path, args.hub_context.as_deref()));
         let hub = hub.map(|source| ground.follow("hub", source)).transpose()?;
         let quota = args.quota_kubeconfig.as_ref().map(file);
         let quota = quota.map(|source| ground.follow("quota", source)).transpose()?;
@@ -67,6 +71,9 @@ impl Cell {
             ground.controlled("deployments", Kind::WorkloadDeployment, &cell),
             ground.controlled("readiness", Kind::Instance, &cell),
         ];
+        if hub.is_none() {
+            controllers.push(ground.controlled("write_back", None, &cell));
+        }
         if hub.is_some() || quota.is_some() {
             let name = args.cell_name.as_deref().unwrap_or_default();
             let settings = Settings {
@@ -120,8 +127,9 @@ impl Cell {
             )?;
         } else {
             tracing::warn!(
-                "no hub credentials (--hub-kubeconfig): Instances are not written back, and no project sees them"
+                "write-back is off (--write-back=false): no project sees the Instances of this cell"
             );
+            work(ground, &role, &WriteBackOff::new(cell.clone(), role.queue("write_back")?))?;
         }
         role.led_by(leadership.as_ref());
         for planes in &role.registries {

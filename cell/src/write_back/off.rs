@@ -1,0 +1,75 @@
+//! A cell that writes nothing back, as its operator meant it (C14): nobody would take the finalizer of the write-back off, so
+//! it goes from every Instance, whoever made it and whether it is being deleted or not. Copies that a hub has are left there.
+
+use std::sync::Arc;
+
+use fedhub_shared::engine::{Change, Controller, Job, Listener, Outcome, Queue, Writer};
+use fedhub_shared::errors::Error;
+use fedhub_shared::names::{CELL_MANAGER, INSTANCE_FINALIZER};
+use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_shared::planes::{Plane, Planes};
+use serde_json::json;
+
+use super::plan::other_finalizers;
+
+/// Takes the write-back's place where it is switched off.
+pub struct WriteBackOff {
+    cell: Arc<Planes>,
+    queue: Arc<Queue>,
+}
+
+impl WriteBackOff {
+    /// For the cell that the registry `cell` is around. It has to be a listener of that, and to be run by workers on `queue`.
+    pub fn new(cell: Arc<Planes>, queue: Arc<Queue>) -> Arc<Self> {
+        cell.metrics().writeback_enabled.set(0);
+        Arc::new(Self { cell, queue })
+    }
+
+    fn enqueue(&self, instance: &Object) {
+        let cell = self.cell.anchor();
+        if cell.synced() && instance.has_finalizer(INSTANCE_FINALIZER) {
+            self.queue.add(cell.key(Kind::Instance, instance.space(), instance.called()), &cell.id);
+        }
+    }
+}
+
+impl Controller for WriteBackOff {
+    fn name(&self) -> &'static str {
+        "write_back"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        let cell = self.cell.anchor();
+        let there = cell.store(Kind::Instance).object(&job.key.namespace, &job.key.name);
+        let Some(instance) = there.filter(|there| there.has_finalizer(INSTANCE_FINALIZER)) else {
+            return Ok(Outcome::InOrder);
+        };
+        let metadata = json!({ "finalizers": other_finalizers(&instance) });
+        let writer = Writer { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
+        match writer.patch_metadata(Kind::Instance, &instance, metadata).await {
+            // It is gone, for ours was not the last one after all.
+            Err(error) if error.code() == Some(404) => Ok(Outcome::InOrder),
+            stored => stored.map(|_| Outcome::Wrote).map_err(Error::from),
+        }
+    }
+}
+
+impl Listener for WriteBackOff {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        if (&plane.id, kind) == (&PlaneId::Cell, Kind::Instance)
+            && let Change::Applied { .. } = change
+            && let Some(instance) = &change.known().object
+        {
+            self.enqueue(instance);
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if plane.id == PlaneId::Cell && plane.synced() {
+            self.queue.works(&plane.id);
+            plane.store(Kind::Instance).objects(None).iter().for_each(|instance| self.enqueue(instance));
+        }
+    }
+
+    fn left(&self, _plane: &Plane) {}
+}
