@@ -36,6 +36,19 @@ pub fn concerns(instance: &Object) -> bool {
         || find(instance.status(), REFERENCED_DATA_READY).is_some()
 }
 
+/// Whether an Instance waits for its data, or says that something is wrong with it.
+pub fn waits(instance: &Object) -> bool {
+    let stands = find(instance.status(), REFERENCED_DATA_READY);
+    gates::of(instance).contains(&gates::REFERENCED_DATA) || stands.is_some_and(|c| c["status"] != "True")
+}
+
+/// `ReferencedDataReady` of an Instance of a cell that waits for no data: what had to wait need not any longer (C6).
+pub fn disabled(instance: &Object, now: Timestamp) -> Value {
+    let words =
+        Words::yes("ReferencedDataDisabled", "Instances do not wait for referenced data in this cell");
+    judged(instance, &words, now)
+}
+
 /// `ReferencedDataReady` of an Instance as it should stand, for its present generation: by what its WD expects, and by
 /// which companions are there.
 pub fn verdict(
@@ -44,7 +57,11 @@ pub fn verdict(
     is_there: impl Fn(Kind, &str) -> bool,
     now: Timestamp,
 ) -> Value {
-    let words = words(deployment, is_there);
+    judged(instance, &words(deployment, is_there), now)
+}
+
+/// The condition that says this of the Instance's present generation.
+fn judged(instance: &Object, words: &Words, now: Timestamp) -> Value {
     let mut condition =
         words.stand(find(instance.status(), REFERENCED_DATA_READY), REFERENCED_DATA_READY, now);
     if let Some(generation) = instance.metadata.generation {

@@ -88,6 +88,10 @@ pub struct RunArgs {
     /// claims, as --discovery says; without it, quota is off.
     #[arg(long, env = "FEDHUB_QUOTA_KUBECONFIG", value_name = "FILE")]
     pub quota_kubeconfig: Option<PathBuf>,
+    /// Have Instances need quota, where there is a --quota-kubeconfig. With `false` none does, and the claims of the cell
+    /// are given back.
+    #[arg(long, env = "FEDHUB_QUOTA", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
+    pub quota: bool,
 
     /// How project planes are found: `single` (the management plane itself), `kubeconfigs` (labelled Secrets) or
     /// `milo` (Projects of a Milo API server).
@@ -264,6 +268,7 @@ impl RunArgs {
                 ("--networking", self.networking),
                 ("--referenced-data", self.referenced_data),
                 ("--quota-kubeconfig", self.quota_kubeconfig.is_some()),
+                ("--quota=false", !self.quota),
             ];
             let needless = given.into_iter().filter(|(_, given)| *given);
             return needless.map(|(flag, _)| format!("{flag} is for --enable-cell-controllers")).collect();

@@ -95,6 +95,9 @@ impl Listener for Deployments {
         if plane.id == PlaneId::Cell && plane.synced() {
             self.queue.works(&plane.id);
             self.enqueue_all();
+            if !self.config.networking {
+                self.queue.add(plane.key(Kind::NetworkBinding, "", ""), &plane.id);
+            }
         }
     }
 

@@ -23,6 +23,9 @@
 //! opened on the Instances of the template of now only: one on an earlier template waits for networks that nobody may
 //! ask for any more, and is replaced.
 //!
+//! Where networking is switched off, that gate is opened on all of them, and the bindings of the cell's WDs are given back
+//! once when the cell is in sync (C6).
+//!
 //! # Suspension
 //!
 //! A suspended WD keeps its Instances. None of them is Ready, so none is worth waiting for, and a rollout would go
@@ -35,6 +38,7 @@ mod keys;
 mod pass;
 mod patch;
 mod schema;
+mod unbind;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -126,11 +130,16 @@ impl Controller for Deployments {
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
         let cell = self.cell.anchor();
-        if (&job.key.plane, job.key.kind) != (&PlaneId::Cell, Kind::WorkloadDeployment) {
-            return Err(Error::Bug(format!("{} is no key of the cell's WDs", job.key)));
-        }
+        let unbind = match (&job.key.plane, job.key.kind) {
+            (PlaneId::Cell, Kind::WorkloadDeployment) => false,
+            (PlaneId::Cell, Kind::NetworkBinding) => true,
+            _ => return Err(Error::Bug(format!("{} is no key of the cell's WDs", job.key))),
+        };
         if !cell.synced() {
             return Err(Error::NotEngaged(PlaneId::Cell));
+        }
+        if unbind {
+            return self.unbind().await;
         }
         match cell.store(Kind::WorkloadDeployment).object(&job.key.namespace, &job.key.name) {
             None => Ok(Outcome::InOrder),

@@ -126,7 +126,9 @@ impl Deployments {
             if !deployment.owns(instance) || instance.deleting || leaving.contains(&instance.uid) {
                 continue;
             }
-            let open = view.plan.network == Network::Ready && !deployment.outdates(instance);
+            // One on an earlier template waits for networks that nobody may ask for any more.
+            let current = !self.config.networking || !deployment.outdates(instance);
+            let open = view.plan.network == Network::Ready && current;
             let labels = labels.get(instance.uid).copied();
             let hash = instance.template_hash.filter(|_| !deployment.outdates(instance));
             if let Some(patch) = patch(object, labels, place.as_ref(), hash, open) {

@@ -7,10 +7,11 @@ use fedhub_shared::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::status::QUOTA_GRANTED;
 use crate::status::blocker::Words;
+use crate::status::{QUOTA_GRANTED, gates};
 
 const AVAILABLE: &str = "QuotaAvailable";
+const DISABLED: &str = "QuotaDisabled";
 /// For so long a claim that nobody has evaluated yet counts as just made.
 const JUST_MADE: Duration = Duration::from_secs(10);
 
@@ -86,16 +87,41 @@ impl Failure {
     }
 }
 
+/// Whether an Instance says that a claim of it was granted.
+pub fn is_granted(instance: &Object) -> bool {
+    find(instance.status(), QUOTA_GRANTED).is_some_and(|c| c["status"] == "True" && c["reason"] == AVAILABLE)
+}
+
+/// Whether a condition tells of a request that failed, and not of an answer.
+pub fn tells_of_failure(quota: &Value) -> bool {
+    let (_, reason, _) = said(quota);
+    reason.starts_with("Quota") && !ANSWERS.contains(&reason)
+}
+
+/// The reasons of answers that begin as those of failures do.
+const ANSWERS: [&str; 4] = [AVAILABLE, DISABLED, "QuotaExceeded", "QuotaNoBudget"];
+
 /// `QuotaGranted` as it should stand, for the Instance's present generation. `remark` is something to be said along
 /// with it, such as why the Instance's size is not counted. A request that failed takes no grant back: what was
-/// granted stays as it stands, judged on the generation that it was judged on (C6).
+/// granted stays as it stands, judged on the generation that it was judged on. Nor does it refuse an Instance that has
+/// passed its gate, as while quota was off: what is known of that stays, and the failure is told along (C6).
 pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>, now: Timestamp) -> Value {
     let old = find(instance.status(), QUOTA_GRANTED);
-    let granted = old.filter(|c| c["status"] == "True" && c["reason"] == AVAILABLE);
-    if let (Answer::Failed(_), Some(granted)) = (answer, granted) {
-        return granted.clone();
-    }
     let mut words = words(answer, now);
+    if let Answer::Failed(_) = answer {
+        let (status, reason, _) = old.map(said).unwrap_or_default();
+        let passed = !gates::of(instance).contains(&gates::QUOTA);
+        match (status, old) {
+            ("True", Some(granted)) if reason == AVAILABLE => return granted.clone(),
+            // The quota service itself has refused it.
+            ("False", Some(refused)) if passed && !tells_of_failure(refused) => return refused.clone(),
+            _ if passed => {
+                status_of_passed(status).clone_into(&mut words.status);
+                words.message.push_str("; the instance keeps running");
+            }
+            _ => {}
+        }
+    }
     if let (Answer::Failed(Failure::Unavailable(_)), Some((_, reason, message))) = (answer, old.map(said))
         && reason == words.reason
     {
@@ -111,10 +137,15 @@ pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>
     condition
 }
 
+/// What a failure leaves of the status of an Instance that has passed its gate.
+fn status_of_passed(status: &str) -> &'static str {
+    if status == "True" { "True" } else { "Unknown" }
+}
+
 fn words(answer: Answer<'_>, now: Timestamp) -> Words {
     let unknown = |reason: &str, message: &str| Words::of("Unknown", reason, message);
     match answer {
-        Answer::Off => Words::yes("QuotaDisabled", "Quota is not enforced in this cell"),
+        Answer::Off => Words::yes(DISABLED, "Quota is not enforced in this cell"),
         Answer::Asked => unknown("PendingEvaluation", "Waiting for quota evaluation"),
         Answer::Occupied => {
             unknown("PendingEvaluation", "Waiting for the quota claim of an earlier instance to go")
@@ -173,17 +204,19 @@ fn age(since: Timestamp, now: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(since)).unwrap_or_default()
 }
 
-/// After how long an Instance without quota is to be looked at again, by its age: soon while somebody may be waiting
-/// for it, seldom later. `None` where there is nothing to wait for.
+/// After how long an Instance without quota is to be looked at again; `None` where there is nothing to wait for.
 pub fn look_again(instance: &Object, quota: &Value, now: Timestamp) -> Option<Duration> {
-    if said(quota).0 == "True" {
-        return None;
-    }
+    let settled = said(quota).0 == "True" && !tells_of_failure(quota);
+    (!settled).then(|| patience(instance, now))
+}
+
+/// How long to wait for an Instance's quota, by the Instance's age: not long while somebody may be waiting for it.
+pub fn patience(instance: &Object, now: Timestamp) -> Duration {
     let born = instance.metadata.creation_timestamp.as_ref().map_or(now, |t| t.0);
-    Some(Duration::from_secs(match age(born, now).as_secs() {
+    Duration::from_secs(match age(born, now).as_secs() {
         0..60 => 1,
         60..300 => 15,
         300..600 => 60,
         _ => 300,
-    }))
+    })
 }

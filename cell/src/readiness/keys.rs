@@ -12,6 +12,7 @@ use crate::data;
 use crate::instances::Instance;
 use crate::network::users;
 use crate::quota::claim::{self, Consumer};
+use crate::quota::verdict::tells_of_failure;
 use crate::status::deployment::suspended;
 use crate::status::{QUOTA_GRANTED, gates};
 
@@ -44,7 +45,8 @@ impl Readiness {
                 (writes(&plan) || plan.again.is_some()).then_some(PlaneId::Cell)
             }
             Stance::Ask(ask) => {
-                let refused = find(instance.status(), QUOTA_GRANTED).filter(|c| said(c).0 == "False");
+                let refused = find(instance.status(), QUOTA_GRANTED)
+                    .filter(|c| said(c).0 == "False" || tells_of_failure(c));
                 let due = match refused {
                     Some(stands) if why == Why::Itself => writes(&self.plan(instance, stands)),
                     _ => true,
@@ -160,9 +162,9 @@ impl Readiness {
         }
     }
 
-    /// Has a claim looked at, if its Instance seems gone.
+    /// Has a claim looked at, if it seems free.
     pub(super) fn keep(&self, project: &Plane, claim: &Object) {
-        if self.cell.anchor().synced() && project.synced() && self.seems_outlived(claim) {
+        if self.cell.anchor().synced() && project.synced() && self.seems_free(claim) {
             self.queue.add(project.key(Kind::ResourceClaim, claim.space(), claim.called()), &project.id);
         }
     }

@@ -12,6 +12,9 @@
 //! it is deleted only when a live read of the cell proves its Instance gone (C8): a cell that cannot be reached keeps
 //! every claim. Claims need no finalizer for that: those of this cell are watched by their label, also after a restart.
 //!
+//! Switched off, quota keeps nobody waiting and its claims are given back, where the credential for that is still there;
+//! switched on again, what runs claims anew. A credential that fails refuses no Instance that has passed its gate.
+//!
 //! A project plane that cannot be asked takes no grant back; an Instance that has none yet says
 //! `QuotaBackendUnavailable` and is looked at when the plane comes into sync.
 //!
@@ -26,6 +29,7 @@ mod plan;
 mod quota;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fedhub_shared::engine::{Controller, Job, Outcome, Queue};
 use fedhub_shared::errors::Error;
@@ -41,6 +45,8 @@ pub struct Quota {
     pub projects: Arc<Planes>,
     /// The name of this cell: the label by which its claims are known, and the first part of their mark.
     pub cell_name: String,
+    /// Whether Instances need quota. Where they do not, the claims of this cell are given back (C6).
+    pub enabled: bool,
 }
 
 /// Keeps the status of the cell's Instances, and their claims. Listens to the registry around the cell and, with quota,
@@ -50,12 +56,14 @@ pub struct Readiness {
     queue: Arc<Queue>,
     quota: Option<Quota>,
     began: Instant,
+    /// It was said that claims stay behind.
+    told: AtomicBool,
 }
 
 impl Readiness {
     /// A controller of the Instances of `cell`, fed through `queue`; without `quota` none is asked for.
     pub fn new(cell: Arc<Planes>, queue: Arc<Queue>, quota: Option<Quota>) -> Arc<Self> {
-        Arc::new(Self { cell, queue, quota, began: Instant::now() })
+        Arc::new(Self { cell, queue, quota, began: Instant::now(), told: AtomicBool::new(false) })
     }
 }
 

@@ -25,7 +25,7 @@ impl Readiness {
             return Err(Error::NotEngaged(PlaneId::Cell));
         }
         let Some(instance) = self.living(key) else { return Ok(Outcome::InOrder) };
-        let Asked { quota, failed, rest } = self.ask(&instance).await?;
+        let Asked { quota, failed, rest, again: ask_again } = self.ask(&instance).await?;
         // It may have changed while its project was asked.
         let Some(instance) = self.living(key).filter(|now| now.uid() == instance.uid()) else {
             return Ok(Outcome::Waits);
@@ -48,7 +48,7 @@ impl Readiness {
         if let Some(error) = failed {
             return Err(error);
         }
-        Ok(match again {
+        Ok(match again.into_iter().chain(ask_again).min() {
             Some(wait) => Outcome::After(wait.max(rest)),
             None if wrote => Outcome::Wrote,
             None => Outcome::InOrder,
@@ -78,13 +78,14 @@ impl Readiness {
         plan(&Seen { instance, quota, data: data.as_ref(), network: &network, suspended, now }, echo)
     }
 
-    /// `ReferencedDataReady` as it is to be. Where companions are not watched, nobody can say that they are there, or that
-    /// they are not.
+    /// `ReferencedDataReady` as it is to be. Where companions are not watched, nothing waits for them (C6).
     fn data(&self, instance: &Object, deployment: Option<&Object>) -> Option<Value> {
-        let cell = self.cell.anchor();
-        let known = data::concerns(instance) && cell.watched(Kind::Secret).is_some();
+        let (cell, now) = (self.cell.anchor(), self.cell.clock().now());
+        if cell.watched(Kind::Secret).is_none() {
+            return data::waits(instance).then(|| data::disabled(instance, now));
+        }
         let is_there = |kind, name: &str| cell.store(kind).digest(instance.space(), name).is_some();
-        known.then(|| data::verdict(instance, deployment, is_there, self.cell.clock().now()))
+        data::concerns(instance).then(|| data::verdict(instance, deployment, is_there, now))
     }
 
     /// What of its deployment's networking an Instance tells: that somebody has to do something, or else that it waits

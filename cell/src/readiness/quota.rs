@@ -1,6 +1,7 @@
 //! Asking for an Instance's quota.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fedhub_shared::conditions::find;
@@ -13,7 +14,7 @@ use serde_json::Value;
 use super::{Quota, Readiness};
 use crate::quota::claim::{self, Consumer, Whose, whose};
 use crate::quota::sizing::{self, Sizing};
-use crate::quota::verdict::{Answer, Failure, quota_granted};
+use crate::quota::verdict::{Answer, Failure, is_granted, patience, quota_granted};
 use crate::status::QUOTA_GRANTED;
 
 /// For so long after the start a project plane that nobody has found yet may be about to be.
@@ -57,6 +58,8 @@ pub(super) struct Asked {
     pub failed: Option<Error>,
     /// How long it is to be left in peace at least.
     pub rest: Duration,
+    /// When it is to be asked again, although what was granted before stands.
+    pub again: Option<Duration>,
 }
 
 impl Readiness {
@@ -67,7 +70,9 @@ impl Readiness {
 
     /// What is known without a request.
     pub(super) fn stance(&self, instance: &Object) -> Stance<'_> {
-        let Some(quota) = &self.quota else { return Stance::Known(Known::Off) };
+        let Some(quota) = self.quota.as_ref().filter(|quota| quota.enabled) else {
+            return Stance::Known(Known::Off);
+        };
         let Some(consumer) = self.consumer(instance.space()) else {
             return Stance::Known(Known::Failed(Failure::ProjectUnresolvable));
         };
@@ -115,20 +120,30 @@ impl Readiness {
 
     /// Asks for the Instance's quota, if that is not done yet.
     pub(super) async fn ask(&self, instance: &Object) -> Result<Asked, Error> {
+        let mut again = None;
         let (known, failed) = match self.stance(instance) {
             Stance::Known(known) => (known, None),
             Stance::Ask(ask) => match make(instance, &ask).await {
                 Ok(known) => (known, None),
                 Err(error) if error.category() == Category::NotEngaged => return Err(error.into()),
-                Err(error) => refusal(error, &ask),
+                Err(error) => {
+                    again = Some(patience(instance, self.cell.clock().now()));
+                    refusal(error, &ask)
+                }
             },
         };
+        if self.quota.is_none() && is_granted(instance) && !self.told.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "quota is off without a credential: the claims of this cell stay in the projects; \
+                 --quota=false with the credential gives them back"
+            );
+        }
         if let Known::Earlier(project, claim) = &known {
             // Where nobody saw that Instance go: this one was made before the watch told.
             self.keep(project, claim);
         }
         let rest = if matches!(known, Known::Held) { HELD } else { Duration::ZERO };
-        Ok(Asked { quota: self.verdict(instance, &known), failed, rest })
+        Ok(Asked { quota: self.verdict(instance, &known), failed, rest, again })
     }
 }
 

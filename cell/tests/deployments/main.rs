@@ -16,3 +16,5 @@ mod schema;
 mod support;
 #[cfg(test)]
 mod trouble;
+#[cfg(test)]
+mod unbind;

@@ -71,10 +71,11 @@ impl World {
     pub fn run(&self, config: DeploymentsConfig) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.cell.clock().now());
+        let kinds = if config.networking { &KINDS[..] } else { &KINDS[..3] };
         let settings = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
-            anchor_kinds: watched::all(&KINDS),
+            anchor_kinds: watched::all(kinds),
             project_kinds: Vec::new(),
             ..Settings::default()
         };

@@ -7,6 +7,8 @@ mod claims;
 #[cfg(test)]
 mod data;
 #[cfg(test)]
+mod features;
+#[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod quota;

@@ -30,6 +30,18 @@ pub const SPACE: &str = "shop";
 /// The claim of `wd-0`.
 pub const CLAIM: &str = "instance-wd-0";
 
+/// What a process has switched on.
+pub struct Features {
+    pub quota: bool,
+    pub referenced_data: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Self { quota: true, referenced_data: true }
+    }
+}
+
 pub struct World {
     pub cell: ApiServer,
     pub hub: ApiServer,
@@ -157,6 +169,11 @@ impl World {
 
     /// A process of that cell, which knows no project plane yet.
     pub fn process(&self, quota: Option<&str>) -> Run {
+        self.process_with(quota, &Features::default())
+    }
+
+    /// The same with these features.
+    pub fn process_with(&self, quota: Option<&str>, features: &Features) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.cell.clock().now());
         let kinds = [
@@ -167,8 +184,9 @@ impl World {
             Kind::SubnetClaim,
             Kind::LocationBinding,
         ];
-        let companions = [Kind::ConfigMap, Kind::Secret];
-        let companions = companions.map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true")).to_vec();
+        let companions: &[_] = if features.referenced_data { &[Kind::ConfigMap, Kind::Secret] } else { &[] };
+        let companions: Vec<_> =
+            companions.iter().map(|kind| Watched::labelled(*kind, REFERENCED_DATA, "true")).collect();
         let around_cell = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
@@ -188,7 +206,11 @@ impl World {
         };
         let hub = Planes::with(client(&self.hub), metrics.clone(), clock, around_hub);
         let queue = Arc::new(Queue::new(QueueConfig { seed: cell.seed(), ..QueueConfig::default() }));
-        let quota = quota.map(|name| Quota { projects: hub.clone(), cell_name: name.to_owned() });
+        let quota = quota.map(|name| Quota {
+            projects: hub.clone(),
+            cell_name: name.to_owned(),
+            enabled: features.quota,
+        });
         let readiness = Readiness::new(cell.clone(), queue.clone(), quota);
         cell.listen(readiness.clone());
         hub.listen(readiness.clone());

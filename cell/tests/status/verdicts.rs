@@ -96,8 +96,37 @@ fn c6_a_failed_request_takes_no_grant_back_and_renews_none() {
         )
     };
     assert_eq!(held(&old), old);
-    old["reason"] = json!("QuotaDisabled");
-    assert_eq!(held(&old)["status"], "False", "nobody was asked then");
+}
+
+#[test]
+fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
+    let failure = Failure::Misconfigured("no right to".to_owned());
+    let stands = |gates: &[&str], status: &str, reason: &str| {
+        let old = condition("QuotaGranted", status, reason, "before");
+        let i = instance("wd-0", gates, &[old]);
+        let c = quota_granted(&i, Answer::Failed(&failure), None, now());
+        let (status, reason, message) = words(&json!({"conditions": [c]}), "QuotaGranted");
+        assert_eq!(message.contains("no right to"), reason == "QuotaMisconfigured", "{message}");
+        assert_eq!(look_again(&i, &c, now()).is_some(), reason != "QuotaAvailable", "{reason}");
+        format!("{status} {reason}")
+    };
+    for (status, reason, passed, gated) in [
+        ("True", "QuotaAvailable", "True QuotaAvailable", "True QuotaAvailable"),
+        // Switched off before, and on again.
+        ("True", "QuotaDisabled", "True QuotaMisconfigured", "False QuotaMisconfigured"),
+        ("Unknown", "PendingEvaluation", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
+        ("Unknown", "QuotaNoBudget", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
+        ("True", "QuotaBackendUnavailable", "True QuotaMisconfigured", "False QuotaMisconfigured"),
+        // As an earlier version said it.
+        ("False", "QuotaBackendUnavailable", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
+        // The quota service's own word.
+        ("False", "QuotaExceeded", "False QuotaExceeded", "False QuotaMisconfigured"),
+        ("False", "ValidationFailed", "False ValidationFailed", "False QuotaMisconfigured"),
+    ] {
+        assert_eq!(stands(&[], status, reason), passed);
+        assert_eq!(stands(&["Network"], status, reason), passed);
+        assert_eq!(stands(&["Quota"], status, reason), gated);
+    }
 }
 
 #[test]

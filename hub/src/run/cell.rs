@@ -104,14 +104,15 @@ impl Cell {
         let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
         let config = DeploymentsConfig {
             write_back: writes_back,
-            quota: quota.is_some(),
+            quota: quota.is_some() && args.quota,
             networking: args.networking,
             referenced_data: args.referenced_data,
         };
         let deployments = Deployments::new(cell.clone(), role.queue("deployments")?, config);
         work(ground, &role, &deployments)?;
         let projects = others.clone().filter(|_| quota.is_some());
-        let claims = projects.map(|projects| Quota { projects, cell_name: name.clone() });
+        let claims =
+            projects.map(|projects| Quota { projects, cell_name: name.clone(), enabled: args.quota });
         work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims))?;
         if let Some(hub) = others.clone().filter(|_| writes_back) {
             work(

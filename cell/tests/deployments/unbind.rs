@@ -1,0 +1,92 @@
+//! C6: networking is switched off and on again.
+
+use fedhub_sim::Fault;
+use serde_json::{Value, json};
+
+use crate::growth::location;
+use crate::support::*;
+
+fn bindings(world: &World) -> Vec<String> {
+    world.cell.names("NetworkBinding").into_iter().map(|(_, name)| name).collect()
+}
+
+fn gates(world: &World, instance: &str) -> Value {
+    world.instance(instance)["spec"]["controller"]["schedulingGates"].clone()
+}
+
+/// `web` waits for its network, on an earlier template too.
+async fn waiting() -> World {
+    let world = World::of(1);
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
+    let run = world.run(NETWORKING);
+    quiet(60).await;
+    assert_eq!(
+        (bindings(&world), gates(&world, "web-0")),
+        (vec!["web-net-0".to_owned()], json!([{"name": "Network"}]))
+    );
+    run.stop().await;
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_networking_that_is_switched_off_opens_its_gate_and_gives_its_bindings_back() {
+    let world = waiting().await;
+    // Somebody else's, and one whose WD is gone: the cell's garbage collector has that.
+    let theirs = |name: &str, owners: Value| {
+        let metadata = json!({"namespace": SPACE, "name": name, "ownerReferences": owners});
+        world.cell.put(json!({"apiVersion": NET, "kind": "NetworkBinding", "metadata": metadata})).unwrap();
+    };
+    world.cell.set_garbage_collection(false);
+    theirs("theirs", Value::Null);
+    theirs(
+        "web-net-9",
+        json!([{"apiVersion": API, "kind": "WorkloadDeployment", "name": "web", "uid": "gone", "controller": true}]),
+    );
+    theirs(
+        "named",
+        json!([{"apiVersion": API, "kind": "WorkloadDeployment", "name": "web", "uid": uid(&world.wd())}]),
+    );
+    // It is suspended, so that an outdated Instance is not replaced.
+    world.suspend(true);
+    world.release("2");
+    let run = world.run(ALONE);
+    quiet(60).await;
+    assert!(gates(&world, "web-0").is_null(), "whatever its template is");
+    assert_eq!(bindings(&world), ["named", "theirs", "web-net-9"]);
+    run.stop().await;
+
+    world.suspend(false);
+    let run = world.run(NETWORKING);
+    quiet(60).await;
+    assert!(bindings(&world).contains(&"web-net-0".to_owned()), "it works again");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c6_bindings_are_given_back_when_the_cell_lets_them_be_listed() {
+    let world = waiting().await;
+    let fault = world.cell.fault(Fault::Status(503).on("list", "networkbindings"));
+    let run = world.run(ALONE);
+    quiet(60).await;
+    assert!(gates(&world, "web-0").is_null(), "nothing waits for that");
+    world.cell.clear_fault(fault);
+    quiet(600).await;
+    assert!(bindings(&world).is_empty());
+    run.stop().await;
+}
+
+/// Networking was never on: neither the kind nor the right to read it may be there.
+#[tokio::test(start_paused = true)]
+async fn c6_a_cell_without_a_network_service_has_nothing_to_give_back() {
+    for code in [403, 404] {
+        let world = World::of(1);
+        world.cell.fault(Fault::Status(code).on("list", "networkbindings"));
+        let run = world.run(ALONE);
+        quiet(600).await;
+        let audit = world.cell.audit();
+        let lists = audit.iter().filter(|e| e.resource == "networkbindings" && e.verb == "list");
+        assert_eq!(lists.count(), 1, "{code}: asked once");
+        assert_eq!(world.names(), ["web-0"], "{code}");
+        run.stop().await;
+    }
+}
