@@ -1,12 +1,15 @@
 //! What an Instance's template refers to: `ConfigMap`s and Secrets of its project.
 //!
 //! The project's side copies them, as companions, into the hub namespace, and says on the WD which it expects; Karmada
-//! brings them into the cell behind the WD. Until all of them are there, an Instance waits at the gate `ReferencedData`.
+//! brings them into the cell behind the WD. Until all of them are there, an Instance waits at the gate `ReferencedData`. What
+//! was expected of an older generation, or does not name what the Instance refers to, opens no gate (W5).
 //! Here only their names count: what is in them is the provider's business, and is not kept in memory.
 
 use fedhub_shared::conditions::{find, said};
 use fedhub_shared::message::{Quoted, excerpt};
-use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR};
+use fedhub_shared::names::{
+    EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION, is_object_name,
+};
 use fedhub_shared::object::{Kind, Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,14 +19,38 @@ use crate::status::{REFERENCED_DATA_READY, gates};
 
 /// Whether the spec of an Instance, or of a WD's template, refers to any.
 pub fn refers(spec: &Value) -> bool {
-    let has = |value: &Value, keys: [&str; 2]| keys.iter().any(|key| value[*key].is_object());
-    let of_container = |container: &Value| {
-        list(container, "/env").iter().any(|e| has(&e["valueFrom"], ["configMapKeyRef", "secretKeyRef"]))
-            || list(container, "/envFrom").iter().any(|e| has(e, ["configMapRef", "secretRef"]))
-    };
-    list(spec, "/runtime/sandbox/containers").iter().any(of_container)
-        || list(spec, "/volumes").iter().any(|volume| has(volume, ["configMap", "secret"]))
-        || !list(spec, "/runtime/sandbox/imagePullSecrets").is_empty()
+    !references(spec).is_empty() || !list(spec, "/runtime/sandbox/imagePullSecrets").is_empty()
+}
+
+/// A reference of a spec: the kind and the name of what is referred to, and whether an Instance can do without.
+struct Reference<'a> {
+    kind: Kind,
+    name: &'a str,
+    optional: bool,
+}
+
+/// The references of an Instance's spec in variables and volumes.
+fn references(spec: &Value) -> Vec<Reference<'_>> {
+    let mut sources: Vec<(&Value, [&str; 2], &str)> = Vec::new();
+    for container in list(spec, "/runtime/sandbox/containers") {
+        let variables = list(container, "/env").iter().map(|variable| &variable["valueFrom"]);
+        sources.extend(variables.map(|from| (from, ["configMapKeyRef", "secretKeyRef"], "name")));
+        let whole = list(container, "/envFrom").iter();
+        sources.extend(whole.map(|from| (from, ["configMapRef", "secretRef"], "name")));
+    }
+    let volumes = list(spec, "/volumes").iter();
+    sources.extend(volumes.map(|volume| (volume, ["configMap", "secret"], "secretName")));
+    let mut all = Vec::new();
+    for (source, keys, secret_name) in sources {
+        for (key, kind, name) in [(keys[0], Kind::ConfigMap, "name"), (keys[1], Kind::Secret, secret_name)] {
+            let at = &source[key];
+            if at.is_object() {
+                let name = at[name].as_str().unwrap_or_default();
+                all.push(Reference { kind, name, optional: at["optional"] == true });
+            }
+        }
+    }
+    all
 }
 
 fn list<'a>(value: &'a Value, at: &str) -> &'a [Value] {
@@ -57,7 +84,7 @@ pub fn verdict(
     is_there: impl Fn(Kind, &str) -> bool,
     now: Timestamp,
 ) -> Value {
-    judged(instance, &words(deployment, is_there), now)
+    judged(instance, &words(instance, deployment, is_there), now)
 }
 
 /// The condition that says this of the Instance's present generation.
@@ -70,21 +97,25 @@ fn judged(instance: &Object, words: &Words, now: Timestamp) -> Value {
     condition
 }
 
-fn words(deployment: Option<&Object>, is_there: impl Fn(Kind, &str) -> bool) -> Words {
+fn words(instance: &Object, deployment: Option<&Object>, is_there: impl Fn(Kind, &str) -> bool) -> Words {
     let resolving = |message: &str| Words::of("Unknown", "Resolving", message);
     if let Some(error) = deployment.and_then(error) {
         return error;
     }
-    let Some(expected) = deployment.and_then(|wd| wd.annotation(EXPECTED_REFERENCED_DATA)) else {
+    let said = deployment.and_then(|wd| Some((wd, wd.annotation(EXPECTED_REFERENCED_DATA)?)));
+    let Some((deployment, text)) = said else {
         return resolving("Waiting for the project's side to say which ConfigMaps and Secrets are needed");
     };
-    let Some(tokens) = tokens(expected) else {
-        return resolving(&format!(
-            "{EXPECTED_REFERENCED_DATA} is no list of Kind/name: {}",
-            Quoted(expected)
-        ));
+    let Some(expected) = Expected::of(text) else {
+        return resolving(&format!("{EXPECTED_REFERENCED_DATA} is no list of Kind/name: {}", Quoted(text)));
     };
-    let missing: Vec<_> = tokens
+    // What has passed the gate has what it needed then.
+    let gated = gates::of(instance).contains(&gates::REFERENCED_DATA);
+    if let Some(stale) = expected.stale(instance, deployment).filter(|_| gated) {
+        return resolving(&stale);
+    }
+    let missing: Vec<_> = expected
+        .entries
         .iter()
         .filter(|(_, kind, name)| !is_there(*kind, name))
         .map(|(token, ..)| excerpt(token))
@@ -111,18 +142,57 @@ pub fn refusal(reason: &str, message: &str) -> Words {
     Words::no(if known { reason } else { "ReferencedDataNotReady" }, with_remedy(reason, message))
 }
 
-/// The entries `Kind/name` of the annotation; `None` where it is none of that.
-fn tokens(text: &str) -> Option<Vec<(String, Kind, String)>> {
-    let tokens: Vec<String> = serde_json::from_str(text).ok()?;
-    let read = tokens.into_iter().map(|token| {
-        let (kind, name) = token.split_once('/')?;
-        let kind = match kind {
-            "ConfigMap" => Kind::ConfigMap,
-            "Secret" => Kind::Secret,
-            _ => return None,
+/// What the project's side expects in the cell, as it says in the annotation.
+struct Expected {
+    /// The generation of the project's WD that it looked at; `None` of an older project's side, which says none.
+    generation: Option<i64>,
+    /// Each as it was written, with its kind and name.
+    entries: Vec<(String, Kind, String)>,
+}
+
+impl Expected {
+    /// `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or the list alone; `None` where it is neither.
+    fn of(text: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let (generation, list) = match &value {
+            Value::Object(fields) => (Some(fields.get("generation")?.as_i64()?), fields.get("expected")?),
+            list => (None, list),
         };
-        let name = name.to_owned();
-        Some((token, kind, name)).filter(|(_, _, name)| !name.is_empty())
-    });
-    read.collect()
+        let entries = list.as_array()?.iter().map(|entry| entry_of(entry.as_str()?));
+        Some(Self { generation, entries: entries.collect::<Option<_>>()? })
+    }
+
+    /// Why it is not about the template that an Instance was made from, in words; `None` where it is (W5). Which generation
+    /// of the project's WD stands in the cell, the mark of the hub's WD says.
+    fn stale(&self, instance: &Object, deployment: &Object) -> Option<String> {
+        let stands = deployment.annotation(SOURCE_GENERATION).and_then(|text| text.parse::<i64>().ok());
+        if let (Some(computed), Some(stands)) = (self.generation, stands)
+            && computed < stands
+        {
+            return Some(format!(
+                "Waiting for the project's side to look at generation {stands}: what it expects is for generation {computed}"
+            ));
+        }
+        let unknown = references(instance.spec()).into_iter().find(|reference| {
+            let Reference { kind, name, optional } = *reference;
+            let listed = || self.entries.iter().any(|(_, k, n)| (*k, n.as_str()) == (kind, name));
+            // A name that no object can have is not carried under that name.
+            !optional && is_object_name(name) && !listed()
+        })?;
+        let Reference { kind, name, .. } = unknown;
+        Some(format!(
+            "Waiting for the project's side to look at the template: it does not expect {}/{name} yet",
+            kind.resource().kind
+        ))
+    }
+}
+
+fn entry_of(text: &str) -> Option<(String, Kind, String)> {
+    let (kind, name) = text.split_once('/')?;
+    let kind = match kind {
+        "ConfigMap" => Kind::ConfigMap,
+        "Secret" => Kind::Secret,
+        _ => return None,
+    };
+    (!name.is_empty()).then(|| (text.to_owned(), kind, name.to_owned()))
 }

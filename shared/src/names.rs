@@ -41,7 +41,8 @@ pub const MIRRORED_ANNOTATIONS: [&str; 3] = [SUSPENDED, EXPECTED_REFERENCED_DATA
 pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
 /// Label of a companion, with the value `true`: a `ConfigMap` or Secret that a template refers to.
 pub const REFERENCED_DATA: &str = "compute.datumapis.com/referenced-data";
-/// Annotation of a WD: the referenced data that a cell awaits, as a JSON array.
+/// Annotation of a WD: the referenced data that a cell awaits, with the generation of the project WD that it was computed
+/// for: `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or from an older writer the array alone (W5).
 pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-referenced-data";
 /// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.
 pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";

@@ -2,7 +2,7 @@
 
 use fedhub_shared::conditions::{find, said};
 use fedhub_shared::engine::{Change, Known as Stored, Listener, View};
-use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR};
+use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
 use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Plane;
 
@@ -113,7 +113,7 @@ impl Readiness {
             Kind::WorkloadDeployment | Kind::Namespace if gone => {}
             Kind::WorkloadDeployment => {
                 let expected = |o: &Object| {
-                    [EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR]
+                    [EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION]
                         .map(|key| o.annotation(key).map(str::to_owned))
                 };
                 let follows = |o: Option<&Object>| o.map(|o| (o.uid().to_owned(), suspended(o), expected(o)));

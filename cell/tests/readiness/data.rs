@@ -2,7 +2,9 @@
 
 use fedhub_cell::data::{refers, verdict};
 use fedhub_shared::conditions::said;
-use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA, REFERENCED_DATA_ERROR};
+use fedhub_shared::names::{
+    EXPECTED_REFERENCED_DATA, REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION,
+};
 use fedhub_shared::object::{Kind, bare};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -88,6 +90,70 @@ async fn c9_what_is_wrong_with_a_source_is_said_and_taken_back() {
     run.stop().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn w5_what_was_expected_of_an_older_generation_opens_no_gate() {
+    let world = World::new();
+    annotate(&world, SOURCE_GENERATION, Some("4"));
+    annotate(&world, EXPECTED_REFERENCED_DATA, Some(r#"{"generation":3,"expected":[]}"#));
+    let run = world.run();
+    world.put_instance("wd-0", &["ReferencedData"]);
+    quiet(60).await;
+    assert_eq!(gates(&world.instance("wd-0")), ["ReferencedData"]);
+    let (status, reason, message) = world.says("wd-0", "Ready");
+    assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "Resolving"));
+    assert!(message.contains("generation 4") && message.contains("for generation 3"), "C9: {message}");
+
+    // What is newer is as good: the WD of that generation is on its way.
+    annotate(&world, EXPECTED_REFERENCED_DATA, Some(r#"{"generation":5,"expected":[]}"#));
+    quiet(60).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+
+    // What has passed has what it needed: a newer generation alone is no news of it (I7).
+    let from = position(&world.cell);
+    annotate(&world, SOURCE_GENERATION, Some("6"));
+    quiet(60).await;
+    assert!(asked(&world.cell, from).iter().all(|asked| !asked.contains("instances")));
+    // But what is made now waits, until the generation alone is right again.
+    world.put_instance("wd-1", &["ReferencedData"]);
+    quiet(60).await;
+    assert_eq!(gates(&world.instance("wd-1")), ["ReferencedData"]);
+    annotate(&world, SOURCE_GENERATION, Some("5"));
+    quiet(60).await;
+    assert!(gates(&world.instance("wd-1")).is_empty());
+    run.stop().await;
+}
+
+/// An older project's side names no generation: that the list is of an earlier template shows in what it lacks.
+#[tokio::test(start_paused = true)]
+async fn w5_a_list_that_lacks_what_the_instance_refers_to_opens_no_gate() {
+    let world = World::new();
+    for (kind, name) in [("ConfigMap", "app"), ("Secret", "db")] {
+        world.cell.put(companion(kind, name, "true")).unwrap();
+    }
+    annotate(&world, EXPECTED_REFERENCED_DATA, Some(r#"["ConfigMap/app"]"#));
+    let refers = json!({"spec": {
+        "runtime": {"sandbox": {
+            "containers": [{"name": "a", "env": [
+                {"name": "PASSWORD", "valueFrom": {"secretKeyRef": {"name": "db"}}},
+                {"name": "EXTRA", "valueFrom": {"secretKeyRef": {"name": "extra", "optional": true}}},
+            ], "envFrom": [{"configMapRef": {"name": "app"}}]}],
+            "imagePullSecrets": [{"name": "pull"}],
+        }},
+        "volumes": [{"name": "v", "configMap": {"name": "app"}}, {"name": "w", "secret": {"secretName": "Not A Name"}}],
+    }});
+    world.put_instance("wd-0", &["ReferencedData"]);
+    world.cell.patch("Instance", NS, "wd-0", &refers).unwrap();
+    let run = world.run();
+    quiet(60).await;
+    assert_eq!(gates(&world.instance("wd-0")), ["ReferencedData"]);
+    let (_, reason, message) = world.says("wd-0", "Ready");
+    assert!(reason == "Resolving" && message.contains("Secret/db"), "C9: {message}");
+    annotate(&world, EXPECTED_REFERENCED_DATA, Some(r#"["ConfigMap/app","Secret/db"]"#));
+    quiet(60).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    run.stop().await;
+}
+
 #[test]
 fn a_template_refers_by_variables_volumes_and_pull_secrets() {
     let container = |c: Value| json!({"runtime": {"sandbox": {"containers": [{"name": "a"}, c]}}});
@@ -126,6 +192,11 @@ fn what_cannot_be_read_is_waited_for() {
         (Some(r#"["app"]"#), "Unknown Resolving"),
         (Some(r#"["Pod/app"]"#), "Unknown Resolving"),
         (Some(r#"["Secret/"]"#), "Unknown Resolving"),
+        (Some(r#"{"expected":[]}"#), "Unknown Resolving"),
+        (Some(r#"{"generation":"3","expected":[]}"#), "Unknown Resolving"),
+        (Some(r#"{"generation":3}"#), "Unknown Resolving"),
+        (Some(r#"{"generation":3,"expected":["app"]}"#), "Unknown Resolving"),
+        (Some(r#"{"generation":3,"expected":["Secret/a"]}"#), "True Ready"),
         (Some("[]"), "True Ready"),
         (Some(r#"["Secret/a"]"#), "True Ready"),
     ] {

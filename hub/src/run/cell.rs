@@ -72,7 +72,7 @@ impl Cell {
             ground.controlled("readiness", Kind::Instance, &cell),
         ];
         if hub.is_none() {
-            controllers.push(ground.controlled("write_back", None, &cell));
+            controllers.push(ground.controlled("write_back", None::<Kind>, &cell));
         }
         if hub.is_some() || quota.is_some() {
             let name = args.cell_name.as_deref().unwrap_or_default();
