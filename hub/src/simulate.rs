@@ -8,7 +8,7 @@ use anyhow::Context;
 use fedhub_shared::clock::{Clock, span};
 use fedhub_shared::errors;
 use fedhub_shared::telemetry::{self, LogFormat};
-use fedhub_simulate::Part;
+use fedhub_simulate::{Part, Times};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::signal::unix::{SignalKind, signal};
@@ -36,6 +36,9 @@ pub struct SimulateArgs {
     /// How long an Instance or a network takes to come up.
     #[arg(long, default_value = "500ms", value_parser = span, value_name = "SPAN")]
     pub start_time: Duration,
+    /// How long the teardown of an Instance takes; with `0s`, it goes at once.
+    #[arg(long, default_value = "0s", value_parser = span, value_name = "SPAN")]
+    pub teardown_time: Duration,
     /// Log filter, such as `info` or `info,fedhub_simulate=debug`.
     #[arg(long, default_value = "info", value_name = "FILTER")]
     pub log: String,
@@ -127,8 +130,9 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
             parts.push(Part::Quota(name, client(&file).await?));
         }
     }
+    let times = Times { start: args.start_time, teardown: args.teardown_time };
     tokio::select! {
-        () = fedhub_simulate::run(parts, args.start_time, Clock::system()) => {}
+        () = fedhub_simulate::run(parts, times, Clock::system()) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }

@@ -4,7 +4,7 @@
 //! They are no part of fedhub: nothing here calls fedhub's controllers or is called by them, and each part can be left
 //! out where the real service runs. A part is a pure step (object in, status out) and a thin loop around it, kube's own
 //! `Controller`: a part serves one cluster. What goes wrong is asked for by annotation: [`FAULT`], [`START_TIME`],
-//! [`QUOTA`].
+//! [`TEARDOWN_FAULT`], [`TEARDOWN_TIME`], [`QUOTA`].
 
 mod play;
 mod step;
@@ -12,6 +12,7 @@ mod step;
 pub mod network;
 pub mod provider;
 pub mod quota;
+pub mod teardown;
 
 use std::time::Duration;
 
@@ -28,6 +29,13 @@ pub const PREFIX: &str = "simulate.fedhub.dev/";
 pub const FAULT: &str = "simulate.fedhub.dev/fault";
 /// On an Instance or a `NetworkBinding`: how long it takes to come up, such as `5s`, in place of the default.
 pub const START_TIME: &str = "simulate.fedhub.dev/start-time";
+/// On an Instance: how long its teardown takes, such as `5s`, in place of the default. Where that is none and nothing here
+/// asks for a teardown, an Instance goes at once.
+pub const TEARDOWN_TIME: &str = "simulate.fedhub.dev/teardown-time";
+/// On an Instance: what goes wrong when it is torn down. The values are those of [`teardown::Fault`].
+pub const TEARDOWN_FAULT: &str = "simulate.fedhub.dev/teardown-fault";
+/// Finalizer of an Instance that is to be torn down before it goes.
+pub const PROVIDER_FINALIZER: &str = "simulate.fedhub.dev/provider";
 /// On a Namespace of a project plane: how many claims are granted in it at a time, or `invalid`.
 pub const QUOTA: &str = "simulate.fedhub.dev/quota";
 
@@ -41,12 +49,21 @@ pub enum Part {
     Quota(String, Client),
 }
 
-/// Plays the parts for as long as the future is polled. `start` is how long things take to come up.
-pub async fn run(parts: Vec<Part>, start: Duration, clock: Clock) {
+/// How long things take, where no annotation says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Until an Instance or a network is up.
+    pub start: Duration,
+    /// Until an Instance is torn down; with none, no teardown is waited for.
+    pub teardown: Duration,
+}
+
+/// Plays the parts for as long as the future is polled.
+pub async fn run(parts: Vec<Part>, times: Times, clock: Clock) {
     let played = parts.into_iter().map(|part| -> BoxFuture<'static, ()> {
         match part {
-            Part::Provider(client) => provider::run(client, start, clock.clone()).boxed(),
-            Part::Network(client) => network::run(client, start, clock.clone()).boxed(),
+            Part::Provider(client) => provider::run(client, times, clock.clone()).boxed(),
+            Part::Network(client) => network::run(client, times.start, clock.clone()).boxed(),
             Part::Quota(plane, client) => quota::run(plane, client, clock.clone()).boxed(),
         }
     });

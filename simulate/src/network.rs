@@ -132,7 +132,7 @@ pub fn plan(
         } else {
             None
         };
-        return Plan::Binding(Step { status, again: Some(start.saturating_sub(waited)) });
+        return Plan::Binding(Step { status, again: Some(start.saturating_sub(waited)), ..Step::default() });
     }
     match context {
         None => Plan::Create(Box::new(self::context(binding))),

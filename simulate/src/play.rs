@@ -45,22 +45,31 @@ impl Waits {
 
 /// Performs a step.
 pub async fn perform(api: &Api<Object>, object: &Object, step: Step) -> kube::Result<Action> {
+    let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+    // What was decided was decided about this version of the object: another one is a conflict.
+    let version = object.version();
     if let Some(status) = step.status {
-        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-        // What was decided was decided about this version of the object: another one is a conflict.
-        let patch = json!({"metadata": {"resourceVersion": object.version()}, "status": status});
-        match api.patch_status(object.called(), &params, &Patch::Merge(patch)).await {
-            Ok(_) => tracing::debug!(
-                kind = object.types.as_ref().map_or("", |types| &types.kind),
-                namespace = object.space(),
-                name = object.called(),
-                "status written"
-            ),
-            Err(kube::Error::Api(answer)) if answer.code == 404 => {} // it is gone
-            Err(error) => return Err(error),
-        }
+        let patch = json!({"metadata": {"resourceVersion": version}, "status": status});
+        written("status", object, api.patch_status(object.called(), &params, &Patch::Merge(patch)).await)?;
+    }
+    if let Some(finalizers) = step.finalizers {
+        let patch = json!({"metadata": {"resourceVersion": version, "finalizers": finalizers}});
+        written("finalizers", object, api.patch(object.called(), &params, &Patch::Merge(patch)).await)?;
     }
     Ok(step.again.map_or_else(Action::await_change, Action::requeue))
+}
+
+/// Tells of a write. An object that is gone is as good as written.
+fn written(what: &str, object: &Object, answer: kube::Result<Object>) -> kube::Result<()> {
+    match answer {
+        Ok(_) => {
+            let kind = object.types.as_ref().map_or("", |types| &types.kind);
+            tracing::debug!(what, kind, namespace = object.space(), name = object.called(), "written");
+            Ok(())
+        }
+        Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// When to try again.

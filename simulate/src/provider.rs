@@ -14,9 +14,9 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::FAULT;
 use crate::play::{Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
+use crate::{FAULT, PROVIDER_FINALIZER, Times, teardown};
 
 /// What goes wrong with an Instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,12 +87,11 @@ fn program(spec: &Value) -> (String, &str) {
 /// The next step of an Instance that has been under way for `waited`; `start` is how long that takes by default.
 ///
 /// The provider owns `Programmed`, `Available`, the observed hash and the addresses. `Ready` and `QuotaGranted` are
-/// fedhub's, as is whatever else there is. Nothing is done while gates stand, while quota is denied (fedhub says so in
-/// our conditions too), or on the way out: nothing here holds a deletion.
+/// fedhub's, as is whatever else there is. Nothing is done while gates stand or quota is denied (fedhub says so in our
+/// conditions too); the way out is [`teardown`]'s.
 pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp) -> Step {
     let (spec, status) = (instance.spec(), instance.status());
-    let gated = spec["controller"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
-    if instance.deleting() || gated || holds(status, "QuotaGranted") == "False" {
+    if instance.deleting() || !may_run(instance) {
         return Step::done();
     }
     let mut next = status.clone();
@@ -127,6 +126,12 @@ pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp
     Step::towards(instance, next, waited, start)
 }
 
+/// Whether nothing keeps the Instance from being started: neither a gate nor quota.
+fn may_run(instance: &Object) -> bool {
+    let gates = instance.spec()["controller"]["schedulingGates"].as_array();
+    gates.is_none_or(Vec::is_empty) && holds(instance.status(), "QuotaGranted") != "False"
+}
+
 /// Gives each interface of the spec an address, unless it has one.
 fn interfaces(instance: &Object, status: &mut Value) {
     let mut all = status["networkInterfaces"].as_array().cloned().unwrap_or_default();
@@ -152,15 +157,15 @@ fn address(uid: &str, interface: &str) -> String {
 
 struct Provider {
     client: Client,
-    start: Duration,
+    times: Times,
     clock: Clock,
     waits: Waits,
 }
 
 /// Plays the provider of a cell.
-pub async fn run(client: Client, start: Duration, clock: Clock) {
+pub async fn run(client: Client, times: Times, clock: Clock) {
     let instances = Api::all_with(client.clone(), &kind::<Instance>());
-    let provider = Arc::new(Provider { client, start, clock, waits: Waits::default() });
+    let provider = Arc::new(Provider { client, times, clock, waits: Waits::default() });
     // What has the label of a project is a projection: in a cell that is a project plane too.
     let selects = watcher::Config::default().labels(&format!("!{UPSTREAM_CLUSTER}"));
     let controller = Controller::new_with(instances, selects, kind::<Instance>());
@@ -168,11 +173,22 @@ pub async fn run(client: Client, start: Duration, clock: Clock) {
 }
 
 async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Action> {
+    let Times { start, teardown } = provider.times;
     // Another template is another start.
     let hash = instance.spec()["controller"]["templateHash"].as_str().unwrap_or_default();
-    let key = format!("{}/{hash}", instance.uid());
-    let step = step(&instance, provider.waits.waited(&key), provider.start, provider.clock.now());
-    if step.is_done() {
+    let stage = if instance.deleting() { "teardown" } else { hash };
+    let (key, now) = (format!("{}/{stage}", instance.uid()), provider.clock.now());
+    let waited = provider.waits.waited(&key);
+    let hold = if may_run(&instance) { teardown::hold(&instance, teardown) } else { None };
+    let step = match hold {
+        Some(hold) => hold,
+        None if instance.deleting() => teardown::step(&instance, waited, teardown, now),
+        None => step(&instance, waited, start, now),
+    };
+    // A teardown that fails or hangs has begun all the same.
+    let held = instance.deleting() && instance.has_finalizer(PROVIDER_FINALIZER);
+    let ended = if held { step.finalizers.is_some() } else { step.is_done() };
+    if ended {
         provider.waits.forget(&key);
     }
     let api = Api::namespaced_with(provider.client.clone(), instance.space(), &kind::<Instance>());

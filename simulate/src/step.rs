@@ -10,11 +10,13 @@ use serde_json::Value;
 
 use crate::START_TIME;
 
-/// What is to be done about an object now: write a status, or wait, or nothing until it changes.
+/// What is to be done about an object now: write a status or finalizers, or wait, or nothing until it changes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// The whole status to write; none where the present one is right.
     pub status: Option<Value>,
+    /// All finalizers that the object is to have; none where the present ones are right.
+    pub finalizers: Option<Vec<String>>,
     /// When to look again, if nothing happens before.
     pub again: Option<Duration>,
 }
@@ -30,9 +32,9 @@ impl Step {
         if *object.status() == status {
             Self::done()
         } else if waited < start {
-            Self { status: None, again: Some(start.saturating_sub(waited)) }
+            Self { again: Some(start.saturating_sub(waited)), ..Self::default() }
         } else {
-            Self { status: Some(status), again: None }
+            Self { status: Some(status), ..Self::default() }
         }
     }
 
@@ -47,12 +49,17 @@ impl Step {
     }
 }
 
-/// How long the object takes to come up: as its annotation says, or `default`. One that cannot be read is said, and
-/// counts as absent.
+/// How long the object takes to come up: as its annotation says, or `default`.
 pub(crate) fn start_time(object: &Object, default: Duration) -> Duration {
-    let Some(text) = object.annotation(START_TIME) else { return default };
+    time(object, START_TIME, default)
+}
+
+/// How long something takes: as that annotation of the object says, or `default`. One that cannot be read is said, and
+/// counts as absent.
+pub(crate) fn time(object: &Object, annotation: &str, default: Duration) -> Duration {
+    let Some(text) = object.annotation(annotation) else { return default };
     span(text).unwrap_or_else(|error| {
-        tracing::warn!(object = object.called(), "annotation {START_TIME}: {error}");
+        tracing::warn!(object = object.called(), "annotation {annotation}: {error}");
         default
     })
 }

@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use fedhub_shared::clock::Clock;
 use fedhub_sim::{ApiServer, Fault, quiet, until};
-use fedhub_simulate::{FAULT, Part, QUOTA, run};
+use fedhub_simulate::{FAULT, PROVIDER_FINALIZER, Part, QUOTA, TEARDOWN_FAULT, TEARDOWN_TIME, Times, run};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::support::{START, cluster, says};
+use crate::support::{START, cluster, message, says};
 use crate::{network, provider, quota};
 
 fn play(parts: Vec<Part>, cluster: &ApiServer) {
-    tokio::spawn(run(parts, START, Clock::from_tokio(cluster.clock().now())));
+    let times = Times { start: START, teardown: Duration::ZERO };
+    tokio::spawn(run(parts, times, Clock::from_tokio(cluster.clock().now())));
 }
 
 fn said(cluster: &ApiServer, kind: &str, space: &str, name: &str, condition: &str) -> String {
@@ -53,6 +54,51 @@ async fn an_instance_comes_up_after_its_start_time_with_two_writes() {
         assert!(
             body["metadata"]["resourceVersion"].is_string(),
             "what was decided is about one version: {body}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_is_torn_down_before_it_goes_and_a_fault_ends_with_its_annotation() {
+    for (fault, words) in [
+        (None, "Instance is being torn down"),
+        (Some("Fails"), "Instance could not be torn down: the hypervisor does not answer; trying again"),
+        (Some("Hangs"), "Instance is being torn down"),
+    ] {
+        let cell = cluster("cell");
+        play(vec![Part::Provider(cell.client())], &cell);
+        let mut instance = provider::instance();
+        instance["metadata"]["annotations"] = json!({TEARDOWN_TIME: "20s"});
+        if let Some(fault) = fault {
+            instance["metadata"]["annotations"][TEARDOWN_FAULT] = json!(fault);
+        }
+        // Our own release is the second stage: it is not the provider's.
+        instance["metadata"]["finalizers"] = json!(["test/hold"]);
+        cell.put(instance).unwrap();
+        let available = || said(&cell, "Instance", "ns-a", "web-0", "Available");
+        until("the Instance is available", || available() == "True/Available").await;
+        let finalizers = || cell.get("Instance", "ns-a", "web-0").unwrap()["metadata"]["finalizers"].clone();
+        assert_eq!(finalizers(), json!(["test/hold", PROVIDER_FINALIZER]));
+
+        cell.delete("Instance", "ns-a", "web-0").unwrap();
+        quiet(5).await;
+        assert_eq!(available(), "False/Stopping");
+        quiet(60).await;
+        if fault.is_some() {
+            let status = cell.get("Instance", "ns-a", "web-0").unwrap()["status"].clone();
+            assert_eq!(
+                (available().as_str(), message(&status, "Available").as_str()),
+                ("False/Stopping", words)
+            );
+            assert_eq!(finalizers(), json!(["test/hold", PROVIDER_FINALIZER]));
+            let none = json!({"metadata": {"annotations": {TEARDOWN_FAULT: null}}});
+            cell.patch("Instance", "ns-a", "web-0", &none).unwrap();
+            quiet(5).await;
+        }
+        assert_eq!(
+            (available().as_str(), finalizers()),
+            ("False/Stopped", json!(["test/hold"])),
+            "{fault:?}"
         );
     }
 }

@@ -30,7 +30,7 @@ fn step(plan: Plan) -> Step {
 #[test]
 fn a_binding_waits_then_makes_its_context_ready_and_then_is_ready() {
     let binding = binding("default", json!({}));
-    let waits = Step { status: None, again: Some(START) };
+    let waits = Step { again: Some(START), ..Step::default() };
     assert_eq!(step(plan(&binding, None, NONE, START, now())), waits);
     let Plan::Create(made) = plan(&binding, None, START, START, now()) else { panic!() };
     assert_eq!((made.space(), made.called()), ("ns-a", "default-dfw-1"));
@@ -83,7 +83,7 @@ fn a_slow_network_says_that_it_is_under_way_and_comes() {
         assert!(matches!(plan(&waiting, None, takes, START, now()), Plan::Create(_)));
     }
     let only_late = binding("default", json!({START_TIME: "3s"}));
-    let waits = Step { status: None, again: Some(Duration::from_secs(3)) };
+    let waits = Step { again: Some(Duration::from_secs(3)), ..Step::default() };
     assert_eq!(step(plan(&only_late, None, NONE, START, now())), waits);
 }
 

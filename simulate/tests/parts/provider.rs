@@ -49,7 +49,7 @@ fn run(instance: &Object) -> (Object, usize) {
 #[test]
 fn an_instance_is_programmed_then_available_and_then_left_alone() {
     let instance = with(|_| ());
-    assert_eq!(step(&instance, NONE, START, now()), Step { status: None, again: Some(START) });
+    assert_eq!(step(&instance, NONE, START, now()), Step { again: Some(START), ..Step::default() });
     let first = after(&instance, &step(&instance, START, START, now()));
     assert_eq!(says(&first.data["status"], "Programmed"), "True/Programmed");
     assert_eq!(says(&first.data["status"], "Available"), "False/Starting");
