@@ -10,13 +10,14 @@
 //!
 //! 1. A WD that is being deleted: all of its Instances at once. Nothing is left for an order to protect.
 //! 2. Strays (Instances of this WD whose name says no ordinal): deleted, all at once, and not waited for.
-//! 3. Too many: the highest ordinal is deleted, then the next, without waiting for any to be gone. Nothing is made
-//!    before all of them are on their way out, so that there are never more Instances than desired beside those.
+//! 3. Too many: the highest ordinal is deleted, and the next only when no Instance is on its way out any more: quorum
+//!    software must not lose two members at once. Nothing is made before that, so that there are never more Instances
+//!    than desired beside the one that goes.
 //! 4. From ordinal 0 upwards: what is missing is created, and becomes Ready before the next is looked at. An Instance
-//!    on an outdated template that is not Ready is replaced here. An ordinal whose Instance is on its way out is
-//!    passed over.
-//! 5. All are there and Ready: those on an outdated template are replaced, from the highest ordinal downwards, by
-//!    deletion; when it is gone, 4 creates it anew and waits until it is Ready.
+//!    on an outdated template that is not Ready is replaced here. One that is being deleted is not Ready (C12): it is
+//!    waited for, and its ordinal created anew, before the next is looked at.
+//! 5. All are there and Ready, and none too many is left: those on an outdated template are replaced, from the highest
+//!    ordinal downwards, by deletion; when it is gone, 4 creates it anew and waits until it is Ready.
 //!
 //! An object of an Instance's name that this WD did not make is never touched (C3). For as long as it is there, its
 //! ordinal and those after it are not created, and nothing Ready is replaced, as with any ordinal that is missing.
@@ -35,10 +36,12 @@
 //!
 //! # When an Instance does not go
 //!
-//! An Instance that is being deleted stays for as long as a finalizer is on it: where the hub cannot be reached, ours,
-//! for its copy there has to go first. It holds up its own ordinal, which is made anew only when it is gone (C1), and
-//! replacements: were it not waited for, a rollout would take one Instance after the other and make none anew (C2).
-//! Scaling goes on, both ways. [`Wait`] names the Instance.
+//! An Instance that is being deleted stays for as long as a finalizer is on it: its provider's until it is torn down,
+//! then that of the write-back, which needs the hub. Until then no other Instance is asked to go, and no higher ordinal
+//! is made (C2). Three things do not wait: what is missing below it is made; where it is one too many, what is missing
+//! anywhere is made, for its ordinal is not wanted; and one that is not Ready on an outdated template is replaced beside
+//! one too many, as that takes nothing Ready away (C4). [`Wait`] names the Instance; one that takes too long is named on
+//! the WD (C12, [`crate::status::termination`]).
 
 mod build;
 mod content;

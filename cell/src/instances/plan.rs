@@ -164,9 +164,8 @@ impl<'a> Standing<'a> {
         }
         self.shrink(desired)
             .or_else(|| self.fill(deployment, desired))
-            .or_else(|| self.leaving(..desired))
-            .or_else(|| self.roll(deployment, desired))
             .or_else(|| self.leaving(desired..))
+            .or_else(|| self.roll(deployment, desired))
             .unwrap_or(Step::Rest)
     }
 
@@ -181,21 +180,24 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// Too high an ordinal goes, the highest first, whatever is Ready (C4). One that is on its way out already is
-    /// not waited for: what holds it may take long.
+    /// Too high an ordinal goes, the highest first, whatever is Ready (C4), and only when no other is on its way out
+    /// (C2).
     fn shrink(&self, desired: u32) -> Option<Step<'a>> {
-        let mut surplus = self.ours.range(desired..).rev();
-        surplus.find(|(_, i)| !i.deleting).map(|(_, highest)| Step::Delete(vec![*highest]))
+        let (_, highest) = self.ours.range(desired..).rev().find(|(_, i)| !i.deleting)?;
+        self.leaving(desired..)
+            .or_else(|| self.leaving(..desired))
+            .or_else(|| Some(Step::Delete(vec![*highest])))
     }
 
-    /// From 0 upwards, the first ordinal that has no Ready Instance (C2). One on its way out is passed over: its
-    /// ordinal is made anew when it is gone, and those after it need not wait for that.
+    /// From 0 upwards, the first ordinal that has no Ready Instance (C2). One that is being deleted is not Ready
+    /// (C12): its ordinal is made anew when it is gone, and those after it wait for that.
     fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
-        let lacking =
-            (0..desired).find(|ordinal| self.ours.get(ordinal).is_none_or(|i| !i.ready && !i.deleting))?;
+        let serves = |ordinal: &u32| self.ours.get(ordinal).is_some_and(|i| i.ready && !i.deleting);
+        let lacking = (0..desired).find(|ordinal| !serves(ordinal))?;
         Some(match (self.ours.get(&lacking), self.taken.get(&lacking)) {
             (None, Some(foreign)) => Step::Wait(Wait::NameTaken(*foreign)),
             (None, None) => Step::Create(lacking),
+            (Some(it), _) if it.deleting => Step::Wait(Wait::Deleting(*it)),
             (Some(it), _) if !deployment.outdates(it) => Step::Wait(Wait::NotReady(*it)),
             // C4, unless another replacement is under way: a bad template must not take one that is not Ready for
             // a moment only.
@@ -217,7 +219,7 @@ impl<'a> Standing<'a> {
         all.find(|i| i.deleting).map(|i| Step::Wait(Wait::Deleting(*i)))
     }
 
-    /// All are there and Ready: the highest outdated one is replaced (C2).
+    /// All are there and Ready, and none too many is left: the highest outdated one is replaced (C2).
     fn roll(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
         let mut all = self.ours.range(..desired).rev();
         all.find(|(_, i)| deployment.outdates(i)).map(|(_, i)| Step::Replace(*i))

@@ -104,7 +104,7 @@ pub struct Instance<'a> {
     pub owner: Option<&'a str>,
     /// Whether its deletion was asked for.
     pub deleting: bool,
-    /// Whether its condition `Ready` is True.
+    /// Whether its condition `Ready` is True. What is being deleted is not Ready, whatever this says (C12).
     pub ready: bool,
     /// `spec.controller.templateHash`.
     pub template_hash: Option<&'a str>,

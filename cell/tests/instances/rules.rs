@@ -13,7 +13,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
     let ours = |ordinal: u32| held.iter().find(|h| h.is_ours() && h.ordinal() == Some(ordinal));
     let current = |h: &Held| h.hash.as_deref() == Some(hash);
     let serves = |ordinal: u32| ours(ordinal).is_some_and(|h| h.ready && !h.deleting);
-    let leaving = |ordinal: u32| ours(ordinal).is_some_and(|h| h.deleting);
+    let leaving = || held.iter().filter(|h| h.is_ours() && h.ordinal().is_some() && h.deleting);
     let above = |h: &&Held| h.is_ours() && h.ordinal().is_some_and(|o| o >= desired);
     // What is on its way out is no surplus any more.
     let surplus = || held.iter().filter(above).filter(|h| !h.deleting);
@@ -29,8 +29,8 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
         Step::Create(ordinal) => {
             assert!(*ordinal < desired, "{}", why());
             assert!(
-                (0..*ordinal).all(|o| serves(o) || leaving(o)),
-                "C2: predecessors are Ready, or on their way out: {}",
+                (0..*ordinal).all(serves),
+                "C2, C12: predecessors are Ready, and none is on its way out: {}",
                 why()
             );
             assert!(
@@ -61,8 +61,8 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
             let place = it.ordinal().unwrap();
             if it.ready {
                 assert!(
-                    (0..desired).all(serves),
-                    "C2: nothing Ready goes while another is missing: {}",
+                    (0..desired).all(serves) && leaving().count() == 0,
+                    "C2: nothing Ready goes while another is missing or on its way out: {}",
                     why()
                 );
                 assert!((place + 1..desired).all(|o| current(ours(o).unwrap())), "C2: descending: {}", why());
@@ -79,6 +79,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
                 assert!(them.iter().all(|h| h.ordinal().is_none()), "{}", why());
             } else {
                 assert_eq!(them.len(), 1, "C2: one at a time: {}", why());
+                assert_eq!(leaving().count(), 0, "C2: the next only when the last is gone: {}", why());
                 assert_eq!(
                     them[0].ordinal(),
                     surplus().filter_map(Held::ordinal).max(),
@@ -89,14 +90,17 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
         }
         Step::Wait(Wait::Deleting(instance)) => {
             assert!(find(held, instance.name).deleting && find(held, instance.name).is_ours(), "{}", why());
-            assert_eq!(surplus().count(), 0, "scale-down waits for nothing: {}", why());
-            let lacking = (0..desired).find(|o| !serves(*o) && !leaving(*o));
-            let to_be_replaced = |o: u32| ours(o).is_some_and(|h| !current(h));
-            assert!(
-                lacking.is_none_or(to_be_replaced),
-                "it holds up its own ordinal and replacements only: {}",
-                why()
-            );
+            let place = find(held, instance.name).ordinal().unwrap();
+            let lacking = (0..desired).find(|o| !serves(*o));
+            let to_be_replaced = |o: u32| ours(o).is_some_and(|h| !h.deleting && !h.ready && !current(h));
+            let holds_up = if surplus().count() > 0 {
+                true // C2: the next one too many is asked to go when it is gone.
+            } else if place < desired {
+                lacking.is_some_and(|o| o == place || to_be_replaced(o))
+            } else {
+                lacking.is_none()
+            };
+            assert!(holds_up, "what is missing before it is made, or mended: {}", why());
         }
         Step::Wait(Wait::NotReady(instance)) => {
             let it = find(held, instance.name);

@@ -62,7 +62,8 @@ fn c1_c2_each_step_comes_in_its_turn() {
         ("no hash is an old hash", 1, &[Held::slot(0).ready()], "replace web-0"),
         ("Ready does not count on its way out", 1, &[new(0).ready().deleting()], "Deleting web-0"),
         ("too many", 1, &[new(0).ready(), new(1).ready(), new(2).ready()], "delete web-2"),
-        ("too many, one after the other", 1, &[new(0), new(1), new(2).deleting()], "delete web-1"),
+        ("too many, one after the other", 1, &[new(0), new(1), new(2).deleting()], "Deleting web-2"),
+        ("and the next when it is gone", 1, &[new(0), new(1)], "delete web-1"),
         ("to zero", 0, &[new(0).ready()], "delete web-0"),
         ("fewer before newer", 1, &[old(0).ready(), old(1).ready()], "delete web-1"),
         ("fewer before the missing", 2, &[new(1).ready(), new(2).ready()], "delete web-2"),
@@ -98,19 +99,22 @@ fn c4_what_is_old_and_not_ready_blocks_nothing() {
 }
 
 #[test]
-fn what_does_not_go_holds_up_its_own_ordinal_and_replacements_only() {
+fn c2_while_one_is_on_its_way_out_no_other_is_asked_to_go_and_no_higher_one_is_made() {
     let held = |ordinal| old(ordinal).ready().deleting();
     let table: &[(&str, u32, &[Held], &str)] = &[
-        ("down past it", 1, &[new(0).ready(), new(1).ready(), held(2)], "delete web-1"),
-        ("down below it", 1, &[held(0), new(1).ready()], "delete web-1"),
-        ("up past it", 3, &[held(0), new(1).ready()], "create 2"),
+        ("down past it", 1, &[new(0).ready(), new(1).ready(), held(2)], "Deleting web-2"),
+        ("down past one below", 2, &[new(0).ready(), held(1), new(2).ready()], "Deleting web-1"),
+        ("the surplus before the wanted", 1, &[held(0), new(1), held(2)], "Deleting web-2"),
+        ("up past it", 3, &[held(0), new(1).ready()], "Deleting web-0"),
+        ("what is below it is made", 3, &[held(1)], "create 0"),
+        ("what is below it becomes Ready", 3, &[new(0), held(1)], "NotReady web-0"),
         ("up after too many", 2, &[new(0).ready(), held(5)], "create 1"),
+        ("but not while more are to go", 2, &[new(0).ready(), new(4), held(5)], "Deleting web-5"),
         ("up to its own ordinal", 2, &[new(0).ready(), held(1)], "Deleting web-1"),
-        ("one after the other all the same", 3, &[held(0), new(1)], "NotReady web-1"),
         ("a rollout waits", 3, &[old(0).ready(), held(1), old(2).ready()], "Deleting web-1"),
         ("also of what is not Ready", 3, &[old(0), held(1), old(2).ready()], "Deleting web-1"),
-        ("too many hold up no rollout", 1, &[old(0).ready(), held(1)], "replace web-0"),
-        ("and no mending", 1, &[old(0), held(1)], "replace web-0"),
+        ("also for one too many", 1, &[old(0).ready(), held(1)], "Deleting web-1"),
+        ("one too many holds up no mending (C4)", 1, &[old(0), held(1)], "replace web-0"),
         ("the end is said", 1, &[new(0).ready(), held(1)], "Deleting web-1"),
         ("also of nothing", 0, &[held(0), held(1)], "Deleting web-0"),
     ];
@@ -193,9 +197,9 @@ fn labels_are_put_right_on_what_lives_whatever_the_step_is() {
         held.labels.insert(key.to_owned(), value.to_owned());
         held
     };
-    let held = [
+    let mut held = [
         edited(new(0), INSTANCE_INDEX, "7"),
-        edited(new(1).deleting(), INSTANCE_INDEX, "7"),
+        edited(new(1), "mine", "1"),
         edited(new(2).foreign(), INSTANCE_INDEX, "7"),
         Held { labels: [("mine".to_owned(), "1".to_owned())].into(), ..old(3) },
         edited(old(4), "mine", "1"),
@@ -207,6 +211,12 @@ fn labels_are_put_right_on_what_lives_whatever_the_step_is() {
         assert_eq!(patched, [("web-0", 1), ("web-3", 8)]);
         // C1: a label edited by hand is put right, and costs no Instance.
         assert_eq!(plan.labels[0].set[INSTANCE_INDEX], "0");
+    });
+    held[1] = edited(new(1).deleting(), INSTANCE_INDEX, "7");
+    planned(&wd(template(2)), 5, &held, |plan| {
+        assert_eq!(words(plan), "Deleting web-1", "nor is what is being deleted");
+        let patched: Vec<_> = plan.labels.iter().map(|p| p.instance.name).collect();
+        assert_eq!(patched, ["web-0", "web-3", "web-5"]);
     });
 }
 
