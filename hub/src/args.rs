@@ -179,6 +179,10 @@ pub struct RunArgs {
     /// Projections of one plane that may be deleted in a minute where their absence on the hub was inferred.
     #[arg(long, env = "FEDHUB_GAP_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
     pub gap_deletes_per_minute: u32,
+    /// How long an Instance that is being deleted may take to go: one that takes longer is named on its
+    /// WorkloadDeployment in the cell, with the finalizers that hold it.
+    #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = span, value_name = "SPAN")]
+    pub termination_deadline: Duration,
     /// How long a shutdown may wait for what is under way.
     #[arg(long, env = "FEDHUB_SHUTDOWN_TIME", default_value = "10s", value_parser = span, value_name = "SPAN")]
     pub shutdown_time: Duration,

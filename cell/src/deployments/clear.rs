@@ -29,7 +29,10 @@ impl Deployments {
                 Ok(Outcome::Wrote)
             }
             Step::Rest => Ok(Outcome::InOrder),
-            Step::Create(_) | Step::Replace(_) | Step::Wait(_) => Ok(Outcome::Waits),
+            Step::Create(_) | Step::Replace(_) | Step::Wait(_) => {
+                self.report_overdue(wd, &deployment).await?;
+                Ok(Outcome::Waits)
+            }
         }
     }
 }

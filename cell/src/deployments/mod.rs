@@ -19,7 +19,8 @@
 //! # Gates
 //!
 //! An Instance is created with the gate `Network` where networking is on and its networks do not stand yet, with `Quota`
-//! where quota is on, and with `ReferencedData` where that is on and its template refers to any. The gate `Network` is
+//! where quota is on, with `ReferencedData` where that is on and its template refers to any, and with `Suspended` where
+//! its WD is suspended, so that it cannot boot before anybody has told it. The gate `Network` is
 //! opened on the Instances of the template of now only: one on an earlier template waits for networks that nobody may
 //! ask for any more, and is replaced.
 //!
@@ -31,7 +32,7 @@
 //! A suspended WD keeps its Instances. None of them is Ready, so none is worth waiting for, and a rollout would go
 //! through what is not even running: replacements wait until the WD is resumed. Creation and scale-down go on by their
 //! rules; as nothing is Ready, of what is missing the first is created, and the next when the WD is resumed. That the
-//! Instances say so themselves is the instance controller's business.
+//! Instances say so themselves, and that their gate opens when the WD is resumed, is the readiness controller's business.
 
 mod clear;
 mod keys;

@@ -18,8 +18,10 @@ use crate::instances::{Deployment, Gate, Instance, Step, Wait, build, plan};
 use crate::network::{self, View};
 use crate::status::blocker::{Words, with_remedy};
 use crate::status::deployment::{Seen, same_but_for_stages, status, suspended};
+use crate::status::gates::Opens;
 use crate::status::hush::hushed;
 use crate::status::network::Network;
+use crate::status::termination::is_overdue;
 
 /// When a context is looked for again that a binding names and that is not there.
 const CONTEXT_MISSING: Duration = Duration::from_secs(15);
@@ -41,14 +43,7 @@ struct Pass<'a> {
 
 impl Deployments {
     pub(super) async fn pass(&self, wd: Shared) -> Result<Outcome, Error> {
-        let mut pass = Pass {
-            writer: self.writer(),
-            stepped: false,
-            wrote: false,
-            refused: None,
-            obstacle: None,
-            hushed: None,
-        };
+        let mut pass = Pass::over(self.writer());
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) { wd } else { pass.mark(&wd).await? };
         let schema = self.schema(&wd).await?;
         let deployment = Deployment::by(&wd, &schema);
@@ -128,10 +123,11 @@ impl Deployments {
             }
             // One on an earlier template waits for networks that nobody may ask for any more.
             let current = !self.config.networking || !deployment.outdates(instance);
-            let open = view.plan.network == Network::Ready && current;
+            let opens =
+                Opens { network: view.plan.network == Network::Ready && current, resumed: !suspended(wd) };
             let labels = labels.get(instance.uid).copied();
             let hash = instance.template_hash.filter(|_| !deployment.outdates(instance));
-            if let Some(patch) = patch(object, labels, place.as_ref(), hash, open) {
+            if let Some(patch) = patch(object, labels, place.as_ref(), hash, opens) {
                 let patched = pass.writer.patch(Kind::Instance, object, patch).await;
                 pass.stepped |= pass.tried(patched)?.is_some();
             }
@@ -149,8 +145,12 @@ impl Deployments {
     ) -> Result<(), Error> {
         let network = self.config.networking && view.plan.network != Network::Ready;
         let data = self.config.referenced_data && data::refers(&deployment.template["spec"]);
-        let gates =
-            [(network, Gate::Network), (self.config.quota, Gate::Quota), (data, Gate::ReferencedData)];
+        let gates = [
+            (network, Gate::Network),
+            (self.config.quota, Gate::Quota),
+            (data, Gate::ReferencedData),
+            (suspended(wd), Gate::Suspended),
+        ];
         let gates = gates.into_iter().filter_map(|(on, gate)| on.then_some(gate));
         let place = network::place(wd, &view.location);
         let mut object = build(deployment, ordinal, place.as_ref(), gates);
@@ -161,6 +161,19 @@ impl Deployments {
         pass.obstacle = made.as_ref().err().filter(|error| is_no(error)).map(refusal);
         pass.stepped |= pass.tried(made)?.is_some();
         Ok(())
+    }
+
+    /// Names the Instances of a WD that is being deleted that take longer to go than they may (C12). What else its status
+    /// says matters to nobody any more.
+    pub(super) async fn report_overdue(&self, wd: &Object, deployment: &Deployment<'_>) -> Result<(), Error> {
+        let overdue = |i: &Object| i.deleting() && is_overdue(i) && deployment.owns(&Instance::of(i));
+        let instances = self.cell.anchor().store(Kind::Instance);
+        if !instances.objects(Some(wd.space())).iter().any(|i| overdue(i)) {
+            return Ok(());
+        }
+        let mut pass = Pass::over(self.writer());
+        self.report(&mut pass, wd, deployment, &View::off()).await?;
+        pass.refused.map_or(Ok(()), |refusal| Err(refusal.into()))
     }
 
     /// The status, where it is another than the one that stands.
@@ -210,7 +223,12 @@ impl Deployments {
     }
 }
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
+    /// A pass that has done nothing yet.
+    fn over(writer: Writer<'a>) -> Self {
+        Self { writer, stepped: false, wrote: false, refused: None, obstacle: None, hushed: None }
+    }
+
     /// Puts the finalizer on: nothing is made for a WD before that.
     async fn mark(&mut self, wd: &Shared) -> Result<Shared, Error> {
         let standing = wd.metadata.finalizers.iter().flatten().map(String::as_str);

@@ -6,19 +6,20 @@ use fedhub_shared::api::LocationReference;
 use fedhub_shared::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
-use crate::status::gates;
+use crate::status::gates::{self, Opens};
 
 /// All that is to be put right of an Instance, in one merge patch: labels, the location where it has none, the hash of
-/// its template, and, where `open`, the gates. `None` where nothing is.
+/// its template, and, where the gate `Network` opens, every gate that does by then. `None` where nothing is.
 pub fn patch(
     instance: &Object,
     labels: Option<&BTreeMap<&'static str, String>>,
     place: Option<&LocationReference>,
     hash: Option<&str>,
-    open: bool,
+    opens: Opens,
 ) -> Option<Value> {
     let held = gates::of(instance).contains(&gates::NETWORK);
-    let mut patch = (open && held).then(|| gates::opening(instance, true)).flatten().unwrap_or_default();
+    let mut patch =
+        (opens.network && held).then(|| gates::opening(instance, opens)).flatten().unwrap_or_default();
     if let Some(labels) = labels {
         patch["metadata"]["labels"] = json!(labels);
     }

@@ -12,6 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
 use super::view::{Deployment, name};
+use crate::status::gates;
 
 /// What an Instance waits for before it is started. The order is that of `schedulingGates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,15 +23,18 @@ pub enum Gate {
     Quota,
     /// What its template refers to is there.
     ReferencedData,
+    /// Its WD is not suspended.
+    Suspended,
 }
 
 impl Gate {
     /// The gate's name in `schedulingGates`.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Network => "Network",
-            Self::Quota => "Quota",
-            Self::ReferencedData => "ReferencedData",
+            Self::Network => gates::NETWORK,
+            Self::Quota => gates::QUOTA,
+            Self::ReferencedData => gates::REFERENCED_DATA,
+            Self::Suspended => gates::SUSPENDED,
         }
     }
 }

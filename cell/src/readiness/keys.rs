@@ -36,9 +36,10 @@ impl Readiness {
     /// plane is spoken to only where quota has to be asked for, so that its trouble holds up nothing else (I8).
     fn lane(&self, instance: &Object, why: Why) -> Option<PlaneId> {
         if instance.deleting() {
-            return None;
+            let plan = self.ending(instance);
+            return (plan.status.is_some() || plan.again.is_some()).then_some(PlaneId::Cell);
         }
-        let writes = |plan: &Plan| plan.status.is_some() || plan.opens;
+        let writes = |plan: &Plan| plan.status.is_some() || plan.opens.is_some();
         match self.stance(instance) {
             Stance::Known(known) => {
                 let plan = self.plan(instance, &self.verdict(instance, &known));

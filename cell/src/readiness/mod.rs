@@ -3,8 +3,9 @@
 //!
 //! A pass over an Instance asks for its quota, writes the whole status at once, takes the gates off that this status
 //! satisfies, and tells its user of a turn of affairs. [`plan()`] is the pure part. Of an Instance that comes up, stages
-//! that pass in a moment are not told ([`crate::status::hush`]). What is on its way out is left to write-back and to the
-//! claims' keeper.
+//! that pass in a moment are not told ([`crate::status::hush`]). Of one that is being deleted, `Ready` tells what holds it,
+//! and nothing else is asked or written ([`crate::status::termination`]): its copy is the write-back's, its claim that of
+//! the claims' keeper.
 //!
 //! # Quota
 //!
@@ -30,6 +31,7 @@ mod quota;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use fedhub_shared::engine::{Controller, Job, Outcome, Queue};
 use fedhub_shared::errors::Error;
@@ -37,7 +39,7 @@ use fedhub_shared::object::{Kind, PlaneId};
 use fedhub_shared::planes::Planes;
 use tokio::time::Instant;
 
-pub use plan::{Plan, plan};
+pub use plan::{Plan, ending, plan};
 
 /// What is needed to ask for quota.
 pub struct Quota {
@@ -55,15 +57,23 @@ pub struct Readiness {
     cell: Arc<Planes>,
     queue: Arc<Queue>,
     quota: Option<Quota>,
+    termination_deadline: Duration,
     began: Instant,
     /// It was said that claims stay behind.
     told: AtomicBool,
 }
 
 impl Readiness {
-    /// A controller of the Instances of `cell`, fed through `queue`; without `quota` none is asked for.
-    pub fn new(cell: Arc<Planes>, queue: Arc<Queue>, quota: Option<Quota>) -> Arc<Self> {
-        Arc::new(Self { cell, queue, quota, began: Instant::now(), told: AtomicBool::new(false) })
+    /// A controller of the Instances of `cell`, fed through `queue`; without `quota` none is asked for. An Instance that
+    /// takes longer to go than `termination_deadline` is named (C12).
+    pub fn new(
+        cell: Arc<Planes>,
+        queue: Arc<Queue>,
+        quota: Option<Quota>,
+        termination_deadline: Duration,
+    ) -> Arc<Self> {
+        let told = AtomicBool::new(false);
+        Arc::new(Self { cell, queue, quota, termination_deadline, began: Instant::now(), told })
     }
 }
 

@@ -7,7 +7,7 @@ use fedhub_shared::names::CELL_MANAGER;
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use serde_json::Value;
 
-use super::plan::{Plan, plan};
+use super::plan::{Plan, ending, plan};
 use super::quota::Asked;
 use super::{Readiness, keys::owner};
 use crate::data;
@@ -24,7 +24,7 @@ impl Readiness {
         if !self.cell.anchor().synced() {
             return Err(Error::NotEngaged(PlaneId::Cell));
         }
-        let Some(instance) = self.living(key) else { return Ok(Outcome::InOrder) };
+        let Some(instance) = self.living(key) else { return self.leaving(key).await };
         let Asked { quota, failed, rest, again: ask_again } = self.ask(&instance).await?;
         // It may have changed while its project was asked.
         let Some(instance) = self.living(key).filter(|now| now.uid() == instance.uid()) else {
@@ -40,7 +40,9 @@ impl Readiness {
             stands = stored;
         }
         let mut opened = Ok(None);
-        if opens && let Some(patch) = opening(&stands, false) {
+        if let Some(opens) = opens
+            && let Some(patch) = opening(&stands, opens)
+        {
             opened = writer.patch(key.kind, &stands, patch).await.map(Some);
         }
         self.tell(key, instance.status(), stands.status()).await;
@@ -53,6 +55,41 @@ impl Readiness {
             None if wrote => Outcome::Wrote,
             None => Outcome::InOrder,
         })
+    }
+
+    /// A pass over an Instance that is being deleted, if it is still there.
+    async fn leaving(&self, key: &Key) -> Result<Outcome, Error> {
+        let cell = self.cell.anchor();
+        let Some(instance) = cell.store(key.kind).object(&key.namespace, &key.name) else {
+            return Ok(Outcome::InOrder);
+        };
+        let Plan { status, again, .. } = self.ending(&instance);
+        let mut wrote = false;
+        if let Some(write) = status {
+            let writer = Writer { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
+            match writer.write_status(key.kind, &instance, write).await {
+                Ok(Some(stored)) => {
+                    wrote = true;
+                    self.tell(key, instance.status(), stored.status()).await;
+                }
+                Ok(None) => {}
+                // Its event is on the way.
+                Err(error) if error.code() == Some(404) => return Ok(Outcome::Waits),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(match again {
+            Some(wait) => Outcome::After(wait),
+            None if wrote => Outcome::Wrote,
+            None => Outcome::InOrder,
+        })
+    }
+
+    /// What there is to do about an Instance that is being deleted.
+    pub(super) fn ending(&self, instance: &Object) -> Plan {
+        let cell = self.cell.anchor();
+        let echo = cell.store(Kind::Instance).echo(instance.space(), instance.called(), Part::Status);
+        ending(instance, self.termination_deadline, self.cell.clock().now(), echo)
     }
 
     /// The Instance, if it is there and not on its way out.
@@ -68,8 +105,9 @@ impl Readiness {
         let deployment = owner(instance)
             .and_then(|name| cell.store(Kind::WorkloadDeployment).object(instance.space(), name))
             .filter(|wd| Some(wd.uid()) == made_by);
-        // Without its WD nobody says that this has changed.
-        let stands = || instance.status()["suspended"] == true;
+        // Without its WD nobody says that this has changed (C6).
+        let gated = || gates::of(instance).contains(&gates::SUSPENDED);
+        let stands = || instance.status()["suspended"] == true || gated();
         let suspended = deployment.as_deref().map_or_else(stands, suspended);
         let network = self.network(instance, deployment.as_deref());
         let now = self.cell.clock().now();

@@ -7,21 +7,22 @@ use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{Echo, StatusWrite};
 use fedhub_shared::object::{Object, ObjectView, set_field};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::quota::verdict::look_again;
-use crate::status::gates::{self, opening};
+use crate::status::gates::{self, Opens, opening};
 use crate::status::hush::{self, is_stage};
 use crate::status::instance::{Seen, status};
-use crate::status::{QUOTA_GRANTED, READY, REFERENCED_DATA_READY};
+use crate::status::{QUOTA_GRANTED, READY, REFERENCED_DATA_READY, termination};
 
 /// What there is to do about an Instance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The status to write, where it is news.
     pub status: Option<StatusWrite>,
-    /// Whether there are gates to take off once that status stands.
-    pub opens: bool,
+    /// Whether there are gates to take off once that status stands, and what takes them off besides it.
+    pub opens: Option<Opens>,
     /// When to look again.
     pub again: Option<Duration>,
 }
@@ -43,8 +44,25 @@ pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
     Plan {
         status: (news && hushed.is_none())
             .then(|| StatusWrite { probe: probe(true, written_before, echo), status }),
-        opens: opened.is_some(),
+        opens: opened.is_some().then(|| opens(seen)),
         again: [again, hushed].into_iter().flatten().min(),
+    }
+}
+
+/// What there is to do about an Instance that is being deleted: to tell how far that is, once it lasts. `deadline` is how
+/// long it may take (C12).
+pub fn ending(instance: &Object, deadline: Duration, now: Timestamp, echo: Option<Echo>) -> Plan {
+    let Some((status, left)) = termination::status(instance, deadline, now) else { return Plan::default() };
+    if settled(&status, instance.status(), echo) {
+        return Plan { again: left, ..Plan::default() };
+    }
+    let hushed = hush::hushed(instance, &status, now);
+    let written_before = status.get("conditions") == instance.status().get("conditions");
+    let write = || StatusWrite { probe: probe(true, written_before, echo), status };
+    Plan {
+        status: hushed.is_none().then(write),
+        opens: None,
+        again: [left, hushed].into_iter().flatten().min(),
     }
 }
 
@@ -63,11 +81,16 @@ fn opened(seen: &Seen<'_>) -> Option<Object> {
         put(&mut status, verdict.clone());
     }
     set_field(&mut judged, "status", status);
-    let patch = opening(&judged, false)?;
+    let patch = opening(&judged, opens(seen))?;
     let mut opened = instance.clone();
     let gates = opened.data.pointer_mut("/spec/controller/schedulingGates")?;
     *gates = patch.pointer("/spec/controller/schedulingGates").cloned().unwrap_or_default();
     Some(opened)
+}
+
+/// What holds for the Instance's deployment. Its networking is judged by the deployment's controller.
+fn opens(seen: &Seen<'_>) -> Opens {
+    Opens { network: false, resumed: !seen.suspended }
 }
 
 /// Whether a status says anything that the one that stands does not.

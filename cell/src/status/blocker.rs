@@ -4,6 +4,8 @@ use fedhub_shared::conditions::stand;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::termination::DEADLINE_EXCEEDED;
+
 /// What a condition says, most often about one thing that blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
@@ -47,7 +49,7 @@ pub fn priority(reason: &str) -> u8 {
         "QuotaNotGranted" | "PendingQuota" => 3,
         "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
         "SourceNotFound" | "SourceTooLarge" | "SourceUnauthorized" | "ImageUnavailable"
-        | "InstanceCrashing" | "ConfigurationError" | "InstanceNameTaken" => 5,
+        | "InstanceCrashing" | "ConfigurationError" | "InstanceNameTaken" | DEADLINE_EXCEEDED => 5,
         "NetworkNotFound" => 6,
         "NetworkFailedToCreate" => 7,
         "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => 8,

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use super::blocker::{Words, foremost, needs_somebody, priority};
 use super::network::{Location, Network};
+use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
 use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY};
 use crate::data;
+use crate::instances::ordinal;
 
 /// What a deployment's status is computed from.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +66,7 @@ pub fn status(seen: &Seen<'_>) -> Value {
         (REPLICAS_READY, replicas_ready(seen, counts, blocker.as_ref())),
         (AVAILABLE, available(seen, counts, blocker)),
     ] {
+        let words = with_overdue(seen, words);
         put(&mut status, words.stand(find(old, kind), kind, seen.now));
     }
     status
@@ -83,9 +86,9 @@ pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
     without(one) == without(other)
 }
 
+/// How many Instances there are of each kind. One that is being deleted is none of them (C12).
 #[derive(Clone, Copy)]
 struct Counts {
-    /// All of its Instances, those on their way out too, which still hold what they have: `replicas` is what there is.
     listed: usize,
     updated: usize,
     current: usize,
@@ -99,12 +102,12 @@ impl Counts {
                 == Some(seen.template_hash)
         };
         let is = |kind: &'static str| move |i: &&Shared| is_true(i.status(), kind);
-        let updated = seen.instances.iter().filter(on_template);
+        let updated = staying(seen).filter(on_template);
         Self {
-            listed: seen.instances.len(),
+            listed: staying(seen).count(),
             current: updated.clone().filter(is(PROGRAMMED)).count(),
             updated: updated.count(),
-            ready: seen.instances.iter().filter(is(READY)).count(),
+            ready: staying(seen).filter(is(READY)).count(),
         }
     }
 }
@@ -176,6 +179,7 @@ fn blockers(seen: &Seen<'_>, counts: Counts) -> Vec<Words> {
         known.then(|| Words::no(lifted_reason(reason), of_instance(i, message)))
     });
     all.extend(lifted);
+    all.extend(overdue(seen));
     if let Some(first) = unready.first() {
         let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
         let stage = find(first.status(), READY).map(said).filter(|(_, reason, _)| !reason.is_empty());
@@ -189,6 +193,8 @@ fn blockers(seen: &Seen<'_>, counts: Counts) -> Vec<Words> {
             },
         ));
     }
+    let going = terminating(seen, TERMINATING).filter(|(i, _)| is_wanted(seen, i));
+    all.extend(going.map(|(i, message)| Words::no("InstancesProvisioning", of_instance(i, message))));
     all
 }
 
@@ -212,9 +218,47 @@ fn unready<'a>(seen: &Seen<'a>) -> Vec<&'a Shared> {
     all
 }
 
-/// Those that nobody has asked to go: what is on its way out blocks nothing.
-fn staying<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a Shared> + use<'a> {
+/// Those that nobody has asked to go: what is on its way out is neither ready nor current (C12).
+fn staying<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a Shared> + Clone + use<'a> {
     seen.instances.iter().filter(|i| !i.deleting())
+}
+
+/// Those on their way out whose `Ready` has that reason, by ordinal, with its message.
+fn terminating<'a>(
+    seen: &Seen<'a>,
+    reason: &'a str,
+) -> impl Iterator<Item = (&'a Shared, &'a str)> + use<'a> {
+    let mut all: Vec<_> = seen
+        .instances
+        .iter()
+        .filter(|i| i.deleting())
+        .filter_map(|i| Some((i, said(find(i.status(), READY)?))))
+        .filter(|(_, (_, is, _))| *is == reason)
+        .map(|(i, (_, _, message))| (i, message))
+        .collect();
+    all.sort_by_key(|(i, _)| (i.called().len(), i.called().to_owned()));
+    all.into_iter()
+}
+
+/// Those that take longer to go than they may (C12).
+fn overdue(seen: &Seen<'_>) -> impl Iterator<Item = Words> {
+    terminating(seen, DEADLINE_EXCEEDED)
+        .map(|(i, message)| Words::no(DEADLINE_EXCEEDED, of_instance(i, message)))
+}
+
+/// The words with what does not go behind them: it is said whatever else there is to say (C12).
+fn with_overdue(seen: &Seen<'_>, words: Words) -> Words {
+    overdue(seen).fold(words, |mut words, overdue| {
+        if !words.message.contains(&overdue.message) {
+            words.message = format!("{}. {}", words.message, overdue.message);
+        }
+        words
+    })
+}
+
+/// Whether an Instance's ordinal is one that is to be there, so that it is made anew when it is gone.
+fn is_wanted(seen: &Seen<'_>, instance: &Object) -> bool {
+    ordinal(seen.deployment.called(), instance.called()).is_some_and(|ordinal| ordinal < seen.desired)
 }
 
 /// The Instances that a condition at `False` holds up: how many, and what it says of the first that says anything.

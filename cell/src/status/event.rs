@@ -5,6 +5,7 @@ use fedhub_shared::events::EventType;
 use serde_json::Value;
 
 use super::blocker::needs_somebody;
+use super::termination::TERMINATING;
 use super::{QUOTA_GRANTED, READY};
 
 /// An Event to be said about an Instance.
@@ -12,7 +13,7 @@ use super::{QUOTA_GRANTED, READY};
 pub struct Turn {
     /// Normal, or Warning where somebody has to do something.
     pub type_: EventType,
-    /// `InstanceReady`, `InstanceNotReady`, `InstanceSuspended` or `InstanceBlocked`.
+    /// `InstanceReady`, `InstanceNotReady`, `InstanceSuspended`, `InstanceTerminating` or `InstanceBlocked`.
     pub reason: &'static str,
     /// What a user reads.
     pub note: String,
@@ -27,12 +28,9 @@ pub fn turn(old: &Value, new: &Value) -> Option<Turn> {
     let normal = |kind| Some(Turn { type_: EventType::Normal, reason: kind, note: note.clone() });
     match (is_true(old, READY), is_true(new, READY)) {
         (false, true) => normal("InstanceReady"),
-        (_, false) if reason == "Suspended" => {
-            if cause(old) == cause(new) {
-                None
-            } else {
-                normal("InstanceSuspended")
-            }
+        (_, false) if ["Suspended", TERMINATING].contains(&reason) => {
+            let kind = if reason == TERMINATING { "InstanceTerminating" } else { "InstanceSuspended" };
+            if cause(old) == cause(new) { None } else { normal(kind) }
         }
         (true, false) => warning("InstanceNotReady"),
         (false, false) if needs_somebody(reason) && cause(old) != cause(new) => warning("InstanceBlocked"),

@@ -12,6 +12,17 @@ pub const NETWORK: &str = "Network";
 pub const QUOTA: &str = "Quota";
 /// Gate: what the template refers to is there.
 pub const REFERENCED_DATA: &str = "ReferencedData";
+/// Gate: the deployment is not suspended. An Instance gets it that is made while it is, so that it cannot boot.
+pub const SUSPENDED: &str = "Suspended";
+
+/// What opens gates besides the conditions of an Instance itself: what holds for its deployment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Opens {
+    /// The deployment's networking stands.
+    pub network: bool,
+    /// The deployment is not suspended. While it is, no gate opens at all: what has not booted must not.
+    pub resumed: bool,
+}
 
 /// The names of an Instance's gates, in its order.
 pub fn of(instance: &Object) -> Vec<&str> {
@@ -27,9 +38,12 @@ fn list(instance: &Object) -> &[Value] {
 }
 
 /// A merge patch that takes every gate away that is satisfied by the status *stored* with the Instance, all in one,
-/// under the resourceVersion that it was judged by; `None` where there is none to take. `network` says whether the
-/// deployment's networking stands. Gates of other names are somebody else's (I9).
-pub fn opening(instance: &Object, network: bool) -> Option<Value> {
+/// under the resourceVersion that it was judged by; `None` where there is none to take. Gates of other names are somebody
+/// else's (I9).
+pub fn opening(instance: &Object, opens: Opens) -> Option<Value> {
+    if !opens.resumed {
+        return None;
+    }
     // Without a generation or a version no server has seen it: nothing can hold for it (C6).
     let generation = instance.metadata.generation?;
     let version = instance.metadata.resource_version.as_deref()?;
@@ -37,7 +51,8 @@ pub fn opening(instance: &Object, network: bool) -> Option<Value> {
     let (all, mut left) = (list(instance), Vec::new());
     for gate in all {
         let open = match gate.get("name").and_then(Value::as_str) {
-            Some(NETWORK) => network,
+            Some(NETWORK) => opens.network,
+            Some(SUSPENDED) => true,
             Some(QUOTA) => holds(QUOTA_GRANTED),
             Some(REFERENCED_DATA) => holds(REFERENCED_DATA_READY),
             _ => false,

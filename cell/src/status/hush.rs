@@ -3,7 +3,8 @@
 //! An Instance passes through several stages in a moment: its provider has seen it, made it, started it. Told one by one,
 //! each would be a write in the cell, one on the hub and one in the project's plane, and be overtaken before anybody
 //! read it. So a stage has to last for a while to be told. What somebody has to do something about, that an Instance is
-//! ready, and that it is suspended are told at once.
+//! ready, and that it is suspended are told at once. So it is with an Instance that is being deleted: how far that is, is
+//! told when it lasts.
 
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ const ON_THE_WAY: Duration = Duration::from_secs(10);
 /// For how long nothing need be told yet of an Instance that would be told as `status`; `None` where it is to be told
 /// now.
 pub fn hushed(instance: &Object, status: &Value, now: Timestamp) -> Option<Duration> {
+    if let Some(deleted) = &instance.metadata.deletion_timestamp {
+        return LASTS.checked_sub(apart(deleted.0, now)).filter(|left| !left.is_zero());
+    }
     if find(status, READY).is_some_and(|ready| !is_stage(ready)) {
         return None;
     }

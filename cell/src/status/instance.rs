@@ -27,8 +27,11 @@ pub struct Seen<'a> {
     pub now: Timestamp,
 }
 
-/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady` and `suspended` are ours, all else
-/// stays.
+/// What `Available` and `Ready` say of a suspended Instance.
+const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run";
+
+/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady` and `suspended` are ours, and so
+/// are `Programmed` and `Available` while the Instance is suspended or denied quota; all else stays.
 pub fn status(seen: &Seen<'_>) -> Value {
     let old = seen.instance.status();
     let mut status = if old.is_object() { old.clone() } else { json!({}) };
@@ -39,6 +42,11 @@ pub fn status(seen: &Seen<'_>) -> Value {
     if let Some(data) = seen.data {
         put(&mut status, data.clone());
     }
+    for kind in [PROGRAMMED, AVAILABLE] {
+        if let Some(words) = in_place_of_provider(seen, kind) {
+            put(&mut status, words.stand(find(old, kind), kind, seen.now));
+        }
+    }
     let ready = ready(seen, &status).stand(find(old, READY), READY, seen.now);
     put(&mut status, ready);
     status
@@ -46,7 +54,7 @@ pub fn status(seen: &Seen<'_>) -> Value {
 
 fn ready(seen: &Seen<'_>, status: &Value) -> Words {
     if seen.suspended {
-        return Words::no("Suspended", "The instance is suspended: it is kept, but does not run");
+        return Words::no("Suspended", SUSPENDED);
     }
     let gates = gates::of(seen.instance);
     let denied = denied(seen.quota);
@@ -66,6 +74,20 @@ fn ready(seen: &Seen<'_>, status: &Value) -> Words {
         }
         _ => Words::no("Pending", "Instance is not available"),
     }
+}
+
+/// What a condition of the provider's says while the Instance may not run, and, when it may again, that what was said of
+/// that holds no longer: in the words that the schema begins with. `None` where the provider's word stands.
+fn in_place_of_provider(seen: &Seen<'_>, kind: &str) -> Option<Words> {
+    if seen.suspended {
+        return (kind == AVAILABLE).then(|| Words::no("Suspended", SUSPENDED));
+    }
+    if let Some(denied) = denied(seen.quota) {
+        return Some(denied);
+    }
+    let (_, reason, message) = said(find(seen.instance.status(), kind)?);
+    let ours = reason == "PendingQuota" || (reason == "Suspended" && message == SUSPENDED);
+    ours.then(|| Words::of("Unknown", "Pending", "Waiting for controller"))
 }
 
 /// What quota says where it is refused; one that is not known yet refuses nothing.

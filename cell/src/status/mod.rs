@@ -2,7 +2,9 @@
 //!
 //! A status is computed on top of the one that is there, so that what others wrote into it stays (I1, I9). The
 //! provider owns an Instance's `Programmed`, `Available`, `controller.observedTemplateHash` and
-//! `networkInterfaces`: they are read here and never written. To compute again over a result changes nothing (I7).
+//! `networkInterfaces`. They are read here and not written, but for this: `Available` of an Instance that is suspended,
+//! and both conditions of one that is denied quota, say so in place of the provider, and are taken back afterwards.
+//! To compute again over a result changes nothing (I7).
 //!
 //! No condition of a WD says which generation it was judged on: the status travels to the project, whose generations
 //! are others, and only the status' own `observedGeneration` is translated on the way (F8). The same goes for an
@@ -15,6 +17,7 @@ pub mod gates;
 pub mod hush;
 pub mod instance;
 pub mod network;
+pub mod termination;
 
 /// Condition: whether an Instance serves, or a deployment has an Instance that does.
 pub const AVAILABLE: &str = "Available";

@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::glance::Sight;
-use super::plan::{Decision, Observed, Said, plan};
+use super::plan::{Decision, Observed, Said, is_released, plan};
 use super::refusal::{Held, Refusal, Verdict};
 use crate::status::gates;
 
@@ -304,10 +304,10 @@ impl WriteBack {
         }
     }
 
-    /// Whether the Instance is being deleted and our finalizer holds it.
+    /// Whether the Instance is being deleted and our finalizer alone holds it.
     pub(super) fn is_leaving(&self, key: &Key) -> bool {
         let instance = self.cell.anchor().store(Kind::Instance).object(&key.namespace, &key.name);
-        instance.is_some_and(|i| i.deleting() && i.has_finalizer(INSTANCE_FINALIZER))
+        instance.is_some_and(|i| is_released(&i) && i.has_finalizer(INSTANCE_FINALIZER))
     }
 }
 

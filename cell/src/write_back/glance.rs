@@ -16,7 +16,7 @@ use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
 use jiff::Timestamp;
 
 use super::copy::{Owner, mark, owner, reference};
-use super::plan::{Decision, itself};
+use super::plan::{Decision, is_released, itself};
 use crate::status::hush::hushed;
 
 /// What the stores tell of an Instance and its copy.
@@ -49,7 +49,7 @@ impl Sight {
         if self.copy.as_ref().is_some_and(|copy| copy.uid.is(instance.uid())) {
             return Some(itself(instance));
         }
-        if instance.deleting() {
+        if is_released(instance) {
             let copy = self.copy.as_ref().filter(|c| !c.deleting)?;
             return self
                 .is_marked(instance, copy.instance()?)
@@ -62,7 +62,7 @@ impl Sight {
         };
         let copy = self.copy.as_ref().filter(|c| !c.deleting)?;
         let is = copy.instance()?;
-        let right = instance.has_finalizer(INSTANCE_FINALIZER)
+        let right = (instance.has_finalizer(INSTANCE_FINALIZER) || instance.deleting())
             && self.is_marked(instance, is)
             && is.bond == bond(&owner)
             && is.labels == labels(instance)

@@ -5,6 +5,11 @@
 //! pure. [`controller`] reads and writes, [`keys`] says when there is a pass. A copy is made at once; its status is written
 //! when it is worth telling ([`crate::status::hush`]).
 //!
+//! A copy lives until nobody but the write-back holds its Instance any more: while a provider tears the Instance down, the
+//! copy says so, and with it the project ([`crate::status::termination`]). Then the copy goes, is proven gone (I3), and the
+//! finalizer is released. The deletion of the Instance is never shown by one of the copy, for that would take the
+//! projection away (P5).
+//!
 //! Whose an Instance is, its hub namespace's labels say and nothing that stands in the cell. A copy is written only on
 //! behalf of a WD that lives on the hub, which it names as its controller, so that the hub's own garbage collector takes
 //! it with the WD. Of the copies that stand there, only those are touched that carry this cell's mark, and those from

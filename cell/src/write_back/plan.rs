@@ -74,7 +74,7 @@ pub fn plan(seen: &Observed) -> Decision {
         (Some(instance), Some(copy)) if instance.uid() == copy.uid() => itself(instance),
         (None, None) => Decision::Nothing,
         (None, Some(copy)) => orphan(seen, copy),
-        (Some(instance), copy) if instance.deleting() => leave(seen, instance, copy.as_ref()),
+        (Some(instance), copy) if is_released(instance) => leave(seen, instance, copy.as_ref()),
         (Some(instance), copy) => stay(seen, instance, copy.as_ref()),
     }
 }
@@ -99,7 +99,13 @@ fn orphan(seen: &Observed, copy: &Shared) -> Decision {
     }
 }
 
-/// The Instance is being deleted: first its copy goes, then the finalizer (I3).
+/// Whether an Instance is being deleted and everybody but us has let go of it. Until then its copy stays and tells how far
+/// that is (C7). No server lets anybody else take hold of it any more.
+pub(super) fn is_released(instance: &Object) -> bool {
+    instance.deleting() && finalizers(instance).all(|f| f == INSTANCE_FINALIZER)
+}
+
+/// Nobody else holds the Instance: first its copy goes, then our finalizer (I3).
 fn leave(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
     if let Some(copy) = copy.filter(|copy| ours(seen, instance, copy)) {
         return if copy.deleting() {
@@ -148,13 +154,17 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
             Whose::Ours(_) | Whose::Nobodys => {}
         }
     }
-    if !instance.has_finalizer(INSTANCE_FINALIZER) {
+    let marked = instance.has_finalizer(INSTANCE_FINALIZER);
+    if !marked && !instance.deleting() {
         let mut all: Vec<&str> = finalizers(instance).map(String::as_str).collect();
         all.push(INSTANCE_FINALIZER);
         return Decision::Mark(json!(all));
     }
     let wanted = wanted(instance, &sight.cell, &owner, copy.map(AsRef::as_ref));
-    let Some(copy) = copy else { return Decision::Write(Write::Create(Box::new(wanted))) };
+    let Some(copy) = copy else {
+        // What is being deleted takes no finalizer any more, and without one its copy might be forgotten.
+        return if marked { Decision::Write(Write::Create(Box::new(wanted))) } else { Decision::Nothing };
+    };
     let differs = !settled(instance.spec(), copy.spec(), sight.spec_echo);
     if differs || wanted.metadata != copy.metadata {
         let written_before = Whose::of(copy, &sight.cell) != Whose::Nobodys;

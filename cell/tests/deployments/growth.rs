@@ -102,6 +102,11 @@ async fn what_others_wait_for_is_put_on_at_creation() {
     world.cell.put(refers).unwrap();
     quiet(5).await;
     assert_eq!(gates("data-0"), json!([{"name": "Network"}, {"name": "Quota"}, {"name": "ReferencedData"}]));
+    let mut suspended = wd("off", 2);
+    suspended["metadata"]["annotations"] = json!({"compute.datumapis.com/suspended": "true"});
+    world.cell.put(suspended).unwrap();
+    quiet(5).await;
+    assert_eq!(gates("off-0"), json!([{"name": "Network"}, {"name": "Quota"}, {"name": "Suspended"}]), "C6");
     let instance = world.instance("web-0");
     assert_eq!(instance["metadata"]["finalizers"], json!(["compute.datumapis.com/instance-controller"]));
     run.stop().await;
@@ -128,6 +133,35 @@ async fn c1_it_grows_and_shrinks() {
     world.settle().await;
     assert!(world.names().is_empty());
     assert_eq!(world.wd()["status"]["desiredReplicas"], 0);
+    run.stop().await;
+}
+
+/// No Instance that is deleted goes, as where its provider is at it: the finalizer stands for that.
+#[tokio::test(start_paused = true)]
+async fn c2_the_next_is_asked_to_go_when_the_last_is_gone() {
+    let world = World::of(4);
+    let run = world.run(WRITE_BACK);
+    world.settle().await;
+    world.scale(1);
+    for (names, ready) in [
+        (&["web-0", "web-1", "web-2", "-web-3"][..], 3),
+        (&["web-0", "web-1", "-web-2"], 2),
+        (&["web-0", "-web-1"], 1),
+        (&["web-0"], 1),
+    ] {
+        world.settle().await;
+        assert_eq!(world.names(), names);
+        // C12
+        let wd = world.wd();
+        let status = &wd["status"];
+        for counter in ["replicas", "currentReplicas", "updatedReplicas", "readyReplicas"] {
+            assert_eq!(status[counter], ready, "{counter} of {names:?}");
+        }
+        let from = world.mark();
+        quiet(600).await;
+        assert!(world.asked(from).is_empty(), "I7: what does not go is not asked again and again");
+        world.let_go();
+    }
     run.stop().await;
 }
 
@@ -166,6 +200,41 @@ async fn c2_no_rollout_takes_one_while_one_too_many_is_on_its_way_out() {
     world.let_go();
     world.settle().await;
     assert_ne!(uid(&world.instance("web-1")), uid(&before));
+    run.stop().await;
+}
+
+/// The Instance says itself that it is late; its WD names it.
+#[tokio::test(start_paused = true)]
+async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_deleted() {
+    let world = World::of(2);
+    let run = world.run(WRITE_BACK);
+    world.settle().await;
+    world.scale(1);
+    world.settle().await;
+    world.say("web-1", "False", "TerminationDeadlineExceeded");
+    quiet(5).await;
+    let ready = condition(&world.wd(), "ReplicasReady");
+    assert_eq!(ready["status"], "True");
+    let message = ready["message"].as_str().unwrap();
+    assert!(message.contains("1/1 replicas available. Instance \"web-1\": words"), "{message}");
+
+    world.let_go();
+    world.settle().await;
+    world.cell.delete("WorkloadDeployment", SPACE, WD).unwrap();
+    quiet(5).await;
+    let from = world.mark();
+    world.say("web-0", "False", "Terminating");
+    quiet(5).await;
+    assert!(world.asked(from).is_empty(), "nobody has to know yet");
+    world.say("web-0", "False", "TerminationDeadlineExceeded");
+    quiet(600).await;
+    assert_eq!(world.asked(from), ["update workloaddeployments/status/web"]);
+    let (reason, message) = world.lacks("Available");
+    assert_eq!(reason, "TerminationDeadlineExceeded");
+    assert!(message.contains("\"web-0\": words"), "{message}");
+    world.let_go();
+    quiet(60).await;
+    assert!(world.cell.get("WorkloadDeployment", SPACE, WD).is_none());
     run.stop().await;
 }
 

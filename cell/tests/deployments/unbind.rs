@@ -46,19 +46,53 @@ async fn c6_networking_that_is_switched_off_opens_its_gate_and_gives_its_binding
         "named",
         json!([{"apiVersion": API, "kind": "WorkloadDeployment", "name": "web", "uid": uid(&world.wd())}]),
     );
-    // It is suspended, so that an outdated Instance is not replaced.
-    world.suspend(true);
-    world.release("2");
     let run = world.run(ALONE);
     quiet(60).await;
-    assert!(gates(&world, "web-0").is_null(), "whatever its template is");
+    assert!(gates(&world, "web-0").is_null());
     assert_eq!(bindings(&world), ["named", "theirs", "web-net-9"]);
     run.stop().await;
 
-    world.suspend(false);
     let run = world.run(NETWORKING);
     quiet(60).await;
     assert!(bindings(&world).contains(&"web-net-0".to_owned()), "it works again");
+    run.stop().await;
+}
+
+/// What has not booted must not boot while its WD is suspended.
+#[tokio::test(start_paused = true)]
+async fn c6_networking_that_is_switched_off_opens_no_gate_of_a_suspended_wd() {
+    let world = waiting().await;
+    world.suspend(true);
+    let run = world.run(ALONE);
+    quiet(60).await;
+    assert_eq!((bindings(&world), gates(&world, "web-0")), (vec![], json!([{"name": "Network"}])));
+    world.suspend(false);
+    quiet(60).await;
+    assert!(gates(&world, "web-0").is_null());
+    run.stop().await;
+}
+
+/// Its turn to be replaced may take long to come.
+#[tokio::test(start_paused = true)]
+async fn c6_networking_that_is_switched_off_opens_the_gate_of_an_outdated_instance_too() {
+    let world = World::of(1);
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
+    let run = world.run(ALONE);
+    world.settle().await;
+    run.stop().await;
+    world.scale(2);
+    let run = world.run(NETWORKING);
+    quiet(60).await;
+    let outdated = world.instance("web-1");
+    assert_eq!(gates(&world, "web-1"), json!([{"name": "Network"}]));
+    run.stop().await;
+
+    world.release("2");
+    world.say("web-0", "False", "Crashing");
+    let run = world.run(ALONE);
+    quiet(60).await;
+    assert_eq!(uid(&world.instance("web-1")), uid(&outdated), "the new web-0 is not ready");
+    assert!(gates(&world, "web-1").is_null());
     run.stop().await;
 }
 

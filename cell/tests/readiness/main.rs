@@ -16,3 +16,7 @@ mod quota;
 mod steady;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod suspended;
+#[cfg(test)]
+mod terminating;

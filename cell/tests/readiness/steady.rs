@@ -198,20 +198,6 @@ async fn i7_a_restart_on_an_unchanged_world_asks_and_writes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_instance_on_its_way_out_is_left_alone() {
-    let world = World::new();
-    world.put_instance("wd-0", &["Quota"]);
-    world.cell.patch("Instance", NS, "wd-0", &json!({"metadata": {"finalizers": ["test/hold"]}})).unwrap();
-    world.cell.delete("Instance", NS, "wd-0").unwrap();
-    let from = position(&world.cell);
-    let run = world.run_with_quota();
-    quiet(60).await;
-    assert!(asked(&world.cell, from).is_empty());
-    assert!(world.claim().is_none());
-    run.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_write_that_fails_is_made_once_more_and_no_event_is_lost() {
     let world = World::new();
     world.put_instance("wd-0", &[]);

@@ -27,6 +27,8 @@ pub const CELL: &str = "dfw";
 pub const NS: &str = "ns-a";
 /// The namespace in the project's plane.
 pub const SPACE: &str = "shop";
+/// How long an Instance may take to go.
+pub const DEADLINE: Duration = Duration::from_secs(600);
 /// The claim of `wd-0`.
 pub const CLAIM: &str = "instance-wd-0";
 
@@ -211,7 +213,7 @@ impl World {
             cell_name: name.to_owned(),
             enabled: features.quota,
         });
-        let readiness = Readiness::new(cell.clone(), queue.clone(), quota);
+        let readiness = Readiness::new(cell.clone(), queue.clone(), quota, DEADLINE);
         cell.listen(readiness.clone());
         hub.listen(readiness.clone());
         cell.start();

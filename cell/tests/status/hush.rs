@@ -75,6 +75,17 @@ fn c9_what_matters_is_told_at_once() {
     }
 }
 
+#[test]
+fn c7_how_far_a_deletion_is_is_told_when_it_lasts() {
+    for (ago, expected) in [(0, Some(2)), (1, Some(1)), (2, None), (600, None), (-1, Some(1)), (-60, None)] {
+        for ready in [stage(), condition("Ready", "True", "Available", "")] {
+            let mut instance = coming_up(600, None, Some(ready));
+            instance.metadata.deletion_timestamp = Some(Time(now() - SignedDuration::from_secs(ago)));
+            assert_eq!(wait(&instance), expected, "{ago}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_wait_is_short_and_one_more_look_is_always_to_come(age in -5..15_i64, step in prop::option::of(0..15_i64)) {

@@ -1,4 +1,4 @@
-use fedhub_cell::status::gates::opening;
+use fedhub_cell::status::gates::{Opens, opening};
 use fedhub_cell::status::instance::{Seen, status};
 use fedhub_cell::status::network::Network;
 use fedhub_shared::object::{Object, ObjectView};
@@ -10,6 +10,9 @@ use crate::support::*;
 type Row<'a> = (&'a [&'a str], Vec<Value>, Value, Network, &'a str, &'a str, &'a str);
 /// Quota's status and generation, data's, the network; the gates that are left.
 type Gated<'a> = ((&'a str, i64), (&'a str, i64), bool, Option<&'a [&'a str]>);
+
+const CLOSED: Opens = Opens { network: false, resumed: true };
+const OPEN: Opens = Opens { network: true, resumed: true };
 
 fn granted() -> Value {
     condition("QuotaGranted", "True", "QuotaAvailable", "granted")
@@ -203,6 +206,52 @@ fn suspension_is_said_before_all_else_and_ends() {
     assert!(of(&i, &granted(), &Network::Ready, false).get("suspended").is_none(), "I7: nothing new to say");
 }
 
+#[test]
+fn c6_the_gate_of_a_suspended_deployment_opens_when_it_is_resumed_and_not_before() {
+    let gates = |instance: &Object, opens| {
+        let patch = opening(instance, opens)?;
+        let left = patch["spec"]["controller"]["schedulingGates"].as_array().cloned().unwrap_or_default();
+        Some(left.iter().map(|gate| gate["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    let i = instance("wd-0", &["Quota", "Suspended"], &[judged("QuotaGranted", "True", 3)]);
+    assert_eq!(gates(&i, Opens { network: true, resumed: false }), None, "nor does any other");
+    assert_eq!(gates(&i, Opens { network: false, resumed: true }), Some(vec![]));
+    let denied = instance("wd-0", &["Quota", "Suspended"], &[judged("QuotaGranted", "False", 3)]);
+    assert_eq!(gates(&denied, Opens { network: true, resumed: true }), Some(vec!["Quota".to_owned()]));
+}
+
+#[test]
+fn c9_what_may_not_run_says_so_in_the_providers_conditions_until_it_may() {
+    let provided = || {
+        [condition("Programmed", "True", "Programmed", "p"), condition("Available", "True", "Available", "a")]
+    };
+    let denied = condition("QuotaGranted", "False", "QuotaExceeded", "used up");
+    let says = |s: &Value| ["Programmed", "Available", "Ready"].map(|kind| words(s, kind).1);
+    let next = |s: &Value| but(instance("wd-0", &[], &[]), |i| i.data["status"] = s.clone());
+
+    let i = instance("wd-0", &[], &provided());
+    let suspended = of(&i, &granted(), &Network::Ready, true);
+    assert_eq!(says(&suspended), ["Programmed", "Suspended", "Suspended"]);
+    assert_eq!(words(&suspended, "Available").0, "False");
+    assert_eq!(says(&of(&i, &denied, &Network::Ready, true)), ["Programmed", "Suspended", "Suspended"]);
+    let resumed = of(&next(&suspended), &granted(), &Network::Ready, false);
+    assert_eq!(says(&resumed), ["Programmed", "Pending", "Pending"], "what was said of it holds no longer");
+    assert_eq!(words(&resumed, "Available").0, "Unknown");
+
+    for gates in [&["Quota"][..], &[]] {
+        let s = of(&instance("wd-0", gates, &provided()), &denied, &Network::Ready, false);
+        assert_eq!(says(&s), ["PendingQuota"; 3]);
+        for kind in ["Programmed", "Available", "Ready"] {
+            assert_eq!((words(&s, kind).0.as_str(), words(&s, kind).2.as_str()), ("False", "used up"));
+        }
+        let s = of(&next(&s), &granted(), &Network::Ready, false);
+        assert_eq!(says(&s), ["Pending", "Pending", "PendingProgramming"], "granted");
+    }
+    let own = condition("Available", "False", "Suspended", "a word of the provider's");
+    let s = of(&instance("wd-0", &[], std::slice::from_ref(&own)), &granted(), &Network::Ready, false);
+    assert_eq!(fedhub_shared::conditions::find(&s, "Available"), Some(&own), "I9");
+}
+
 fn judged(kind: &str, status: &str, generation: i64) -> Value {
     let mut c = condition(kind, status, "R", "");
     c["observedGeneration"] = json!(generation);
@@ -226,7 +275,8 @@ fn c6_a_gate_goes_only_for_what_holds_for_the_current_generation() {
     for (quota, data, network, left) in table {
         let conditions =
             [judged("QuotaGranted", quota.0, quota.1), judged("ReferencedDataReady", data.0, data.1)];
-        let patch = opening(&instance("wd-0", &all, &conditions), network);
+        let opens = Opens { network, resumed: true };
+        let patch = opening(&instance("wd-0", &all, &conditions), opens);
         let expected = left.map(|left| {
             let left: Vec<_> = left.iter().map(|name| json!({"name": name})).collect();
             json!({"metadata": {"resourceVersion": "10"}, "spec": {"controller": {"schedulingGates": left}}})
@@ -239,14 +289,14 @@ fn c6_a_gate_goes_only_for_what_holds_for_the_current_generation() {
 fn c6_nothing_opens_without_a_generation_or_a_gate() {
     let i = || instance("wd-0", &["Quota"], &[judged("QuotaGranted", "True", 3)]);
     assert_eq!(
-        opening(&i(), false).unwrap()["spec"]["controller"]["schedulingGates"],
+        opening(&i(), CLOSED).unwrap()["spec"]["controller"]["schedulingGates"],
         Value::Null,
         "the last one"
     );
-    assert_eq!(opening(&but(i(), |i| i.metadata.generation = None), false), None);
-    assert_eq!(opening(&but(i(), |i| i.metadata.resource_version = None), false), None);
-    assert_eq!(opening(&instance("wd-0", &[], &[judged("QuotaGranted", "True", 3)]), true), None);
+    assert_eq!(opening(&but(i(), |i| i.metadata.generation = None), CLOSED), None);
+    assert_eq!(opening(&but(i(), |i| i.metadata.resource_version = None), CLOSED), None);
+    assert_eq!(opening(&instance("wd-0", &[], &[judged("QuotaGranted", "True", 3)]), OPEN), None);
     let unstamped = instance("wd-0", &["Quota"], &[granted()]);
-    assert_eq!(opening(&unstamped, true), None, "judged on no generation");
+    assert_eq!(opening(&unstamped, OPEN), None, "judged on no generation");
     assert_eq!(unstamped.spec()["controller"]["templateHash"], HASH);
 }

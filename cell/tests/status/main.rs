@@ -15,6 +15,8 @@ mod sizes;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod terminations;
+#[cfg(test)]
 mod turns;
 #[cfg(test)]
 mod verdicts;

@@ -15,6 +15,8 @@ fn an_event_for_each_turn_of_affairs_and_none_for_a_stage() {
     let stage = || ready("False", "SchedulingGatesPresent", "g");
     let broken = |words| ready("False", "ImageUnavailable", words);
     let suspended = || ready("False", "Suspended", "s");
+    let terminating = |words| ready("False", "Terminating", words);
+    let overdue = || ready("False", "TerminationDeadlineExceeded", "o");
     let table = [
         (json!(null), json!(null), None),
         (json!(null), stage(), None),
@@ -29,6 +31,11 @@ fn an_event_for_each_turn_of_affairs_and_none_for_a_stage() {
         (stage(), suspended(), Some("InstanceSuspended")),
         (suspended(), suspended(), None),
         (suspended(), stage(), None),
+        (yes(), terminating("t"), Some("InstanceTerminating")),
+        (broken("x"), terminating("t"), Some("InstanceTerminating")),
+        (terminating("t"), terminating("u"), None),
+        (terminating("t"), overdue(), Some("InstanceBlocked")),
+        (overdue(), overdue(), None),
         (stage(), broken("x"), Some("InstanceBlocked")),
         (broken("x"), broken("y"), None),
         (broken("x"), ready("False", "InstanceCrashing", ""), Some("InstanceBlocked")),
@@ -43,7 +50,7 @@ fn an_event_for_each_turn_of_affairs_and_none_for_a_stage() {
         let turn = turn(&old, &new);
         assert_eq!(turn.as_ref().map(|t| t.reason), expected, "{old} {new}");
         if let Some(turn) = turn {
-            let normal = matches!(turn.reason, "InstanceReady" | "InstanceSuspended");
+            let normal = ["InstanceReady", "InstanceSuspended", "InstanceTerminating"].contains(&turn.reason);
             assert_eq!(turn.type_ == EventType::Normal, normal);
             assert!(!turn.note.is_empty());
         }

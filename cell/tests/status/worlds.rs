@@ -116,7 +116,16 @@ proptest! {
             own::status(&own::Seen { instance: i, quota: &quota, data: None, network: &network, suspended, now })
         };
         let first = of(&i, now());
-        untouched(i.status(), &first, &["Ready", "QuotaGranted"], &["suspended"])?;
+        // What is said in the provider's place, and what was.
+        let denied = find(&first, "QuotaGranted").unwrap()["status"] == "False";
+        let stands = |kind: &str| find(i.status(), kind).is_some_and(|c| c["reason"] == "PendingQuota");
+        let said_for = |kind: &&str| match *kind {
+            "Programmed" => !suspended && (denied || stands(kind)),
+            _ => suspended || denied || stands(kind),
+        };
+        let mut ours = vec!["Ready", "QuotaGranted"];
+        ours.extend(["Programmed", "Available"].iter().filter(|kind| said_for(kind)));
+        untouched(i.status(), &first, &ours, &["suspended"])?;
         let rested = but(i.clone(), |i| i.data["status"] = first.clone());
         let second = of(&rested, now() + jiff::SignedDuration::from_secs(3600));
         prop_assert_eq!(&second, &first, "I7: nothing new to say");

@@ -1,5 +1,6 @@
 //! A finalizer is released only after the copy is proven gone (I3).
 
+use fedhub_shared::names::INSTANCE_FINALIZER;
 use fedhub_sim::Fault;
 use serde_json::json;
 
@@ -90,23 +91,85 @@ async fn i3_a_copy_that_somebodys_finalizer_keeps_holds_ours() {
     run.stop().await;
 }
 
+/// What the cell says of an Instance whose deletion lasts.
+fn terminating() -> serde_json::Value {
+    json!({"suspended": false, "conditions": [condition("Ready", "False", "Terminating")]})
+}
+
+/// These hold `wd-0`.
+fn provide(world: &World, finalizers: &serde_json::Value) {
+    world.patch_instance("wd-0", &json!({"metadata": {"finalizers": finalizers}}));
+}
+
 #[tokio::test(start_paused = true)]
-async fn i3_other_finalizers_of_the_instance_stay() {
+async fn c7_a_copy_lives_and_tells_of_the_deletion_until_nobody_else_holds_its_instance() {
     let world = World::with_copies(1).await;
+    let both = json!(["vm.example/provider", INSTANCE_FINALIZER]);
+    provide(&world, &both);
+    let before = world.copy("wd-0").unwrap();
+    let mut run = world.run();
+    quiet(5).await;
+    let hub = position(&world.hub);
+    // Nobody remembers what became of the status that the process before this one wrote.
+    let told = ["get instances/wd-0", "update instances/status/wd-0 (dry)", "update instances/status/wd-0"];
+    world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &terminating()).unwrap();
+    for _ in 0..2 {
+        quiet(600).await;
+        let copy = world.copy("wd-0").unwrap();
+        assert_eq!((uid(&copy), &copy["status"]), (uid(&before), &terminating()));
+        assert!(copy["metadata"]["deletionTimestamp"].is_null());
+        assert_eq!(world.cell.get(INSTANCE, NS_A, "wd-0").unwrap()["metadata"]["finalizers"], both);
+        assert_eq!(asked(&world.hub, hub), told);
+        assert_eq!((run.held("hub_unreachable"), run.held("copy_leaving")), (0, 0));
+        run.stop().await;
+        run = world.run();
+    }
+    // The provider is done: first the copy goes, then ours (I3).
+    provide(&world, &json!([INSTANCE_FINALIZER]));
+    quiet(5).await;
+    assert!(world.copy("wd-0").is_none() && world.cell.list(INSTANCE).is_empty());
+    assert_eq!(asked(&world.hub, hub)[told.len()..], ["delete instances/wd-0"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_an_instance_without_our_finalizer_has_its_copy_until_it_is_gone_and_gets_none_anew() {
+    for copied in [true, false] {
+        let world = World::with_copies(1).await;
+        provide(&world, &json!(["vm.example/provider"]));
+        world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
+        if !copied {
+            world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
+        }
+        let run = world.run();
+        quiet(60).await;
+        let left = world.cell.get(INSTANCE, NS_A, "wd-0").unwrap();
+        assert_eq!(left["metadata"]["finalizers"], json!(["vm.example/provider"]), "I9");
+        assert_eq!(world.copy("wd-0").is_some(), copied, "nobody would take it away");
+        provide(&world, &json!(null));
+        quiet(60).await;
+        assert!(world.copy("wd-0").is_none() && world.cell.list(INSTANCE).is_empty());
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c7_the_hub_away_is_in_nobodys_way_before_the_provider_is_done() {
+    let world = World::with_copies(1).await;
+    provide(&world, &json!(["vm.example/provider", INSTANCE_FINALIZER]));
     let run = world.run();
     quiet(5).await;
-    let mut both = world.cell.get(INSTANCE, NS_A, "wd-0").unwrap();
-    both["metadata"]["finalizers"].as_array_mut().unwrap().insert(0, json!("vm.example/provider"));
-    world.cell.put(both).unwrap();
+    world.hub.fault(Fault::Disconnect);
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
-    quiet(60).await;
-    let left = world.cell.get(INSTANCE, NS_A, "wd-0").unwrap();
-    assert_eq!(left["metadata"]["finalizers"], json!(["vm.example/provider"]));
-    assert!(world.copy("wd-0").is_none(), "and no copy is made of what is leaving");
-    let hub = position(&world.hub);
-    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("False")).unwrap();
-    quiet(60).await;
-    assert!(asked(&world.hub, hub).is_empty());
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &terminating()).unwrap();
+    quiet(300).await;
+    assert_eq!(run.held("hub_unreachable"), 0, "it is the provider that holds it");
+    provide(&world, &json!([INSTANCE_FINALIZER]));
+    until("that is shown", || run.held("hub_unreachable") == 1).await;
+    world.hub.clear_faults();
+    until("the Instance to go", || world.cell.list(INSTANCE).is_empty()).await;
+    assert!(world.copy("wd-0").is_none());
     run.stop().await;
 }
 

@@ -303,12 +303,19 @@ proptest! {
             let owners: Vec<_> = copy.metadata.owner_references.iter().flatten().collect();
             prop_assert_eq!(owners.iter().filter(|o| o.controller == Some(true)).count(), 1);
             prop_assert!(owners.iter().all(|o| o.kind == "ConfigMap" || o.uid == WD_UID));
-            prop_assert!(after.instance.as_ref().is_some_and(|i| i.has_finalizer(INSTANCE_FINALIZER)));
+            let held = |i: &Object| i.has_finalizer(INSTANCE_FINALIZER) || i.deleting();
+            prop_assert!(after.instance.as_ref().is_some_and(held));
             prop_assert_eq!(copy.spec(), after.instance.as_ref().unwrap().spec());
             // Foreign keys are left (I9).
             let old = before.copy.as_ref().filter(|old| old.uid() == copy.uid());
             let kept = old.and_then(|old| old.label("karmada.io/x"));
             prop_assert!(kept.is_none() || copy.label("karmada.io/x") == kept);
+        }
+        // C7: a copy is not deleted while anybody else holds its Instance.
+        let instance = before.instance.as_ref();
+        let provided = instance.is_some_and(|i| i.metadata.finalizers.iter().flatten().any(|f| f == "vm"));
+        if provided && before.copy.as_ref().and_then(mark) == Some("dfw/uid-of-instance") {
+            prop_assert!(after.copy.is_some());
         }
         // A finalizer goes only where no copy of ours is left.
         let held = |f: &Facts| f.instance.as_ref().is_some_and(|i| i.has_finalizer(INSTANCE_FINALIZER));

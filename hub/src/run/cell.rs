@@ -113,7 +113,8 @@ impl Cell {
         let projects = others.clone().filter(|_| quota.is_some());
         let claims =
             projects.map(|projects| Quota { projects, cell_name: name.clone(), enabled: args.quota });
-        work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims))?;
+        let deadline = args.termination_deadline;
+        work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims, deadline))?;
         if let Some(hub) = others.clone().filter(|_| writes_back) {
             work(
                 ground,

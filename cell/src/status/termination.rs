@@ -1,0 +1,89 @@
+//! What is said of an Instance that is being deleted (C7, C12): what holds it, and, when it takes longer than it may,
+//! whose job that is.
+//!
+//! An Instance ends in two stages: its provider tears it down and takes its finalizer off, then the write-back removes
+//! the copy on the hub and lets the Instance go. Until then `Ready` tells of it, in the cell, on the hub and in the
+//! project.
+
+use std::time::Duration;
+
+use fedhub_shared::clock::stamp;
+use fedhub_shared::conditions::{find, put, said};
+use fedhub_shared::message::excerpt;
+use fedhub_shared::names::INSTANCE_FINALIZER;
+use fedhub_shared::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::blocker::Words;
+use super::{AVAILABLE, READY};
+
+/// Reason of `Ready`: the Instance is being deleted.
+pub const TERMINATING: &str = "Terminating";
+/// Reason of `Ready`, and of the conditions of its deployment: the Instance takes longer to go than it may.
+pub const DEADLINE_EXCEEDED: &str = "TerminationDeadlineExceeded";
+
+/// So many finalizers are named.
+const NAMED: usize = 5;
+
+/// The whole status of an Instance that is being deleted as it should stand, and after how long that changes by itself;
+/// `None` for an Instance that is not. `deadline` is how long it may take to go. Only `Ready` is another.
+pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(Value, Option<Duration>)> {
+    let since = instance.metadata.deletion_timestamp.as_ref()?.0;
+    // A server's clock that is ahead makes it begin now.
+    let waited = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+    let left = deadline.checked_sub(waited).filter(|left| !left.is_zero());
+    let finalizers: Vec<&str> = instance.metadata.finalizers.iter().flatten().map(String::as_str).collect();
+    let held = named(&finalizers);
+    let words = if left.is_some() {
+        let stage = provider(instance.status()).unwrap_or_default();
+        Words::no(
+            TERMINATING,
+            format!("Instance is being deleted; it waits for its finalizers: {held}{stage}"),
+        )
+    } else {
+        let (since, remedy) = (stamp(since), remedy(&finalizers));
+        Words::no(
+            DEADLINE_EXCEEDED,
+            format!(
+                "Instance has been terminating since {since}, which is longer than it may take; it is held by its \
+                 finalizers: {held}. {remedy}"
+            ),
+        )
+    };
+    let old = instance.status();
+    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    put(&mut status, words.stand(find(old, READY), READY, now));
+    Some((status, left))
+}
+
+/// Whether an Instance is told to take longer to go than it may.
+pub fn is_overdue(instance: &Object) -> bool {
+    find(instance.status(), READY).is_some_and(|ready| said(ready).1 == DEADLINE_EXCEEDED)
+}
+
+/// How far the provider says that it is.
+fn provider(status: &Value) -> Option<String> {
+    let (state, reason, message) = said(find(status, AVAILABLE)?);
+    // Those two are ours, of a time before the deletion.
+    let says = state == "False" && !["", "Suspended", "PendingQuota"].contains(&reason);
+    says.then(|| format!(". Its provider says: {reason}: {message}"))
+}
+
+/// Whose job it is that an Instance goes (C9): never its user's.
+fn remedy(finalizers: &[&str]) -> &'static str {
+    if finalizers.iter().all(|f| *f == INSTANCE_FINALIZER) {
+        "It is torn down, and its copy on the federation hub is not known to be gone: the platform's operator has to \
+         see to the connection between cell and hub"
+    } else {
+        "The platform's operator has to see to the controllers that those belong to"
+    }
+}
+
+fn named(finalizers: &[&str]) -> String {
+    let names: Vec<_> = finalizers.iter().take(NAMED).map(|f| excerpt(f)).collect();
+    match finalizers.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
