@@ -2,6 +2,7 @@
 
 pub mod data;
 pub mod deployments;
+pub mod identity;
 pub mod instances;
 pub mod network;
 pub mod quota;

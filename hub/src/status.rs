@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fedhub_cell::identity::Doubt;
 use fedhub_shared::admin;
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::CITY_CODE;
@@ -23,14 +24,16 @@ pub struct Status {
 
 impl admin::Status for Status {
     /// Ready once the watches of each role's anchor are in sync: the hub's for the management role, the cell's for the
-    /// role of a cell. Other planes do not count: one that cannot be reached must not keep the others waiting.
+    /// role of a cell. Other planes do not count: one that cannot be reached must not keep the others waiting. A cell has
+    /// to be who its name says, besides (C10).
     fn ready(&self) -> Result<(), Vec<String>> {
         let anchors = self.roles.iter().filter_map(|role| Some(role.registries.first()?.anchor()));
         let missing = anchors.filter(|anchor| !anchor.synced()).map(|anchor| match anchor.health() {
             Health::Unreachable(why) => format!("{}: {why}", anchor.id),
             _ => format!("{}: the first lists are not complete", anchor.id),
         });
-        let missing: Vec<_> = missing.collect();
+        let doubts = self.doubts().into_iter().map(|doubt| doubt.to_string());
+        let missing: Vec<_> = missing.chain(doubts).collect();
         if missing.is_empty() { Ok(()) } else { Err(missing) }
     }
 
@@ -57,6 +60,11 @@ impl admin::Status for Status {
         metrics.plane_connections.set(number(self.transport.connections()));
         metrics.cache_objects.set(number(objects));
         metrics.cache_bytes.set(number(bytes));
+        let doubts = self.doubts();
+        for label in Doubt::LABELS {
+            let stands = doubts.iter().any(|doubt| doubt.label() == label);
+            metrics.cell_refused.with_label_values(&[label]).set(stands.into());
+        }
         metrics.oldest_unsynced_plane.reset();
         for Controlled { name, kind, queue } in self.roles.iter().flat_map(|role| &role.controllers) {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
@@ -92,6 +100,15 @@ impl Status {
     pub fn of(roles: &[&Role], ground: &Ground) -> Self {
         let (metrics, transport) = (ground.metrics.clone(), ground.transport.clone());
         Self { roles: roles.iter().map(|role| (*role).clone()).collect(), metrics, transport }
+    }
+
+    /// Why the cell is not held to be who its name says, in the role of a cell.
+    fn doubts(&self) -> Vec<Doubt> {
+        self.roles
+            .iter()
+            .filter_map(|role| role.identity.as_ref())
+            .flat_map(|identity| identity.doubts())
+            .collect()
     }
 
     /// How many objects each controller has in order: those that it is there for, less those that it has something to

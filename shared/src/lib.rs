@@ -6,6 +6,7 @@
 pub mod admin;
 pub mod api;
 pub mod bucket;
+pub mod cells;
 pub mod clock;
 pub mod conditions;
 pub mod digest;

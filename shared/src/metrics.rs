@@ -90,6 +90,8 @@ pub struct Metrics {
     pub cache_bytes: IntGauge,
     /// Whether the hub was restored from a backup, so that no deletion is inferred on it: 1 or 0.
     pub hub_restored: IntGauge,
+    /// Why the cell is not ready although it is in sync, by reason: 1 or 0.
+    pub cell_refused: IntGaugeVec,
     /// Whether this process writes a cell's Instances back to the hub: 1 or 0.
     pub writeback_enabled: IntGauge,
 }
@@ -236,6 +238,12 @@ impl Metrics {
                 r.register(Box::new(g.clone()))?;
                 g
             },
+            cell_refused: gauges(
+                r,
+                "cell_refused",
+                "Whether a cell is not ready for that reason although it is in sync.",
+                &["reason"],
+            )?,
             writeback_enabled: {
                 let g = IntGauge::new(
                     "writeback_enabled",

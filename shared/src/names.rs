@@ -86,8 +86,11 @@ pub const LINKING_LABELS: [&str; 7] = [
 ];
 /// Label of WDs and Instances: the service that they belong to, and its value.
 pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
-/// Annotation of a hub Instance: `<cell>/<UID of the cell's Instance>`; a cell touches only its own copies.
+/// Annotation of a hub Instance and of a `ResourceClaim`: which cell's Instance it stands for, see
+/// [`Source`](crate::cells::Source); a cell touches only its own (C10).
 pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
+/// Annotation of a Karmada Cluster, set by an operator: since when its cell is lost, as an RFC 3339 time (C11).
+pub const LOST: &str = "federation.datumapis.com/lost";
 
 /// Finalizer of the deployment controller on a cell's WD.
 pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";

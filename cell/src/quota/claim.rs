@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use fedhub_shared::cells::{CellId, Source};
 use fedhub_shared::names::{
     CELL_SOURCE, INSTANCE_NAMESPACE, PlaneName, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     decode_plane,
@@ -46,20 +47,21 @@ pub fn name(instance: &str) -> String {
     format!("{PREFIX}{instance}")
 }
 
-/// The namespace and name, in the cell, of the Instance that a claim is for; `None` if `cell` did not make it.
-pub fn instance_of<'a>(claim: &'a Object, cell: &str) -> Option<(&'a str, &'a str)> {
-    let ours = claim.label(SOURCE_CLUSTER) == Some(cell);
+/// The namespace and name, in the cell, of the Instance that a claim is for; `None` where it names another cell. That it
+/// names this one is no proof that this one made it.
+pub fn instance_of<'a>(claim: &'a Object, cell: &CellId) -> Option<(&'a str, &'a str)> {
+    let ours = claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
     let namespace = claim.label(INSTANCE_NAMESPACE).filter(|_| ours)?;
     Some((namespace, claim.called().strip_prefix(PREFIX)?))
 }
 
 /// The claim of `instance` in `cell`. Claims are made once and never changed.
-pub fn of(instance: &Object, cell: &str, consumer: &Consumer, sizing: &Sizing) -> Object {
+pub fn of(instance: &Object, cell: &CellId, consumer: &Consumer, sizing: &Sizing) -> Object {
     let mut claim = Object::new(&name(instance.called()), resource());
     claim.metadata.namespace = Some(consumer.namespace.clone());
-    let labels = [(SOURCE_CLUSTER, cell), (INSTANCE_NAMESPACE, instance.space())];
+    let labels = [(SOURCE_CLUSTER, &*cell.name), (INSTANCE_NAMESPACE, instance.space())];
     claim.metadata.labels = Some(labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into());
-    claim.metadata.annotations = Some([(CELL_SOURCE.to_owned(), mark(instance, cell))].into());
+    claim.metadata.annotations = Some([(CELL_SOURCE.to_owned(), cell.source(instance).to_string())].into());
     let project = json!({
         "apiGroup": "resourcemanager.miloapis.com",
         "kind": "Project",
@@ -77,12 +79,8 @@ pub fn of(instance: &Object, cell: &str, consumer: &Consumer, sizing: &Sizing) -
     claim
 }
 
-fn mark(instance: &Object, cell: &str) -> String {
-    format!("{cell}/{}", instance.uid())
-}
-
 /// Whose a claim under an Instance's name is. By its mark, which is that of the hub's copy of the Instance, a claim of
-/// an earlier Instance of the name is told from this one's.
+/// an earlier Instance of the name is told from this one's, and another cluster's from this one's (C10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// This Instance's.
@@ -92,36 +90,45 @@ pub enum Whose {
     Earlier,
     /// On its way out: wait for it.
     Going,
-    /// Somebody else's, most often another cell's while a deployment moves: it is not touched.
+    /// Another cell's, most often while a deployment moves: it is not touched.
     Anothers,
+    /// Another cluster's under this cell's name, or marked with the name alone for an Instance that this cell never had:
+    /// it is not touched either (C10).
+    Namesakes,
 }
 
-/// Whose `claim` is, which stands under the name of the claim of `instance` in `cell`.
-pub fn whose(claim: &Object, instance: &Object, cell: &str) -> Whose {
+/// Whose `claim` is, which stands under the name of the claim of `instance` in `cell`. `had` tells whether an Instance of
+/// that UID was there.
+pub fn whose(claim: &Object, instance: &Object, cell: &CellId, had: impl Fn(&str) -> bool) -> Whose {
     if instance_of(claim, cell) != Some((instance.space(), instance.called())) {
         return Whose::Anothers;
     }
-    match claim.annotation(CELL_SOURCE) {
+    match Source::of(claim) {
         _ if claim.deleting() => Whose::Going,
         // Made before claims were marked.
-        None => Whose::Ours,
-        Some(mark_there) if mark_there == mark(instance, cell) => Whose::Ours,
-        Some(_) => Whose::Earlier,
+        None if claim.annotation(CELL_SOURCE).is_none() => Whose::Ours,
+        Some(source) if source.is_of(cell, |uid| uid == instance.uid() || had(uid)) => {
+            if source.instance_uid == instance.uid() { Whose::Ours } else { Whose::Earlier }
+        }
+        None | Some(_) => Whose::Namesakes,
     }
 }
 
-/// Whether a claim that `cell` made has outlived its Instance, so that it is to be deleted (C8): `there` is what
-/// stands in the cell under the Instance's name. One that is on its way out is there still. Of a claim from before
-/// claims were marked nobody knows which Instance of the name it was made for: any keeps it.
-pub fn outlived(claim: &Object, cell: &str, there: Option<&Object>) -> bool {
+/// Whether a claim that `cell` made is to be deleted: its Instance is gone (C8), or no quota is `needed` (C6). `there` is
+/// what stands in the cell under the Instance's name. One that is on its way out is there still. A claim from before
+/// claims were marked stays: no cell can prove that it made it (C10).
+pub fn is_free(
+    claim: &Object,
+    cell: &CellId,
+    needed: bool,
+    there: Option<&Object>,
+    had: impl Fn(&str) -> bool,
+) -> bool {
     if claim.deleting() || instance_of(claim, cell).is_none() {
         return false;
     }
-    match (claim.annotation(CELL_SOURCE), there) {
-        (None, there) => there.is_none(),
-        (Some(mark), there) => {
-            let made_for = mark.strip_prefix(cell).and_then(|rest| rest.strip_prefix('/'));
-            made_for.is_some_and(|uid| there.is_none_or(|there| there.uid() != uid))
-        }
-    }
+    let stands = |uid: &str| there.is_some_and(|there| there.uid() == uid);
+    Source::of(claim)
+        .filter(|source| source.is_of(cell, |uid| stands(uid) || had(uid)))
+        .is_some_and(|source| !needed || !stands(&source.instance_uid))
 }

@@ -28,6 +28,8 @@ pub enum Answer<'a> {
     Occupied,
     /// The claim of that name is another cell's, most often while a deployment moves, or somebody else's.
     Held,
+    /// The claim of that name is that of another cluster under this cell's name (C10).
+    Namesake,
     /// A request failed, or could not be made.
     Failed(&'a Failure),
 }
@@ -154,6 +156,12 @@ fn words(answer: Answer<'_>, now: Timestamp) -> Words {
             "PendingEvaluation",
             "Waiting for the quota claim of this instance's name, which another cell holds until its own \
              instance is gone",
+        ),
+        Answer::Namesake => unknown(
+            "PendingEvaluation",
+            "The quota claim of this instance's name was made by another cluster under this cell's name, or by an older \
+             version for an instance that this cell never had; the platform's operator has to give each cluster a name of \
+             its own, or delete the claim",
         ),
         Answer::Failed(failure) => Words::no(failure.reason(), failure.words()),
         Answer::Claim(claim) => granted(claim, now),

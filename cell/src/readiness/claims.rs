@@ -1,14 +1,14 @@
 //! Claims that have outlived their Instance (C8), or are given back because quota is off (C6).
 
+use fedhub_shared::cells::CellId;
 use fedhub_shared::engine::Outcome;
 use fedhub_shared::errors::{Error, RequestError};
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::object::{Key, Kind, Object, PlaneId};
 use fedhub_shared::planes::Plane;
 
-use super::Quota;
 use super::Readiness;
-use crate::quota::claim::{self, Whose, outlived, whose};
+use crate::quota::claim::{self, is_free};
 
 /// What became of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Readiness {
         let Some(claim) = there.filter(|claim| self.seems_free(claim)) else {
             return Ok(Outcome::InOrder);
         };
-        Ok(match release(self.cell.anchor(), &project, &claim, quota).await? {
+        Ok(match self.release(&project, &claim).await? {
             Released::Gone => Outcome::Wrote,
             // By the watches: of the claim, or of the Instance that the cell still has.
             Released::Going | Released::Kept => Outcome::Waits,
@@ -44,34 +44,31 @@ impl Readiness {
 
     /// Whether by the watch of the cell a claim of this cell may go: worth a look at the cell itself.
     pub(super) fn seems_free(&self, claim: &Object) -> bool {
-        let Some(quota) = &self.quota else { return false };
-        let Some((namespace, name)) = claim::instance_of(claim, &quota.cell_name) else { return false };
+        let Some(cell) = self.cell_id() else { return false };
+        let Some((namespace, name)) = claim::instance_of(claim, &cell) else { return false };
         let there = self.cell.anchor().store(Kind::Instance).object(namespace, name);
-        is_free(claim, quota, there.as_deref())
+        self.is_free(claim, &cell, there.as_deref())
     }
-}
 
-/// Whether a claim may go: its Instance is gone (C8), or runs without quota now (C6). `there` is what stands in the cell
-/// under the Instance's name.
-fn is_free(claim: &Object, quota: &Quota, there: Option<&Object>) -> bool {
-    let given_back = |instance| !quota.enabled && whose(claim, instance, &quota.cell_name) == Whose::Ours;
-    outlived(claim, &quota.cell_name, there) || there.is_some_and(given_back)
-}
-
-/// Deletes a claim that is free by the word of the cell itself.
-async fn release(
-    cell: &Plane,
-    project: &Plane,
-    claim: &Object,
-    quota: &Quota,
-) -> Result<Released, RequestError> {
-    let Some((namespace, name)) = claim::instance_of(claim, &quota.cell_name) else {
-        return Ok(Released::Kept);
-    };
-    let live = cell.live(Kind::Instance, namespace, name).await?;
-    if !is_free(claim, quota, live.as_ref()) {
-        return Ok(Released::Kept);
+    /// Who the cell is, where quota can be spoken to and the cell has shown it.
+    pub(super) fn cell_id(&self) -> Option<CellId> {
+        self.quota.as_ref()?.identity.get()
     }
-    let gone = project.delete(Kind::ResourceClaim, claim, false).await?;
-    Ok(if gone { Released::Gone } else { Released::Going })
+
+    fn is_free(&self, claim: &Object, cell: &CellId, there: Option<&Object>) -> bool {
+        let needed = self.quota.as_ref().is_some_and(|quota| quota.enabled);
+        is_free(claim, cell, needed, there, |uid| self.tombstones.contains(uid))
+    }
+
+    /// Deletes a claim that is free by the word of the cell itself.
+    async fn release(&self, project: &Plane, claim: &Object) -> Result<Released, RequestError> {
+        let Some(cell) = self.cell_id() else { return Ok(Released::Kept) };
+        let Some((namespace, name)) = claim::instance_of(claim, &cell) else { return Ok(Released::Kept) };
+        let live = self.cell.anchor().live(Kind::Instance, namespace, name).await?;
+        if !self.is_free(claim, &cell, live.as_ref()) {
+            return Ok(Released::Kept);
+        }
+        let gone = project.delete(Kind::ResourceClaim, claim, false).await?;
+        Ok(if gone { Released::Gone } else { Released::Going })
+    }
 }

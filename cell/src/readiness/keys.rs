@@ -1,5 +1,6 @@
 //! Events to keys: which change concerns which Instance and which claim.
 
+use fedhub_shared::cells::Source;
 use fedhub_shared::conditions::{find, said};
 use fedhub_shared::engine::{Change, Known as Stored, Listener, View};
 use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
@@ -9,6 +10,7 @@ use fedhub_shared::planes::Plane;
 use super::quota::Stance;
 use super::{Plan, Readiness};
 use crate::data;
+use crate::identity::Identity;
 use crate::instances::Instance;
 use crate::network::users;
 use crate::quota::claim::{self, Consumer};
@@ -108,8 +110,19 @@ impl Readiness {
         let (gone, now) = (matches!(change, Change::Deleted { .. }), seen.object.as_deref());
         let was = change.old().and_then(|old| old.object.as_deref());
         match kind {
-            Kind::Instance if gone => self.free(seen),
-            Kind::Instance => self.wake(&seen.namespace, &seen.name, Why::Itself),
+            Kind::Instance if gone => {
+                if self.quota.is_some() {
+                    self.tombstones.add(&seen.digest.uid.to_string());
+                }
+                self.free(seen);
+            }
+            Kind::Instance => {
+                let replaced = change.old().filter(|old| old.digest.uid != seen.digest.uid);
+                if let (Some(old), Some(_)) = (replaced, &self.quota) {
+                    self.tombstones.add(&old.digest.uid.to_string());
+                }
+                self.wake(&seen.namespace, &seen.name, Why::Itself);
+            }
             // With it go its Instances.
             Kind::WorkloadDeployment | Kind::Namespace if gone => {}
             Kind::WorkloadDeployment => {
@@ -178,12 +191,35 @@ impl Readiness {
         }
     }
 
+    /// All Instances, and the claims that may be free.
+    fn look_again(&self) {
+        self.wake_all(None, |_| true);
+        for project in self.quota.iter().flat_map(|quota| quota.projects.projects()) {
+            self.keep_all(&project, |_| true);
+        }
+    }
+
+    /// Whose all claims are, by who the cell is now.
+    fn note_claims(&self) {
+        let Some(quota) = &self.quota else { return };
+        for project in quota.projects.projects() {
+            for claim in project.store(Kind::ResourceClaim).objects(None) {
+                let key = project.key(Kind::ResourceClaim, claim.space(), claim.called());
+                quota.identity.note(&key, Source::of(&claim).as_ref());
+            }
+        }
+    }
+
     fn claim_changed(&self, project: &Plane, change: &Change) {
         let (Some(quota), Some(claim)) = (&self.quota, change.known().object.as_deref()) else { return };
-        if let Some((namespace, name)) = claim::instance_of(claim, &quota.cell_name) {
+        let there = matches!(change, Change::Applied { .. });
+        let key = project.key(Kind::ResourceClaim, claim.space(), claim.called());
+        quota.identity.note(&key, Source::of(claim).filter(|_| there).as_ref());
+        let Some(cell) = self.cell_id() else { return };
+        if let Some((namespace, name)) = claim::instance_of(claim, &cell) {
             self.wake(namespace, name, Why::Another);
         }
-        if matches!(change, Change::Applied { .. }) {
+        if there {
             self.keep(project, claim);
         }
     }
@@ -191,6 +227,14 @@ impl Readiness {
 
 impl Listener for Readiness {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        if Identity::is_changed_by(plane, kind, change) {
+            self.note_claims();
+            self.look_again();
+        }
+        // By that a claim of this cell may come to be asked for again.
+        if Identity::declares(plane, kind, change) && self.cell.anchor().synced() {
+            self.wake_all(None, |_| true);
+        }
         match (&plane.id, kind) {
             (PlaneId::Cell, _) => self.cell_changed(kind, change),
             (PlaneId::Project(_), Kind::ResourceClaim) => self.claim_changed(plane, change),
@@ -205,10 +249,7 @@ impl Listener for Readiness {
         match &plane.id {
             PlaneId::Cell => {
                 self.queue.works(&plane.id);
-                self.wake_all(None, |_| true);
-                for project in self.quota.iter().flat_map(|quota| quota.projects.projects()) {
-                    self.keep_all(&project, |_| true);
-                }
+                self.look_again();
             }
             PlaneId::Project(name) => {
                 self.queue.works(&plane.id);
@@ -222,6 +263,9 @@ impl Listener for Readiness {
     fn left(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
         self.queue.forget(&plane.id);
+        if let Some(quota) = &self.quota {
+            quota.identity.forget(&plane.id);
+        }
         // What waits for quota says so from now on.
         self.wake_project(name);
     }

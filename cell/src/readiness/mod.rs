@@ -29,8 +29,9 @@ mod pass;
 mod plan;
 mod quota;
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_shared::engine::{Controller, Job, Outcome, Queue};
@@ -41,14 +42,38 @@ use tokio::time::Instant;
 
 pub use plan::{Plan, ending, plan};
 
+use crate::identity::Identity;
+
 /// What is needed to ask for quota.
 pub struct Quota {
     /// The registry whose project planes show the claims of this cell.
     pub projects: Arc<Planes>,
-    /// The name of this cell: the label by which its claims are known, and the first part of their mark.
-    pub cell_name: String,
+    /// Who this cell is: by its name its claims are found, by its UID they are known (C10).
+    pub identity: Arc<Identity>,
     /// Whether Instances need quota. Where they do not, the claims of this cell are given back (C6).
     pub enabled: bool,
+}
+
+/// UIDs of Instances that are gone, for as many as there is room. A claim that an older version marked with the cell's
+/// name alone is this cell's only where it had the Instance (C10).
+#[derive(Default)]
+struct Tombstones(Mutex<VecDeque<Box<str>>>);
+
+/// How many are kept.
+const MAX_TOMBSTONES: usize = 4096;
+
+impl Tombstones {
+    fn add(&self, uid: &str) {
+        let mut uids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if uids.len() == MAX_TOMBSTONES {
+            uids.pop_front();
+        }
+        uids.push_back(uid.into());
+    }
+
+    fn contains(&self, uid: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|gone| **gone == *uid)
+    }
 }
 
 /// Keeps the status of the cell's Instances, and their claims. Listens to the registry around the cell and, with quota,
@@ -58,6 +83,7 @@ pub struct Readiness {
     queue: Arc<Queue>,
     quota: Option<Quota>,
     termination_deadline: Duration,
+    tombstones: Tombstones,
     began: Instant,
     /// It was said that claims stay behind.
     told: AtomicBool,
@@ -72,8 +98,8 @@ impl Readiness {
         quota: Option<Quota>,
         termination_deadline: Duration,
     ) -> Arc<Self> {
-        let told = AtomicBool::new(false);
-        Arc::new(Self { cell, queue, quota, termination_deadline, began: Instant::now(), told })
+        let (tombstones, began, told) = (Tombstones::default(), Instant::now(), AtomicBool::new(false));
+        Arc::new(Self { cell, queue, quota, termination_deadline, tombstones, began, told })
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use fedhub_shared::cells::CellId;
 use fedhub_shared::conditions::find;
 use fedhub_shared::errors::{self, Category, Error, RequestError};
 use fedhub_shared::names::CELL_MANAGER;
@@ -11,7 +12,7 @@ use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
 use fedhub_shared::planes::{Health, Plane};
 use serde_json::Value;
 
-use super::{Quota, Readiness};
+use super::Readiness;
 use crate::quota::claim::{self, Consumer, Whose, whose};
 use crate::quota::sizing::{self, Sizing};
 use crate::quota::verdict::{Answer, Failure, is_granted, patience, quota_granted};
@@ -23,11 +24,11 @@ const DISCOVERY: Duration = Duration::from_secs(30);
 const HELD: Duration = Duration::from_secs(5);
 
 /// What the stores tell of an Instance's quota.
-pub(super) enum Stance<'a> {
+pub(super) enum Stance {
     /// This is the answer.
     Known(Known),
     /// The project's plane has to be asked.
-    Ask(Ask<'a>),
+    Ask(Ask),
 }
 
 /// An answer, or that there is none.
@@ -38,14 +39,16 @@ pub(super) enum Known {
     Earlier(Arc<Plane>, Shared),
     Occupied,
     Held,
+    /// Another cluster under this cell's name holds the claim (C10).
+    Namesake,
     /// The plane is on its way into sync: what stands stays.
     Soon,
     Failed(Failure),
 }
 
 /// What it takes to ask.
-pub(super) struct Ask<'a> {
-    quota: &'a Quota,
+pub(super) struct Ask {
+    cell: CellId,
     pub project: Arc<Plane>,
     consumer: Consumer,
 }
@@ -69,10 +72,12 @@ impl Readiness {
     }
 
     /// What is known without a request.
-    pub(super) fn stance(&self, instance: &Object) -> Stance<'_> {
+    pub(super) fn stance(&self, instance: &Object) -> Stance {
         let Some(quota) = self.quota.as_ref().filter(|quota| quota.enabled) else {
             return Stance::Known(Known::Off);
         };
+        // Its event brings everything back.
+        let Some(cell) = quota.identity.get() else { return Stance::Known(Known::Soon) };
         let Some(consumer) = self.consumer(instance.space()) else {
             return Stance::Known(Known::Failed(Failure::ProjectUnresolvable));
         };
@@ -87,14 +92,23 @@ impl Readiness {
         };
         let claims = project.store(Kind::ResourceClaim);
         let there = claims.object(&consumer.namespace, &claim::name(instance.called()));
-        let whose = there.as_deref().map(|claim| whose(claim, instance, &quota.cell_name));
+        let whose = there.as_deref().map(|claim| self.whose(claim, instance, &cell));
         match (there, whose) {
             (Some(claim), Some(Whose::Ours)) => Stance::Known(Known::Claim(claim)),
             (Some(claim), Some(Whose::Earlier)) => Stance::Known(Known::Earlier(project, claim)),
             (_, Some(Whose::Going)) => Stance::Known(Known::Occupied),
             (_, Some(Whose::Anothers)) => Stance::Known(Known::Held),
-            _ => Stance::Ask(Ask { quota, project, consumer }),
+            (_, Some(Whose::Namesakes)) => Stance::Known(Known::Namesake),
+            _ if quota.identity.declared_lost(&cell).is_some() => {
+                let words = "this cell is declared lost".to_owned();
+                Stance::Known(Known::Failed(Failure::Unavailable(words)))
+            }
+            _ => Stance::Ask(Ask { cell, project, consumer }),
         }
+    }
+
+    fn whose(&self, claim: &Object, instance: &Object, cell: &CellId) -> Whose {
+        whose(claim, instance, cell, |uid| self.tombstones.contains(uid))
     }
 
     /// `QuotaGranted` as it should stand by what is known.
@@ -104,6 +118,7 @@ impl Readiness {
             Known::Claim(claim) => Answer::Claim(claim),
             Known::Earlier(..) | Known::Occupied => Answer::Occupied,
             Known::Held => Answer::Held,
+            Known::Namesake => Answer::Namesake,
             Known::Soon => match find(instance.status(), QUOTA_GRANTED) {
                 Some(stands) => return stands.clone(),
                 None => Answer::Asked,
@@ -123,7 +138,7 @@ impl Readiness {
         let mut again = None;
         let (known, failed) = match self.stance(instance) {
             Stance::Known(known) => (known, None),
-            Stance::Ask(ask) => match make(instance, &ask).await {
+            Stance::Ask(ask) => match self.make(instance, &ask).await {
                 Ok(known) => (known, None),
                 Err(error) if error.category() == Category::NotEngaged => return Err(error.into()),
                 Err(error) => {
@@ -142,34 +157,35 @@ impl Readiness {
             // Where nobody saw that Instance go: this one was made before the watch told.
             self.keep(project, claim);
         }
-        let rest = if matches!(known, Known::Held) { HELD } else { Duration::ZERO };
+        let rest = if matches!(known, Known::Held | Known::Namesake) { HELD } else { Duration::ZERO };
         Ok(Asked { quota: self.verdict(instance, &known), failed, rest, again })
     }
-}
 
-/// Makes the Instance's claim.
-async fn make(instance: &Object, ask: &Ask<'_>) -> Result<Known, RequestError> {
-    let Ask { quota: Quota { cell_name, .. }, project, consumer } = ask;
-    let claim = claim::of(instance, cell_name, consumer, &sizing::of(instance.spec()));
-    match project.create(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
-        Ok(made) => Ok(Known::Claim(made)),
-        Err(error) if error.code() == Some(409) => {
-            let there = project.refresh(Kind::ResourceClaim, &consumer.namespace, claim.called()).await?;
-            let whose = there.as_deref().map(|claim| whose(claim, instance, cell_name));
-            Ok(match (there, whose) {
-                // The answer to an earlier request was lost.
-                (Some(claim), Some(Whose::Ours)) => Known::Claim(claim),
-                (_, Some(Whose::Anothers)) => Known::Held,
-                _ => Known::Occupied,
-            })
+    /// Makes the Instance's claim.
+    async fn make(&self, instance: &Object, ask: &Ask) -> Result<Known, RequestError> {
+        let Ask { cell, project, consumer } = ask;
+        let claim = claim::of(instance, cell, consumer, &sizing::of(instance.spec()));
+        match project.create(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
+            Ok(made) => Ok(Known::Claim(made)),
+            Err(error) if error.code() == Some(409) => {
+                let there = project.refresh(Kind::ResourceClaim, &consumer.namespace, claim.called()).await?;
+                let whose = there.as_deref().map(|claim| self.whose(claim, instance, cell));
+                Ok(match (there, whose) {
+                    // The answer to an earlier request was lost.
+                    (Some(claim), Some(Whose::Ours)) => Known::Claim(claim),
+                    (_, Some(Whose::Anothers)) => Known::Held,
+                    (_, Some(Whose::Namesakes)) => Known::Namesake,
+                    _ => Known::Occupied,
+                })
+            }
+            Err(error) => Err(error),
         }
-        Err(error) => Err(error),
     }
 }
 
 /// What to say of a request that failed, and whether the plane is to be left in peace for a while: after a refusal it is
 /// asked again by the Instance's age, after silence when its circuit allows it (I8).
-fn refusal(error: RequestError, ask: &Ask<'_>) -> (Known, Option<Error>) {
+fn refusal(error: RequestError, ask: &Ask) -> (Known, Option<Error>) {
     let Consumer { project, namespace } = &ask.consumer;
     let words = errors::chain(&error);
     let failure = Failure::of_create(error.code(), project.as_str(), namespace, &words);

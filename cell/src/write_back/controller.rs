@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_shared::bucket::Bucket;
+use fedhub_shared::cells::{CellId, Source};
 use fedhub_shared::digest::Version;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Write, Writer};
 use fedhub_shared::errors::{Error, RequestError};
@@ -19,6 +20,7 @@ use tokio::time::Instant;
 use super::glance::Sight;
 use super::plan::{Decision, Observed, Said, is_released, plan};
 use super::refusal::{Held, Refusal, Verdict};
+use crate::identity::Identity;
 use crate::status::gates;
 
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
@@ -32,7 +34,7 @@ pub struct WriteBack {
     pub(super) cell: Arc<Planes>,
     /// The registry around the hub.
     pub(super) hub: Arc<Planes>,
-    name: Arc<str>,
+    pub(super) identity: Arc<Identity>,
     pub(super) queue: Arc<Queue>,
     pub(super) verdicts: Verdicts<Verdict>,
     bucket: Mutex<Bucket>,
@@ -46,19 +48,19 @@ struct Heard {
 }
 
 impl WriteBack {
-    /// Copies the Instances of the plane that `cell` is around to the one that `hub` is around, as the cell of that name.
+    /// Copies the Instances of the plane that `cell` is around to the one that `hub` is around, as the cell `identity`.
     /// It has to be a listener of both, and to be run by workers on `queue`. Of copies whose Instance was not seen to go,
     /// it deletes so many in a minute (I4).
     pub fn new(
         cell: Arc<Planes>,
         hub: Arc<Planes>,
-        cell_name: &str,
+        identity: Arc<Identity>,
         deletes_per_minute: u32,
         queue: Arc<Queue>,
     ) -> Arc<Self> {
         cell.metrics().writeback_enabled.set(1);
         let bucket = Mutex::new(Bucket::new(deletes_per_minute, Instant::now()));
-        Arc::new(Self { cell, hub, name: cell_name.into(), queue, verdicts: Verdicts::default(), bucket })
+        Arc::new(Self { cell, hub, identity, queue, verdicts: Verdicts::default(), bucket })
     }
 
     /// How many Instances are remembered as not written back.
@@ -75,9 +77,11 @@ impl WriteBack {
                 return Err(Error::NotEngaged(plane.id.clone()));
             }
         }
+        // Its event brings everything back.
+        let Some(cell) = self.identity.get() else { return Err(Error::NotEngaged(PlaneId::Cell)) };
         let (mut changed, mut heard) = (false, Heard::default());
         for _ in 0..ROUNDS {
-            let sight = self.look(key);
+            let sight = self.look(key, &cell);
             let glance = if heard.is_empty() { self.glance(key, &sight) } else { None };
             let (decision, circumstances) = match glance {
                 Some(decision) => (decision, 0),
@@ -102,7 +106,11 @@ impl WriteBack {
                 Decision::Refuse(refusal) => {
                     self.refuse(key, &refusal).await;
                     self.rest(key, &sight, 0);
-                    let unseen = matches!(refusal, Refusal::NameTaken(_)) && sight.copy.is_none();
+                    let by_copy = matches!(
+                        refusal,
+                        Refusal::NameTaken(_) | Refusal::CellNameTaken(_) | Refusal::Unproven(_)
+                    );
+                    let unseen = by_copy && sight.copy.is_none();
                     return Ok(if unseen { Outcome::After(TAKEN) } else { Outcome::Waits });
                 }
                 Decision::Leaving => {
@@ -217,13 +225,14 @@ impl WriteBack {
     // === What is known ===
 
     /// What the stores tell.
-    pub(super) fn look(&self, key: &Key) -> Sight {
+    pub(super) fn look(&self, key: &Key, cell: &CellId) -> Sight {
         let (hub, space) = (self.hub.hub(), key.namespace.as_str());
         let instance = self.cell.anchor().store(Kind::Instance).object(space, &key.name);
         let copies = hub.store(Kind::Instance);
         let deployment = instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME));
         Sight {
-            cell: self.name.clone(),
+            cell: cell.clone(),
+            declared_lost: self.identity.declared_lost(cell).is_some(),
             hub_namespace: hub.store(Kind::Namespace).object("", space),
             deployment: deployment.and_then(|name| hub.store(Kind::WorkloadDeployment).digest(space, name)),
             copy: copies.digest(space, &key.name),
@@ -256,7 +265,10 @@ impl WriteBack {
         // One that the store knew of and the hub has no more was asked for just now.
         let copy_proven = heard.copy.is_some() || (copy.is_none() && sight.copy.is_some());
         let live_instance = heard.instance.clone();
-        Ok((plan(&Observed { sight, copy, copy_proven, live_instance }), circumstances))
+        let source = copy.as_deref().and_then(Source::of);
+        self.identity.note(&self.hub.hub().key(Kind::Instance, &key.namespace, &key.name), source.as_ref());
+        let of_lost_cell = source.is_some_and(|source| self.identity.is_lost(&source));
+        Ok((plan(&Observed { sight, copy, copy_proven, live_instance, of_lost_cell }), circumstances))
     }
 
     /// The copy is in order, or nothing can be done about it: it is not kept any more. One that waits at a gate is, for
@@ -279,12 +291,19 @@ impl WriteBack {
         if !self.judge(key, Some(Verdict::Refused(refusal.label()))) {
             return;
         }
-        if matches!(refusal, Refusal::NameTaken(_)) {
+        match refusal {
             // Part of every move.
-            tracing::info!(%key, reason = refusal.label(), "{refusal}");
-            return;
+            Refusal::NameTaken(_) => {
+                tracing::info!(%key, reason = refusal.label(), "{refusal}");
+                return;
+            }
+            // Said of the cell as a whole.
+            Refusal::DeclaredLost => return,
+            Refusal::CellNameTaken(_) => tracing::debug!(%key, reason = refusal.label(), "{refusal}"),
+            Refusal::Unlinked(_) | Refusal::Unidentifiable | Refusal::Unproven(_) => {
+                tracing::warn!(%key, reason = refusal.label(), "{refusal}");
+            }
         }
-        tracing::warn!(%key, reason = refusal.label(), "{refusal}");
         self.say(key, "NotWrittenBack", refusal.to_string()).await;
     }
 

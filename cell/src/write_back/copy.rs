@@ -1,5 +1,6 @@
 //! What the copy of an Instance is to be.
 
+use fedhub_shared::cells::CellId;
 use fedhub_shared::digest::instance::of_deployment;
 use fedhub_shared::digest::{Digest, Uid};
 use fedhub_shared::names::{
@@ -10,7 +11,6 @@ use fedhub_shared::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_shared::planes::Home;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use super::mark::Mark;
 use super::plan::Decision;
 use super::refusal::Refusal;
 
@@ -44,14 +44,9 @@ pub fn owner<'a>(
     Ok(Owner { home, name, uid: &deployment.uid })
 }
 
-/// The mark of the copy of `instance`.
-pub fn mark(instance: &Object, cell: &str) -> Mark {
-    Mark { cell: cell.to_owned(), instance_uid: instance.uid().to_owned() }
-}
-
 /// The copy: nine labels and that of the service, the mark, the owner, the spec; all else of `copy` as it is (I9). No
 /// annotation of the Instance travels.
-pub fn wanted(instance: &Object, cell: &str, owner: &Owner<'_>, copy: Option<&Object>) -> Object {
+pub fn wanted(instance: &Object, cell: &CellId, owner: &Owner<'_>, copy: Option<&Object>) -> Object {
     let new = || bare(Kind::Instance, instance.space(), instance.called());
     let mut wanted = copy.map_or_else(new, Object::clone);
     let labels = wanted.metadata.labels.get_or_insert_default();
@@ -62,7 +57,7 @@ pub fn wanted(instance: &Object, cell: &str, owner: &Owner<'_>, copy: Option<&Ob
     labels.insert(UPSTREAM_NAMESPACE.to_owned(), owner.home.namespace.clone());
     labels.insert(SERVICE_NAME.0.to_owned(), SERVICE_NAME.1.to_owned());
     let annotations = wanted.metadata.annotations.get_or_insert_default();
-    annotations.insert(CELL_SOURCE.to_owned(), mark(instance, cell).to_string());
+    annotations.insert(CELL_SOURCE.to_owned(), cell.source(instance).to_string());
     own(&mut wanted, owner);
     set_field(&mut wanted, "spec", instance.spec().clone());
     wanted

@@ -3,8 +3,7 @@
 //! Decides only where [`super::plan::plan`] would decide the same. Where it does not see that nothing is to do, the plan
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
-use std::sync::Arc;
-
+use fedhub_shared::cells::CellId;
 use fedhub_shared::digest::instance::{Tells, copied, labels, only_defaults, says};
 use fedhub_shared::digest::{Digest, Instance};
 use fedhub_shared::engine::{Echo, StatusWrite};
@@ -15,15 +14,18 @@ use fedhub_shared::names::{
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
 use jiff::Timestamp;
 
-use super::copy::{Owner, mark, owner, reference};
+use super::copy::{Owner, owner, reference};
 use super::plan::{Decision, is_released, itself};
+use super::refusal::Refusal;
 use crate::status::hush::hushed;
 
 /// What the stores tell of an Instance and its copy.
 #[derive(Clone, Debug)]
 pub struct Sight {
-    /// The cell's name.
-    pub cell: Arc<str>,
+    /// Who the cell is.
+    pub cell: CellId,
+    /// Whether the cell is declared lost, so that it writes nothing new (C11).
+    pub declared_lost: bool,
     /// The cell's Instance.
     pub instance: Option<Shared>,
     /// The hub namespace, which has the name of the cell's.
@@ -55,6 +57,9 @@ impl Sight {
                 .is_marked(instance, copy.instance()?)
                 .then(|| Decision::Delete { copy: stub(instance, copy), gap: false });
         }
+        if self.declared_lost {
+            return Some(Decision::Refuse(Refusal::DeclaredLost));
+        }
         let owner = match owner(instance, self.hub_namespace.as_deref(), self.deployment.as_ref()) {
             Ok(owner) => owner,
             // Nothing is done about the copy then, whatever it is like.
@@ -85,7 +90,7 @@ impl Sight {
 
     /// Whether the copy says of its source what that of `instance` does.
     fn is_marked(&self, instance: &Object, copy: &Instance) -> bool {
-        let mark = mark(instance, &self.cell).to_string();
+        let mark = self.cell.source(instance).to_string();
         let name = instance.label(WORKLOAD_DEPLOYMENT_NAME).unwrap_or_default();
         let owner = instance.label(WORKLOAD_DEPLOYMENT_UID);
         copy.copied == copied(Some(&mark), owner, Some(SERVICE_NAME.1), &[reference(name, "")])
@@ -100,7 +105,12 @@ impl Sight {
         let sum = object(object(Sum::default(), &self.instance), &self.hub_namespace);
         let deployment = self.deployment.as_ref().filter(|d| !d.deleting).map(|d| d.uid.to_string());
         let copy = self.copy.as_ref().map_or(0, |c| c.content);
-        sum.maybe(deployment.as_deref()).number(copy).end().max(1)
+        sum.maybe(deployment.as_deref())
+            .number(copy)
+            .text(&self.cell.uid)
+            .number(self.declared_lost.into())
+            .end()
+            .max(1)
     }
 }
 

@@ -9,6 +9,7 @@ use fedhub_shared::planes::{Home, Plane};
 
 use super::controller::WriteBack;
 use super::plan::Decision;
+use crate::identity::Identity;
 
 impl WriteBack {
     /// Keys are those of the cell's Instances. Turns are the project planes' that they belong to: a hub that fails two of
@@ -40,9 +41,7 @@ impl WriteBack {
     /// is not in sync only those whose deletion waits for it, so that this is shown.
     fn enqueue_all(&self) {
         let (cell, hub) = (self.cell.anchor(), self.hub.hub());
-        if !cell.synced() {
-            return;
-        }
+        let Some(id) = self.identity.get().filter(|_| cell.synced()) else { return };
         let here = |i: View<'_>| Some(self.key(i.namespace, i.name));
         let mut keys: BTreeSet<Key> = cell.store(Kind::Instance).select(None, here).into_iter().collect();
         if !hub.synced() {
@@ -51,7 +50,7 @@ impl WriteBack {
         }
         keys.extend(hub.store(Kind::Instance).select(None, here));
         for key in keys {
-            let sight = self.look(&key);
+            let sight = self.look(&key, &id);
             if self.glance(&key, &sight) == Some(Decision::Nothing) {
                 self.hub.metrics().glances.with_label_values(&["write_back"]).inc();
                 self.judge(&key, None);
@@ -63,9 +62,26 @@ impl WriteBack {
         }
     }
 
+    /// A cell was declared lost, or that was taken back: it may be this one.
+    fn tell_declaration(&self, change: &Change) {
+        let lost = self.identity.get().and_then(|cell| self.identity.declared_lost(&cell));
+        let name = &*change.known().name;
+        match lost {
+            Some((cluster, since)) if cluster == name => {
+                tracing::warn!(cluster, %since, "this cell was declared lost: nothing new is written to the hub");
+            }
+            _ => tracing::info!(cluster = name, "a declaration of a lost cell changed"),
+        }
+    }
+
     fn hub_changed(&self, kind: Kind, change: &Change) {
         let seen = change.known();
         match kind {
+            Kind::Instance if matches!(change, Change::Deleted { .. }) => {
+                let copy = self.hub.hub().key(kind, &seen.namespace, &seen.name);
+                self.identity.note(&copy, None);
+                self.enqueue(self.key(&seen.namespace, &seen.name));
+            }
             Kind::Instance => self.enqueue(self.key(&seen.namespace, &seen.name)),
             Kind::WorkloadDeployment => {
                 // Its digest is all that is needed of it.
@@ -90,6 +106,13 @@ impl WriteBack {
 
 impl Listener for WriteBack {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        if Identity::is_changed_by(plane, kind, change) {
+            self.enqueue_all();
+        }
+        if Identity::declares(plane, kind, change) {
+            self.tell_declaration(change);
+            self.enqueue_all();
+        }
         match (&plane.id, kind) {
             (PlaneId::Cell, Kind::Instance) => {
                 let seen = change.known();

@@ -1,16 +1,7 @@
-//! The annotation by which a copy on the hub tells which cell's Instance it is the copy of.
+//! Whose a copy on the hub is, by its mark (C10).
 
-use fedhub_shared::names::CELL_SOURCE;
+use fedhub_shared::cells::{CellId, Source};
 use fedhub_shared::object::{Object, ObjectView};
-
-/// `<cell>/<UID of the cell's Instance>`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// The cell's name.
-    pub cell: String,
-    /// The UID of its Instance.
-    pub instance_uid: String,
-}
 
 /// Whose a copy is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,58 +10,59 @@ pub enum Whose {
     Ours(String),
     /// It says nothing, or nothing that can be read: it is from before there were marks.
     Nobodys,
-    /// Another cell's, of that name.
-    Anothers(String),
-}
-
-impl Mark {
-    /// The mark of a copy; `None` where it has none that can be read.
-    pub fn of(copy: &Object) -> Option<Self> {
-        let (cell, uid) = copy.annotation(CELL_SOURCE)?.split_once('/')?;
-        let whole = !cell.is_empty() && !uid.is_empty() && !uid.contains('/');
-        whole.then(|| Self { cell: cell.to_owned(), instance_uid: uid.to_owned() })
-    }
+    /// Another cell's, which may have this cell's name; or one that an older version marked with this cell's name alone,
+    /// for an Instance that this cell does not have.
+    Anothers(Source),
 }
 
 impl Whose {
-    /// What the copy says to the cell of that name.
-    pub fn of(copy: &Object, cell: &str) -> Self {
-        match Mark::of(copy) {
+    /// What the copy says to that cell, where `instance` stands under its name.
+    pub fn of(copy: &Object, cell: &CellId, instance: Option<&Object>) -> Self {
+        match Source::of(copy) {
             None => Self::Nobodys,
-            Some(mark) if mark.cell == cell => Self::Ours(mark.instance_uid),
-            Some(mark) => Self::Anothers(mark.cell),
+            Some(source) if source.is_of(cell, |uid| instance.is_some_and(|i| i.uid() == uid)) => {
+                Self::Ours(source.instance_uid)
+            }
+            Some(source) => Self::Anothers(source),
         }
-    }
-}
-
-impl std::fmt::Display for Mark {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.cell, self.instance_uid)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use fedhub_shared::names::CELL_SOURCE;
     use fedhub_shared::object::{Kind, bare};
 
     use super::*;
 
     #[test]
-    fn c7_a_mark_is_read_whole_or_not_at_all() {
-        for (text, whose) in [
-            ("dfw/u", Whose::Ours("u".to_owned())),
-            ("ord/u", Whose::Anothers("ord".to_owned())),
-            ("dfw/", Whose::Nobodys),
-            ("/u", Whose::Nobodys),
-            ("dfw/u/x", Whose::Nobodys),
-            ("dfw", Whose::Nobodys),
-            ("", Whose::Nobodys),
+    fn c10_a_copy_is_ours_by_the_uid_of_the_cell_and_by_its_name_only_with_the_instance() {
+        let cell = CellId { name: "dfw".into(), uid: "k".into() };
+        let mut instance = bare(Kind::Instance, "ns-1", "wd-0");
+        instance.metadata.uid = Some("u".to_owned());
+        for (text, here, expected) in [
+            ("dfw/k/u", true, Some(true)),
+            ("dfw/k/u", false, Some(true)),
+            ("dfw/k/earlier", true, Some(true)),
+            ("dfw/twin/u", true, Some(false)),
+            ("dfw/u", true, Some(true)),
+            ("dfw/u", false, Some(false)),
+            ("dfw/earlier", true, Some(false)),
+            ("ord/u", true, Some(false)),
+            ("dfw/", true, None),
+            ("/u", true, None),
+            ("dfw", true, None),
+            ("", true, None),
         ] {
             let mut copy = bare(Kind::Instance, "ns-1", "wd-0");
-            assert_eq!(Whose::of(&copy, "dfw"), Whose::Nobodys);
+            assert_eq!(Whose::of(&copy, &cell, None), Whose::Nobodys);
             copy.metadata.annotations = Some([(CELL_SOURCE.to_owned(), text.to_owned())].into());
-            assert_eq!(Whose::of(&copy, "dfw"), whose, "{text}");
-            assert!(Mark::of(&copy).is_none_or(|m| m.to_string() == text));
+            let ours = match Whose::of(&copy, &cell, here.then_some(&instance)) {
+                Whose::Ours(_) => Some(true),
+                Whose::Anothers(_) => Some(false),
+                Whose::Nobodys => None,
+            };
+            assert_eq!(ours, expected, "{text} {here}");
         }
     }
 }

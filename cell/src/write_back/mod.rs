@@ -12,8 +12,8 @@
 //!
 //! Whose an Instance is, its hub namespace's labels say and nothing that stands in the cell. A copy is written only on
 //! behalf of a WD that lives on the hub, which it names as its controller, so that the hub's own garbage collector takes
-//! it with the WD. Of the copies that stand there, only those are touched that carry this cell's mark, and those from
-//! before there were marks.
+//! it with the WD. Of the copies that stand there, only those are touched that carry this cell's mark, those from before
+//! there were marks, and those of a cell that is declared lost, where an Instance here has their name ([`crate::identity`]).
 //!
 //! Where the write-back is switched off, [`off`] takes its finalizers off (C14).
 //!

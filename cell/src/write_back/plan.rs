@@ -28,6 +28,8 @@ pub struct Observed {
     pub copy_proven: bool,
     /// The cell's Instance of that name, where a live read was asked for.
     pub live_instance: Option<Said>,
+    /// Whether the copy is one of a cell that is declared lost, so that its name may be taken over (C11).
+    pub of_lost_cell: bool,
 }
 
 /// What a plane itself says of an object, past its watch: this, or that there is none.
@@ -87,7 +89,7 @@ pub(super) fn itself(instance: &Object) -> Decision {
 
 /// A copy without an Instance: its finalizer never ran. Absence in a store proves nothing; the cell has to say it.
 fn orphan(seen: &Observed, copy: &Shared) -> Decision {
-    let Whose::Ours(uid) = Whose::of(copy, &seen.sight.cell) else { return Decision::Nothing };
+    let Whose::Ours(uid) = Whose::of(copy, &seen.sight.cell, None) else { return Decision::Nothing };
     if copy.deleting() {
         return Decision::Leaving;
     }
@@ -136,17 +138,24 @@ pub(super) fn other_finalizers(instance: &Object) -> Value {
 
 fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
     let sight = &seen.sight;
+    if sight.declared_lost {
+        return Decision::Refuse(Refusal::DeclaredLost);
+    }
     let owner = match owner(instance, sight.hub_namespace.as_deref(), sight.deployment.as_ref()) {
         Ok(owner) => owner,
         Err(decision) => return decision,
     };
     if let Some(copy) = copy {
-        match Whose::of(copy, &sight.cell) {
-            Whose::Anothers(cell) => return Decision::Refuse(Refusal::NameTaken(Some(cell))),
+        match Whose::of(copy, &sight.cell, Some(instance)) {
+            Whose::Anothers(source) if !seen.of_lost_cell => {
+                return Decision::Refuse(Refusal::of_another(source, &sight.cell));
+            }
             Whose::Nobodys if !ours(seen, instance, copy) => {
                 return Decision::Refuse(Refusal::NameTaken(None));
             }
             _ if copy.deleting() => return Decision::Leaving,
+            // A lost cell's, which an operator declared (C11).
+            Whose::Anothers(_) => return Decision::Delete { copy: copy.clone(), gap: false },
             // An earlier Instance's of that name: what its copy says is not true of this one.
             Whose::Ours(uid) if uid != instance.uid() => {
                 return Decision::Delete { copy: copy.clone(), gap: false };
@@ -167,7 +176,7 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
     };
     let differs = !settled(instance.spec(), copy.spec(), sight.spec_echo);
     if differs || wanted.metadata != copy.metadata {
-        let written_before = Whose::of(copy, &sight.cell) != Whose::Nobodys;
+        let written_before = Whose::of(copy, &sight.cell, Some(instance)) != Whose::Nobodys;
         let probe = probe(differs, written_before, sight.spec_echo);
         return Decision::Write(Write::Replace { object: Box::new(wanted), probe });
     }
@@ -185,7 +194,7 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
 /// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a mark, that of
 /// another city is an older cell's, as while a deployment moves.
 fn ours(seen: &Observed, instance: &Object, copy: &Object) -> bool {
-    match Whose::of(copy, &seen.sight.cell) {
+    match Whose::of(copy, &seen.sight.cell, Some(instance)) {
         Whose::Ours(_) => true,
         Whose::Anothers(_) => false,
         Whose::Nobodys => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fedhub_shared::cells::{CellId, Source};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::verdicts::Counted;
 
@@ -14,15 +15,33 @@ pub enum Refusal {
     Unidentifiable,
     /// The copy of that name on the hub is another cell's, as while a deployment moves; or none of this city's.
     NameTaken(Option<String>),
+    /// It is that of another cluster under this cell's name (C10).
+    CellNameTaken(Source),
+    /// An older version marked it with this cell's name alone, for an Instance that this cell does not have (C10).
+    Unproven(Source),
+    /// The cell is declared lost (C11).
+    DeclaredLost,
 }
 
 impl Refusal {
+    /// Why a copy with that mark, which is not one of `cell`, is left alone.
+    pub fn of_another(source: Source, cell: &CellId) -> Self {
+        match &source.cell_uid {
+            _ if *source.cell != *cell.name => Self::NameTaken(Some(source.cell)),
+            Some(_) => Self::CellNameTaken(source),
+            None => Self::Unproven(source),
+        }
+    }
+
     /// The metric label.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Unlinked(_) => "unlinked",
             Self::Unidentifiable => "unidentifiable",
             Self::NameTaken(_) => "name_taken",
+            Self::CellNameTaken(_) => "cell_name_taken",
+            Self::Unproven(_) => "unproven_mark",
+            Self::DeclaredLost => "declared_lost",
         }
     }
 }
@@ -42,6 +61,20 @@ impl fmt::Display for Refusal {
             Self::NameTaken(None) => {
                 f.write_str("not written back to the hub: another city has an Instance of this name there")
             }
+            Self::CellNameTaken(source) => write!(
+                f,
+                "not written back to the hub: another cluster (kube-system {}) uses the cell name {} and has an Instance of \
+                 this name there; the platform's operator has to give each cluster a name of its own",
+                source.cell_uid.as_deref().unwrap_or_default(),
+                source.cell
+            ),
+            Self::Unproven(source) => write!(
+                f,
+                "not written back to the hub: the copy there is of an Instance {} that this cell does not have, marked with \
+                 its name {} alone; the platform's operator has to delete that copy if no other cluster made it",
+                source.instance_uid, source.cell
+            ),
+            Self::DeclaredLost => f.write_str("not written back to the hub: this cell is declared lost"),
         }
     }
 }

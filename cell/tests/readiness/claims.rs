@@ -123,7 +123,7 @@ async fn c8_a_replaced_instance_gets_a_claim_of_its_own() {
     quiet(5).await;
     let claim = world.claim().unwrap();
     assert_ne!(uid(&claim), first);
-    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], format!("{CELL}/{}", uid(&next)));
+    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], world.mark_of(&next));
     assert_eq!(gates(&world.instance("wd-0")), ["Quota"], "the grant of the earlier one is not its own");
     let asked = asked(&world.alpha, alpha);
     assert_eq!(asked, [DELETED[0], "create resourceclaims/instance-wd-0"]);
@@ -144,7 +144,7 @@ async fn c8_an_instance_whose_predecessor_nobody_saw_go_gets_a_claim_of_its_own(
     run.cell.anchor().store(Kind::Instance).own(&made);
     quiet(30).await;
     let mark = &world.claim().unwrap()["metadata"]["annotations"][CELL_SOURCE];
-    assert_eq!(*mark, format!("{CELL}/{}", uid(&next)));
+    assert_eq!(*mark, world.mark_of(&next));
     run.stop().await;
 }
 
@@ -192,24 +192,87 @@ async fn i9_claims_that_are_not_certainly_this_cells_stay() {
     let world = World::new();
     let ours = json!({SOURCE_CLUSTER: CELL, INSTANCE_NAMESPACE: NS});
     let of = |cell: &str| json!({SOURCE_CLUSTER: cell, INSTANCE_NAMESPACE: NS});
+    let marked = world.mark_of(&json!({"metadata": {"uid": "1"}}));
     let kept = [
         claim_of("instance-a-0", &of("ord"), &json!("ord/1")),
         claim_of("instance-b-0", &ours, &json!("ord/1")),
-        claim_of("b-0", &ours, &json!("dfw/1")),
-        claim_of("instance-c-0", &json!({SOURCE_CLUSTER: CELL}), &json!("dfw/1")),
+        claim_of("b-0", &ours, &json!(marked)),
+        claim_of("instance-c-0", &json!({SOURCE_CLUSTER: CELL}), &json!(marked)),
+        // C10: by the name alone, for an Instance that this cell never had; and another cluster's of this name.
+        claim_of("instance-f-0", &ours, &json!("dfw/1")),
+        claim_of("instance-g-0", &ours, &json!("dfw/twin/1")),
     ];
     for claim in kept {
         world.alpha.put(claim).unwrap();
     }
-    // And these are: marked, and from before there were marks.
-    world.alpha.put(claim_of("instance-d-0", &ours, &json!("dfw/1"))).unwrap();
+    // From before there were marks: no cell can prove that it made it.
     let mut unmarked = claim_of("instance-e-0", &ours, &Value::Null);
     unmarked["metadata"]["annotations"] = Value::Null;
     world.alpha.put(unmarked).unwrap();
+    // And this one is.
+    world.alpha.put(claim_of("instance-d-0", &ours, &json!(marked))).unwrap();
     let run = world.run_with_quota();
     quiet(600).await;
     let names: Vec<_> = world.alpha.names("ResourceClaim").into_iter().map(|(_, name)| name).collect();
-    assert_eq!(names, ["b-0", "instance-a-0", "instance-b-0", "instance-c-0"]);
+    let left = ["a-0", "b-0", "c-0", "e-0", "f-0", "g-0"].map(|name| format!("instance-{name}"));
+    assert_eq!(names, [&["b-0".to_owned()][..], &left].concat());
+    assert_eq!(run.doubts(), ["name_taken"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c10_a_claim_of_another_cluster_under_this_cells_name_is_left_alone_and_said() {
+    let world = World::new();
+    let labels = json!({SOURCE_CLUSTER: CELL, INSTANCE_NAMESPACE: NS});
+    let twin = world.alpha.put(claim_of(CLAIM, &labels, &json!("dfw/twin/1"))).unwrap();
+    world.grant();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    assert_eq!(run.doubts(), ["name_taken"]);
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(60).await;
+    let (status, reason, message) = world.says("wd-0", "QuotaGranted");
+    assert_eq!((status.as_str(), reason.as_str()), ("Unknown", "PendingEvaluation"), "its grant is not ours");
+    assert!(message.contains("another cluster") && message.contains("operator"), "C9: {message}");
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    quiet(600).await;
+    assert_eq!(world.claim().map(|claim| uid(&claim)), Some(uid(&twin)), "neither updated nor deleted");
+    world.alpha.delete("ResourceClaim", SPACE, CLAIM).unwrap();
+    quiet(5).await;
+    assert!(run.doubts().is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c10_a_claim_marked_by_name_alone_is_that_of_the_cell_with_the_instance() {
+    let world = World::new();
+    let instance = world.put_instance("wd-0", &["Quota"]);
+    let labels = json!({SOURCE_CLUSTER: CELL, INSTANCE_NAMESPACE: NS});
+    world.alpha.put(claim_of(CLAIM, &labels, &json!(format!("{CELL}/{}", uid(&instance))))).unwrap();
+    world.grant();
+    let run = world.run_with_quota();
+    quiet(5).await;
+    assert!(gates(&world.instance("wd-0")).is_empty(), "it is its own");
+    let alpha = position(&world.alpha);
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    quiet(5).await;
+    assert!(world.claim().is_none(), "C8: it had the Instance");
+    assert_eq!(asked(&world.alpha, alpha), DELETED);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c10_a_cell_that_does_not_show_who_it_is_claims_nothing() {
+    let world = World::new();
+    let kube_system = world.cell.get("Namespace", "", "kube-system").unwrap();
+    world.cell.delete("Namespace", "", "kube-system").unwrap();
+    let run = world.run_with_quota();
+    world.put_instance("wd-0", &["Quota"]);
+    quiet(60).await;
+    assert!(world.claim().is_none() && run.doubts() == ["unidentified"]);
+    world.cell.put(kube_system).unwrap();
+    quiet(5).await;
+    assert!(world.claim().is_some() && run.doubts().is_empty());
     run.stop().await;
 }
 

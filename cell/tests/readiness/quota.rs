@@ -22,7 +22,7 @@ async fn a_granted_instance_costs_a_claim_a_status_and_a_patch() {
     assert_eq!(world.says("wd-0", "QuotaGranted").1, "QuotaAvailable");
     assert_eq!(world.reason("wd-0", "Ready"), "PendingProgramming", "what it waits for after the gate");
     let claim = world.claim().unwrap();
-    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], format!("{CELL}/{}", uid(&instance)));
+    assert_eq!(claim["metadata"]["annotations"][CELL_SOURCE], world.mark_of(&instance));
     let amount = |n: usize| &claim["spec"]["requests"][n]["amount"];
     assert_eq!((amount(0), amount(1), amount(2)), (&json!(1), &json!(1000), &json!(2048)));
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_cell::identity::{Doubt, Identity};
 use fedhub_cell::readiness::{Quota, Readiness};
 use fedhub_shared::clock::Clock;
 use fedhub_shared::conditions;
@@ -56,6 +57,10 @@ impl World {
         let plane = || ApiServer::builder("alpha").resources(resource::project_plane());
         let alpha = plane().resource(resource::resource_claim()).build();
         let world = Self { cell: ApiServer::cell("cell"), hub: ApiServer::hub("hub"), alpha };
+        world
+            .cell
+            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}))
+            .unwrap();
         world.put_namespace(NS, "alpha");
         world
             .alpha
@@ -143,6 +148,12 @@ impl World {
         self.cell.patch_status("Instance", NS, name, &now).unwrap();
     }
 
+    /// The mark of what stands for that Instance of the cell.
+    pub fn mark_of(&self, instance: &Value) -> String {
+        let cell = self.cell.get("Namespace", "", "kube-system").unwrap();
+        format!("{CELL}/{}/{}", uid(&cell), uid(instance))
+    }
+
     pub fn claim(&self) -> Option<Value> {
         self.alpha.get("ResourceClaim", SPACE, CLAIM)
     }
@@ -208,9 +219,10 @@ impl World {
         };
         let hub = Planes::with(client(&self.hub), metrics.clone(), clock, around_hub);
         let queue = Arc::new(Queue::new(QueueConfig { seed: cell.seed(), ..QueueConfig::default() }));
-        let quota = quota.map(|name| Quota {
+        let identity = Identity::new(quota.unwrap_or_default(), cell.clone(), Some(hub.clone()));
+        let quota = quota.map(|_| Quota {
             projects: hub.clone(),
-            cell_name: name.to_owned(),
+            identity: identity.clone(),
             enabled: features.quota,
         });
         let readiness = Readiness::new(cell.clone(), queue.clone(), quota, DEADLINE);
@@ -220,7 +232,7 @@ impl World {
         hub.start();
         let tasks = TaskTracker::new();
         run_workers(&readiness, &queue, &metrics, 8, &tasks);
-        Run { cell, hub, queue, tasks }
+        Run { cell, hub, queue, identity, tasks }
     }
 }
 
@@ -228,12 +240,18 @@ pub struct Run {
     pub cell: Arc<Planes>,
     pub hub: Arc<Planes>,
     pub queue: Arc<Queue>,
+    pub identity: Arc<Identity>,
     tasks: TaskTracker,
 }
 
 impl Run {
     pub fn engage(&self, name: &str, server: &ApiServer) {
         self.hub.engage(&PlaneName::new(name).unwrap(), client(server));
+    }
+
+    /// Why the cell is not ready.
+    pub fn doubts(&self) -> Vec<&'static str> {
+        self.identity.doubts().iter().map(Doubt::label).collect()
     }
 
     pub fn disengage(&self, name: &str) {

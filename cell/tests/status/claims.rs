@@ -1,5 +1,6 @@
-use fedhub_cell::quota::claim::{self, Consumer, Whose, outlived, whose};
+use fedhub_cell::quota::claim::{self, Consumer, Whose, is_free, whose};
 use fedhub_cell::quota::sizing::Sizing;
+use fedhub_shared::cells::CellId;
 use fedhub_shared::object::{Kind, Object};
 use serde_json::json;
 
@@ -19,13 +20,25 @@ fn consumer() -> Consumer {
     Consumer::of(&space(&labels)).unwrap()
 }
 
+fn cell(name: &str, uid: &str) -> CellId {
+    CellId { name: name.into(), uid: uid.into() }
+}
+
+fn dfw() -> CellId {
+    cell("dfw", "k")
+}
+
+fn had_none(_: &str) -> bool {
+    false
+}
+
 fn wd_0() -> Object {
     instance("wd-0", &["Quota"], &[])
 }
 
 #[test]
 fn a_claim_says_who_asks_for_what() {
-    let made = claim::of(&wd_0(), "dfw", &consumer(), &Sizing::Known { millicores: 1000, mebibytes: 2048 });
+    let made = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Known { millicores: 1000, mebibytes: 2048 });
     let project = json!({"apiGroup": "resourcemanager.miloapis.com", "kind": "Project", "name": "alpha"});
     assert_eq!(
         serde_json::to_value(&made).unwrap(),
@@ -34,7 +47,7 @@ fn a_claim_says_who_asks_for_what() {
             "metadata": {
                 "name": "instance-wd-0", "namespace": "shop",
                 "labels": {"compute.datumapis.com/source-cluster": "dfw", "compute.datumapis.com/instance-namespace": "ns-a"},
-                "annotations": {"federation.datumapis.com/cell-source": "dfw/uid-of-wd-0"},
+                "annotations": {"federation.datumapis.com/cell-source": "dfw/k/uid-of-wd-0"},
             },
             "spec": {"consumerRef": project, "resourceRef": project, "requests": [
                 {"resourceType": "compute.datumapis.com/instances", "amount": 1},
@@ -43,7 +56,7 @@ fn a_claim_says_who_asks_for_what() {
             ]},
         })
     );
-    let counted = claim::of(&wd_0(), "dfw", &consumer(), &Sizing::Unknown("x".to_owned()));
+    let counted = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown("x".to_owned()));
     let count = json!([{"resourceType": "compute.datumapis.com/instances", "amount": 1}]);
     assert_eq!(counted.data["spec"]["requests"], count);
 }
@@ -62,50 +75,79 @@ fn a_namespace_without_both_labels_names_no_consumer() {
     }
 }
 
-#[test]
-fn c8_a_claim_is_told_from_an_earlier_instances_and_another_cells() {
-    let made = || claim::of(&wd_0(), "dfw", &consumer(), &Sizing::Unknown(String::new()));
-    assert_eq!(whose(&made(), &wd_0(), "dfw"), Whose::Ours);
-    assert_eq!(claim::instance_of(&made(), "dfw"), Some(("ns-a", "wd-0")));
-    assert_eq!(claim::instance_of(&made(), "ord"), None);
-    assert_eq!(whose(&but(made(), |c| c.metadata.annotations = None), &wd_0(), "dfw"), Whose::Ours, "older");
-    assert_eq!(whose(&but(made(), dying), &wd_0(), "dfw"), Whose::Going);
-    let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
-    assert_eq!(whose(&made(), &next, "dfw"), Whose::Earlier);
-    assert_eq!(whose(&made(), &wd_0(), "ord"), Whose::Anothers);
-    assert_eq!(
-        whose(&made(), &but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned())), "dfw"),
-        Whose::Anothers
-    );
-    assert_eq!(whose(&but(made(), |c| c.metadata.labels = None), &wd_0(), "dfw"), Whose::Anothers);
+fn marked(mark: Option<&str>) -> Object {
+    let made = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown(String::new()));
+    let bare = but(made, |c| c.metadata.annotations = None);
+    match mark {
+        Some(mark) => annotated(bare, "federation.datumapis.com/cell-source", mark),
+        None => bare,
+    }
 }
 
 #[test]
-fn c8_a_claim_has_outlived_its_instance_only_where_another_or_none_is_there() {
-    let made = || claim::of(&wd_0(), "dfw", &consumer(), &Sizing::Unknown(String::new()));
-    let marked = |mark: Option<&str>| {
-        let bare = but(made(), |c| c.metadata.annotations = None);
-        match mark {
-            Some(mark) => annotated(bare, "federation.datumapis.com/cell-source", mark),
-            None => bare,
-        }
-    };
+fn c8_a_claim_is_told_from_an_earlier_instances_and_another_cells() {
+    let made = || claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown(String::new()));
+    let whose = |claim: &Object, instance: &Object, cell: &CellId| whose(claim, instance, cell, had_none);
+    assert_eq!(whose(&made(), &wd_0(), &dfw()), Whose::Ours);
+    assert_eq!(claim::instance_of(&made(), &dfw()), Some(("ns-a", "wd-0")));
+    assert_eq!(claim::instance_of(&made(), &cell("ord", "k")), None);
+    assert_eq!(whose(&marked(None), &wd_0(), &dfw()), Whose::Ours, "older");
+    assert_eq!(whose(&but(made(), dying), &wd_0(), &dfw()), Whose::Going);
     let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
-    let table = [
-        (made(), None, true),
-        (made(), Some(wd_0()), false),
-        (made(), Some(but(wd_0(), dying)), false),
-        (made(), Some(next.clone()), true),
-        (but(made(), dying), None, false),
-        (but(made(), |c| c.metadata.labels = None), None, false),
-        (marked(None), None, true),
-        (marked(None), Some(next.clone()), false),
-        (marked(Some("ord/1")), None, false),
-        (marked(Some("dfw-2/1")), None, false),
-        (marked(Some("dfw")), None, false),
-    ];
-    for (row, (claim, there, expected)) in table.into_iter().enumerate() {
-        assert_eq!(outlived(&claim, "dfw", there.as_ref()), expected, "row {row}");
+    assert_eq!(whose(&made(), &next, &dfw()), Whose::Earlier);
+    assert_eq!(whose(&made(), &wd_0(), &cell("ord", "k")), Whose::Anothers);
+    assert_eq!(
+        whose(&made(), &but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned())), &dfw()),
+        Whose::Anothers
+    );
+    assert_eq!(whose(&but(made(), |c| c.metadata.labels = None), &wd_0(), &dfw()), Whose::Anothers);
+}
+
+#[test]
+fn c10_a_claim_is_this_cells_by_its_uid_and_by_its_name_only_where_it_had_the_instance() {
+    let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
+    for (mark, had, of_this, of_next) in [
+        ("dfw/k/uid-of-wd-0", false, Whose::Ours, Whose::Earlier),
+        ("dfw/twin/uid-of-wd-0", true, Whose::Namesakes, Whose::Namesakes),
+        ("dfw/uid-of-wd-0", false, Whose::Ours, Whose::Namesakes),
+        ("dfw/uid-of-wd-0", true, Whose::Ours, Whose::Earlier),
+        ("ord/uid-of-wd-0", true, Whose::Namesakes, Whose::Namesakes),
+        ("dfw", true, Whose::Namesakes, Whose::Namesakes),
+    ] {
+        let had_it = |uid: &str| had && uid == "uid-of-wd-0";
+        assert_eq!(whose(&marked(Some(mark)), &wd_0(), &dfw(), had_it), of_this, "{mark}");
+        assert_eq!(whose(&marked(Some(mark)), &next, &dfw(), had_it), of_next, "{mark} {had}");
+        // Only what is this cell's is ever deleted.
+        let gone = is_free(&marked(Some(mark)), &dfw(), true, None, had_it);
+        assert_eq!(gone, of_next == Whose::Earlier, "{mark} {had}");
     }
-    assert!(!outlived(&made(), "ord", None));
+}
+
+#[test]
+fn c8_a_claim_is_free_where_its_instance_is_gone_or_quota_is_off_and_it_is_this_cells() {
+    let made = || claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown(String::new()));
+    let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
+    // The claim, what is there, and whether it is free with quota on and off (C6).
+    let table = [
+        (made(), None, true, true),
+        (made(), Some(wd_0()), false, true),
+        (made(), Some(but(wd_0(), dying)), false, true),
+        (made(), Some(next.clone()), true, true),
+        (but(made(), dying), None, false, false),
+        (but(made(), |c| c.metadata.labels = None), None, false, false),
+        (marked(None), None, false, false),
+        (marked(None), Some(wd_0()), false, false),
+        (marked(None), Some(next.clone()), false, false),
+        (marked(Some("dfw/uid-of-wd-0")), Some(wd_0()), false, true),
+        (marked(Some("dfw/uid-of-wd-0")), Some(next), false, false),
+        (marked(Some("dfw/twin/uid-of-wd-0")), Some(wd_0()), false, false),
+        (marked(Some("ord/1")), None, false, false),
+        (marked(Some("dfw-2/k2/1")), None, false, false),
+        (marked(Some("dfw")), None, false, false),
+    ];
+    for (row, (claim, there, on, off)) in table.into_iter().enumerate() {
+        let free = |needed| is_free(&claim, &dfw(), needed, there.as_ref(), had_none);
+        assert_eq!((free(true), free(false)), (on, off), "row {row}");
+    }
+    assert!(!is_free(&made(), &cell("ord", "k"), true, None, had_none));
 }

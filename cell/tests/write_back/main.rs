@@ -9,6 +9,8 @@ mod identity;
 #[cfg(test)]
 mod moves;
 #[cfg(test)]
+mod namesakes;
+#[cfg(test)]
 mod off;
 #[cfg(test)]
 mod orphans;

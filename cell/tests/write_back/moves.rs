@@ -2,7 +2,7 @@
 
 use fedhub_shared::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY};
 
-use fedhub_sim::{ApiServer, AuditEntry};
+use fedhub_sim::AuditEntry;
 use serde_json::json;
 
 use crate::support::*;
@@ -10,7 +10,7 @@ use crate::support::*;
 #[tokio::test(start_paused = true)]
 async fn c7_two_cells_do_not_fight_while_a_deployment_moves() {
     let world = World::with_copies(2).await;
-    let ord = ApiServer::cell("ord");
+    let ord = cell("ord");
     let here = world.run();
     let there = world.run_cell(&ord, "ord", "ORD", 20);
     quiet(5).await;
@@ -57,7 +57,7 @@ async fn c7_two_cells_do_not_fight_while_a_deployment_moves() {
 #[tokio::test(start_paused = true)]
 async fn c7_two_cells_of_one_city_do_not_fight_either() {
     let world = World::with_copies(1).await;
-    let other = ApiServer::cell("dfw-2");
+    let other = cell("dfw-2");
     put_instance(&other, NS_A, "wd-0", "DFW");
     let (hub, before) = (position(&world.hub), world.hub.objects_hash());
     let here = world.run();

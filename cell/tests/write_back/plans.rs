@@ -6,6 +6,7 @@ use std::time::Duration;
 use fedhub_cell::write_back::copy::reference;
 use fedhub_cell::write_back::glance::Sight;
 use fedhub_cell::write_back::plan::{Decision, Observed, Said, plan};
+use fedhub_shared::cells::CellId;
 use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::{Echo, Write};
 use fedhub_shared::names::{
@@ -20,7 +21,8 @@ use serde_json::{Value, json};
 
 use crate::support::status;
 
-const CELL: &str = "dfw";
+/// The marks of this cell begin so.
+const CELL: &str = "dfw/uid-of-dfw";
 const UID: &str = "uid-of-instance";
 const WD_UID: &str = "uid-of-wd";
 const DEFAULTS: &str = "1970-01-01T00:00:00Z";
@@ -34,6 +36,9 @@ struct Facts {
     copy: Option<Object>,
     /// How many copies were made.
     made: usize,
+    /// Whether the cell itself is declared lost, and whether every other is.
+    declared_lost: bool,
+    others_lost: bool,
 }
 
 impl Facts {
@@ -43,7 +48,8 @@ impl Facts {
         };
         let named = self.instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME)) == Some("wd");
         Sight {
-            cell: CELL.into(),
+            cell: CellId { name: "dfw".into(), uid: "uid-of-dfw".into() },
+            declared_lost: self.declared_lost,
             instance: self.instance.clone().map(Arc::new),
             hub_namespace: self.namespace.clone().map(Arc::new),
             deployment: digest(Kind::WorkloadDeployment, &self.deployment).filter(|_| named),
@@ -56,7 +62,8 @@ impl Facts {
 
     fn seen(&self, echoes: Option<Echo>) -> Observed {
         let copy = self.copy.clone().map(Arc::new);
-        Observed { sight: self.sight(echoes), copy, copy_proven: false, live_instance: None }
+        let of_lost_cell = self.others_lost;
+        Observed { sight: self.sight(echoes), copy, copy_proven: false, live_instance: None, of_lost_cell }
     }
 
     /// Does what is decided until nothing is; says what was done.
@@ -153,6 +160,8 @@ fn right() -> Facts {
         deployment: Some(deployment),
         copy: None,
         made: 0,
+        declared_lost: false,
+        others_lost: false,
     };
     facts.settle();
     facts
@@ -164,16 +173,21 @@ fn die(object: &mut Object) {
 
 /// How a world may differ from one in which all is right.
 fn worlds() -> impl Strategy<Value = Facts> {
-    let presence = (0..8u8, 0..8u8, 0..8u8, 0..5u8);
+    let presence = (0..8u8, 0..8u8, 0..8u8, 0..8u8);
     let edits = (0..12u8, 0..8u8, 0..10u8, 0..4u8, 0..6u8);
-    (presence, edits).prop_map(
-        |((gone, dying, named, annotated), (owned, labels, status_is, spec, finalized))| {
+    (presence, edits, 0..6u8).prop_map(
+        |((gone, dying, named, annotated), (owned, labels, status_is, spec, finalized), lost)| {
             let mut facts = right();
+            (facts.declared_lost, facts.others_lost) = (lost == 0, lost == 1);
             let (instance, copy) = (facts.instance.as_mut().unwrap(), facts.copy.as_mut().unwrap());
             copy.metadata.annotations = match annotated {
                 0 => None,
                 1 => Some([(CELL_SOURCE.to_owned(), "ord/uid".to_owned())].into()),
                 2 => Some([(CELL_SOURCE.to_owned(), format!("{CELL}/uid-of-earlier"))].into()),
+                // Another cluster under this cell's name; and marks of an older version, by name alone.
+                3 => Some([(CELL_SOURCE.to_owned(), format!("dfw/uid-of-twin/{UID}"))].into()),
+                4 => Some([(CELL_SOURCE.to_owned(), format!("dfw/{UID}"))].into()),
+                5 => Some([(CELL_SOURCE.to_owned(), "dfw/uid-of-earlier".to_owned())].into()),
                 _ => copy.metadata.annotations.clone(),
             };
             let foreign = OwnerReference {
@@ -283,11 +297,18 @@ proptest! {
         let again = after.clone().settle();
         prop_assert_eq!(again.len(), 1, "{:?} after {:?}", again, done);
 
-        // What is not ours is not touched.
-        if let Some(copy) = &before.copy
-            && mark(copy).is_some_and(|m| !m.starts_with("dfw/"))
-        {
-            prop_assert_eq!(&after.copy, &before.copy);
+        // What is not ours is not touched, unless its cell is declared lost: then it makes room.
+        let is_ours = |f: &Facts, copy: &Object| mark(copy).is_none_or(|m| {
+            m.starts_with("dfw/uid-of-dfw/") || f.instance.is_some() && m == "dfw/uid-of-instance"
+        });
+        if let Some(copy) = before.copy.as_ref().filter(|copy| !is_ours(&before, copy)) {
+            let kept = after.copy.as_ref() == Some(copy);
+            let made_room = after.copy.as_ref().is_none_or(|now| now.uid() != copy.uid());
+            prop_assert!(kept || before.others_lost && made_room, "{:?}", after.copy);
+        }
+        // A cell that is declared lost writes nothing new (C11).
+        if before.declared_lost && let Some(copy) = &after.copy {
+            prop_assert_eq!(before.copy.as_ref(), Some(copy));
         }
         let alive = before.instance.as_ref().is_some_and(|i| !i.deleting());
         let owner = before.deployment.as_ref().is_some_and(|d| !d.deleting());
@@ -298,7 +319,7 @@ proptest! {
         if let Some(copy) = after.copy.as_ref().filter(|c| before.copy.as_ref() != Some(*c)) {
             prop_assert_eq!(copy.label(UPSTREAM_CLUSTER), Some("cluster-alpha"));
             prop_assert_eq!(copy.label(UPSTREAM_NAMESPACE), Some("shop"));
-            prop_assert_eq!(mark(copy), Some("dfw/uid-of-instance"));
+            prop_assert_eq!(mark(copy), Some("dfw/uid-of-dfw/uid-of-instance"));
             prop_assert_eq!(copy.annotation("note"), None);
             let owners: Vec<_> = copy.metadata.owner_references.iter().flatten().collect();
             prop_assert_eq!(owners.iter().filter(|o| o.controller == Some(true)).count(), 1);
@@ -314,13 +335,15 @@ proptest! {
         // C7: a copy is not deleted while anybody else holds its Instance.
         let instance = before.instance.as_ref();
         let provided = instance.is_some_and(|i| i.metadata.finalizers.iter().flatten().any(|f| f == "vm"));
-        if provided && before.copy.as_ref().and_then(mark) == Some("dfw/uid-of-instance") {
+        let is_its = |mark| ["dfw/uid-of-dfw/uid-of-instance", "dfw/uid-of-instance"].contains(&mark);
+        if provided && before.copy.as_ref().and_then(mark).is_some_and(is_its) {
             prop_assert!(after.copy.is_some());
         }
         // A finalizer goes only where no copy of ours is left.
         let held = |f: &Facts| f.instance.as_ref().is_some_and(|i| i.has_finalizer(INSTANCE_FINALIZER));
         if held(&before) && !held(&after) {
-            prop_assert!(after.copy.as_ref().is_none_or(|c| mark(c).is_none_or(|m| !m.starts_with("dfw/"))));
+            let ours = |c: &Object| mark(c).is_some() && is_ours(&before, c);
+            prop_assert!(after.copy.as_ref().is_none_or(|c| !ours(c)));
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::support::*;
 #[tokio::test(start_paused = true)]
 async fn c7_where_the_cell_is_the_hub_an_instance_is_its_own_copy() {
     let world = World::new();
+    put_kube_system(&world.hub);
     for name in ["wd-0", "wd-1"] {
         put_instance(&world.hub, NS_A, name, "DFW");
     }

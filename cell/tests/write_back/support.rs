@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_cell::identity::{Doubt, Identity};
 use fedhub_cell::write_back::WriteBack;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
@@ -41,7 +42,7 @@ impl World {
 
     /// The same over this hub.
     pub fn over(hub: ApiServer) -> Self {
-        let world = Self { hub, cell: ApiServer::cell("dfw") };
+        let world = Self { hub, cell: cell("dfw") };
         for (space, project) in [(NS_A, "alpha"), (NS_B, "beta")] {
             world.put_namespace(space, project);
             world.put_wd(space, "wd", "DFW");
@@ -104,6 +105,7 @@ impl World {
             seed: 8,
             anchor_kinds: vec![
                 Watched::all(Kind::Namespace),
+                Watched::all(Kind::Cluster),
                 Watched::labelled(Kind::WorkloadDeployment, CITY_CODE, city),
                 Watched::labelled(Kind::Instance, INSTANCE_CITY, city),
             ],
@@ -113,14 +115,16 @@ impl World {
         let cell = Planes::with(client(cell), metrics.clone(), clock(), around_cell);
         let hub = Planes::with(client(&self.hub), metrics.clone(), clock(), around_hub);
         let queue = Arc::new(Queue::new(QueueConfig { seed: 9, ..QueueConfig::default() }));
-        let write_back = WriteBack::new(cell.clone(), hub.clone(), name, deletes_per_minute, queue.clone());
+        let identity = Identity::new(name, cell.clone(), Some(hub.clone()));
+        let write_back =
+            WriteBack::new(cell.clone(), hub.clone(), identity.clone(), deletes_per_minute, queue.clone());
         cell.listen(write_back.clone());
         hub.listen(write_back.clone());
         cell.start();
         hub.start();
         let tasks = TaskTracker::new();
         run_workers(&write_back, &queue, &metrics, 4, &tasks);
-        Run { cell, hub, queue, write_back, metrics, tasks }
+        Run { cell, hub, queue, write_back, identity, metrics, tasks }
     }
 
     /// The hub forgets what watches may resume from, and ends them: a gap.
@@ -146,6 +150,7 @@ pub struct Run {
     pub hub: Arc<Planes>,
     pub queue: Arc<Queue>,
     pub write_back: Arc<WriteBack>,
+    pub identity: Arc<Identity>,
     pub metrics: Metrics,
     tasks: TaskTracker,
 }
@@ -166,6 +171,11 @@ impl Run {
         self.stop().await;
     }
 
+    /// Why the cell is not ready.
+    pub fn doubts(&self) -> Vec<&'static str> {
+        self.identity.doubts().iter().map(Doubt::label).collect()
+    }
+
     pub fn held(&self, reason: &str) -> i64 {
         self.metrics.finalizers_held.with_label_values(&[reason]).get()
     }
@@ -182,6 +192,24 @@ impl Run {
         let of = |category| self.metrics.reconciles.with_label_values(&["write_back", category]).get();
         ["transient", "conflict", "throttled", "forbidden", "invalid", "bug"].into_iter().map(of).sum()
     }
+}
+
+/// A cell as Kubernetes makes it: with the namespace that it is known by.
+pub fn cell(name: &str) -> ApiServer {
+    let cell = ApiServer::cell(name);
+    put_kube_system(&cell);
+    cell
+}
+
+pub fn put_kube_system(server: &ApiServer) {
+    server
+        .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}))
+        .unwrap();
+}
+
+/// The UID by which a cell is known.
+pub fn cell_uid(cell: &ApiServer) -> String {
+    uid(&cell.get("Namespace", "", "kube-system").unwrap())
 }
 
 pub fn put_instance(cell: &ApiServer, space: &str, name: &str, city: &str) -> Value {

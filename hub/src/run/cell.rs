@@ -1,11 +1,13 @@
 //! The cell role: makes the Instances of the cell's `WorkloadDeployments`, judges them, and copies them to the hub.
 //!
 //! Two registries: one around the cell, and one around the hub, whose project planes are those with quota. The role is
-//! ready when the cell is in sync: neither the hub nor a project plane keeps a cell from its work.
+//! ready when the cell is in sync and is who its name says: neither the hub nor a project plane keeps a cell from its
+//! work.
 
 use std::sync::Arc;
 
 use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
+use fedhub_cell::identity::Identity;
 use fedhub_cell::readiness::{Quota, Readiness};
 use fedhub_cell::write_back::{WriteBack, WriteBackOff};
 use fedhub_shared::clock::Clock;
@@ -28,6 +30,7 @@ use crate::args::RunArgs;
 pub struct Cell {
     /// What the process shows of it.
     pub role: Role,
+    identity: Arc<Identity>,
     /// Where quota is claimed.
     quota: Option<Server>,
     /// Whether Instances are written back to the hub.
@@ -74,8 +77,8 @@ impl Cell {
         if hub.is_none() {
             controllers.push(ground.controlled("write_back", None::<Kind>, &cell));
         }
+        let name = args.cell_name.as_deref().unwrap_or_default();
         if hub.is_some() || quota.is_some() {
-            let name = args.cell_name.as_deref().unwrap_or_default();
             let settings = Settings {
                 seed: ground.seed,
                 lists_at_once: usize::from(args.lists_at_once),
@@ -92,15 +95,16 @@ impl Cell {
             }
             registries.push(others);
         }
-        let role = Role { name: "cell", registries, controllers };
-        Ok(Self { role, quota, writes_back: hub.is_some(), leadership })
+        let around_hub = registries.get(1).filter(|_| hub.is_some()).cloned();
+        let identity = Identity::new(name, cell, around_hub);
+        let role = Role { name: "cell", registries, controllers, identity: Some(identity.clone()) };
+        Ok(Self { role, identity, quota, writes_back: hub.is_some(), leadership })
     }
 
     /// Starts watches and workers.
     pub fn start(self, ground: &Ground) -> anyhow::Result<Running> {
-        let Self { role, quota, writes_back, leadership } = self;
+        let Self { role, identity, quota, writes_back, leadership } = self;
         let args = &ground.args;
-        let name = args.cell_name.clone().unwrap_or_default();
         let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
         let config = DeploymentsConfig {
             write_back: writes_back,
@@ -112,7 +116,7 @@ impl Cell {
         work(ground, &role, &deployments)?;
         let projects = others.clone().filter(|_| quota.is_some());
         let claims =
-            projects.map(|projects| Quota { projects, cell_name: name.clone(), enabled: args.quota });
+            projects.map(|projects| Quota { projects, identity: identity.clone(), enabled: args.quota });
         let deadline = args.termination_deadline;
         work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims, deadline))?;
         if let Some(hub) = others.clone().filter(|_| writes_back) {
@@ -122,7 +126,7 @@ impl Cell {
                 &WriteBack::new(
                     cell.clone(),
                     hub,
-                    &name,
+                    identity,
                     args.gap_deletes_per_minute,
                     role.queue("write_back")?,
                 ),
@@ -182,6 +186,8 @@ fn on_hub(city: Option<&str>) -> Vec<Watched> {
     let of = |kind, key| city.map_or_else(|| Watched::all(kind), |city| Watched::labelled(kind, key, city));
     vec![
         Watched::all(Kind::Namespace),
+        // Which cells are declared lost.
+        Watched::all(Kind::Cluster),
         of(Kind::WorkloadDeployment, CITY_CODE),
         of(Kind::Instance, INSTANCE_CITY),
     ]

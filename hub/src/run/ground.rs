@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use fedhub_cell::identity::Identity;
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, Room};
 use fedhub_shared::lease::{self, Leadership, LeaseConfig, WarmUp};
@@ -58,6 +59,8 @@ pub struct Role {
     pub registries: Vec<Arc<Planes>>,
     /// Its controllers.
     pub controllers: Vec<Controlled>,
+    /// Who the cell is, of the role of a cell.
+    pub identity: Option<Arc<Identity>>,
 }
 
 /// A role whose workers run.

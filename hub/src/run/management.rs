@@ -63,7 +63,7 @@ impl Management {
             ground.controlled("projector", Kind::Instance, &planes),
             ground.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
         ];
-        let role = Role { name: "management", registries: vec![planes], controllers };
+        let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
     }
 

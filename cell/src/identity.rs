@@ -1,0 +1,196 @@
+//! Who the cell is, and whether the hub knows it as that (C10, C11).
+//!
+//! A cell is known by the UID of its namespace `kube-system`, which every mark of it carries. What another cluster marked
+//! under the same name is not this cell's, whatever its objects are called: it is left alone, and the process is not
+//! ready, unless Karmada recorded this cluster for that name. A cell that an operator declared lost, and that runs all
+//! the same, writes nothing new outside of itself: others may have taken over.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fedhub_shared::cells::{CellId, KUBE_SYSTEM, Source, cluster_of, lost_since, source_lost_since};
+use fedhub_shared::engine::{Change, Known};
+use fedhub_shared::names::LOST;
+use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_shared::planes::{Plane, Planes};
+use jiff::Timestamp;
+
+/// Why a cell is not ready although it is in sync.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The cell does not show the namespace by which it is known.
+    Unidentified,
+    /// Another cluster writes under this cell's name.
+    NameTaken {
+        /// The cell's name.
+        name: Arc<str>,
+        /// UID of the `kube-system` of the other cluster.
+        by: Arc<str>,
+        /// How many copies and claims of it this process sees.
+        objects: usize,
+    },
+    /// An operator declared the cell lost.
+    DeclaredLost {
+        /// Its Cluster on the hub.
+        cluster: String,
+        /// Since when.
+        since: Timestamp,
+    },
+}
+
+impl Doubt {
+    /// Every metric label.
+    pub const LABELS: [&'static str; 3] = ["unidentified", "name_taken", "declared_lost"];
+
+    /// The metric label.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Unidentified => "unidentified",
+            Self::NameTaken { .. } => "name_taken",
+            Self::DeclaredLost { .. } => "declared_lost",
+        }
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unidentified => {
+                write!(
+                    f,
+                    "cell: no namespace {KUBE_SYSTEM}, whose UID identifies the cell: nothing is written back"
+                )
+            }
+            Self::NameTaken { name, by, objects } => write!(
+                f,
+                "cell: another cluster (kube-system {by}) uses the cell name {name}: its {objects} copies and quota claims \
+                 are left alone; give each cluster a --cell-name of its own, or declare the other one lost"
+            ),
+            Self::DeclaredLost { cluster, since } => write!(
+                f,
+                "cell: declared lost since {since} (annotation {LOST} of Cluster {cluster} on the hub): nothing new is \
+                 written to the hub and no quota is claimed until the annotation is removed"
+            ),
+        }
+    }
+}
+
+/// Who the cell is.
+pub struct Identity {
+    name: Arc<str>,
+    cell: Arc<Planes>,
+    /// The registry around the hub, where there is one.
+    hub: Option<Arc<Planes>>,
+    /// What another cluster marked under this cell's name, with the UID of that cluster.
+    twins: Mutex<BTreeMap<Key, Arc<str>>>,
+}
+
+impl Identity {
+    /// Of the cell that the registry `cell` is around, under that name; `hub` is the registry around the hub.
+    pub fn new(name: &str, cell: Arc<Planes>, hub: Option<Arc<Planes>>) -> Arc<Self> {
+        Arc::new(Self { name: name.into(), cell, hub, twins: Mutex::default() })
+    }
+
+    /// Who the cell is; `None` before it has shown that, and where it shows it no more.
+    pub fn get(&self) -> Option<CellId> {
+        let namespace = self.cell.anchor().store(Kind::Namespace).object("", KUBE_SYSTEM)?;
+        let uid = Some(namespace.uid()).filter(|uid| !uid.is_empty())?;
+        Some(CellId { name: self.name.clone(), uid: uid.into() })
+    }
+
+    /// Whether a change is one of who the cell is.
+    pub fn is_changed_by(plane: &Plane, kind: Kind, change: &Change) -> bool {
+        plane.id == PlaneId::Cell && kind == Kind::Namespace && *change.known().name == *KUBE_SYSTEM
+    }
+
+    /// Whether a change declares a cell lost, or takes that back.
+    pub fn declares(plane: &Plane, kind: Kind, change: &Change) -> bool {
+        let since = |known: &Known| known.object.as_deref().and_then(lost_since);
+        let now = match change {
+            Change::Applied { new, .. } => since(new),
+            Change::Deleted { .. } => None,
+        };
+        let before = match change {
+            Change::Applied { old, .. } => old.as_ref().and_then(since),
+            Change::Deleted { last, .. } => since(last),
+        };
+        plane.id == PlaneId::Hub && kind == Kind::Cluster && before != now
+    }
+
+    /// Since when this cell is declared lost, and by which Cluster.
+    pub fn declared_lost(&self, cell: &CellId) -> Option<(String, Timestamp)> {
+        let clusters = self.clusters();
+        let cluster = cluster_of(&clusters, &cell.name, Some(&cell.uid))?;
+        Some((cluster.called().to_owned(), lost_since(cluster)?))
+    }
+
+    /// Whether the cell that left this mark is declared lost, so that another may take its place.
+    pub fn is_lost(&self, source: &Source) -> bool {
+        source_lost_since(&self.clusters(), source).is_some()
+    }
+
+    fn clusters(&self) -> Vec<Shared> {
+        self.hub.iter().flat_map(|hub| hub.hub().store(Kind::Cluster).objects(None)).collect()
+    }
+
+    /// Whether that mark is one of another cluster under this cell's name.
+    pub fn is_twin(&self, cell: &CellId, source: &Source) -> bool {
+        *source.cell == *cell.name && source.cell_uid.as_deref().is_some_and(|uid| uid != &*cell.uid)
+    }
+
+    /// Takes note of what a copy or a claim says of its cell; `None` where it is gone or says nothing.
+    pub fn note(&self, key: &Key, source: Option<&Source>) {
+        let twin = source.zip(self.get()).filter(|(source, cell)| self.is_twin(cell, source));
+        let uid = twin.and_then(|(source, _)| source.cell_uid.as_deref()).map(Arc::<str>::from);
+        let mut twins = self.twins();
+        let Some(uid) = uid else {
+            twins.remove(key);
+            return;
+        };
+        if twins.is_empty() {
+            tracing::warn!(cell = %self.name, cluster = %uid, %key, "another cluster uses this cell's name: what it wrote is left alone");
+        }
+        twins.insert(key.clone(), uid);
+    }
+
+    /// Forgets what was noted of a plane that has left.
+    pub fn forget(&self, plane: &PlaneId) {
+        self.twins().retain(|key, _| key.plane != *plane);
+    }
+
+    fn twins(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<str>>> {
+        self.twins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why the cell is not ready, none where it is. One that is not in sync yet is not doubted for that.
+    pub fn doubts(&self) -> Vec<Doubt> {
+        if !self.cell.anchor().synced() {
+            return Vec::new();
+        }
+        let Some(cell) = self.get() else { return vec![Doubt::Unidentified] };
+        let lost = self.declared_lost(&cell).map(|(cluster, since)| Doubt::DeclaredLost { cluster, since });
+        lost.into_iter().chain(self.name_taken(&cell)).collect()
+    }
+
+    /// A cluster that Karmada recorded for this name is not put out of service by one that borrows it.
+    fn name_taken(&self, cell: &CellId) -> Option<Doubt> {
+        let clusters = self.clusters();
+        let named = clusters.iter().find(|cluster| cluster.called() == &*cell.name);
+        if named.is_some_and(|cluster| cluster.spec()["id"] == *cell.uid) {
+            return None;
+        }
+        let lives = |uid: &Arc<str>| {
+            let source = Source {
+                cell: cell.name.to_string(),
+                cell_uid: Some(uid.to_string()),
+                instance_uid: String::new(),
+            };
+            source_lost_since(&clusters, &source).is_none()
+        };
+        let twins = self.twins();
+        let living: Vec<_> = twins.values().filter(|uid| lives(uid)).collect();
+        let by = (*living.first()?).clone();
+        Some(Doubt::NameTaken { name: cell.name.clone(), by, objects: living.len() })
+    }
+}
