@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dashmap::DashMap;
+use fedhub_shared::cells::CellDown;
 use fedhub_shared::conditions::{find, put};
 use fedhub_shared::digest::deployment::FEDERATED;
 use fedhub_shared::digest::{Deployment, Digest};
@@ -27,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Federator;
 use crate::held::Held;
 use crate::orphans::is_of;
-use crate::progress::{self, CellDown, Failure, Progress};
+use crate::progress::{self, Failure, Progress};
 use crate::refusal::Refusal;
 use crate::status;
 
@@ -268,6 +269,9 @@ impl ConditionWriter {
                 Progress::Failed(Failure::HubUnreachable)
             }
         };
+        if let Progress::CellUnreachable(down) = &progress {
+            status::doubt(&mut status, whole.status(), down, now);
+        }
         let condition = progress.condition(find(&status, FEDERATED), generation, now);
         put(&mut status, condition);
         status::put_counters(&mut status);

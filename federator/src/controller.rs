@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dashmap::DashMap;
+use fedhub_shared::cells::{CellDown, lost_since};
 use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Writer};
 use fedhub_shared::errors::Error;
@@ -27,7 +28,7 @@ use crate::origin::origin;
 use crate::orphans::Orphans;
 use crate::plan::{Then, plan};
 use crate::policy::{Quiet, Verdict, uses};
-use crate::progress::{CellDown, Failure};
+use crate::progress::Failure;
 use crate::setup::{SetupGuard, SetupLocks};
 use crate::space::Read;
 
@@ -263,6 +264,12 @@ impl Federator {
         self.cells_of(code).first().and_then(|cell| CellDown::of(cell))
     }
 
+    /// Whether every cell of that city is declared lost (C11).
+    fn is_lost(&self, city: &str) -> bool {
+        let cells = self.cells_of(city);
+        !cells.is_empty() && cells.iter().all(|cell| lost_since(cell).is_some())
+    }
+
     /// The Clusters that carry a city's code.
     pub(crate) fn cells_of(&self, city: &str) -> Vec<Shared> {
         let mut cells = self.planes.hub().store(Kind::Cluster).objects(None);
@@ -282,6 +289,7 @@ impl Federator {
             hub: wds.digest(&namespace, &key.name),
             policies: policies.objects(Some(&namespace)).into_iter().map(known).collect(),
             cells: self.cells_of(code).len(),
+            down: self.cell_down(&wd),
             spec_echo: wds.echo(&namespace, &key.name, Part::Spec),
             suspended: project.is_suspended(),
             hub_namespace_name: namespace,
@@ -327,6 +335,8 @@ impl Federator {
             Some(wd) if wd.annotation(MOVING).is_some() => self.bound(wd, city(&whole)).await?,
             _ => None,
         };
+        let there = deployment.as_ref().and_then(|wd| wd.label(CITY_CODE)).unwrap_or(city(&whole));
+        let cell_lost = self.is_lost(there);
         Ok(Some(Observed {
             plane: plane.clone(),
             project: whole,
@@ -336,6 +346,7 @@ impl Federator {
             policies: sight.policies.clone(),
             cells: sight.cells,
             cell_down: self.cell_down(&sight.project),
+            cell_lost,
             spec_echo: sight.spec_echo,
             bound,
             status_echo: project.store(wd).echo(&key.namespace, &key.name, Part::Status),

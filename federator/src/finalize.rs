@@ -44,7 +44,8 @@ fn judge(seen: &Observed) -> Plan {
         (_, Some(hub)) if is_in_place(seen, hub) => remove(seen, hub),
         // Its mark or its namespace was tampered with: it may be ours, which proves nothing done.
         (_, Some(hub)) if !is_anothers(seen, hub) => hold(seen, Held::TenantConflict),
-        _ if loss::stands(seen) => refill(seen),
+        // Nobody waits for the report of a cell that is declared lost (C11).
+        _ if loss::stands(seen) && !seen.cell_lost => refill(seen),
         // Nothing, or something that is not ours to touch. But was it this namespace that was written to?
         (Some(namespace), _) if recorded.is_some() && !seen.namespace_is_ours(namespace) => {
             hold(seen, Held::TenantConflict)
@@ -61,7 +62,7 @@ fn remove(seen: &Observed, hub: &Shared) -> Plan {
     if hub.deleting() {
         return Plan { mark, then: Then::Wait, ..Plan::default() };
     }
-    if loss::is_awaiting_cell(hub) {
+    if loss::is_awaiting_cell(hub) && !seen.cell_lost {
         return refill(seen);
     }
     let mut free = hub.as_ref().clone();

@@ -3,6 +3,7 @@
 //! Says yes only where [`crate::plan::plan`] would do nothing. Where it does not see that nothing is to do, the plan
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
+use fedhub_shared::cells::CellDown;
 use fedhub_shared::digest::deployment::{claim, marked, placed, unreported};
 use fedhub_shared::digest::{Deployment, Digest, Version};
 use fedhub_shared::engine::{Echo, Write};
@@ -33,6 +34,8 @@ pub struct Sight {
     pub policies: Vec<Known>,
     /// How many Clusters carry the WD's city code.
     pub cells: usize,
+    /// The first of them, where it is down: then the plan tells.
+    pub down: Option<CellDown>,
     /// What the hub made of the last spec that was sent.
     pub spec_echo: Option<Echo>,
     /// Whether the project is suspended: then the plan tells.
@@ -49,6 +52,7 @@ impl Sight {
         let Some(namespace) = self.hub_namespace.as_ref().filter(|n| !n.deleting()) else { return false };
         let Some(city) = project.city.as_deref() else { return false };
         !self.suspended
+            && self.down.is_none()
             && !self.project.deleting
             && !hub.lost
             && Refusal::of_input(&key.name, city).is_none()
@@ -115,7 +119,8 @@ impl Sight {
             .number(self.hub.as_ref().map_or(0, |hub| hub.content))
             .maybe(self.hub_namespace.as_ref().map(|n| n.version()))
             .number(self.cells as u64)
-            .number(self.suspended.into());
+            .number(self.suspended.into())
+            .maybe(self.down.as_ref().map(CellDown::to_string).as_deref());
         self.policies
             .iter()
             .fold(sum, |sum, p| sum.text(p.object.uid()).text(p.object.version()))

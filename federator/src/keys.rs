@@ -1,5 +1,6 @@
 //! Events to keys: which event concerns which WD and which policy.
 
+use fedhub_shared::cells::{CellDown, lost_since};
 use fedhub_shared::digest::deployment;
 use fedhub_shared::digest::{Digest, Uid};
 use fedhub_shared::engine::{Change, Known, Listener, View};
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 
 use crate::Federator;
 use crate::late::Gone;
-use crate::progress::CellDown;
+use crate::progress::Progress;
 use crate::space::{Read, held};
 
 impl Federator {
@@ -43,6 +44,24 @@ impl Federator {
             for key in keys {
                 self.notice(&project, &key);
             }
+        }
+    }
+
+    /// The same, of those WDs that may say something else of their cell than is so, as after a restart: of cells that are
+    /// down, and those that do not say that all is well.
+    fn notice_doubtful(&self, project: &Plane) {
+        let mut down = self.planes.hub().store(Kind::Cluster).objects(None);
+        down.retain(|cluster| CellDown::of(cluster).is_some());
+        let down: Vec<&str> = down.iter().filter_map(|cluster| cluster.label(CITY_CODE)).collect();
+        let doubtful = |wd: View<'_>| {
+            let facts = wd.digest.deployment().filter(|_| !wd.digest.deleting)?;
+            let is_down = facts.city.as_deref().is_some_and(|city| down.contains(&city));
+            let unwell =
+                || facts.federated != 0 && facts.federated != Progress::Applied.digest(facts.generation);
+            (is_down || unwell()).then(|| project.key(Kind::WorkloadDeployment, wd.namespace, wd.name))
+        };
+        for key in project.store(Kind::WorkloadDeployment).select(None, doubtful) {
+            self.notice(project, &key);
         }
     }
 
@@ -273,7 +292,13 @@ impl Federator {
                 if changed {
                     self.notice_city(now.as_deref());
                 }
-                if before != now || gone {
+                let lost = |known: &Known| known.object.as_deref().and_then(lost_since);
+                if before != now
+                    || gone
+                    || old.is_some_and(|old| {
+                        lost(old) != lost(seen) || down(old).is_some() && down(seen).is_none()
+                    })
+                {
                     let concerned = |wd: &Digest| {
                         let city = wd.deployment().and_then(|d| d.city.as_deref());
                         city.is_some() && (city == before.as_deref() || city == now.as_deref())
@@ -324,6 +349,7 @@ impl Listener for Federator {
         let policies = hub.store(Kind::PropagationPolicy);
         match &plane.id {
             PlaneId::Project(name) => {
+                self.notice_doubtful(plane);
                 self.enqueue_all(plane, |_| true);
                 self.enqueue_suspects(name, plane);
                 let theirs = self.planes.homes().of_plane(name);
@@ -333,6 +359,7 @@ impl Listener for Federator {
             }
             PlaneId::Hub => {
                 for project in self.planes.projects() {
+                    self.notice_doubtful(&project);
                     self.enqueue_all(&project, |_| true);
                     if let PlaneId::Project(name) = &project.id {
                         self.enqueue_suspects(name, &project);

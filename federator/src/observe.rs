@@ -1,5 +1,6 @@
 //! What a pass over one WD knows before it decides.
 
+use fedhub_shared::cells::CellDown;
 use fedhub_shared::engine::Echo;
 use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_shared::object::{Object, ObjectView, Shared};
@@ -7,7 +8,6 @@ use fedhub_shared::planes::Distrust;
 use jiff::Timestamp;
 
 use crate::moving::Bound;
-use crate::progress::CellDown;
 
 /// Everything that [`crate::plan::plan`] decides by.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct Observed {
     pub cells: usize,
     /// The first of them, where Karmada does not reach it.
     pub cell_down: Option<CellDown>,
+    /// Whether every cell of the city that the hub WD is in, or else was to be in, is declared lost (C11).
+    pub cell_lost: bool,
     /// What the hub made of the last spec that was sent.
     pub spec_echo: Option<Echo>,
     /// What the project plane made of the last status that was sent.
@@ -78,6 +80,7 @@ impl Observed {
             policies: Vec::new(),
             cells: 0,
             cell_down: None,
+            cell_lost: false,
             spec_echo: None,
             bound: None,
             status_echo,

@@ -5,11 +5,12 @@
 
 use std::fmt;
 
+use fedhub_shared::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_shared::conditions::{find, said, stand};
 use fedhub_shared::digest::deployment::{FEDERATED, federated};
 use fedhub_shared::errors::{Category, Error, chain};
 use fedhub_shared::events::EventType;
-use fedhub_shared::object::{Object, ObjectView, PlaneId};
+use fedhub_shared::object::{ObjectView, PlaneId};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ pub enum Progress {
     Failed(Failure),
     /// On the hub; its cell has not seen it yet.
     AwaitingCell,
-    /// Karmada does not reach its cell.
+    /// Karmada does not reach its cell, or it is declared lost.
     CellUnreachable(CellDown),
     /// Its cell has seen it.
     Applied,
@@ -77,22 +78,6 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A cell that Karmada does not reach.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CellDown {
-    cell: String,
-    since: String,
-}
-
-impl CellDown {
-    /// What Karmada says of a cell, unless that it is ready. One of which it says nothing yet is not held to be lost.
-    pub fn of(cluster: &Object) -> Option<Self> {
-        let ready = find(cluster.status(), "Ready").filter(|ready| ready["status"] != "True")?;
-        let since = ready["lastTransitionTime"].as_str().unwrap_or("an unknown time").to_owned();
-        Some(Self { cell: cluster.called().to_owned(), since })
-    }
-}
-
 impl Progress {
     /// Of a WD that is not being deleted, for which `refusal` stands or not.
     pub fn of(seen: &Observed, refusal: Option<&Refusal>) -> Self {
@@ -133,9 +118,7 @@ impl Progress {
             Self::AwaitingCell => {
                 ("Unknown", "AwaitingCell", "federated, waiting for the cell to take it".to_owned())
             }
-            Self::CellUnreachable(CellDown { cell, since }) => {
-                ("False", "CellUnreachable", format!("the cell {cell} has not been ready since {since}"))
-            }
+            Self::CellUnreachable(down) => ("False", CELL_UNREACHABLE, down.to_string()),
             Self::Applied => ("True", "Applied", "the cell has taken it".to_owned()),
         }
     }
@@ -192,7 +175,7 @@ pub fn turn(before: &Value, after: &Value) -> Option<Turn> {
 /// The category of errors that a reason belongs to.
 fn category(reason: &str) -> Category {
     match reason {
-        "HubUnreachable" | "CellUnreachable" => Category::Transient,
+        "HubUnreachable" | CELL_UNREACHABLE => Category::Transient,
         "Throttled" => Category::Throttled,
         "Forbidden" => Category::Forbidden,
         "FederationConflict" => Category::TenantConflict,
@@ -203,7 +186,6 @@ fn category(reason: &str) -> Category {
 #[cfg(test)]
 mod tests {
     use fedhub_shared::conditions::put;
-    use fedhub_shared::object::{Kind, bare, set_field};
 
     use super::*;
 
@@ -238,27 +220,5 @@ mod tests {
         }
         let told = turn(&status(None), &status(Some(&failed))).unwrap();
         assert!(told.note.starts_with("transient: "), "{}", told.note);
-    }
-
-    #[test]
-    fn u2_a_cell_is_unreachable_where_karmada_says_so_and_not_where_it_says_nothing() {
-        let cluster = |status: Value| {
-            let mut cluster = bare(Kind::Cluster, "", "cell-1");
-            set_field(&mut cluster, "status", status);
-            cluster
-        };
-        let ready = |status: &str| {
-            json!({"conditions": [
-                {"type": "Ready", "status": status, "lastTransitionTime": "2026-01-02T00:00:00Z"},
-            ]})
-        };
-        assert_eq!(CellDown::of(&cluster(json!(null))), None);
-        assert_eq!(CellDown::of(&cluster(ready("True"))), None);
-        for status in ["False", "Unknown"] {
-            let down = CellDown::of(&cluster(ready(status))).unwrap();
-            let (_, reason, message) = Progress::CellUnreachable(down).says();
-            assert_eq!(reason, "CellUnreachable");
-            assert!(message.contains("cell-1") && message.contains("2026-01-02T00:00:00Z"), "{message}");
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! The status that a project WD is to have (F8).
 
+use fedhub_shared::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_shared::conditions;
 use fedhub_shared::digest::deployment::{COUNTERS, PROJECTS_OWN, reported};
 use fedhub_shared::object::ObjectView;
@@ -45,8 +46,21 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
         }
         Some(_) | None => {}
     }
+    if let Some(down) = seen.cell_down.as_ref().filter(|_| !speaks_for_another_city(seen)) {
+        doubt(&mut status, current, down, seen.now);
+    }
     put_counters(&mut status);
     Some(status)
+}
+
+/// C11: that a WD is available is not known while its cell is down, whatever was said last.
+pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) {
+    if conditions::is_true(status, AVAILABLE) {
+        let old = conditions::find(standing, AVAILABLE);
+        let doubtful =
+            conditions::stand(old, AVAILABLE, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
+        conditions::put(status, doubtful);
+    }
 }
 
 /// All counters, zero where nobody counted: the schema requires them.

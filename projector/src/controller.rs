@@ -22,6 +22,7 @@ use crate::mark::Mark;
 use crate::observe::{Home, Live, Observed};
 use crate::plan::{Decision, living_owner, plan};
 use crate::quarantine::{Reason, Verdict, Wards};
+use crate::unreachable::{Unreachable, too_early};
 
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
 const ROUNDS: usize = 6;
@@ -52,6 +53,7 @@ pub struct Projector {
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
     pub(crate) seen_deleted: DashMap<Key, String>,
     pub(crate) buckets: Mutex<std::collections::BTreeMap<PlaneName, Bucket>>,
+    pub(crate) unreachable: Unreachable,
 }
 
 impl Projector {
@@ -64,6 +66,7 @@ impl Projector {
             wards: Wards::default(),
             seen_deleted: DashMap::new(),
             buckets: Mutex::default(),
+            unreachable: Unreachable::default(),
         })
     }
 
@@ -102,6 +105,10 @@ impl Projector {
         let (mut changed, mut live, mut memory) = (false, None, None);
         for _ in 0..ROUNDS {
             let sight = self.look(&project, key, &home, &hub_namespace);
+            let now = self.planes.clock().now();
+            if let Some(wait) = sight.down.as_ref().and_then(|down| too_early(down, now)) {
+                return Ok(Outcome::After(wait));
+            }
             if live.is_none() && self.in_order(&project, key, &sight) {
                 self.judge(key, None);
                 return Ok(self.settled(job, &sight, changed));
@@ -227,6 +234,7 @@ impl Projector {
         let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
         let facts = instance.as_ref().and_then(Digest::instance);
         let deployment = facts.and_then(|facts| facts.deployment(&key.name)).map(str::to_owned);
+        let down = facts.and_then(|facts| self.unreachable.get(facts.city));
         let named = |plane: &Plane, space: &str| plane.store(wd).digest(space, deployment.as_deref()?);
         let projections = project.store(Kind::Instance);
         Sight {
@@ -239,6 +247,7 @@ impl Projector {
             hub_namespace: hub_namespace.clone(),
             instance,
             deployment,
+            down,
         }
     }
 
@@ -307,6 +316,7 @@ impl Projector {
             projection: None,
             seen_deleted: self.seen_deleted.get(key).map(|uid| uid.value().clone()),
             distrust: self.planes.distrust(),
+            down: sight.down.clone(),
             live,
             spec_echo: sight.spec_echo,
             status_echo: sight.status_echo,

@@ -4,6 +4,7 @@
 //! of an Instance that was seen deleted, and tell so only where [`crate::plan::plan`] would decide the same. Where they tell nothing, the plan
 //! decides, and the [`Sight::circumstances`] that it was judged under are remembered.
 
+use fedhub_shared::cells::CellDown;
 use fedhub_shared::digest::deployment::{home, source};
 use fedhub_shared::digest::instance::{Tells, mirrored, projected, says};
 use fedhub_shared::digest::{Digest, Instance, Version};
@@ -33,6 +34,8 @@ pub struct Sight {
     pub owner: Option<Digest>,
     /// The Instance of that name in the project namespace.
     pub projection: Option<Digest>,
+    /// The Instance's cell, where it is down: then the plan tells.
+    pub down: Option<CellDown>,
     /// What the project plane made of the last spec that was sent.
     pub spec_echo: Option<Echo>,
     /// What the project plane made of the last status that was sent.
@@ -42,7 +45,7 @@ pub struct Sight {
 impl Sight {
     /// Whether nothing is left to do for this hub Instance.
     pub fn in_order(&self) -> bool {
-        self.placed().is_some_and(|(should, is)| self.tells_the_same(should, is))
+        self.down.is_none() && self.placed().is_some_and(|(should, is)| self.tells_the_same(should, is))
     }
 
     /// Bytes that the larger of its objects takes in memory.
@@ -58,7 +61,7 @@ impl Sight {
     /// The projection, named `name`, where its status is all that is left to be written, and that without a dry run: one
     /// has to tell what became of what was written before and nobody remembers (I7).
     pub fn lacks_status(&self, name: &str) -> Option<Shared> {
-        let (should, is) = self.placed()?;
+        let (should, is) = self.placed().filter(|_| self.down.is_none())?;
         let first = should.tells == Tells::News && is.tells != Tells::News;
         let known = self.status_echo.is_some() || first;
         (known && !self.tells_the_same(should, is)).then(|| self.stub(name)).flatten()
@@ -141,6 +144,7 @@ impl Sight {
         let all = [&self.instance, &self.hub_deployment, &self.owner, &self.projection];
         let content = |digest: &Option<Digest>| digest.as_ref().map_or(0, |d| d.content);
         let sum = Sum::default().text(self.hub_namespace.uid()).text(self.hub_namespace.version());
+        let sum = sum.maybe(self.down.as_ref().map(CellDown::to_string).as_deref());
         all.into_iter().fold(sum, |sum, digest| sum.number(content(digest))).end().max(1)
     }
 }

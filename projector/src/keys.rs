@@ -98,6 +98,7 @@ impl Projector {
                 return wanted;
             }
             Kind::WorkloadDeployment => self.enqueue_of_deployment(&seen.namespace, &seen.name),
+            Kind::Cluster => self.cells_changed(),
             Kind::Namespace => {
                 if matches!(change, Change::Deleted { .. }) {
                     self.seen_deleted.retain(|key, _| key.namespace != *seen.name);
@@ -108,6 +109,22 @@ impl Projector {
             _ => {}
         }
         false
+    }
+
+    /// Has the Instances looked at whose cell is down, or is so no more.
+    fn cells_changed(&self) {
+        let hub = self.planes.hub();
+        let cities = self.unreachable.learn(&hub.store(Kind::Cluster).objects(None));
+        if cities.is_empty() {
+            return;
+        }
+        let there = |i: View<'_>| {
+            let facts = i.digest.instance().filter(|facts| cities.contains(&facts.city))?;
+            (facts.city != 0).then(|| (i.namespace.to_owned(), i.name.to_owned()))
+        };
+        for (namespace, name) in hub.store(Kind::Instance).select(None, there) {
+            self.enqueue(&namespace, &name);
+        }
     }
 
     /// Whether it is worth remembering that this hub Instance was seen deleted: until its pass, where there will be one,
@@ -177,6 +194,9 @@ impl Listener for Projector {
             return;
         }
         self.queue.works(&plane.id);
+        if plane.id == PlaneId::Hub {
+            self.cells_changed();
+        }
         if let PlaneId::Project(name) = &plane.id {
             self.remember_only_projected(name);
         }

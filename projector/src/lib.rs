@@ -8,10 +8,13 @@ pub mod controller;
 pub mod glance;
 pub mod gone;
 pub mod keys;
+pub mod lost;
 pub mod mark;
 pub mod observe;
 pub mod plan;
 pub mod projection;
 pub mod quarantine;
+pub mod unreachable;
 
 pub use controller::Projector;
+pub use lost::LostCells;

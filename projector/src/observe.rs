@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fedhub_shared::cells::CellDown;
 use fedhub_shared::digest::Digest;
 use fedhub_shared::engine::Echo;
 use fedhub_shared::object::Shared;
@@ -30,6 +31,8 @@ pub struct Observed {
     pub distrust: Option<Distrust>,
     /// What live reads said, where the plan asked for them.
     pub live: Option<Live>,
+    /// The Instance's cell, where it is down (C11).
+    pub down: Option<CellDown>,
     /// What the project plane made of the last spec that was sent.
     pub spec_echo: Option<Echo>,
     /// What the project plane made of the last status that was sent.

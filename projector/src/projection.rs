@@ -11,10 +11,12 @@ use fedhub_shared::names::{
 };
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::Value;
 
 use crate::mark::Mark;
 use crate::observe::Observed;
 use crate::plan::Decision;
+use crate::unreachable::told;
 
 /// The project WD: its name, and the UID that it has now.
 pub type Owner<'a> = (&'a str, &'a Uid);
@@ -27,8 +29,9 @@ pub fn plan(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Decision {
         // Its deletion's event brings the Instance back.
         return Decision::Park(None);
     }
+    let told = told(instance.status(), projection.status(), seen.down.as_ref(), seen.now);
     // Before the mark, which alone tells that the status is that of the Instance before this one.
-    if let Some(write) = reset(seen, instance, projection) {
+    if let Some(write) = reset(seen, instance, &told, projection) {
         return Decision::Status(projection.clone(), write);
     }
     let differs = !settled(instance.spec(), projection.spec(), seen.spec_echo);
@@ -37,7 +40,7 @@ pub fn plan(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Decision {
         let probe = probe(differs, same_instance, seen.spec_echo);
         return Decision::Write(Write::Replace { object: Box::new(wanted), probe });
     }
-    status(seen, instance, projection)
+    status(seen, &told, projection)
         .map_or(Decision::InOrder, |write| Decision::Status(projection.clone(), write))
 }
 
@@ -96,18 +99,18 @@ pub fn reference((name, uid): Owner<'_>) -> OwnerReference {
 /// The status of an Instance that was replaced under its name and that no cell has reported on yet: the one before it
 /// has left its own. Where the hub namespace is another one, too, the hub lost its state, and the Instance may well be
 /// the same: its status stands until the cell reports.
-fn reset(seen: &Observed, instance: &Object, projection: &Object) -> Option<StatusWrite> {
+fn reset(seen: &Observed, instance: &Object, wanted: &Value, projection: &Object) -> Option<StatusWrite> {
     let mark = Mark::of(projection)?;
     let replaced = mark.namespace_uid == seen.hub_namespace.uid() && mark.instance_uid != instance.uid();
-    let (wanted, current) = (instance.status(), projection.status());
+    let current = projection.status();
     let stale = only_defaults(wanted) && !only_defaults(current);
     (replaced && stale && !settled(wanted, current, seen.status_echo))
         .then(|| StatusWrite { status: wanted.clone(), probe: false })
 }
 
 /// The status whole, where it differs (P3).
-fn status(seen: &Observed, instance: &Object, projection: &Object) -> Option<StatusWrite> {
-    let (wanted, current) = (instance.status(), projection.status());
+fn status(seen: &Observed, wanted: &Value, projection: &Object) -> Option<StatusWrite> {
+    let current = projection.status();
     if wanted.is_null() || settled(wanted, current, seen.status_echo) {
         return None;
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use fedhub_shared::conditions::{find, said};
+use fedhub_shared::names::LOST;
 use fedhub_shared::planes::Settings;
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
@@ -188,9 +190,60 @@ async fn u2_c11_a_cell_that_karmada_does_not_reach_is_named_and_since_when() {
     world.hub.patch_status("Cluster", "", "cell-1", &ready("False")).unwrap();
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
     assert!(told(&world.alpha, "FederationFailed")[0].contains("cell-1 has not been ready since 2026-01-05"));
+    let available = || {
+        let wd = world.wd(WD).unwrap();
+        let (status, reason, _) = said(find(&wd["status"], "Available").unwrap());
+        (status.to_owned(), reason.to_owned())
+    };
+    assert_eq!(available(), ("Unknown".to_owned(), "CellUnreachable".to_owned()));
+    let from = world.positions();
     quiet(600).await;
+    assert_eq!(world.writes(from), nothing(), "I7: it stands");
     world.hub.patch_status("Cluster", "", "cell-1", &ready("True")).unwrap();
     until("the condition", || is(&world.wd(WD).unwrap(), "True", "Applied")).await;
+    assert_eq!(available().0, "True");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_c11_a_cell_that_is_down_or_back_since_before_a_restart_is_told_of() {
+    let world = World::telling();
+    let run = world.federated().await;
+    world.report(WD, &reported(1));
+    quiet(60).await;
+    run.stop().await;
+    let ready = |status: &str| json!({"conditions": [{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-05T00:00:00Z"}]});
+    world.hub.patch_status("Cluster", "", "cell-1", &ready("Unknown")).unwrap();
+    let run = world.run();
+    until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
+    run.stop().await;
+    world.hub.patch_status("Cluster", "", "cell-1", &ready("True")).unwrap();
+    let run = world.run();
+    until("the condition", || is(&world.wd(WD).unwrap(), "True", "Applied")).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_a_cell_that_is_declared_lost_is_told_of_with_whose_job_it_is() {
+    let world = World::telling();
+    let run = world.federated().await;
+    world.report(WD, &reported(1));
+    quiet(60).await;
+    let declare = |value: &str| {
+        let lost = json!({"metadata": {"annotations": {LOST: value}}});
+        world.hub.patch("Cluster", "", "cell-1", &lost).unwrap();
+    };
+    let from = world.positions();
+    declare("yesterday");
+    quiet(600).await;
+    assert_eq!(world.writes(from), nothing(), "no time is no declaration");
+    declare("2026-01-05T00:00:00Z");
+    until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
+    let failed = told(&world.alpha, "FederationFailed");
+    assert!(
+        failed[0].contains("cell-1 is lost since 2026-01-05") && failed[0].contains("another city"),
+        "{failed:?}"
+    );
     run.stop().await;
 }
 

@@ -24,6 +24,7 @@ fn glance(seen: &Observed) -> bool {
         name: seen.project.called().to_owned(),
     };
     let sight = Sight {
+        down: seen.cell_down.clone(),
         project: digest(&id, &seen.project),
         hub_namespace_name: seen.hub_namespace_name.clone(),
         hub_namespace: seen.hub_namespace.clone(),

@@ -116,6 +116,7 @@ pub fn seen(
         policies: policies.into_iter().map(|p| Known { object: Arc::new(p), echo: None }).collect(),
         cells: 1,
         cell_down: None,
+        cell_lost: false,
         spec_echo: None,
         status_echo: None,
         suspended: false,

@@ -97,6 +97,7 @@ impl Model {
             policies: self.policies.iter().map(known).collect(),
             cells: self.cells,
             cell_down: None,
+            cell_lost: false,
             spec_echo: self.spec_echo,
             status_echo: self.status_echo,
             suspended: self.suspended,

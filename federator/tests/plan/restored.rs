@@ -4,7 +4,7 @@ use fedhub_federator::finalize;
 use fedhub_federator::held::Held;
 use fedhub_federator::plan::{Plan, Then};
 use fedhub_shared::names::{HUB_LOST, HUB_NAMESPACE_UID};
-use fedhub_shared::object::ObjectView;
+use fedhub_shared::object::{ObjectView, set_field};
 use fedhub_shared::planes::Distrust;
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -113,6 +113,24 @@ fn f9_the_table_of_what_a_404_proves() {
         assert_eq!(plan.release.is_some(), done, "{distrust:?} {seen_deleted} {recorded}");
         assert_eq!(plan.deployment.is_none(), done, "{distrust:?} {seen_deleted} {recorded}");
     }
+}
+
+#[test]
+fn c11_nobody_waits_for_the_report_of_a_cell_that_is_lost() {
+    let mut seen = seen(deleting(marked()), Some(hub_namespace()), None, vec![]);
+    seen.distrust = Some(Distrust::Restored);
+    seen.live = Some(live(Some(hub_namespace()), None));
+    assert!(finalize::plan(&seen).release.is_none());
+    seen.cell_lost = true;
+    assert!(finalize::plan(&seen).release.is_some());
+    // It was federated again before.
+    let mut refilled = hub_wd();
+    refilled.metadata.annotations.get_or_insert_default().insert(HUB_LOST.to_owned(), "true".to_owned());
+    set_field(&mut refilled, "status", Value::Null);
+    (seen.hub, seen.live) = (Some(refilled.into()), None);
+    assert!(finalize::plan(&seen).delete.is_some());
+    seen.cell_lost = false;
+    assert_eq!(finalize::plan(&seen).then, Then::Hold(Held::HubStateLost));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 use fedhub_federator::{ConditionWriter, Federator};
-use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
+use fedhub_projector::{LostCells, Projector};
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::run_workers;
 use fedhub_shared::events::OperatorEvents;
@@ -62,6 +62,7 @@ impl Management {
             ground.controlled("federator", Kind::WorkloadDeployment, &planes),
             ground.controlled("projector", Kind::Instance, &planes),
             ground.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
+            ground.controlled_by("lost_cells", None, &planes, 1),
         ];
         let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
@@ -77,8 +78,11 @@ impl Management {
         let config =
             ProjectorConfig { grace: args.projection_grace, deletes_per_minute: args.gap_deletes_per_minute };
         let projector = Projector::new(planes.clone(), projector_queue.clone(), config);
+        let lost_queue = role.queue("lost_cells")?;
+        let lost = LostCells::new(planes.clone(), lost_queue.clone(), args.gap_deletes_per_minute);
         planes.listen(federator.clone());
         planes.listen(projector.clone());
+        planes.listen(lost.clone());
         role.led_by(leadership.as_ref());
         planes.start();
         let workers = usize::from(args.workers);
@@ -88,11 +92,15 @@ impl Management {
         run_workers(&conditions, &condition_queue, &ground.metrics, writers, &ground.tasks);
         tokio::spawn(conditions.run(ground.stop.clone()));
         run_workers(&projector, &projector_queue, &ground.metrics, workers, &ground.tasks);
+        run_workers(&lost, &lost_queue, &ground.metrics, workers.min(LOST_CELLS_WORKERS), &ground.tasks);
         tokio::spawn(preflight::interpreter(hub, ground.stop.clone()));
         ground.discover(&planes, home, projects)?;
         Ok(Running { role, leadership })
     }
 }
+
+/// How many project planes are looked through at once for what lost cells left there.
+const LOST_CELLS_WORKERS: usize = 4;
 
 /// How many workers write conditions that no status brings along: few are needed.
 const CONDITION_WORKERS: usize = 16;

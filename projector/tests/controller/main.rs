@@ -7,6 +7,8 @@ mod deployments;
 #[cfg(test)]
 mod gaps;
 #[cfg(test)]
+mod lost;
+#[cfg(test)]
 mod repair;
 #[cfg(test)]
 mod steady;

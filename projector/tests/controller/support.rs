@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
+use fedhub_projector::{LostCells, Projector};
 use fedhub_shared::clock::Clock;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::events::OperatorEvents;
@@ -135,12 +135,16 @@ impl World {
         let queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
         let projector = Projector::new(planes.clone(), queue.clone(), config);
         planes.listen(projector.clone());
+        let lost_queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
+        let lost = LostCells::new(planes.clone(), lost_queue.clone(), config.deletes_per_minute);
+        planes.listen(lost.clone());
         planes.start();
         let tasks = TaskTracker::new();
+        run_workers(&lost, &lost_queue, &metrics, 2, &tasks);
         run_workers(&projector, &queue, &metrics, 4, &tasks);
         planes.engage(&plane_name("alpha"), client(&self.alpha));
         planes.engage(&plane_name("beta"), client(&self.beta));
-        Run { planes, queue, projector, metrics, tasks }
+        Run { planes, queue, lost_queue, projector, metrics, tasks }
     }
 
     /// The hub forgets what watches may resume from, and ends them: a gap.
@@ -164,6 +168,7 @@ impl World {
 pub struct Run {
     pub planes: Arc<Planes>,
     pub queue: Arc<Queue>,
+    lost_queue: Arc<Queue>,
     pub projector: Arc<Projector>,
     pub metrics: Metrics,
     tasks: TaskTracker,
@@ -173,6 +178,7 @@ impl Run {
     /// The process ends; what it knew is forgotten.
     pub async fn stop(self) {
         self.queue.close();
+        self.lost_queue.close();
         self.tasks.close();
         self.tasks.wait().await;
         self.planes.stop().await;

@@ -24,6 +24,7 @@ fn sight(seen: &Observed) -> Sight {
     let instance = digest(&PlaneId::Hub, &seen.instance);
     let name = |i: &Digest| i.instance().unwrap().deployment("wd-0").map(str::to_owned);
     Sight {
+        down: seen.down.clone(),
         home: seen.home.clone(),
         hub_namespace: seen.hub_namespace.clone(),
         deployment: instance.as_ref().and_then(name),

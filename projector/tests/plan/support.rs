@@ -139,6 +139,7 @@ pub fn seen() -> Observed {
         projection: Some(Arc::new(projection())),
         seen_deleted: None,
         distrust: None,
+        down: None,
         live: None,
         spec_echo: None,
         status_echo: None,

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::owners;
 use crate::hash::{self, Sum};
 use crate::names::{
-    CELL_SOURCE, INSTANCE_LABELS, PROJECTED_FROM, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
-    WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
+    CELL_SOURCE, INSTANCE_CITY, INSTANCE_LABELS, PROJECTED_FROM, SERVICE_NAME, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
 use crate::object::{Kind, Object, ObjectView, PlaneId};
 
@@ -23,6 +23,8 @@ pub struct Instance {
     named: Option<Box<str>>,
     /// What its status tells.
     pub tells: Tells,
+    /// On the hub: the city that it is in, see [`city`].
+    pub city: u32,
     /// Hash of its spec.
     pub spec: u64,
     /// Hash of its status.
@@ -66,6 +68,7 @@ impl Instance {
                 status if only_defaults(status) => Tells::Defaults,
                 _ => Tells::News,
             },
+            city: city(object.label(INSTANCE_CITY).filter(|_| *plane == PlaneId::Hub)),
             spec: hash::json(spec),
             status: hash::json(status),
             labels: labels(object),
@@ -100,6 +103,11 @@ impl Instance {
     pub fn deployment<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         if self.named.is_none() { derived(name) } else { self.deployment_name() }
     }
+}
+
+/// Half of the hash of a city's code, for which there is room beside [`Tells`]; zero for none.
+pub fn city(code: Option<&str>) -> u32 {
+    code.map_or(0, |code| u32::try_from(hash::text(code) >> 32).unwrap_or(u32::MAX))
 }
 
 /// What a hub Instance says of whose it is (I5, I6): its labels, and the UID of its controller.

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::history::{Cities, History, Remembered};
 use super::{Plane, Planes};
+use crate::cells::lost_since;
 use crate::digest::instance::mirrored;
 use crate::digest::{Digest, Version};
 use crate::engine::{Change, Known, View};
@@ -312,6 +313,12 @@ impl Planes {
             }
         }
         cities.used.extend(cities.copied.iter().cloned());
+        // C11: nobody waits for what is lost.
+        let is_lost = |city: &String| {
+            let mut cells = clusters.iter().filter(|c| c.label(CITY_CODE) == Some(city.as_str())).peekable();
+            cells.peek().is_some() && cells.all(|cell| lost_since(cell).is_some())
+        };
+        cities.used.retain(|city| !is_lost(city));
         cities
     }
 

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
+use kube::api::{
+    Api, DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
+    PropagationPolicy,
+};
 use kube::core::{Status, request};
 use serde_json::{Value, json};
 
@@ -13,7 +16,10 @@ use super::identity::Unrecognised;
 use super::origin::Suspended;
 use crate::engine::{heard, listwatch};
 use crate::errors::{self, Category, RequestError};
-use crate::object::{Key, Kind, Object, ObjectView, Shared, set_too_large};
+use crate::object::{Key, Kind, Object, ObjectView, Shared, bare, set_too_large};
+
+/// How many objects a page of a list has.
+const PAGE: u32 = 250;
 
 /// The plane was let go, or its client replaced, while a pass over one of its objects was under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -164,6 +170,40 @@ impl Plane {
             None => Ok(None),
             Some(known) if known.object.is_some() => Ok(known.object),
             Some(_) => self.refresh(kind, namespace, name).await,
+        }
+    }
+
+    /// Reads the metadata of objects from the server, past every store and page by page: of a kind that is not watched
+    /// here. Stops at as many as are asked for that `keep` keeps.
+    pub async fn list_metadata(
+        &self,
+        kind: Kind,
+        namespace: Option<&str>,
+        selector: Option<&str>,
+        most: usize,
+        keep: impl Fn(&Object) -> bool,
+    ) -> Result<Vec<Object>, RequestError> {
+        let (client, resource) = (self.client(), kind.resource());
+        let api: Api<Object> = match namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, resource),
+            None => Api::all_with(client, resource),
+        };
+        let (mut params, mut kept) = (ListParams::default().limit(PAGE), Vec::new());
+        params.label_selector = selector.map(str::to_owned);
+        loop {
+            let page = match heard::admit(&self.id) {
+                Ok(()) => api.list_metadata(&params).await,
+                Err(held_back) => Err(held_back),
+            };
+            heard::note(&self.id, &page);
+            let page = page.map_err(self.failed("list", kind))?;
+            let object = |metadata| Object { metadata, ..bare(kind, "", "") };
+            let objects = page.items.into_iter().map(|item| object(item.metadata));
+            kept.extend(objects.filter(&keep).take(most - kept.len()));
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() || kept.len() == most {
+                return Ok(kept);
+            }
         }
     }
 

@@ -236,6 +236,31 @@ async fn i4_a_hub_whose_cells_have_written_back_is_trusted_again_and_that_is_rem
 }
 
 #[tokio::test(start_paused = true)]
+async fn c11_a_cell_that_is_declared_lost_is_not_waited_for() {
+    let world = World::new();
+    let put_cluster = |lost: Value| {
+        let labels = json!({"topology.datum.net/city-code": "DFW"});
+        let metadata = json!({"name": "cell-dfw", "labels": labels, "annotations": lost});
+        let cluster =
+            json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": metadata});
+        world.hub.put(cluster).unwrap();
+    };
+    put_cluster(json!(null));
+    let backup = world.hub.snapshot();
+    world.put("wd-2");
+    let run = world.start();
+    quiet(30).await;
+    world.hub.restore(&backup);
+    until("it to be noticed", || run.planes.distrust().is_some()).await;
+    put_cluster(json!({"federation.datumapis.com/lost": "yes"}));
+    quiet(300).await;
+    assert_eq!(run.planes.distrust(), Some(Distrust::Restored));
+    put_cluster(json!({"federation.datumapis.com/lost": "2026-01-02T15:04:05Z"}));
+    until("it to be trusted", || run.planes.distrust().is_none()).await;
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i4_a_city_without_a_cell_is_not_waited_for() {
     let world = World::new();
     let metadata =

@@ -1,0 +1,233 @@
+//! What a lost cell left behind (C11): copies of its Instances on the hub, and quota claims in project planes.
+//!
+//! Only an operator declares a cell lost, by an annotation of its Cluster. Then its copies go from the hub, and by their
+//! deletion, which the projector sees, their projections from the projects (I4); and its claims are released. A pass is over
+//! one project plane. Claims are not watched here: they are listed while a cell is declared lost, and at no other time.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use fedhub_shared::bucket::Bucket;
+use fedhub_shared::cells::{Declaration, Source, lost_since, source_lost_since};
+use fedhub_shared::engine::{Change, Controller, Job, Known, Listener, Outcome, Queue};
+use fedhub_shared::errors::{Error, RequestError};
+use fedhub_shared::events::reference;
+use fedhub_shared::names::{PlaneName, SOURCE_CLUSTER};
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::planes::{Home, Plane, Planes};
+use tokio::time::Instant;
+
+/// How many objects of one list are deleted in one pass.
+const AT_ONCE: usize = 64;
+/// When a plane is looked at again whose bucket is empty.
+const AGAIN: Duration = Duration::from_mins(1);
+
+/// Releases what lost cells left behind.
+pub struct LostCells {
+    planes: Arc<Planes>,
+    queue: Arc<Queue>,
+    deletes_per_minute: u32,
+    /// A declaration may be a mistake, and a cell that is alive may make anew what is deleted.
+    buckets: Mutex<BTreeMap<PlaneName, Bucket>>,
+    /// Whether any cell is declared lost.
+    any: AtomicBool,
+}
+
+impl LostCells {
+    /// A controller over `planes`, fed through `queue`, which deletes at most so many objects of a project in a minute.
+    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, deletes_per_minute: u32) -> Arc<Self> {
+        let (buckets, any) = (Mutex::default(), AtomicBool::new(false));
+        Arc::new(Self { planes, queue, deletes_per_minute, buckets, any })
+    }
+
+    fn clusters(&self) -> Vec<Shared> {
+        self.planes.hub().store(Kind::Cluster).objects(None)
+    }
+
+    fn enqueue(&self, plane: &PlaneName) {
+        if self.any.load(Ordering::Acquire) && self.planes.ready(plane) {
+            let id = PlaneId::Project(plane.clone());
+            let key = Key {
+                plane: id.clone(),
+                kind: Kind::Cluster,
+                namespace: String::new(),
+                name: "lost".to_owned(),
+            };
+            self.queue.add(key, &id);
+        }
+    }
+
+    /// Everything, by the declarations that stand now.
+    fn look_again(&self) {
+        self.any
+            .store(self.clusters().iter().any(|cluster| lost_since(cluster).is_some()), Ordering::Release);
+        for project in self.planes.projects() {
+            if let PlaneId::Project(name) = &project.id {
+                self.enqueue(name);
+            }
+        }
+    }
+
+    async fn release(&self, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
+        let (hub, clusters) = (self.planes.hub(), self.clusters());
+        let is_lost = |source: &Source| source_lost_since(&clusters, source).is_some();
+        let (mut copies, mut claims, mut due) = (0, 0, true);
+        for namespace in self.planes.homes().of_plane(name) {
+            if !due || !hub.store(Kind::Instance).any(Some(&namespace), |_| true) {
+                continue;
+            }
+            let left =
+                |copy: &Object| !copy.deleting() && Source::of(copy).is_some_and(|source| is_lost(&source));
+            let left = hub.list_metadata(Kind::Instance, Some(&namespace), None, AT_ONCE, left).await?;
+            let deleted = self.delete(name, hub, Kind::Instance, left).await?;
+            copies += deleted.0;
+            due &= deleted.1;
+        }
+        if due {
+            let left = |claim: &Object| {
+                !claim.deleting() && source_of_claim(claim).is_some_and(|source| is_lost(&source))
+            };
+            let listed =
+                project.list_metadata(Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), AT_ONCE, left).await;
+            match listed {
+                Ok(left) => {
+                    let deleted = self.delete(name, project, Kind::ResourceClaim, left).await?;
+                    claims += deleted.0;
+                    due &= deleted.1;
+                }
+                // There is no quota service.
+                Err(error) if error.code() == Some(404) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if copies + claims > 0 {
+            tracing::info!(plane = %name, copies, claims, "released what a lost cell held");
+        }
+        Ok(match (due, copies + claims) {
+            (false, _) => Outcome::After(AGAIN),
+            (true, 0) => Outcome::InOrder,
+            // There may be more than one list told.
+            (true, _) => Outcome::After(Duration::ZERO),
+        })
+    }
+
+    /// Deletes those objects, as far as there are tokens. Says how many, and whether there was one for each.
+    async fn delete(
+        &self,
+        name: &PlaneName,
+        plane: &Plane,
+        kind: Kind,
+        objects: Vec<Object>,
+    ) -> Result<(usize, bool), RequestError> {
+        for (deleted, object) in objects.iter().enumerate() {
+            if self.token(name, &plane.key(kind, object.space(), object.called())).is_err() {
+                self.planes.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
+                tracing::warn!(plane = %name, left = objects.len() - deleted, "what a lost cell left is deleted in its turn");
+                return Ok((deleted, false));
+            }
+            plane.delete(kind, object, false).await?;
+        }
+        Ok((objects.len(), true))
+    }
+
+    fn token(&self, name: &PlaneName, key: &Key) -> Result<(), Duration> {
+        let now = Instant::now();
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        buckets.retain(|of, bucket| of == name || !bucket.is_full(now));
+        let fresh = || Bucket::new(self.deletes_per_minute, now);
+        buckets.entry(name.clone()).or_insert_with(fresh).take(key, now)
+    }
+
+    fn cluster_changed(&self, change: &Change) {
+        let seen = change.known();
+        let there = matches!(change, Change::Applied { .. });
+        let now = seen.object.as_deref().filter(|_| there);
+        let before = |known: &Known| known.object.clone();
+        let old = if there { change.old().and_then(before) } else { before(seen) };
+        let refusal = now.and_then(Declaration::refusal);
+        if let Some(refusal) =
+            refusal.filter(|now| old.as_deref().and_then(Declaration::refusal).as_ref() != Some(now))
+        {
+            tracing::warn!(cluster = &*seen.name, "{refusal}");
+            if let Some(operators) = self.planes.operators().filter(|_| self.planes.leads()) {
+                operators.warn("LostCellRefused", Some(reference(Kind::Cluster, seen)), refusal);
+            }
+        }
+        let (was, is) = (old.as_deref().and_then(lost_since), now.and_then(lost_since));
+        if was == is {
+            return;
+        }
+        if let Some(since) = is {
+            tracing::warn!(cluster = &*seen.name, %since, "cell declared lost: releasing what it held");
+        } else {
+            tracing::warn!(cluster = &*seen.name, "cell no longer declared lost");
+        }
+        self.look_again();
+    }
+}
+
+/// The mark of a claim; of one from before claims were marked, the cell's name alone.
+fn source_of_claim(claim: &Object) -> Option<Source> {
+    Source::of(claim).or_else(|| {
+        let cell = claim.label(SOURCE_CLUSTER)?.to_owned();
+        Some(Source { cell, cell_uid: None, instance_uid: String::new() })
+    })
+}
+
+impl Controller for LostCells {
+    fn name(&self) -> &'static str {
+        "lost_cells"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        let PlaneId::Project(name) = &job.key.plane else {
+            return Err(Error::Bug(format!("{} is not a key of the controller of lost cells", job.key)));
+        };
+        if !self.planes.hub().synced() {
+            return Err(Error::NotEngaged(PlaneId::Hub));
+        }
+        if !self.any.load(Ordering::Acquire) {
+            return Ok(Outcome::InOrder);
+        }
+        let project = self.planes.engaged(name).ok_or_else(|| Error::NotEngaged(job.key.plane.clone()))?;
+        // Resumed, everything of it is looked at.
+        if project.is_suspended() { Ok(Outcome::Waits) } else { self.release(name, &project).await }
+    }
+}
+
+impl Listener for LostCells {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        match (&plane.id, kind) {
+            (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
+            // A cell that is declared lost writes all the same.
+            (PlaneId::Hub, Kind::Instance) if self.any.load(Ordering::Acquire) => {
+                let source = change.known().object.as_deref().and_then(Source::of);
+                let lost =
+                    source.is_some_and(|source| source_lost_since(&self.clusters(), &source).is_some());
+                let namespace = plane.store(Kind::Namespace).object("", &change.known().namespace);
+                if let (true, Some(home)) = (lost, namespace.as_deref().and_then(Home::of)) {
+                    self.enqueue(&home.plane);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if !plane.synced() {
+            return;
+        }
+        self.queue.works(&plane.id);
+        match &plane.id {
+            PlaneId::Hub => self.look_again(),
+            PlaneId::Project(name) => self.enqueue(name),
+            PlaneId::Management | PlaneId::Cell => {}
+        }
+    }
+
+    fn left(&self, plane: &Plane) {
+        self.queue.forget(&plane.id);
+    }
+}
