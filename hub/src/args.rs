@@ -11,6 +11,7 @@ use fedhub_shared::names::is_label_value;
 use fedhub_shared::planes::discovery::Discovery;
 use fedhub_shared::telemetry::LogFormat;
 
+use crate::cells::CellsArgs;
 use crate::history::HubCommand;
 use crate::simulate::SimulateArgs;
 
@@ -33,6 +34,8 @@ pub enum Command {
     /// What is remembered of the hub: whether it was restored from a backup.
     #[command(subcommand)]
     Hub(HubCommand),
+    /// List the cells that the hub knows: city, state, and what they hold. Reads only.
+    Cells(CellsArgs),
     /// Play other services (hypervisor, network, quota), for tests and demonstrations, until SIGTERM or SIGINT.
     Simulate(SimulateArgs),
 }

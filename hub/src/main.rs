@@ -1,6 +1,7 @@
 //! The federation hub: one process that bridges project planes with a Karmada hub.
 
 mod args;
+mod cells;
 mod crds;
 mod history;
 mod preflight;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::main(*args),
         Command::Crds => crds::main(),
         Command::Hub(command) => history::main(&command),
+        Command::Cells(args) => cells::main(&args),
         Command::Simulate(args) => simulate::main(args),
     }
 }

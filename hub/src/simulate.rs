@@ -75,7 +75,8 @@ impl SimulateArgs {
     }
 }
 
-fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+/// A name and a file, as `NAME=FILE`.
+pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => {
             Ok((name.to_owned(), PathBuf::from(file)))

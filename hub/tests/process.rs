@@ -42,6 +42,17 @@ mod tests {
     }
 
     #[test]
+    fn cells_that_cannot_be_read_are_exit_1_and_misuse_is_exit_2() {
+        assert!(refused(&["cells"]).contains("--hub-kubeconfig"));
+        let output = fedhub(&["cells", "--hub-kubeconfig=/nowhere/hub.yaml"]);
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(words.contains("/nowhere/hub.yaml"), "{words}");
+        let help = fedhub(&["cells", "--help"]);
+        assert!(String::from_utf8(help.stdout).unwrap().contains("Exit codes"));
+    }
+
+    #[test]
     fn crds_are_printed_whole_and_to_a_reader_that_stops_early() {
         let output = fedhub(&["crds"]);
         assert!(output.status.success());

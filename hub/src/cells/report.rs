@@ -1,0 +1,325 @@
+//! What `fedhub cells` tells: a table, or JSON. Pure.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use fedhub_shared::cells::{CellDown, Declaration, Source, cluster_of};
+use fedhub_shared::conditions::is_true;
+use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER};
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare};
+use serde_json::{Value, json};
+
+/// How a cell is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// Karmada does not reach it, since then.
+    NotReady(String),
+    /// An operator declared it lost, since then.
+    Lost(String),
+    /// Karmada has said nothing of it yet.
+    Unknown,
+    /// It left marks, and the hub has no Cluster for it.
+    NoCluster,
+}
+
+impl State {
+    fn of(cluster: &Object) -> Self {
+        match CellDown::of(cluster) {
+            Some(CellDown { since, lost: true, .. }) => Self::Lost(since),
+            Some(CellDown { since, lost: false, .. }) => Self::NotReady(since),
+            None if is_true(cluster.status(), "Ready") => Self::Ready,
+            None => Self::Unknown,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Ready => "Ready",
+            Self::NotReady(_) => "NotReady",
+            Self::Lost(_) => "Lost",
+            Self::Unknown => "Unknown",
+            Self::NoCluster => "NoCluster",
+        }
+    }
+
+    fn since(&self) -> Option<&str> {
+        match self {
+            Self::NotReady(since) | Self::Lost(since) => Some(since),
+            Self::Ready | Self::Unknown | Self::NoCluster => None,
+        }
+    }
+}
+
+/// A cell and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Cell {
+    name: String,
+    city: String,
+    state: State,
+    deployments: usize,
+    instances: usize,
+    /// `None` where no project plane was asked.
+    claims: Option<usize>,
+    /// UIDs of the `kube-system` of the clusters that left marks as this cell.
+    clusters: Vec<String>,
+    /// Why the declaration that it is lost does not count.
+    refusal: Option<String>,
+}
+
+/// Whose something is, as far as it says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Holder {
+    /// By its mark: name and UID of the cell.
+    Marked(String, Option<String>),
+    /// Without a mark, by the code of the city.
+    City(String),
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// WDs on the hub, by city.
+    deployments: BTreeMap<String, usize>,
+    instances: BTreeMap<Holder, usize>,
+    claims: Option<BTreeMap<Holder, usize>>,
+}
+
+impl Counts {
+    /// A WD on the hub.
+    pub fn deployment(&mut self, deployment: &Object) {
+        *self.deployments.entry(deployment.label(CITY_CODE).unwrap_or_default().to_owned()).or_default() += 1;
+    }
+
+    /// A copy on the hub.
+    pub fn instance(&mut self, copy: &Object) {
+        let city = || Holder::City(copy.label(INSTANCE_CITY).unwrap_or_default().to_owned());
+        let holder =
+            Source::of(copy).map_or_else(city, |source| Holder::Marked(source.cell, source.cell_uid));
+        *self.instances.entry(holder).or_default() += 1;
+    }
+
+    /// Claims are counted, although there may be none.
+    pub fn with_claims(&mut self) {
+        self.claims.get_or_insert(BTreeMap::new());
+    }
+
+    /// A quota claim in a project plane.
+    pub fn claim(&mut self, claim: &Object) {
+        let name = || Holder::Marked(claim.label(SOURCE_CLUSTER).unwrap_or_default().to_owned(), None);
+        let holder =
+            Source::of(claim).map_or_else(name, |source| Holder::Marked(source.cell, source.cell_uid));
+        *self.claims.get_or_insert_default().entry(holder).or_default() += 1;
+    }
+}
+
+/// All cells, by name.
+#[derive(Debug)]
+pub struct Report(Vec<Cell>);
+
+impl Report {
+    /// Of those Clusters.
+    pub fn of(clusters: &[Shared], counts: &Counts) -> Self {
+        let known = |cluster: &Object| Cell {
+            name: cluster.called().to_owned(),
+            city: cluster.label(CITY_CODE).unwrap_or_default().to_owned(),
+            state: State::of(cluster),
+            deployments: 0,
+            instances: 0,
+            claims: counts.claims.as_ref().map(|_| 0),
+            clusters: Vec::new(),
+            refusal: Declaration::refusal(cluster),
+        };
+        let mut cells: BTreeMap<(bool, String), Cell> =
+            clusters.iter().map(|cluster| ((false, cluster.called().to_owned()), known(cluster))).collect();
+        let serving = |city: &str| clusters.iter().find(|cluster| cluster.label(CITY_CODE) == Some(city));
+        for (city, count) in &counts.deployments {
+            if let Some(cell) = serving(city).and_then(|c| cells.get_mut(&(false, c.called().to_owned()))) {
+                cell.deployments += count;
+            }
+        }
+        let no_claims = BTreeMap::new();
+        let claims = counts.claims.as_ref().unwrap_or(&no_claims);
+        for (holders, are_claims) in [(&counts.instances, false), (claims, true)] {
+            for (holder, count) in holders {
+                let (cluster, name) = match holder {
+                    Holder::Marked(name, uid) => (cluster_of(clusters, name, uid.as_deref()), name.as_str()),
+                    Holder::City(city) => (serving(city), ""),
+                };
+                let key = match cluster {
+                    Some(cluster) => (false, cluster.called().to_owned()),
+                    None => (true, name.to_owned()),
+                };
+                let cell = cells.entry(key).or_insert_with(|| Cell {
+                    state: State::NoCluster,
+                    refusal: None,
+                    ..known(&bare(Kind::Cluster, "", name))
+                });
+                match &mut cell.claims {
+                    Some(claims) if are_claims => *claims += count,
+                    _ => cell.instances += count,
+                }
+                if let Holder::Marked(_, Some(uid)) = holder
+                    && !cell.clusters.contains(uid)
+                {
+                    cell.clusters.push(uid.clone());
+                }
+            }
+        }
+        Self(cells.into_values().collect())
+    }
+
+    /// Whether every cell is Ready, and there is nothing to see to.
+    pub fn is_in_order(&self) -> bool {
+        self.0.iter().all(|cell| cell.state == State::Ready && cell.notes().next().is_none())
+    }
+
+    /// The same for programs.
+    pub fn json(&self) -> Value {
+        let cell = |cell: &Cell| {
+            json!({
+                "name": cell.name,
+                "city": cell.city,
+                "state": cell.state.name(),
+                "since": cell.state.since(),
+                "workloadDeployments": cell.deployments,
+                "instances": cell.instances,
+                "claims": cell.claims,
+                "clusters": cell.clusters,
+                "notes": cell.notes().collect::<Vec<_>>(),
+            })
+        };
+        json!({ "cells": self.0.iter().map(cell).collect::<Vec<_>>() })
+    }
+}
+
+impl Cell {
+    /// What an operator has to see to.
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let several = (self.clusters.len() > 1).then(|| {
+            format!(
+                "{} clusters left marks as this cell, by the UIDs of their kube-system: {}",
+                self.clusters.len(),
+                self.clusters.join(", ")
+            )
+        });
+        self.refusal.clone().into_iter().chain(several)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let header = ["CELL", "CITY", "STATE", "WDS", "INSTANCES", "CLAIMS"].map(str::to_owned);
+        let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+        let row = |cell: &Cell| {
+            let state = match cell.state.since() {
+                Some(since) => format!("{} since {since}", cell.state.name()),
+                None => cell.state.name().to_owned(),
+            };
+            [
+                or_dash(&cell.name),
+                or_dash(&cell.city),
+                state,
+                cell.deployments.to_string(),
+                cell.instances.to_string(),
+                cell.claims.map_or_else(|| "-".to_owned(), |claims| claims.to_string()),
+            ]
+        };
+        let rows: Vec<[String; 6]> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
+        let width =
+            |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+        let widths: Vec<usize> = (0..6).map(width).collect();
+        let lines = rows.iter().map(|row| {
+            let padded = row.iter().zip(&widths).map(|(text, &width)| format!("{text:width$}"));
+            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        });
+        let notes =
+            self.0.iter().flat_map(|cell| cell.notes().map(move |note| format!("{}: {note}", cell.name)));
+        f.write_str(&lines.chain(notes).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use fedhub_shared::names::{CELL_SOURCE, LOST};
+    use fedhub_shared::object::set_field;
+
+    use super::*;
+
+    fn cluster(name: &str, city: &str, ready: Option<&str>, lost: Option<&str>) -> Shared {
+        let mut cluster = bare(Kind::Cluster, "", name);
+        cluster.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
+        cluster.metadata.annotations = lost.map(|at| [(LOST.to_owned(), at.to_owned())].into());
+        set_field(&mut cluster, "spec", json!({"id": format!("uid-of-{name}")}));
+        let ready = ready.map(|status| {
+            json!({"conditions": [{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-02T00:00:00Z"}]})
+        });
+        set_field(&mut cluster, "status", ready.unwrap_or_default());
+        Arc::new(cluster)
+    }
+
+    fn labelled(kind: Kind, label: (&str, &str), mark: Option<&str>) -> Object {
+        let mut object = bare(kind, "ns", "x");
+        object.metadata.labels = Some([(label.0.to_owned(), label.1.to_owned())].into());
+        object.metadata.annotations = mark.map(|mark| [(CELL_SOURCE.to_owned(), mark.to_owned())].into());
+        object
+    }
+
+    fn counts() -> Counts {
+        let mut counts = Counts::default();
+        for city in ["DFW", "DFW", "ORD", "NOWHERE"] {
+            counts.deployment(&labelled(Kind::WorkloadDeployment, (CITY_CODE, city), None));
+        }
+        for mark in [Some("dfw/uid-of-cell-dfw/1"), Some("dfw/uid-of-cell-dfw/2"), Some("cell-dfw/3"), None] {
+            counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "DFW"), mark));
+        }
+        counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "LAX"), Some("gone/uid-of-gone/1")));
+        counts
+    }
+
+    #[test]
+    fn c11_cells_are_told_with_state_and_what_they_hold() {
+        let clusters = [
+            cluster("cell-ord", "ORD", Some("Unknown"), None),
+            cluster("cell-dfw", "DFW", Some("True"), None),
+            cluster("cell-lost", "LAX", Some("False"), Some("2026-01-03T00:00:00Z")),
+            cluster("cell-new", "SEA", None, Some("soon")),
+        ];
+        let report = Report::of(&clusters, &counts());
+        let lines: Vec<String> = report.to_string().lines().map(str::to_owned).collect();
+        let expected = [
+            "CELL       CITY  STATE                                WDS  INSTANCES  CLAIMS",
+            "cell-dfw   DFW   Ready                                2    4          -",
+            "cell-lost  LAX   Lost since 2026-01-03T00:00:00Z      0    0          -",
+            "cell-new   SEA   Unknown                              0    0          -",
+            "cell-ord   ORD   NotReady since 2026-01-02T00:00:00Z  1    0          -",
+            "gone       -     NoCluster                            0    1          -",
+        ];
+        assert_eq!(lines[..6], expected);
+        assert!(lines[6].starts_with("cell-new: ") && lines[6].contains("RFC 3339"), "{}", lines[6]);
+        assert!(!report.is_in_order());
+        let cells = report.json();
+        assert_eq!(cells["cells"][1]["state"], "Lost");
+        assert_eq!(cells["cells"][1]["since"], "2026-01-03T00:00:00Z");
+        assert_eq!(cells["cells"][0]["instances"], 4);
+        assert_eq!(cells["cells"][0]["claims"], Value::Null);
+    }
+
+    #[test]
+    fn c10_two_clusters_under_one_name_are_told_of_and_claims_are_counted_where_a_project_was_asked() {
+        let clusters = [cluster("cell-dfw", "DFW", Some("True"), None)];
+        let mut counts = Counts { claims: Some(BTreeMap::new()), ..Counts::default() };
+        assert!(Report::of(&clusters, &counts).is_in_order());
+        for mark in [Some("cell-dfw/uid-of-cell-dfw/1"), None] {
+            counts.claim(&labelled(Kind::ResourceClaim, (SOURCE_CLUSTER, "cell-dfw"), mark));
+        }
+        let report = Report::of(&clusters, &counts);
+        assert_eq!((report.0[0].claims, report.0[0].instances), (Some(2), 0));
+        assert!(report.is_in_order());
+        counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "DFW"), Some("cell-dfw/twin/1")));
+        let report = Report::of(&clusters, &counts);
+        assert!(report.to_string().contains("2 clusters left marks") && !report.is_in_order());
+    }
+}
