@@ -33,10 +33,7 @@ async fn c7_a_life_costs_the_necessary_requests_and_no_read() {
         copy["metadata"]["ownerReferences"],
         json!([{"apiVersion": API, "kind": WD, "name": "wd", "uid": owner, "controller": true, "blockOwnerDeletion": true}])
     );
-    assert_eq!(
-        copy["metadata"]["annotations"],
-        json!({CELL_SOURCE: format!("dfw/{}/{}", cell_uid(&world.cell), uid(&source))})
-    );
+    assert_eq!(copy["metadata"]["annotations"], json!({CELL_SOURCE: world.source_of(&source)}));
 
     for (n, ready) in ["False", "Unknown", "True"].into_iter().enumerate() {
         let hub = position(&world.hub);

@@ -207,7 +207,7 @@ async fn c7_an_instance_replaced_under_its_name_has_the_copy_replaced() {
     quiet(60).await;
     let copy = world.copy("wd-0").unwrap();
     assert_ne!(uid(&old), uid(&copy));
-    assert_eq!(mark_of(&copy), format!("dfw/{}", uid(&new)));
+    assert_eq!(mark_of(&copy), world.source_of(&new));
     assert_eq!(
         asked(&world.hub, from),
         [

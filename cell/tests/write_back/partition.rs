@@ -13,7 +13,7 @@ fn caught_up(world: &World) -> bool {
             let of = |o: &serde_json::Value| o["metadata"]["name"].clone();
             of(s) == of(c)
                 && (&s["spec"], &s["status"]) == (&c["spec"], &c["status"])
-                && mark_of(c) == format!("dfw/{}", uid(s))
+                && mark_of(c) == world.source_of(s)
         })
 }
 

@@ -81,6 +81,11 @@ impl World {
         self.hub.get(INSTANCE, NS_A, name)
     }
 
+    /// The mark of the copy of an Instance of the cell.
+    pub fn source_of(&self, instance: &Value) -> String {
+        format!("dfw/{}/{}", cell_uid(&self.cell), uid(instance))
+    }
+
     /// The cell's process.
     pub fn run(&self) -> Run {
         self.run_cell(&self.cell, "dfw", "DFW", 20)
