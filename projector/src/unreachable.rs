@@ -114,7 +114,7 @@ mod tests {
         assert_eq!((&says["status"], &says["reason"]), (&json!("Unknown"), &json!("CellUnreachable")));
         assert!(says["message"].as_str().unwrap().contains("cell-1") && says["observedGeneration"] == 4);
         assert_eq!((&first["other"], find(&first, "Available").is_some()), (&json!(1), true), "I1");
-        let later = NOW + Duration::from_secs(60);
+        let later = NOW + Duration::from_mins(1);
         assert_eq!(*told(&ready("True"), &first, down.as_ref(), later), first, "I7: its time stays");
     }
 

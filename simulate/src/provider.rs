@@ -186,8 +186,8 @@ async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Ac
         None => step(&instance, waited, start, now),
     };
     // A teardown that fails or hangs has begun all the same.
-    let held = instance.deleting() && instance.has_finalizer(PROVIDER_FINALIZER);
-    let ended = if held { step.finalizers.is_some() } else { step.is_done() };
+    let tears_down = instance.deleting() && instance.has_finalizer(PROVIDER_FINALIZER);
+    let ended = if tears_down { step.finalizers.is_some() } else { step.is_done() };
     if ended {
         provider.waits.forget(&key);
     }

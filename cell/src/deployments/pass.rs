@@ -173,7 +173,10 @@ impl Deployments {
         }
         let mut pass = Pass::over(self.writer());
         self.report(&mut pass, wd, deployment, &View::off()).await?;
-        pass.refused.map_or(Ok(()), |refusal| Err(refusal.into()))
+        if let Some(refusal) = pass.refused {
+            return Err(refusal.into());
+        }
+        Ok(())
     }
 
     /// The status, where it is another than the one that stands.

@@ -70,11 +70,13 @@ fn c5_another_controllers_instance_of_equal_content_is_not_replaced() {
     }
 }
 
+type Bend = fn(&mut Object);
+
 #[test]
 fn c5_another_controllers_instance_of_other_content_is_replaced() {
     let wd = wd(said());
     let deployment = Deployment::of(&wd);
-    let bends: [(&str, fn(&mut Object)); 7] = [
+    let bends: [(&str, Bend); 7] = [
         ("image", |i| i.data["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("nginx:2")),
         ("quantity", |i| i.data["spec"]["runtime"]["resources"]["requests"]["cpu"] = json!("2")),
         ("one more", |i| i.data["spec"]["volumes"] = json!([{"name": "v"}])),

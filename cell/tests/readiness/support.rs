@@ -29,7 +29,7 @@ pub const NS: &str = "ns-a";
 /// The namespace in the project's plane.
 pub const SPACE: &str = "shop";
 /// How long an Instance may take to go.
-pub const DEADLINE: Duration = Duration::from_secs(600);
+pub const DEADLINE: Duration = Duration::from_mins(10);
 /// The claim of `wd-0`.
 pub const CLAIM: &str = "instance-wd-0";
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::*;
 
-const DEADLINE: Duration = Duration::from_secs(600);
+const DEADLINE: Duration = Duration::from_mins(10);
 const OURS: &str = "compute.datumapis.com/instance-controller";
 
 fn going(ago: i64, finalizers: &[&str], conditions: &[Value]) -> Object {
