@@ -1,6 +1,7 @@
 //! Random states of the world, the unlikely ones included.
 
 use fedhub_federator::observe::Observed;
+use fedhub_shared::digest::deployment::{COUNTERS, reported};
 use fedhub_shared::names::{
     CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
     HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,
@@ -111,6 +112,17 @@ pub fn status_value() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// A status as a project plane keeps it: its schema requires the counters.
+fn counted(mut status: Value) -> Value {
+    if reported(&status) {
+        let missing = COUNTERS.into_iter().filter(|counter| status.get(counter).is_none());
+        for counter in missing.collect::<Vec<_>>() {
+            status[counter] = json!(0);
+        }
+    }
+    status
+}
+
 fn project() -> impl Strategy<Value = Object> {
     let metadata = (
         chance(2),
@@ -122,7 +134,7 @@ fn project() -> impl Strategy<Value = Object> {
     );
     (metadata, city(), unknown_fields(), status_value()).prop_map(|(metadata, city, unknown, status)| {
         let (dying, ours, foreign, space, uid, mirrored) = metadata;
-        let mut wd = status_of(fresh(), status);
+        let mut wd = status_of(fresh(), counted(status));
         set_field(&mut wd, "spec", merged(spec(&city), &unknown));
         let finalizers = [(ours, FEDERATOR_FINALIZER), (foreign, FOREIGN)];
         let finalizers: Vec<String> =
