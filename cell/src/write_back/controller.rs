@@ -45,6 +45,7 @@ pub struct WriteBack {
 struct Heard {
     copy: Option<Said>,
     instance: Option<Said>,
+    deployment: Option<Said>,
 }
 
 impl WriteBack {
@@ -165,6 +166,12 @@ impl WriteBack {
                     let instance = cell.live(Kind::Instance, &key.namespace, &key.name).await?;
                     heard.instance = Some(Said(instance.map(Arc::new)));
                 }
+                Decision::ReadDeployment => {
+                    let name = sight.instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME));
+                    let (kind, name) = (Kind::WorkloadDeployment, name.unwrap_or_default());
+                    let deployment = hub.live(kind, &key.namespace, name).await?;
+                    heard.deployment = Some(Said(deployment.map(Arc::new)));
+                }
             }
         }
         Err(Error::Bug(format!("{key} does not come to rest")))
@@ -264,11 +271,12 @@ impl WriteBack {
         let circumstances = if same { sight.circumstances() } else { 0 };
         // One that the store knew of and the hub has no more was asked for just now.
         let copy_proven = heard.copy.is_some() || (copy.is_none() && sight.copy.is_some());
-        let live_instance = heard.instance.clone();
         let source = copy.as_deref().and_then(Source::of);
         self.identity.note(&self.hub.hub().key(Kind::Instance, &key.namespace, &key.name), source.as_ref());
         let of_lost_cell = source.is_some_and(|source| self.identity.is_lost(&source));
-        Ok((plan(&Observed { sight, copy, copy_proven, live_instance, of_lost_cell }), circumstances))
+        let (live_instance, live_deployment) = (heard.instance.clone(), heard.deployment.clone());
+        let seen = Observed { sight, copy, copy_proven, live_instance, live_deployment, of_lost_cell };
+        Ok((plan(&seen), circumstances))
     }
 
     /// The copy is in order, or nothing can be done about it: it is not kept any more. One that waits at a gate is, for
@@ -332,7 +340,7 @@ impl WriteBack {
 
 impl Heard {
     fn is_empty(&self) -> bool {
-        self.copy.is_none() && self.instance.is_none()
+        self.copy.is_none() && self.instance.is_none() && self.deployment.is_none()
     }
 }
 
