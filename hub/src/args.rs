@@ -15,6 +15,11 @@ use crate::cells::CellsArgs;
 use crate::history::HubCommand;
 use crate::simulate::SimulateArgs;
 
+/// The namespace that `deploy/` gives the management role.
+pub const MANAGEMENT_NAMESPACE: &str = "fedhub-system";
+/// The namespace that `deploy/` gives the cell role, on every plane.
+pub const CELL_NAMESPACE: &str = "fedhub-cells";
+
 /// Federation hub: bridges project planes with a Karmada hub.
 #[derive(Debug, Parser)]
 #[command(name = "fedhub", version, about, max_term_width = 110)]
@@ -106,14 +111,16 @@ pub struct RunArgs {
     /// Context in that kubeconfig, in place of its current one.
     #[arg(long, env = "FEDHUB_DISCOVERY_CONTEXT", value_name = "NAME")]
     pub discovery_context: Option<String>,
-    /// The process's own namespace on the management plane: where discovery `kubeconfigs` looks for Secrets.
-    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = "fedhub-system")]
-    pub namespace: String,
+    /// The process's own namespace: where its Lease is, and where discovery `kubeconfigs` looks for Secrets. Without it,
+    /// fedhub-system; of a process with the cell role alone, fedhub-cells.
+    #[arg(long, env = "FEDHUB_NAMESPACE", value_name = "NAME")]
+    namespace: Option<String>,
 
     /// Take part in the leader election: of several replicas one writes. `false` is for a single process.
     #[arg(long, env = "FEDHUB_LEADER_ELECT", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub leader_elect: bool,
-    /// Name of the Lease, in --namespace on the management plane. The cell role's is in the cell, and ends in `-cell`.
+    /// Name of the Lease, in --namespace on the management plane. The cell role's is in --namespace of the cell, and ends
+    /// in `-cell`.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
     /// How long a lease lasts that is not renewed: the longest time without a leader after a crash.
@@ -192,6 +199,13 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// The process's own namespace on the management plane and, of the cell role, in the cell: where the rights of
+    /// `deploy/` are, unless another one is given.
+    pub fn namespace(&self) -> &str {
+        let usual = if self.enable_management_controllers { MANAGEMENT_NAMESPACE } else { CELL_NAMESPACE };
+        self.namespace.as_deref().unwrap_or(usual)
+    }
+
     /// Name of the cell role's Lease: another than the management role's, for both may be in one namespace.
     pub fn cell_lease_name(&self) -> String {
         format!("{}-cell", self.lease_name)
@@ -251,6 +265,9 @@ impl RunArgs {
             || !self.lease_name.chars().all(plain)
         {
             faults.push(format!("--lease-name {:?} is no name of an object", self.lease_name));
+        }
+        if self.namespace().is_empty() || !self.namespace().chars().all(|c| c != '.' && plain(c)) {
+            faults.push(format!("--namespace {:?} is not a valid name of a namespace", self.namespace()));
         }
         if self.credentials_interval < Duration::from_millis(100) {
             faults.push("--credentials-interval is shorter than 100ms".to_owned());

@@ -10,6 +10,8 @@ use fedhub_shared::planes::discovery::credentials::Source;
 use fedhub_shared::planes::identity::hub;
 use kube::Client;
 
+use crate::args::MANAGEMENT_NAMESPACE;
+
 /// What `fedhub hub` is to do.
 #[derive(Debug, Subcommand)]
 pub enum HubCommand {
@@ -29,7 +31,7 @@ pub struct MemoryArgs {
     #[arg(long, env = "FEDHUB_MANAGEMENT_CONTEXT", value_name = "NAME")]
     pub management_context: Option<String>,
     /// fedhub's own namespace on the management plane.
-    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = "fedhub-system")]
+    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = MANAGEMENT_NAMESPACE)]
     pub namespace: String,
 }
 

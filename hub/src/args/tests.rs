@@ -91,6 +91,28 @@ fn one_cluster_may_be_all_of_it_where_both_roles_find_it_so() {
     }
 }
 
+/// Where `deploy/` gives each role its rights, or its Lease could not be made.
+#[test]
+fn without_a_namespace_each_role_is_where_its_rights_are() {
+    let (management, cell) = ("--enable-management-controllers", "--enable-cell-controllers");
+    for (flags, namespace) in [
+        (&[management][..], MANAGEMENT_NAMESPACE),
+        (&[cell], CELL_NAMESPACE),
+        (&[management, cell], MANAGEMENT_NAMESPACE),
+        (&[cell, "--namespace=own"], "own"),
+    ] {
+        assert_eq!(run(flags).namespace(), namespace, "{flags:?}");
+    }
+    for (namespace, fine) in [("own-1", true), ("", false), ("Own", false), ("a.b", false)] {
+        let faults = run(&[cell, "--cell-name=dfw", &format!("--namespace={namespace}")]).faults();
+        assert_eq!(
+            !faults.iter().any(|fault| fault.starts_with("--namespace ")),
+            fine,
+            "{namespace}: {faults:?}"
+        );
+    }
+}
+
 /// Two elections of one process by one Lease would have one of them stand by for ever.
 #[test]
 fn each_role_has_a_lease_of_its_own() {

@@ -157,7 +157,7 @@ impl Ground {
         };
         let name = self.args.identity.clone().unwrap_or_else(host);
         LeaseConfig {
-            namespace: self.args.namespace.clone(),
+            namespace: self.args.namespace().to_owned(),
             name: lease,
             identity: format!("{name}_{}_{:016x}", std::process::id(), self.seed),
             duration: self.args.lease_duration,
@@ -216,7 +216,7 @@ impl Ground {
             Discovery::Kubeconfigs => {
                 let client = home.client(&PlaneId::Management);
                 let transport = self.transport.clone();
-                let discovery = Kubeconfigs::new(planes.clone(), client, &self.args.namespace, transport);
+                let discovery = Kubeconfigs::new(planes.clone(), client, self.args.namespace(), transport);
                 tokio::spawn(discovery.run(self.stop.clone()));
             }
             Discovery::Milo => {

@@ -40,7 +40,7 @@ impl Management {
         let projects = projects(args).map(|source| ground.follow("discovery", source)).transpose()?;
         let leadership = ground.election(home.client(&PlaneId::Management), args.lease_name.clone());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
-        let identities = Identities::new(&args.namespace);
+        let identities = Identities::new(args.namespace());
         let settings = Settings {
             seed: ground.seed,
             lists_at_once: usize::from(args.lists_at_once),
@@ -48,7 +48,7 @@ impl Management {
             identities: Some(identities.clone()),
             operators: Some(OperatorEvents::new(
                 home.client(&PlaneId::Management),
-                &args.namespace,
+                args.namespace(),
                 &args.lease_name,
             )),
             project_kinds: on_projects(args.is_single_cluster()),
