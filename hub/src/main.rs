@@ -3,6 +3,8 @@
 mod args;
 mod cells;
 mod crds;
+#[cfg(test)]
+mod deploy;
 mod history;
 mod preflight;
 mod run;

@@ -160,7 +160,7 @@ fn work<C: Controller + Listener>(ground: &Ground, role: &Role, controller: &Arc
 
 /// What the role watches in the cell. Where the cell is a project plane too, what has no label of Karmada's hub is a user's
 /// WD, and what has the label of a project is a projection: they are the management role's.
-fn in_cell(args: &RunArgs) -> Vec<Watched> {
+pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
     let mut kinds = if args.is_single_cluster() {
         vec![
             Watched::with(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE),
@@ -182,7 +182,7 @@ fn in_cell(args: &RunArgs) -> Vec<Watched> {
 }
 
 /// What a cell watches on the hub: what is its own city's, where it knows that.
-fn on_hub(city: Option<&str>) -> Vec<Watched> {
+pub fn on_hub(city: Option<&str>) -> Vec<Watched> {
     let of = |kind, key| city.map_or_else(|| Watched::all(kind), |city| Watched::labelled(kind, key, city));
     vec![
         Watched::all(Kind::Namespace),

@@ -1,6 +1,6 @@
 //! `fedhub run`: wires the roles together, runs them until a signal, lets what is under way finish.
 
-mod cell;
+pub mod cell;
 pub mod ground;
 mod management;
 

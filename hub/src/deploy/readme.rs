@@ -1,0 +1,118 @@
+//! What the README tells an installer is what is in `deploy/`.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+
+use super::{kustomize, overlays};
+
+/// The section about installing.
+fn section() -> String {
+    let readme = fs::read_to_string(kustomize::deploy("../README.md")).unwrap();
+    let (_, section) = readme.split_once("\n## Install on a cluster\n").unwrap();
+    section.split("\n## ").next().unwrap().to_owned()
+}
+
+/// Its commands, each on a line.
+fn commands() -> Vec<String> {
+    let section = section();
+    let blocks = section.split("\n```sh\n").skip(1).map(|block| block.split("\n```\n").next().unwrap());
+    blocks
+        .flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+/// The Secrets that a command makes, each as `CONTEXT NAMESPACE/NAME KEY`; ConfigMaps likewise.
+fn made(kind: &str) -> BTreeSet<String> {
+    let commands = commands();
+    let making = commands.iter().filter(|command| command.contains(&format!(" create {kind} ")));
+    let keys = making.flat_map(|command| {
+        let words: Vec<_> = command.split_whitespace().collect();
+        let after = |word: &str| words[words.iter().position(|other| *other == word).unwrap() + 1];
+        let name = if kind == "configmap" { after(kind) } else { after("generic") };
+        let of = format!("{} {}/{name}", after("--context"), after("-n"));
+        let key = |word: &&str| {
+            let rest = word.strip_prefix("--from-file=").or_else(|| word.strip_prefix("--from-literal="))?;
+            rest.split('=').next().map(|key| format!("{of} {key}"))
+        };
+        words.iter().filter_map(key).collect::<Vec<_>>()
+    });
+    keys.collect()
+}
+
+#[test]
+fn every_directory_of_deploy_that_is_named_is_there_and_every_component_is_named() {
+    let readme = fs::read_to_string(kustomize::deploy("../README.md")).unwrap();
+    let mut named = BTreeSet::new();
+    for rest in readme.split("deploy/").skip(1) {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./*".contains(c)));
+        named.insert(rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '/']).to_owned());
+    }
+    for path in &named {
+        assert!(kustomize::deploy(path).exists(), "README.md names deploy/{path}");
+    }
+    let section = section();
+    for (_, components) in overlays() {
+        for component in components {
+            assert!(section.contains(&format!("`{component}`")), "no installer hears of {component}");
+        }
+    }
+}
+
+/// The Pods of a Deployment wait for them by name and key.
+#[test]
+fn what_deployments_wait_for_is_what_the_commands_make() {
+    let (secrets, maps) = (made("secret"), made("configmap"));
+    assert!(secrets.len() >= 5 && maps.len() == 2, "{secrets:?} {maps:?}");
+    for (base, components) in [("base", &[][..]), ("cell", &["cell-quota"])] {
+        let objects = kustomize::overlay(base, components);
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+        let namespace = deployment["metadata"]["namespace"].as_str().unwrap();
+        let context = if base == "base" { "MANAGEMENT" } else { "CELL" };
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let pod = &deployment["spec"]["template"]["spec"];
+        for volume in pod["volumes"].as_array().unwrap() {
+            let waits = format!("{context} {namespace}/{} kubeconfig", text(&volume["secret"]["secretName"]));
+            assert!(secrets.contains(&waits), "{waits}: {secrets:?}");
+        }
+        for variable in pod["containers"][0]["env"].as_array().unwrap() {
+            let of = &variable["valueFrom"]["configMapKeyRef"];
+            if !of.is_null() {
+                let waits = format!("{context} {namespace}/{} {}", text(&of["name"]), text(&of["key"]));
+                assert!(maps.contains(&waits), "{waits}: {maps:?}");
+            }
+        }
+    }
+}
+
+/// Each kubeconfig is of an account that its plane has by then.
+#[test]
+fn kubeconfigs_are_of_accounts_that_were_made_before() {
+    let mut accounts = BTreeSet::new();
+    let mut kubeconfigs = 0;
+    for command in commands() {
+        let words: Vec<_> = command.split_whitespace().collect();
+        match words[..] {
+            ["kubectl", "--context", context, "apply", "--server-side", "-k", directory] => {
+                let Some(directory) = directory.strip_prefix("deploy/").filter(|of| *of != "crds") else {
+                    continue;
+                };
+                for object in kustomize::overlay(directory, &[]) {
+                    if object["kind"] == "ServiceAccount" {
+                        let of = &object["metadata"];
+                        let name = (of["namespace"].as_str().unwrap(), of["name"].as_str().unwrap());
+                        accounts.insert(format!("{context} {} {}", name.0, name.1));
+                    }
+                }
+            }
+            ["deploy/kubeconfig.sh", context, namespace, account, ..] => {
+                let wanted = format!("{context} {namespace} {account}");
+                assert!(accounts.contains(&wanted), "{wanted}: {accounts:?}");
+                kubeconfigs += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(kubeconfigs >= 5, "{kubeconfigs}");
+}

@@ -1,0 +1,302 @@
+//! `deploy/` grants what the code asks for, and what it must not have is not granted.
+
+use std::collections::BTreeSet;
+
+use clap::Parser;
+use fedhub_shared::planes::watched::Watched;
+use fedhub_shared::planes::{HUB_KINDS, PROJECT_KINDS, watched};
+use serde_json::Value;
+
+use super::{FEATURES, kustomize::overlay, strings};
+use crate::args::{Args, Command, RunArgs};
+use crate::run::cell::{in_cell, on_hub};
+
+const COMPUTE: &str = "compute.datumapis.com";
+const NETWORKING: &str = "networking.datumapis.com";
+const QUOTA: &str = "quota.miloapis.com";
+
+/// Who asks.
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    /// The management role's service account.
+    Management,
+    /// The cell role's.
+    Cell,
+    /// On a Milo.
+    User(&'static str),
+}
+
+impl Who {
+    fn is(self, subject: &Value) -> bool {
+        match self {
+            Self::Management => account(subject, "fedhub-system", "fedhub"),
+            Self::Cell => account(subject, "fedhub-cells", "fedhub-cell"),
+            Self::User(name) => subject["kind"] == "User" && subject["name"] == name,
+        }
+    }
+
+    /// Its own namespace.
+    fn namespace(self) -> &'static str {
+        match self {
+            Self::Management | Self::User(_) => "fedhub-system",
+            Self::Cell => "fedhub-cells",
+        }
+    }
+}
+
+fn account(subject: &Value, namespace: &str, name: &str) -> bool {
+    subject["kind"] == "ServiceAccount" && subject["namespace"] == namespace && subject["name"] == name
+}
+
+/// What is applied to one plane.
+struct Plane {
+    name: &'static str,
+    objects: Vec<Value>,
+}
+
+impl Plane {
+    fn of(name: &'static str, applied: &[&str]) -> Self {
+        Self { name, objects: applied.iter().flat_map(|directory| overlay(directory, &[])).collect() }
+    }
+
+    /// The rules that bind to `who`, those of a Role only in its namespace.
+    fn rules(&self, who: Who, namespace: Option<&str>) -> Vec<&Value> {
+        let named = |kind: &Value, namespace: &Value, name: &Value| {
+            let is = |object: &&Value| {
+                let metadata = &object["metadata"];
+                object["kind"] == *kind && metadata["name"] == *name && metadata["namespace"] == *namespace
+            };
+            let found = self.objects.iter().find(is);
+            found.unwrap_or_else(|| panic!("{}: a binding to {kind} {name}, which is not there", self.name))
+        };
+        let mut rules = Vec::new();
+        for binding in &self.objects {
+            let within = &binding["metadata"]["namespace"];
+            let counts = match binding["kind"].as_str() {
+                Some("ClusterRoleBinding") => true,
+                Some("RoleBinding") => within.as_str() == namespace,
+                _ => false,
+            };
+            let subjects = binding["subjects"].as_array().into_iter().flatten();
+            if counts && subjects.into_iter().any(|subject| who.is(subject)) {
+                let of = &binding["roleRef"];
+                let nowhere = Value::Null;
+                let space = if of["kind"] == "Role" { within } else { &nowhere };
+                let role = named(&of["kind"], space, &of["name"]);
+                rules.extend(role["rules"].as_array().unwrap());
+            }
+        }
+        rules
+    }
+
+    fn allows(&self, who: Who, namespace: Option<&str>, group: &str, resource: &str, verb: &str) -> bool {
+        self.rules(who, namespace).iter().any(|rule| {
+            strings(&rule["apiGroups"]).contains(&group)
+                && strings(&rule["resources"]).contains(&resource)
+                && strings(&rule["verbs"]).contains(&verb)
+        })
+    }
+
+    fn needs(&self, who: Who, namespace: Option<&str>, group: &str, resources: &str, verbs: &str) {
+        for resource in resources.split(' ') {
+            for verb in verbs.split(' ') {
+                let allowed = self.allows(who, namespace, group, resource, verb);
+                assert!(allowed, "{who:?} may not {verb} {resource} {group:?} on {}", self.name);
+            }
+        }
+    }
+
+    fn watches(&self, who: Who, kinds: &[Watched]) {
+        for watched in kinds {
+            let of = watched.kind.resource();
+            self.needs(who, None, &of.group, &of.plural, "list watch");
+        }
+    }
+}
+
+fn management() -> Plane {
+    Plane::of("the management plane", &["base", "components/management-for-cells"])
+}
+
+fn hub() -> Plane {
+    Plane::of("the hub", &["components/hub", "components/hub-for-cells"])
+}
+
+fn project() -> Plane {
+    Plane::of("a project plane", &["components/project-plane", "components/project-plane-for-cells"])
+}
+
+fn cell() -> Plane {
+    Plane { name: "the cell", objects: overlay("cell", &FEATURES) }
+}
+
+fn run(flags: &[&str]) -> RunArgs {
+    let all = ["fedhub", "run"].iter().chain(flags).copied();
+    match Args::try_parse_from(all).unwrap().command {
+        Command::Run(args) => *args,
+        _ => panic!("{flags:?}"),
+    }
+}
+
+/// What each role does in its election.
+fn elects(plane: &Plane, who: Who) {
+    let own = Some(who.namespace());
+    plane.needs(who, own, "coordination.k8s.io", "leases", "get list watch create patch");
+}
+
+fn on_project(plane: &Plane, who: Who) {
+    plane.watches(who, &watched::all(&PROJECT_KINDS));
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "get update patch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
+    plane.needs(who, None, COMPUTE, "instances", "get create update delete");
+    // The UID of kube-system, and of the WorkloadDeployment's own.
+    plane.needs(who, None, "", "namespaces", "get");
+    plane.needs(who, None, "events.k8s.io", "events", "create patch");
+    // C11: the claims of a lost cell.
+    plane.needs(who, None, QUOTA, "resourceclaims", "list delete");
+}
+
+fn on_hub_of_management(plane: &Plane, who: Who) {
+    plane.watches(who, &watched::all(&HUB_KINDS));
+    plane.needs(who, None, "", "namespaces", "get create update");
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update delete");
+    plane.needs(who, None, COMPUTE, "instances", "get delete");
+    plane.needs(who, None, "policy.karmada.io", "propagationpolicies", "get create update patch delete");
+    plane.needs(who, None, "work.karmada.io", "resourcebindings", "get");
+    plane.needs(who, None, "config.karmada.io", "resourceinterpretercustomizations", "list");
+}
+
+#[test]
+fn the_management_role_may_do_what_it_does() {
+    let (who, own) = (Who::Management, Some("fedhub-system"));
+    let management = management();
+    elects(&management, who);
+    management.needs(who, own, "", "secrets", "list watch");
+    management.needs(who, own, "", "configmaps", "get list watch create update patch");
+    management.needs(who, own, "events.k8s.io", "events", "create patch");
+    on_hub_of_management(&hub(), who);
+    on_project(&project(), who);
+    let milo = Plane::of("a Milo", &["components/milo"]);
+    on_project(&milo, Who::User("fedhub"));
+    milo.needs(Who::User("fedhub"), None, "resourcemanager.miloapis.com", "projects", "list watch");
+}
+
+fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
+    elects(plane, who);
+    plane.watches(who, &in_cell(args));
+    // C10: who the cell is, by the UID of kube-system.
+    plane.needs(who, None, "", "namespaces", "get list watch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update patch");
+    plane.needs(who, None, COMPUTE, "instances", "get create update patch delete");
+    // Owner references with blockOwnerDeletion, where OwnerReferencesPermissionEnforcement is on.
+    plane.needs(who, None, COMPUTE, "workloaddeployments/finalizers", "update");
+    plane.needs(who, None, "events.k8s.io", "events", "create patch");
+    // C5: what the schema fills into templates.
+    plane.needs(who, None, "apiextensions.k8s.io", "customresourcedefinitions", "get");
+    if args.networking {
+        plane.needs(who, None, NETWORKING, "networkbindings subnetclaims", "get create update patch delete");
+        plane.needs(who, None, NETWORKING, "networkcontexts", "get");
+        plane.needs(who, None, NETWORKING, "networkbindings/finalizers networkcontexts/finalizers", "update");
+    }
+}
+
+fn on_hub_of_cell(plane: &Plane, who: Who) {
+    for city in [None, Some("DFW")] {
+        plane.watches(who, &on_hub(city));
+    }
+    plane.needs(who, None, COMPUTE, "instances", "get create update patch delete");
+    plane.needs(who, None, COMPUTE, "instances/status", "update patch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments/finalizers", "update");
+}
+
+fn claims(plane: &Plane, who: Who) {
+    plane.needs(who, None, QUOTA, "resourceclaims", "get list watch create delete");
+}
+
+#[test]
+fn the_cell_role_may_do_what_it_does() {
+    let who = Who::Cell;
+    let args = run(&["--enable-cell-controllers", "--networking", "--referenced-data"]);
+    in_cell_of(&cell(), who, &args);
+    on_hub_of_cell(&hub(), who);
+    claims(&project(), who);
+    let management = management();
+    management.needs(who, Some("fedhub-cells"), "", "secrets", "list watch");
+    management.needs(who, Some("fedhub-cells"), "events.k8s.io", "events", "create patch");
+    let milo = Plane::of("a Milo", &["components/milo", "components/milo-for-cells"]);
+    claims(&milo, Who::User("fedhub-cell"));
+    milo.needs(Who::User("fedhub-cell"), None, "resourcemanager.miloapis.com", "projects", "list watch");
+    milo.needs(Who::User("fedhub-cell"), None, "events.k8s.io", "events", "create patch");
+}
+
+#[test]
+fn one_process_may_do_what_both_roles_do() {
+    let who = Who::Management;
+    let cluster = Plane::of(
+        "the cluster",
+        &["base", "components/cell", "components/both-roles", "components/project-plane"],
+    );
+    let args = run(&["--enable-management-controllers", "--enable-cell-controllers", "--networking"]);
+    in_cell_of(&cluster, who, &args);
+    on_project(&cluster, who);
+    let both = ["components/hub", "components/hub-for-cells", "components/both-roles"];
+    let hub = Plane::of("the hub", &both);
+    on_hub_of_management(&hub, who);
+    on_hub_of_cell(&hub, who);
+}
+
+/// Cells hold credentials for what is not theirs: these may be in the wrong hands one day.
+#[test]
+fn nobody_may_do_what_is_not_their_business() {
+    for plane in [management(), hub(), project(), cell()] {
+        for who in [Who::Management, Who::Cell] {
+            for rule in plane.rules(who, Some(who.namespace())) {
+                for part in ["apiGroups", "resources", "verbs"] {
+                    assert!(!strings(&rule[part]).contains(&"*"), "{who:?} on {}: {rule}", plane.name);
+                }
+            }
+            for group in ["rbac.authorization.k8s.io", "apiextensions.k8s.io", "admissionregistration.k8s.io"]
+            {
+                let rules = plane.rules(who, Some(who.namespace()));
+                let writes = |rule: &&&Value| {
+                    let verbs: BTreeSet<_> = strings(&rule["verbs"]).into_iter().collect();
+                    strings(&rule["apiGroups"]).contains(&group)
+                        && !verbs.is_subset(&BTreeSet::from(["get", "list", "watch"]))
+                };
+                assert_eq!(rules.iter().find(writes), None, "{who:?} on {}", plane.name);
+            }
+        }
+    }
+    for (plane, who, group, resource, verbs) in [
+        // A city's work is the federator's, and Karmada's.
+        (hub(), Who::Cell, COMPUTE, "workloaddeployments", "create update patch delete"),
+        (hub(), Who::Cell, "", "namespaces", "create update patch delete"),
+        (hub(), Who::Cell, "cluster.karmada.io", "clusters", "create update patch delete"),
+        (hub(), Who::Cell, "", "secrets", "get list watch"),
+        (hub(), Who::Management, "", "secrets", "get list watch"),
+        (hub(), Who::Management, "", "namespaces", "delete"),
+        // Users make WorkloadDeployments.
+        (project(), Who::Management, COMPUTE, "workloaddeployments", "create delete"),
+        (project(), Who::Management, "", "secrets", "get list watch"),
+        (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
+        (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
+        (project(), Who::Cell, QUOTA, "resourceclaims", "update patch"),
+        (management(), Who::Cell, "coordination.k8s.io", "leases", "get create update patch"),
+        (cell(), Who::Cell, COMPUTE, "workloaddeployments", "create delete"),
+        (cell(), Who::Cell, "", "secrets", "get create update patch delete"),
+        (cell(), Who::Management, COMPUTE, "instances", "get list watch"),
+    ] {
+        for verb in verbs.split(' ') {
+            let allowed = plane.allows(who, Some(who.namespace()), group, resource, verb);
+            assert!(!allowed, "{who:?} may {verb} {resource} on {}", plane.name);
+        }
+    }
+    // Without the component that is about them, not even their names.
+    let plain = Plane::of("a cell", &["cell"]);
+    for resource in ["configmaps", "secrets"] {
+        assert!(!plain.allows(Who::Cell, Some("fedhub-cells"), "", resource, "list"), "{resource}");
+    }
+    // The management role's Secrets are not the cells'.
+    assert!(!management().allows(Who::Cell, Some("fedhub-system"), "", "secrets", "list"));
+}
