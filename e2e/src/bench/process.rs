@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use super::metrics::Scrape;
 use crate::{
     Error,
-    fedhub::scrape::metrics,
+    fedhub::{pod::Pod, scrape::metrics},
     planes::wait::{NotYet, http_ok, until},
 };
 
@@ -34,14 +34,14 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts `program` with these flags, one of which names `port` as the place of its metrics. What it writes goes
-    /// to the end of `log`.
-    pub fn spawn(program: &Path, flags: &[String], port: u16, log: &Path) -> Result<Self, Error> {
+    /// Starts `program` so, with `port` as the place of its metrics. What it writes goes to the end of `log`.
+    pub fn spawn(program: &Path, pod: &Pod, port: u16, log: &Path) -> Result<Self, Error> {
         let file =
             fs::File::options().create(true).append(true).open(log).map_err(Error::file("open", log))?;
         let errors = file.try_clone().map_err(Error::file("open", log))?;
         let mut command = Command::new(program);
-        command.args(flags).env_clear().stdin(Stdio::null()).stdout(file).stderr(errors);
+        command.args(&pod.arguments).env_clear().envs(&pod.environment);
+        command.stdin(Stdio::null()).stdout(file).stderr(errors);
         // A group of its own: Ctrl-C at the terminal reaches the benchmark alone, which ends things in order.
         command.kill_on_drop(true).process_group(0);
         let child = command.spawn().map_err(Error::file("start", program))?;

@@ -1,6 +1,6 @@
 //! Many planes in memory, behind one address, for what real planes cannot show on one machine: see `sim/README.md`.
 
-use std::{path::PathBuf, process::Stdio, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, process::Stdio, time::Duration};
 
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
@@ -20,6 +20,7 @@ use tokio::{
 use super::{Options, process::Process, stage};
 use crate::{
     Error,
+    fedhub::pod::Pod,
     planes::{
         Layout, ports, ports_directory,
         wait::{NotYet, until},
@@ -165,7 +166,8 @@ impl Sim {
             all.push(format!("--discovery-kubeconfig={}", self.ready.projects_kubeconfig.display()));
         }
         all.extend(flags.iter().map(|flag| (*flag).to_owned()));
-        Process::spawn(&self.program, &all, self.port, &self.layout.log("fedhub"))
+        let pod = Pod { arguments: all, environment: BTreeMap::new() };
+        Process::spawn(&self.program, &pod, self.port, &self.layout.log("fedhub"))
     }
 
     /// Starts a fedhub and waits until it has engaged every plane and has nothing to do.

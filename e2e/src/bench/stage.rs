@@ -17,7 +17,11 @@ use super::{
     process::Process,
 };
 use crate::{
-    Error, fedhub,
+    Error,
+    fedhub::{
+        pod::{Overlay, Pod},
+        replaced,
+    },
     planes::{
         self, Planes, ports, ports_directory,
         topology::{HUB, projects},
@@ -37,7 +41,8 @@ pub const HANDS: usize = 64;
 /// benchmark started.
 pub struct Stage {
     planes: Planes,
-    ports: Vec<u16>,
+    /// What each of the two fedhubs that there is room for is started with, and where its metrics are.
+    pods: Vec<(u16, Pod)>,
     program: PathBuf,
     /// Says what is being done.
     pub progress: Progress,
@@ -68,11 +73,15 @@ impl Stage {
         };
         let layout = planes.layout();
         let names = ["fedhub-bench/0", "fedhub-bench/1"].map(str::to_owned);
-        let ports = ports::reserve(&ports_directory(), layout, &names)?.into_values().collect();
+        let overlay = Overlay::management()?;
+        let mut pods = Vec::new();
+        for port in ports::reserve(&ports_directory(), layout, &names)?.into_values() {
+            pods.push((port, overlay.pod(layout, port).await?));
+        }
         let hub = client(&layout.kubeconfig(HUB)).await?;
         let project = client(&layout.kubeconfig(PROJECT)).await?;
         let program = options.fedhub()?;
-        Ok(Self { ports, program, progress: options.progress.clone(), hub, project, planes })
+        Ok(Self { pods, program, progress: options.progress.clone(), hub, project, planes })
     }
 
     /// The planes.
@@ -98,13 +107,14 @@ impl Stage {
         client(&self.planes.fedhub_kubeconfig(plane)).await
     }
 
-    /// Starts a fedhub with these flags beside those that each is given, and returns at once. There is room for two.
+    /// Starts a fedhub with these flags in place of those of their names, and returns at once. There is room for two.
     pub fn spawn(&self, place: usize, flags: &[String]) -> Result<Process, Error> {
-        let port = self.ports.get(place).copied().unwrap_or_default();
-        let mut all = fedhub::flags(self.planes.layout(), port);
-        all.extend_from_slice(flags);
+        let full = || Error::Benchmark(format!("no room for a fedhub {place}"));
+        let (port, pod) = self.pods.get(place).ok_or_else(full)?;
+        let mut pod = pod.clone();
+        pod.arguments = replaced(&pod.arguments, flags);
         let log = self.planes.layout().log(&format!("fedhub-{place}"));
-        Process::spawn(&self.program, &all, port, &log)
+        Process::spawn(&self.program, &pod, *port, &log)
     }
 
     /// Starts the one fedhub, with its limits as the benchmark has them, and waits until it is at rest.

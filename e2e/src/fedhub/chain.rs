@@ -1,8 +1,17 @@
 //! What makes the chain whole beside an instance: each cell's fedhub, and the services that are played.
 
+use std::collections::BTreeMap;
+
 use futures::future::try_join_all;
 
-use super::{Fedhub, member::Member, not_started, port, state::State};
+use super::{
+    Fedhub,
+    member::Member,
+    not_started,
+    pod::{Overlay, Pod},
+    port,
+    state::State,
+};
 use crate::{Error, planes::Layout};
 
 /// Starts it, with the program of the fedhub that is there. What runs already keeps running, as it was started at first.
@@ -11,8 +20,11 @@ pub async fn start(layout: &Layout) -> Result<(), Error> {
     for member in Member::chain() {
         if State::load(layout, member)?.is_none() {
             let port = if member.has_page() { port(layout, member)? } else { 0 };
-            let (program, arguments) = (first.program.clone(), member.arguments(layout, port));
-            State { program, arguments, port, otherwise: false, identity: None }.save(layout, member)?;
+            let pod = match Overlay::of(member, &[], None)? {
+                Some(overlay) => overlay.pod_for_suites(layout, port).await?,
+                None => Pod { arguments: member.arguments(layout), environment: BTreeMap::new() },
+            };
+            State::new(first.program.clone(), pod, port).save(layout, member)?;
         }
     }
     try_join_all(members(layout)?.iter().map(|member| async {

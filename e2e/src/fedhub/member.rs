@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use crate::{
     Error,
     planes::{
-        CELLS_NAMESPACE, Layout,
-        topology::{HUB, Kind, MANAGEMENT, Plane, cells, projects},
+        Layout,
+        topology::{HUB, Plane, cells, projects},
     },
 };
 
 /// How long what is played takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all be still for.
 const START_TIME: &str = "--start-time=100ms";
-/// A short lease: suites kill its holder and wait for the next.
-const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 
 /// One of the processes beside an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,11 +74,10 @@ impl Member {
         matches!(self, Self::First | Self::Second | Self::Cell(_))
     }
 
-    /// What it is told when it is started.
-    pub fn arguments(self, layout: &Layout, port: u16) -> Vec<String> {
-        let mut arguments = match self {
-            Self::First | Self::Second => super::flags(layout, port),
-            Self::Cell(cell) => cell_flags(layout, cell, port),
+    /// What it is told when it is started, of what plays services: the others are told by `deploy/`.
+    pub fn arguments(self, layout: &Layout) -> Vec<String> {
+        match self {
+            Self::First | Self::Second | Self::Cell(_) => Vec::new(),
             Self::Services(cell) => vec![
                 "simulate".to_owned(),
                 "--provider".to_owned(),
@@ -99,11 +96,7 @@ impl Member {
                 let start = ["simulate".to_owned(), "--quota".to_owned()];
                 start.into_iter().chain(projects().map(plane)).collect()
             }
-        };
-        if self.has_page() {
-            arguments.extend(LEASE.map(str::to_owned));
         }
-        arguments
     }
 }
 
@@ -114,36 +107,6 @@ fn plane(name: &str) -> Result<&'static Plane, Error> {
         name: name.to_owned(),
         known: cells().map(|(plane, _)| plane.name).collect::<Vec<_>>().join(", "),
     })
-}
-
-/// What every fedhub of a cell is told. Networking and quota are off.
-fn cell_flags(layout: &Layout, cell: &Plane, port: u16) -> Vec<String> {
-    let city = match cell.kind {
-        Kind::Cell { city } => city,
-        _ => "",
-    };
-    vec![
-        "run".to_owned(),
-        "--enable-cell-controllers".to_owned(),
-        format!("--cell-kubeconfig={}", layout.cell_role_kubeconfig(cell.name).display()),
-        format!("--hub-kubeconfig={}", layout.cell_role_kubeconfig(HUB).display()),
-        format!("--cell-name={}", cell.name),
-        format!("--cell-city={city}"),
-        format!("--namespace={CELLS_NAMESPACE}"),
-        format!("--admin-address=127.0.0.1:{port}"),
-    ]
-}
-
-/// What every fedhub of the management role is told.
-pub(crate) fn flags(layout: &Layout, port: u16) -> Vec<String> {
-    vec![
-        "run".to_owned(),
-        "--enable-management-controllers".to_owned(),
-        "--discovery=kubeconfigs".to_owned(),
-        format!("--hub-kubeconfig={}", layout.fedhub_kubeconfig(HUB).display()),
-        format!("--management-kubeconfig={}", layout.fedhub_kubeconfig(MANAGEMENT).display()),
-        format!("--admin-address=127.0.0.1:{port}"),
-    ]
 }
 
 #[cfg(test)]

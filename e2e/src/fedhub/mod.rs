@@ -1,4 +1,5 @@
-//! fedhub as processes beside an instance of the planes, with the identities that `deploy/` gives it.
+//! fedhub as processes beside an instance of the planes, as the Deployments of `deploy/` describe it ([`pod`]) and with the
+//! identities that `deploy/` gives it.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), fedhub_e2e::Error> {
@@ -20,6 +21,7 @@
 
 pub mod chain;
 mod member;
+pub(crate) mod pod;
 mod rest;
 pub(crate) mod scrape;
 mod state;
@@ -31,11 +33,12 @@ use std::{fs, path::PathBuf, process::ExitStatus, time::Duration};
 use futures::future::join_all;
 use nix::sys::signal::Signal;
 
-pub(crate) use self::member::flags;
 pub use self::scrape::sample;
+pub(crate) use self::state::replaced;
 use self::{
     member::Member,
-    state::{State, replaced},
+    pod::{Overlay, Pod},
+    state::State,
 };
 use crate::{
     Error,
@@ -54,8 +57,7 @@ const START: Duration = Duration::from_mins(1);
 pub struct Options {
     /// The program.
     pub program: PathBuf,
-    /// Flags of `fedhub run` besides those that the harness gives, each in place of the one of its name if there is
-    /// one.
+    /// Flags of `fedhub run` besides those of its Deployment, each in place of the one of its name if there is one.
     pub arguments: Vec<String>,
 }
 
@@ -71,6 +73,17 @@ impl Default for Options {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// How one that was started before is started for once.
+#[derive(Debug, Clone, Default)]
+pub struct Once {
+    /// With these components of `deploy/`.
+    pub components: Vec<String>,
+    /// On this plane, in place of the one that it is for.
+    pub plane: Option<String>,
+    /// With these flags of `fedhub run`, each in place of the one of its name if there is one.
+    pub flags: Vec<String>,
 }
 
 /// A fedhub beside an instance, or what plays a service for it. Dropping it leaves it running; [`end`] ends it.
@@ -89,9 +102,11 @@ impl Fedhub {
         // The kernel names a process's program without symbolic links.
         let program = fs::canonicalize(&options.program).map_err(Error::file("find", &options.program))?;
         let port = port(layout, Member::First)?;
-        let arguments = Member::First.arguments(layout, port);
-        let arguments = replaced(&arguments, &options.arguments).into_iter().cloned().collect();
-        State { program, arguments, port, otherwise: false, identity: None }.save(layout, Member::First)?;
+        let overlay =
+            Overlay::of(Member::First, &[], None)?.ok_or_else(|| not_started(layout, Member::First))?;
+        let pod = overlay.pod_for_suites(layout, port).await?;
+        let flags = options.arguments.clone();
+        State { flags, ..State::new(program, pod, port) }.save(layout, Member::First)?;
         let fedhub = Self { layout: layout.clone(), member: Member::First, port };
         fedhub.start_again().await?;
         Ok(fedhub)
@@ -126,7 +141,7 @@ impl Fedhub {
         let first = State::load(layout, Member::First)?.ok_or_else(|| not_started(layout, Member::First))?;
         let port = port(layout, member)?;
         let own = [format!("--admin-address=127.0.0.1:{port}")];
-        let arguments = replaced(&first.arguments, &own).into_iter().cloned().collect();
+        let arguments = replaced(&first.arguments, &own);
         State { arguments, port, otherwise: false, identity: None, ..first }.save(layout, member)?;
         Ok(Self { layout: layout.clone(), member, port })
     }
@@ -136,32 +151,48 @@ impl Fedhub {
     pub async fn start_again(&self) -> Result<(), Error> {
         let state = self.state()?;
         if state.runs() && !state.otherwise {
-            return self.ready(&[]).await;
+            return self.ready(None).await;
         }
-        self.start_with(&[]).await
+        self.start_with(&Once::default()).await
     }
 
-    /// Starts it with these flags for once, each in place of the one of its name if there is one; the next start is
-    /// as before. One that runs is stopped.
-    pub async fn start_with(&self, flags: &[String]) -> Result<(), Error> {
+    /// Starts it otherwise for once; the next start is as before. One that runs is stopped.
+    pub async fn start_with(&self, once: &Once) -> Result<(), Error> {
+        let overlay = self.overlay(once)?;
+        let pod = self.pod(overlay.as_ref()).await?;
         self.stop().await?;
         let lock = self.layout.lock().await?;
         let mut state = self.state()?;
         if !state.runs() {
-            state.spawn(&self.layout, self.member, flags)?;
+            state.spawn(&self.layout, self.member, pod.as_ref(), &once.flags)?;
         }
         drop(lock);
-        self.ready(flags).await
+        self.ready(overlay.as_ref()).await
     }
 
     /// Starts it like [`Self::start_with`], and stays until it has ended. Says how it did, which only its parent can.
-    pub async fn attend(&self, flags: &[String]) -> Result<ExitStatus, Error> {
+    pub async fn attend(&self, once: &Once) -> Result<ExitStatus, Error> {
+        let pod = self.pod(self.overlay(once)?.as_ref()).await?;
         self.stop().await?;
         let lock = self.layout.lock().await?;
         let mut state = self.state()?;
-        let mut child = state.spawn(&self.layout, self.member, flags)?;
+        let mut child = state.spawn(&self.layout, self.member, pod.as_ref(), &once.flags)?;
         drop(lock);
         child.wait().await.map_err(Error::file("wait for", &state.program))
+    }
+
+    /// The overlay of `deploy/` that it is started from for once, if another than usual.
+    fn overlay(&self, once: &Once) -> Result<Option<Overlay>, Error> {
+        pod::may_differ(&once.flags)?;
+        if once.components.is_empty() && once.plane.is_none() {
+            return Ok(None);
+        }
+        Overlay::of(self.member, &once.components, once.plane.as_deref())
+    }
+
+    async fn pod(&self, overlay: Option<&Overlay>) -> Result<Option<Pod>, Error> {
+        let Some(overlay) = overlay else { return Ok(None) };
+        overlay.pod_for_suites(&self.layout, self.port).await.map(Some)
     }
 
     /// Asks it to end (SIGTERM) and waits until it has. One that does not in time is killed, and that is an error.
@@ -231,8 +262,8 @@ impl Fedhub {
         end(&self.layout).await
     }
 
-    /// Waits until it is, started with these flags besides its own.
-    async fn ready(&self, flags: &[String]) -> Result<(), Error> {
+    /// Waits until it is, started from this overlay if from another than usual.
+    async fn ready(&self, overlay: Option<&Overlay>) -> Result<(), Error> {
         if !self.member.has_page() {
             // It works on what is there, whenever it came.
             return Ok(());
@@ -245,7 +276,7 @@ impl Fedhub {
         if let Member::Cell(_) = self.member {
             return self.lead().await;
         }
-        let single = flags.iter().any(|flag| flag == "--discovery=single");
+        let single = overlay.is_some_and(|overlay| overlay.has("single-cluster"));
         let planes = if single { 1 } else { projects().count() };
         until("fedhub to engage every project plane", START, || async {
             self.check()?;

@@ -1,12 +1,15 @@
 //! What is written down of a process beside an instance: enough for any later command to signal exactly that process.
 
-use std::{fs, path::PathBuf, process::Stdio, time::Duration};
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Stdio, time::Duration};
 
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use tokio::process::Child;
 
-use super::member::Member;
+use super::{
+    member::Member,
+    pod::{Pod, name_of},
+};
 use crate::{
     Error,
     planes::{
@@ -28,6 +31,12 @@ pub struct State {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// Its variables.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Flags that it is given at every start, in place of those of their names.
+    #[serde(default)]
+    pub flags: Vec<String>,
     /// Where its page is.
     pub port: u16,
     /// The one that runs was started with other flags, for a while.
@@ -38,6 +47,12 @@ pub struct State {
 }
 
 impl State {
+    /// One that does not run yet.
+    pub fn new(program: PathBuf, pod: Pod, port: u16) -> Self {
+        let Pod { arguments, environment } = pod;
+        Self { program, arguments, environment, flags: Vec::new(), port, otherwise: false, identity: None }
+    }
+
     /// What is written down of a process, if it was ever started.
     pub fn load(layout: &Layout, member: Member) -> Result<Option<Self>, Error> {
         let path = member.file(layout);
@@ -68,20 +83,29 @@ impl State {
         fs::remove_file(&path).map_err(Error::file("remove", path))
     }
 
-    /// Starts the process, with these flags in place of those of their names. Nobody has to wait for the child itself:
-    /// the runtime reaps it, and whoever looks at it later does so by its identity.
-    pub fn spawn(&mut self, layout: &Layout, member: Member, flags: &[String]) -> Result<Child, Error> {
+    /// Starts the process, as `pod` for this once if there is one, with these flags in place of those of their names. Nobody
+    /// has to wait for the child itself: the runtime reaps it, and whoever looks at it later does so by its identity.
+    pub fn spawn(
+        &mut self,
+        layout: &Layout,
+        member: Member,
+        pod: Option<&Pod>,
+        flags: &[String],
+    ) -> Result<Child, Error> {
         let path = layout.log(&member.name());
         let log =
             fs::File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
         let errors = log.try_clone().map_err(Error::file("open", &path))?;
-        self.otherwise = !flags.is_empty();
+        self.otherwise = pod.is_some() || !flags.is_empty();
         self.identity = None;
         self.save(layout, member)?;
         let mut command = tokio::process::Command::new(&self.program);
-        command.args(replaced(&self.arguments, flags)).current_dir(layout.root());
+        let (arguments, environment) =
+            pod.map_or((&self.arguments, &self.environment), |pod| (&pod.arguments, &pod.environment));
+        let arguments = replaced(&replaced(arguments, &self.flags), flags);
+        command.args(arguments).current_dir(layout.root());
         // Nothing but this: fedhub takes its flags from the environment too.
-        command.env_clear().env(MARK, member.file(layout));
+        command.env_clear().env(MARK, member.file(layout)).envs(environment);
         for kept in ["PATH", "HOME", "TMPDIR"] {
             command.envs(std::env::var_os(kept).map(|value| (kept, value)));
         }
@@ -132,10 +156,9 @@ impl State {
 }
 
 /// The arguments, with each flag in place of the one of its name.
-pub fn replaced<'a>(arguments: &'a [String], flags: &'a [String]) -> Vec<&'a String> {
-    let name = |argument: &'a String| argument.split('=').next();
-    let stays = |argument: &&'a String| !flags.iter().any(|flag| name(flag) == name(argument));
-    arguments.iter().filter(stays).chain(flags).collect()
+pub fn replaced(arguments: &[String], flags: &[String]) -> Vec<String> {
+    let stays = |argument: &&String| !flags.iter().any(|flag| name_of(flag) == name_of(argument));
+    arguments.iter().filter(stays).chain(flags).cloned().collect()
 }
 
 #[cfg(test)]
@@ -146,9 +169,9 @@ mod tests {
     fn a_flag_takes_the_place_of_the_one_of_its_name() {
         let of = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let arguments = of(&["run", "--discovery=kubeconfigs", "--workers=2"]);
-        assert_eq!(replaced(&arguments, &[]), arguments.iter().collect::<Vec<_>>());
+        assert_eq!(replaced(&arguments, &[]), arguments);
         let flags = of(&["--discovery=milo", "--discovery-kubeconfig=x"]);
         let expected = of(&["run", "--workers=2", "--discovery=milo", "--discovery-kubeconfig=x"]);
-        assert_eq!(replaced(&arguments, &flags), expected.iter().collect::<Vec<_>>());
+        assert_eq!(replaced(&arguments, &flags), expected);
     }
 }

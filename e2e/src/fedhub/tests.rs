@@ -1,10 +1,12 @@
+use std::collections::BTreeMap;
+
 use super::*;
 
 fn sleeper(layout: &Layout) -> State {
     layout.create_root().unwrap();
     layout.create().unwrap();
     let program = fs::canonicalize("/bin/sleep").unwrap();
-    State { program, arguments: vec!["60".to_owned()], port: 1, otherwise: false, identity: None }
+    State::new(program, Pod { arguments: vec!["60".to_owned()], environment: BTreeMap::new() }, 1)
 }
 
 #[tokio::test]
@@ -14,7 +16,7 @@ async fn what_was_started_is_found_and_ended_by_a_later_command() {
     assert!(Fedhub::load(&layout).is_err());
     let mut state = sleeper(&layout);
     for replica in Member::all() {
-        state.spawn(&layout, replica, &[]).unwrap();
+        state.spawn(&layout, replica, None, &[]).unwrap();
         state.identity = None;
         state.save(&layout, replica).unwrap();
     }
@@ -41,6 +43,9 @@ async fn who_attends_learns_how_it_ended() {
     state.arguments = vec!["0".to_owned()];
     state.save(&layout, Member::First).unwrap();
     let fedhub = Fedhub::load(&layout).unwrap();
-    assert!(fedhub.attend(&[]).await.unwrap().success());
-    assert!(!fedhub.attend(&["nonsense".to_owned()]).await.unwrap().success());
+    assert!(fedhub.attend(&Once::default()).await.unwrap().success());
+    let once = Once { flags: vec!["--lease-renew=1s".to_owned()], ..Once::default() };
+    assert!(!fedhub.attend(&once).await.unwrap().success());
+    let once = Once { flags: vec!["--networking".to_owned()], ..Once::default() };
+    assert!(fedhub.attend(&once).await.unwrap_err().to_string().contains("components"));
 }

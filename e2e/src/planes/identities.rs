@@ -9,13 +9,13 @@ use k8s_openapi::api::{
     core::v1::ServiceAccount,
 };
 use kube::{Api, Client, api::PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     kubeconfig::{self, Credential},
     layout::Layout,
     manifests,
-    topology::{HUB, MANAGEMENT, projects},
+    topology::{HUB, MANAGEMENT, Plane, projects},
     wait::{NotYet, until},
 };
 use crate::Error;
@@ -24,6 +24,10 @@ use crate::Error;
 pub const NAMESPACE: &str = "fedhub-system";
 /// The namespace of the cell role, on every plane.
 pub const CELLS_NAMESPACE: &str = "fedhub-cells";
+/// Names of the Secrets with kubeconfigs that Deployments mount.
+const HUB_SECRET: &str = "fedhub-hub-kubeconfig";
+const QUOTA_SECRET: &str = "fedhub-quota-kubeconfig";
+const DISCOVERY_SECRET: &str = "fedhub-discovery-kubeconfig";
 /// As long as anybody keeps throw-away planes.
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
@@ -49,6 +53,11 @@ impl Holder {
     pub fn user(self) -> String {
         let (namespace, name) = self.account();
         format!("system:serviceaccount:{namespace}:{name}")
+    }
+
+    /// The role with that service account.
+    fn of(namespace: &str, name: &str) -> Option<Self> {
+        [Self::Fedhub, Self::Cell].into_iter().find(|holder| holder.account() == (namespace, name))
     }
 
     fn kubeconfig(self, layout: &Layout, plane: &str) -> PathBuf {
@@ -88,11 +97,26 @@ pub async fn issue(
     Ok(())
 }
 
+/// The kubeconfig of a service account on a plane, if it is one of fedhub's.
+pub fn of_account(layout: &Layout, namespace: &str, name: &str, plane: &str) -> Option<PathBuf> {
+    Holder::of(namespace, name).map(|holder| holder.kubeconfig(layout, plane))
+}
+
+/// The kubeconfig that a Secret holds which Deployments of `deploy/` mount.
+pub fn mounted(layout: &Layout, namespace: &str, secret: &str) -> Option<PathBuf> {
+    let holder = [Holder::Fedhub, Holder::Cell].into_iter().find(|holder| holder.account().0 == namespace)?;
+    match secret {
+        HUB_SECRET => Some(holder.kubeconfig(layout, HUB)),
+        QUOTA_SECRET => Some(holder.kubeconfig(layout, MANAGEMENT)),
+        DISCOVERY_SECRET => Some(layout.front()),
+        _ => None,
+    }
+}
+
 /// Tells fedhub, through Secrets on the management plane, of the project planes and of the hub, and cells of the project
 /// planes: with credentials for claims only.
 pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> {
-    let mut secrets =
-        vec![(Holder::Fedhub, HUB, json!({ "namespace": NAMESPACE, "name": "fedhub-hub-kubeconfig" }))];
+    let mut secrets = vec![(Holder::Fedhub, HUB, json!({ "namespace": NAMESPACE, "name": HUB_SECRET }))];
     for plane in projects() {
         for holder in [Holder::Fedhub, Holder::Cell] {
             let metadata = json!({
@@ -104,6 +128,31 @@ pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> 
             secrets.push((holder, plane.name, metadata));
         }
     }
+    apply_secrets(management, MANAGEMENT, layout, secrets).await
+}
+
+/// Tells the fedhub of a cell who and where it is, and what its kubeconfigs are.
+pub async fn publish_in_cell(cell: &Client, layout: &Layout, plane: &Plane, city: &str) -> Result<(), Error> {
+    let secret = |name: &str| json!({ "namespace": CELLS_NAMESPACE, "name": name });
+    let secrets =
+        vec![(Holder::Cell, HUB, secret(HUB_SECRET)), (Holder::Cell, MANAGEMENT, secret(QUOTA_SECRET))];
+    apply_secrets(cell, plane.name, layout, secrets).await?;
+    let who = manifests::object(json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": { "namespace": CELLS_NAMESPACE, "name": "fedhub-cell" },
+        "data": { "name": plane.name, "city": city },
+    }))?;
+    manifests::apply(cell, plane.name, &who).await.map(drop)
+}
+
+/// Applies Secrets, each with the kubeconfig of a role for a plane.
+async fn apply_secrets(
+    client: &Client,
+    on: &str,
+    layout: &Layout,
+    secrets: Vec<(Holder, &str, Value)>,
+) -> Result<(), Error> {
     try_join_all(secrets.into_iter().map(|(holder, plane, metadata)| async move {
         let path = holder.kubeconfig(layout, plane);
         let kubeconfig = std::fs::read_to_string(&path).map_err(Error::file("read", path))?;
@@ -111,7 +160,7 @@ pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> 
             "apiVersion": "v1", "kind": "Secret", "metadata": metadata,
             "stringData": { "kubeconfig": kubeconfig },
         }))?;
-        manifests::apply(management, MANAGEMENT, &secret).await
+        manifests::apply(client, on, &secret).await
     }))
     .await?;
     Ok(())

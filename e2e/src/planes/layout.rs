@@ -73,6 +73,11 @@ impl Layout {
         self.root.join("cells").join(format!("{plane}.yaml"))
     }
 
+    /// The kubeconfig of a front that serves the planes of projects, which a suite starts.
+    pub fn front(&self) -> PathBuf {
+        self.scratch("front.yaml")
+    }
+
     /// A component's identity on a plane, such as Karmada's controllers on the hub.
     pub fn component_kubeconfig(&self, component: &str, plane: &str) -> PathBuf {
         self.root.join("components").join(format!("{component}-{plane}.yaml"))

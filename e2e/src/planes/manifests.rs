@@ -14,8 +14,9 @@ use tokio::process::Command;
 
 use crate::Error;
 
-/// The field manager of everything that the harness applies.
-const FIELD_MANAGER: &str = "fedhub-e2e";
+/// The field manager of everything that the harness applies: it is what an installer would apply by
+/// `kubectl apply --server-side`, who may do that beside it.
+const FIELD_MANAGER: &str = "kubectl";
 
 /// Builds a kustomization, in the order in which its objects can be made.
 pub async fn kustomize(kubectl: &Path, directory: &Path) -> Result<Vec<DynamicObject>, Error> {

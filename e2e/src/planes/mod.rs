@@ -17,10 +17,10 @@
 mod commands;
 mod crds;
 mod hub;
-mod identities;
+pub(crate) mod identities;
 pub(crate) mod kubeconfig;
 mod layout;
-mod manifests;
+pub(crate) mod manifests;
 pub(crate) mod pki;
 pub(crate) mod ports;
 mod probe;

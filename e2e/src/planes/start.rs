@@ -24,7 +24,7 @@ use super::{
     state::State,
     steps::Steps,
     supervisor::{Manner, Supervisor},
-    topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane},
+    topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells},
 };
 use crate::Error;
 
@@ -81,6 +81,9 @@ async fn run(steps: &Steps<'_>) -> Result<(), Error> {
     );
     try_join(federation, controller_managers).await?;
     identities::publish(client(&clients, MANAGEMENT)?, steps.layout).await?;
+    for (cell, city) in cells() {
+        identities::publish_in_cell(client(&clients, cell.name)?, steps.layout, cell, city).await?;
+    }
 
     probe::propagate(hub, &clients).await?;
     steps.progress.step("a probe went from the hub into every cell and left it again");

@@ -43,6 +43,22 @@ pub struct Steps<'a> {
     pub progress: &'a Progress,
 }
 
+/// Directories of `deploy/`, by the plane that they are applied to, beside the CRDs.
+struct Applied {
+    management: [&'static str; 2],
+    project: [&'static str; 2],
+    hub: [&'static str; 2],
+    cell: [&'static str; 1],
+}
+
+/// What the README has an installer apply, and nothing else.
+const APPLIED: Applied = Applied {
+    management: ["base", "components/management-for-cells"],
+    project: ["components/project-plane", "components/project-plane-for-cells"],
+    hub: ["components/hub", "components/hub-for-cells"],
+    cell: ["cell"],
+};
+
 /// The kustomizations of `deploy/`, built.
 pub struct Manifests {
     crds: Vec<DynamicObject>,
@@ -158,7 +174,7 @@ impl Steps<'_> {
             Ok(Vec::new())
         };
         // In a vector, for together they would be a large future.
-        let all = |directories: &[&str]| {
+        let all = |directories: &'static [&'static str]| {
             let directories: Vec<_> = directories.iter().map(|of| deploy.join(of)).collect();
             async move {
                 let lists = try_join_all(directories.into_iter().map(build)).await?;
@@ -168,10 +184,10 @@ impl Steps<'_> {
         Ok(Manifests {
             crds: crds.await?,
             external_crds: all(&["external-crds"]).await?,
-            management: all(&["base", "components/management-for-cells"]).await?,
-            project_plane: all(&["components/project-plane", "components/project-plane-for-cells"]).await?,
-            hub: all(&["components/hub", "components/hub-for-cells"]).await?,
-            cell: all(&["components/cell"]).await?,
+            management: all(&APPLIED.management).await?,
+            project_plane: all(&APPLIED.project).await?,
+            hub: all(&APPLIED.hub).await?,
+            cell: all(&APPLIED.cell).await?,
         })
     }
 
@@ -204,5 +220,28 @@ impl Steps<'_> {
             ca: self.ca,
             cell_token: self.cell_token,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn what_the_planes_have_is_what_the_readme_has_an_installer_apply() {
+        let readme = std::fs::read_to_string(crate::repository().join("README.md")).unwrap();
+        let (_, section) = readme.split_once("\n## Install on a cluster\n").unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let applied = |context: &str| -> BTreeSet<&str> {
+            let command = format!("kubectl --context {context} apply --server-side -k deploy/");
+            section.lines().filter_map(|line| line.strip_prefix(&command)).collect()
+        };
+        let with_crds = |directories: &[&'static str]| directories.iter().copied().chain(["crds"]).collect();
+        assert_eq!(applied("MANAGEMENT"), BTreeSet::from(APPLIED.management));
+        assert_eq!(applied("PROJECT"), with_crds(&APPLIED.project));
+        assert_eq!(applied("HUB"), with_crds(&APPLIED.hub));
+        assert_eq!(applied("CELL"), with_crds(&APPLIED.cell));
     }
 }

@@ -16,8 +16,8 @@ case $1 in
     until ord get namespace "$2" >/dev/null 2>&1; do again "Karmada has not brought namespace $2 to cell-ord"; done
     sed -e '/^#/d' -e 's/(\$wd)/web/' -e 's/(\$city)/DFW/' -e 's/(to_number(\$replicas))/1/' \
       "$(dirname "$0")/../lib/replicated.yaml" | ord create --namespace "$2" -f -
-    "$E2E" fedhub attend --cell ord --with=--cell-name=cell-dfw --with=--cell-city=DFW --with=--discovery=kubeconfigs \
-      "--with=--quota-kubeconfig=$CELLS/management.yaml" </dev/null >/dev/null 2>&1 &
+    "$E2E" fedhub attend --cell ord --component=cell-quota --with=--cell-name=cell-dfw --with=--cell-city=DFW \
+      </dev/null >/dev/null 2>&1 &
     ;;
   end)
     ord delete --ignore-not-found --namespace "$2" workloaddeployment web --timeout=60s || true

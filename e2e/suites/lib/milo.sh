@@ -30,9 +30,11 @@ case $1 in
     "$E2E" front --kubeconfig "$front" "$@" >"$(dirname "$KUBECONFIGS")/logs/front.log" 2>&1 </dev/null &
     echo $! >"$scratch/front.pid"
     until [ -e "$front" ]; do again "the front does not serve: logs/front.log"; done
+    management create secret generic fedhub-discovery-kubeconfig --namespace fedhub-system --dry-run=client --output yaml \
+      --from-file=kubeconfig="$front" | management apply --server-side -f -
     ;;
   fedhub)
-    exec "$E2E" fedhub "$2" --with=--discovery=milo --with="--discovery-kubeconfig=$front"
+    exec "$E2E" fedhub "$2" --component=discovery-milo
     ;;
   fault)
     if [ "$3" = well ]; then

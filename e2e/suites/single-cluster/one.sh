@@ -5,30 +5,29 @@
 #   one.sh end      and they are back
 set -eu
 deploy=$(dirname "$0")/../../../deploy
-scratch=$(dirname "$KUBECONFIGS")/scratch
-own=$scratch/single-cluster.yaml
+# Where the harness has the kubeconfigs of the management role: what stands for the service account of its Pod.
+roles=$(dirname "$KUBECONFIGS")/fedhub
 cell() { kubectl --kubeconfig "$KUBECONFIGS/cell-dfw.yaml" "$@"; }
 hub() { kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" "$@"; }
 case $1 in
   start)
     cell apply --server-side -k "$deploy/components/project-plane"
     cell apply --server-side -k "$deploy/components/both-roles"
-    cell apply --server-side -f "$deploy/base/role.yaml"
+    cell apply --server-side -k "$deploy/base"
     hub apply --server-side -k "$deploy/components/both-roles"
-    token=$(cell create token fedhub --namespace fedhub-system --duration 1h)
-    cp "$KUBECONFIGS/cell-dfw.yaml" "$own"
-    kubectl --kubeconfig "$own" config set-credentials fedhub --token "$token"
-    kubectl --kubeconfig "$own" config set-context --current --user fedhub
+    cell create configmap fedhub-cell --namespace fedhub-system --from-literal=name=cell-dfw --from-literal=city=DFW
+    cell create secret generic fedhub-hub-kubeconfig --namespace fedhub-system --from-file=kubeconfig="$roles/hub.yaml"
+    KUBECONFIG=$KUBECONFIGS/cell-dfw.yaml "$deploy/kubeconfig.sh" cell-dfw fedhub-system fedhub 1h >"$roles/cell-dfw.yaml"
     "$E2E" fedhub stop --cell dfw
-    "$E2E" fedhub start --with=--enable-cell-controllers --with=--discovery=single \
-      --with="--management-kubeconfig=$own" --with=--cell-name=cell-dfw --with=--cell-city=DFW
+    "$E2E" fedhub start --component=single-cluster --plane=cell-dfw
     ;;
   end)
     "$E2E" fedhub restart
     "$E2E" fedhub start --cell dfw
     hub delete --ignore-not-found -k "$deploy/components/both-roles"
     cell delete --ignore-not-found -k "$deploy/components/both-roles"
+    cell delete --ignore-not-found -k "$deploy/base"
     cell delete --ignore-not-found -k "$deploy/components/project-plane"
-    rm -f "$own"
+    rm -f "$roles/cell-dfw.yaml"
     ;;
 esac

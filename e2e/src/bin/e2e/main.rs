@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::{
     conformance,
-    fedhub::Fedhub,
+    fedhub::{Fedhub, Once},
     front::Front,
     link::Link,
     planes::{Layout, Options, Planes},
@@ -45,8 +45,14 @@ enum Command {
     Fedhub {
         /// What.
         action: Action,
+        /// With `start` or `attend`: a component of `deploy/` for this once; may be given more than once.
+        #[arg(long = "component", value_name = "NAME")]
+        components: Vec<String>,
+        /// With `start` or `attend`: the plane that its Deployment is on for this once.
+        #[arg(long, value_name = "PLANE")]
+        plane: Option<String>,
         /// With `start` or `attend`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
-        /// once.
+        /// once. Only some may be: what is tested is `deploy/`.
         #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
         flags: Vec<String>,
         /// Do it to a second replica beside the usual one.
@@ -203,7 +209,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, flags, second, cell, services, instance } => {
+        Command::Fedhub { action, components, plane, flags, second, cell, services, instance } => {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = match cell {
                 Some(cell) if services => Fedhub::services(&layout, &cell)?,
@@ -211,7 +217,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 None if second => Fedhub::second(&layout)?,
                 None => Fedhub::load(&layout)?,
             };
-            act(&fedhub, action, &flags).await?;
+            act(&fedhub, action, &Once { components, plane, flags }).await?;
         }
         Command::Conformance { plane, instance } => {
             let steps = conformance::run(&Layout::of(&instance.instance)?, &plane).await?;
@@ -249,12 +255,15 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn act(fedhub: &Fedhub, action: Action, flags: &[String]) -> anyhow::Result<()> {
+async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()> {
+    let Once { components, plane, flags } = once;
     match action {
-        Action::Start if flags.is_empty() => fedhub.start_again().await?,
-        Action::Start => fedhub.start_with(flags).await?,
+        Action::Start if components.is_empty() && plane.is_none() && flags.is_empty() => {
+            fedhub.start_again().await?;
+        }
+        Action::Start => fedhub.start_with(once).await?,
         Action::Attend => {
-            let status = fedhub.attend(flags).await?;
+            let status = fedhub.attend(once).await?;
             anyhow::ensure!(status.success(), "fedhub ended with {status}");
         }
         Action::Stop => fedhub.stop().await?,

@@ -1,0 +1,49 @@
+#!/bin/sh
+# The README's commands for an installation, in a directory of their own.
+#
+#   readme.sh run       all of them, in their order
+#   readme.sh undo      what they make and cannot make twice goes
+#   readme.sh restore   the cell is as it is without its overlay
+#   readme.sh as FILE COMMAND...   a command of kubectl with a kubeconfig that they made
+set -eu
+repository=$(cd "$(dirname "$0")/../../.." && pwd)
+scratch=$(dirname "$KUBECONFIGS")/scratch/install
+# An installer's contexts, by the names that the README has for them.
+contexts() {
+  mkdir -p "$scratch"
+  for pair in HUB=hub MANAGEMENT=management PROJECT=project-a CELL=cell-dfw; do
+    cp "$KUBECONFIGS/${pair#*=}.yaml" "$scratch/${pair%=*}.context"
+    kubectl --kubeconfig "$scratch/${pair%=*}.context" config rename-context "${pair#*=}" "${pair%=*}" >/dev/null
+  done
+  export KUBECONFIG="$scratch/HUB.context:$scratch/MANAGEMENT.context:$scratch/PROJECT.context:$scratch/CELL.context"
+}
+case $1 in
+  run)
+    contexts
+    cp -r "$repository/deploy" "$scratch/"
+    awk '/^## /{ section = $0 == "## Install on a cluster" } !section { next }
+      /^```$/ { block = 0 } block { print } /^```sh$/ { block = 1 }' "$repository/README.md" >"$scratch/commands"
+    [ "$(grep -c '^kubectl ' "$scratch/commands")" -ge 20 ]
+    cd "$scratch"
+    # A variable that is not set, and a command that fails, would be the README's fault.
+    sh -eux commands
+    ;;
+  undo)
+    contexts
+    kubectl --context MANAGEMENT -n fedhub-system delete --ignore-not-found secret fedhub-hub-kubeconfig plane-project-a
+    kubectl --context MANAGEMENT -n fedhub-cells delete --ignore-not-found secret plane-project-a
+    kubectl --context CELL -n fedhub-cells delete --ignore-not-found configmap fedhub-cell
+    kubectl --context CELL -n fedhub-cells delete --ignore-not-found secret fedhub-hub-kubeconfig fedhub-quota-kubeconfig
+    ;;
+  restore)
+    contexts
+    kubectl --context CELL apply --server-side -k "$repository/deploy/cell"
+    kubectl --context CELL delete --ignore-not-found -k "$repository/deploy/components/cell-referenced-data"
+    rm -rf "$scratch"
+    ;;
+  as)
+    file=$2
+    shift 2
+    kubectl --kubeconfig "$scratch/$file" "$@"
+    ;;
+esac
