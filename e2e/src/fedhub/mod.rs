@@ -1,4 +1,4 @@
-//! fedhub as processes beside an instance of the planes, as the Deployments of `deploy/` describe it ([`pod`]) and with the
+//! fedhub as processes beside an instance of the planes, as the Deployments of `deploy/` describe it (`pod`) and with the
 //! identities that `deploy/` gives it.
 //!
 //! ```no_run
@@ -183,11 +183,13 @@ impl Fedhub {
 
     /// The overlay of `deploy/` that it is started from for once, if another than usual.
     fn overlay(&self, once: &Once) -> Result<Option<Overlay>, Error> {
-        pod::may_differ(&once.flags)?;
-        if once.components.is_empty() && once.plane.is_none() {
-            return Ok(None);
+        let overlay = Overlay::of(self.member, &once.components, once.plane.as_deref())?;
+        // What plays services is not in `deploy/`, and its flags are its own.
+        if overlay.is_some() {
+            pod::may_differ(&once.flags)?;
         }
-        Overlay::of(self.member, &once.components, once.plane.as_deref())
+        let usual = once.components.is_empty() && once.plane.is_none();
+        Ok(overlay.filter(|_| !usual))
     }
 
     async fn pod(&self, overlay: Option<&Overlay>) -> Result<Option<Pod>, Error> {

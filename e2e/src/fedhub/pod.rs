@@ -8,7 +8,7 @@
 //! | the service account of the Pod | `--management-kubeconfig`, with that account's token |
 //! | the port of the Pod | `--admin-address`, with one of this machine |
 //!
-//! A Secret, a ConfigMap or a key that is not on the plane, and anything in a manifest that this does not know, is an error:
+//! A Secret, a `ConfigMap` or a key that is not on the plane, and anything in a manifest that this does not know, is an error:
 //! so a flag or a name that is wrong in `deploy/` fails every suite.
 
 use std::{
@@ -60,7 +60,7 @@ pub struct Overlay {
     base: &'static str,
     /// Names of `deploy/components`.
     components: Vec<String>,
-    /// Where its ConfigMap and its Secrets are.
+    /// Where its `ConfigMap` and its Secrets are.
     plane: &'static Plane,
 }
 
@@ -77,7 +77,7 @@ pub struct Pod {
 struct Surroundings {
     /// Files of Secrets, by name and key.
     files: BTreeMap<(String, String), PathBuf>,
-    /// Values of ConfigMaps, by name and key.
+    /// Values of `ConfigMap`s, by name and key.
     values: BTreeMap<(String, String), String>,
     /// The kubeconfig of the Pod's service account.
     account: PathBuf,

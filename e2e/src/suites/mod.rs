@@ -13,6 +13,7 @@
 mod catalog;
 mod chainsaw;
 mod output;
+pub mod rights;
 pub mod writes;
 
 use std::{path::Path, time::Duration};

@@ -1,6 +1,7 @@
 //! What fedhub asked of the planes and what it wrote, as their audit logs tell it.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{BufRead, BufReader},
 };
@@ -12,6 +13,9 @@ use crate::{
     Error,
     planes::{Holder, Layout},
 };
+
+/// The annotation that tells whether RBAC lets a request pass.
+const DECISION: &str = "authorization.k8s.io/decision";
 
 /// A request of fedhub's that a plane answered.
 #[derive(Debug, Deserialize)]
@@ -27,6 +31,8 @@ pub struct Event {
     user: User,
     object_ref: Option<ObjectRef>,
     response_status: Option<ResponseStatus>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,6 +76,16 @@ impl Event {
     /// Whether it was refused.
     pub fn refused(&self) -> bool {
         self.response_status.as_ref().and_then(|status| status.code).is_none_or(|code| code >= 400)
+    }
+
+    /// Whether its user had the right to it, where the plane came to ask.
+    pub fn allowed(&self) -> Option<bool> {
+        self.annotations.get(DECISION).map(|decision| decision == "allow")
+    }
+
+    /// Whose it is.
+    pub fn user(&self) -> &str {
+        &self.user.username
     }
 
     /// A line that names it.
@@ -153,6 +169,17 @@ mod tests {
         assert_eq!((event.resource().as_str(), event.refused()), ("instances/status", false));
         assert_eq!(parse(&line(USER, "get", "", "instances")).unwrap().resource(), "instances");
         assert!(parse(&line("admin", "get", "", "instances")).is_none());
+    }
+
+    #[test]
+    fn a_request_without_a_right_is_told_from_one_that_is_refused_for_what_it_asks() {
+        let told = |decision: &str| {
+            let annotated = format!(r#","annotations":{{"{DECISION}":"{decision}"}}}}"#);
+            let line = line(USER, "list", "", "secrets");
+            parse(&(line.trim_end_matches('}').to_owned() + &annotated)).unwrap().allowed()
+        };
+        assert_eq!((told("forbid"), told("allow")), (Some(false), Some(true)));
+        assert_eq!(parse(&line(USER, "list", "", "secrets")).unwrap().allowed(), None);
     }
 
     #[test]

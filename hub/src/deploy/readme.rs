@@ -23,7 +23,7 @@ fn commands() -> Vec<String> {
         .collect()
 }
 
-/// The Secrets that a command makes, each as `CONTEXT NAMESPACE/NAME KEY`; ConfigMaps likewise.
+/// The Secrets that a command makes, each as `CONTEXT NAMESPACE/NAME KEY`; `ConfigMap`s likewise.
 fn made(kind: &str) -> BTreeSet<String> {
     let commands = commands();
     let making = commands.iter().filter(|command| command.contains(&format!(" create {kind} ")));

@@ -15,7 +15,7 @@ use fedhub_e2e::{
     planes::{Layout, Options, Planes},
     progress::Progress,
     secrecy, servers,
-    suites::writes,
+    suites::{rights, writes},
 };
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
@@ -289,6 +289,15 @@ fn kept_its_secrets(servers: &servers::Options) -> anyhow::Result<bool> {
         println!("{}:{} holds what is secret: of {}", leak.log.display(), leak.line, leak.secret);
     }
     Ok(leaks.is_empty())
+}
+
+/// Whether fedhub was granted every right that it asked for; those that `deploy/` lacks are printed.
+fn had_its_rights(servers: &servers::Options) -> anyhow::Result<bool> {
+    let missing = rights::missing(&Layout::of(&servers.name)?)?;
+    for right in &missing {
+        println!("deploy/ does not grant: {right}");
+    }
+    Ok(missing.is_empty())
 }
 
 /// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.

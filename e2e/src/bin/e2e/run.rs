@@ -74,8 +74,10 @@ pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
         done = suites::run(&options) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    let discreet = crate::kept_its_secrets(&options.servers)?;
-    let passed = discreet && done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
+    let (discreet, allowed) =
+        (crate::kept_its_secrets(&options.servers)?, crate::had_its_rights(&options.servers)?);
+    let passed =
+        discreet && allowed && done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
     // Of an instance that nobody named and that has nothing to tell, nothing stays.
     crate::leave(&options.servers, arguments.keep || arguments.reuse, named || !passed).await?;
     let results = done?;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A Deployment with these arguments, a hub kubeconfig from a Secret and a name from a ConfigMap.
+/// A Deployment with these arguments, a hub kubeconfig from a Secret and a name from a `ConfigMap`.
 fn deployment(arguments: &[&str]) -> Deployment {
     serde_json::from_value(json!({
         "metadata": { "name": "fedhub-cell", "namespace": "fedhub-cells" },
