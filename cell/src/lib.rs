@@ -1,5 +1,6 @@
 //! The cell side: from a `WorkloadDeployment` in a cell to Instances that are written back to the hub.
 
+pub mod autoscaling;
 pub mod data;
 pub mod deployments;
 pub mod identity;

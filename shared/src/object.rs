@@ -80,6 +80,8 @@ kinds! {
     SubnetClaim: "networking.datumapis.com", "v1alpha", "subnetclaims", Namespaced;
     /// Which location a cell serves.
     LocationBinding: "networking.datumapis.com", "v1alpha", "locationbindings", Cluster;
+    /// What scales a deployment in a cell by the use of its Instances.
+    HorizontalPodAutoscaler: "autoscaling", "v2", "horizontalpodautoscalers", Namespaced;
     /// A project's wish for quota.
     ResourceClaim: "quota.miloapis.com", "v1alpha1", "resourceclaims", Namespaced;
 }

@@ -187,10 +187,12 @@ pub fn hub() -> Vec<Resource> {
     resources
 }
 
-/// A cell: a [`project_plane`], and the network service's resources.
+/// A cell: a [`project_plane`], autoscalers, and the network service's resources.
 pub fn cell() -> Vec<Resource> {
     let group = "networking.datumapis.com";
     let mut resources = project_plane();
+    let autoscaler = ("HorizontalPodAutoscaler", "horizontalpodautoscalers");
+    resources.push(Resource::builtin("autoscaling", "v2", autoscaler.0, autoscaler.1).with_status());
     resources.push(Resource::custom(group, "v1alpha", "NetworkBinding", "networkbindings").with_status());
     resources.push(Resource::custom(group, "v1alpha", "NetworkContext", "networkcontexts").with_status());
     resources.push(Resource::custom(group, "v1alpha", "SubnetClaim", "subnetclaims").with_status());

@@ -7,11 +7,14 @@ use fedhub_shared::object::{Kind, ObjectView, Shared};
 use serde_json::json;
 
 use super::Deployments;
+use super::pass::Pass;
 use crate::instances::{Deployment, Step, plan};
 
 impl Deployments {
     /// A pass over a WD that is being deleted.
     pub(super) async fn clear(&self, wd: &Shared) -> Result<Outcome, Error> {
+        // Where the cell refuses that, its garbage collector takes the autoscaler behind the WD.
+        self.autoscale(&mut Pass::over(self.writer()), wd.clone()).await?;
         let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.space()));
         let deployment = Deployment::of(wd);
         let views: Vec<_> = all.iter().map(|i| self.view(&deployment, i)).collect();

@@ -78,6 +78,8 @@ impl Listener for Deployments {
                     }
                 }
             }
+            // Ours have the name of their WD, and so has one that is in the way of ours.
+            Kind::HorizontalPodAutoscaler => self.enqueue(&seen.namespace, &seen.name),
             Kind::LocationBinding => self.enqueue_all(),
             Kind::Namespace
             | Kind::ConfigMap

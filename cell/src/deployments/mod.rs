@@ -5,12 +5,13 @@
 //! 1. Being deleted: all of its Instances are deleted; when none is left, its finalizer goes. That none is left the
 //!    watch tells: an Instance that it did not show would be reclaimed by the cell's own garbage collector.
 //! 2. The finalizer, before anything is made for it.
-//! 3. Its networks, see [`crate::network`].
-//! 4. The one step that [`crate::instances::plan()`] names.
-//! 5. Of each Instance in one patch: labels that are wrong, a location that is missing, the hash of its template where
+//! 3. Its autoscaler, where it scales, see [`crate::autoscaling`].
+//! 4. Its networks, see [`crate::network`].
+//! 5. The one step that [`crate::instances::plan()`] names.
+//! 6. Of each Instance in one patch: labels that are wrong, a location that is missing, the hash of its template where
 //!    that is another although the content is the same (C5), the gate `Network` when the networks stand, and with it
 //!    whichever gate is satisfied by then.
-//! 6. The status, where it is another. That an Instance which comes up has got to another stage can wait for a moment
+//! 7. The status, where it is another. That an Instance which comes up has got to another stage can wait for a moment
 //!    ([`crate::status::hush`]): each status of a WD goes a long way.
 //!
 //! A write that the cell refuses ends neither the pass nor the work on others: the reason is said in the status, and
@@ -34,6 +35,7 @@
 //! rules; as nothing is Ready, of what is missing the first is created, and the next when the WD is resumed. That the
 //! Instances say so themselves, and that their gate opens when the WD is resumed, is the readiness controller's business.
 
+mod autoscale;
 mod clear;
 mod keys;
 mod pass;
@@ -49,7 +51,6 @@ use fedhub_shared::errors::{Error, RequestError};
 use fedhub_shared::names::CELL_MANAGER;
 use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_shared::planes::Planes;
-use serde_json::Value;
 
 use crate::instances::{self, Instance};
 use schema::CellSchema;
@@ -115,13 +116,6 @@ impl Deployments {
     fn writer(&self) -> Writer<'_> {
         Writer { plane: self.cell.anchor(), manager: CELL_MANAGER, metrics: self.cell.metrics() }
     }
-}
-
-/// How many Instances a WD wants: `spec.replicas`, else `spec.scaleSettings.minReplicas`, else none.
-pub fn desired(deployment: &Object) -> u32 {
-    let spec = deployment.spec();
-    let number = |value: &Value| value.as_i64().map(|n| u32::try_from(n.max(0)).unwrap_or(u32::MAX));
-    number(&spec["replicas"]).or_else(|| number(&spec["scaleSettings"]["minReplicas"])).unwrap_or(0)
 }
 
 impl Controller for Deployments {

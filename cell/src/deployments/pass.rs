@@ -11,8 +11,9 @@ use fedhub_shared::names::{INSTANCE_FINALIZER, WORKLOAD_FINALIZER};
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
 use serde_json::{Value, json};
 
+use super::Deployments;
 use super::patch::patch;
-use super::{Deployments, desired};
+use crate::autoscaling::desired;
 use crate::data;
 use crate::instances::{Deployment, Gate, Instance, Step, Wait, build, plan};
 use crate::network::{self, View};
@@ -27,16 +28,18 @@ use crate::status::termination::is_overdue;
 const CONTEXT_MISSING: Duration = Duration::from_secs(15);
 
 /// What became of a pass so far.
-struct Pass<'a> {
-    writer: Writer<'a>,
+pub(super) struct Pass<'a> {
+    pub(super) writer: Writer<'a>,
     /// Something was stored whose event brings the WD back.
-    stepped: bool,
+    pub(super) stepped: bool,
     /// Something else was stored.
-    wrote: bool,
+    pub(super) wrote: bool,
     /// The first write that the cell refused.
     refused: Option<RequestError>,
     /// What keeps Instances from being made.
     obstacle: Option<Words>,
+    /// What the autoscaler does, where there is to be one.
+    pub(super) scaling: Option<Words>,
     /// When the status is to be written, where that can wait.
     hushed: Option<Duration>,
 }
@@ -45,6 +48,7 @@ impl Deployments {
     pub(super) async fn pass(&self, wd: Shared) -> Result<Outcome, Error> {
         let mut pass = Pass::over(self.writer());
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) { wd } else { pass.mark(&wd).await? };
+        let wd = self.autoscale(&mut pass, wd).await?;
         let schema = self.schema(&wd).await?;
         let deployment = Deployment::by(&wd, &schema);
         let (view, missing) = self.networks(&mut pass, &wd).await?;
@@ -203,6 +207,7 @@ impl Deployments {
             template_hash: &deployment.template_hash,
             network: &view.plan.network,
             location: &view.location,
+            scaling: pass.scaling.as_ref(),
             obstacle: pass.obstacle.as_ref(),
             now: self.cell.clock().now(),
         });
@@ -228,8 +233,16 @@ impl Deployments {
 
 impl<'a> Pass<'a> {
     /// A pass that has done nothing yet.
-    fn over(writer: Writer<'a>) -> Self {
-        Self { writer, stepped: false, wrote: false, refused: None, obstacle: None, hushed: None }
+    pub(super) fn over(writer: Writer<'a>) -> Self {
+        Self {
+            writer,
+            stepped: false,
+            wrote: false,
+            refused: None,
+            obstacle: None,
+            scaling: None,
+            hushed: None,
+        }
     }
 
     /// Puts the finalizer on: nothing is made for a WD before that.
@@ -244,7 +257,7 @@ impl<'a> Pass<'a> {
 
     /// What came of a write. A refusal is one write's own: it is kept, and the pass goes on. All else ends it.
     #[allow(clippy::result_large_err, reason = "it is what the pass returns")]
-    fn tried<T>(&mut self, written: Result<T, RequestError>) -> Result<Option<T>, Error> {
+    pub(super) fn tried<T>(&mut self, written: Result<T, RequestError>) -> Result<Option<T>, Error> {
         match written {
             Ok(answer) => Ok(Some(answer)),
             Err(error) if is_no(&error) || error.category() == Category::Conflict => {
@@ -257,7 +270,7 @@ impl<'a> Pass<'a> {
 }
 
 /// Whether the cell understood a write and does not take it.
-fn is_no(error: &RequestError) -> bool {
+pub(super) fn is_no(error: &RequestError) -> bool {
     matches!(error.category(), Category::Invalid | Category::Forbidden)
 }
 

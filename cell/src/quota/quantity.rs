@@ -8,6 +8,11 @@ pub struct BadQuantity(pub String);
 
 /// A quantity of CPU in thousandths of a core, rounded up.
 pub fn millicores(value: &Value) -> Result<i64, BadQuantity> {
+    thousandths(value)
+}
+
+/// A quantity of anything in thousandths, rounded up: what Kubernetes' autoscaler counts in.
+pub fn thousandths(value: &Value) -> Result<i64, BadQuantity> {
     read(value, 1000)
 }
 

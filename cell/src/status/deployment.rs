@@ -1,8 +1,8 @@
 //! The status of a deployment in its cell.
 
-use fedhub_shared::conditions::{find, is_true, put, said};
+use fedhub_shared::conditions::{find, is_true, put, remove, said};
 use fedhub_shared::message::Quoted;
-use fedhub_shared::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_UID};
+use fedhub_shared::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_shared::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use super::blocker::{Words, foremost, needs_somebody, priority};
 use super::network::{Location, Network};
 use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
-use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY};
+use super::{
+    AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY, SCALING_ACTIVE,
+};
 use crate::data;
 use crate::instances::ordinal;
 
@@ -29,6 +31,8 @@ pub struct Seen<'a> {
     pub network: &'a Network,
     /// Which location the cell serves.
     pub location: &'a Location,
+    /// What its autoscaler does, where it scales (C13).
+    pub scaling: Option<&'a Words>,
     /// What else keeps its Instances from being made, if anything does.
     pub obstacle: Option<&'a Words>,
     /// The time now.
@@ -50,7 +54,8 @@ pub fn status(seen: &Seen<'_>) -> Value {
     status["currentReplicas"] = json!(counts.current);
     status["readyReplicas"] = json!(counts.ready);
     status["desiredReplicas"] = json!(seen.desired);
-    status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_UID}={}", seen.deployment.uid()));
+    // On every plane, where the UID is another (C13): what it selects is what the scale subresource there is about.
+    status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_NAME}={}", seen.deployment.called()));
     status["suspended"] = json!(suspended(seen.deployment));
     if let Some(generation) = seen.deployment.metadata.generation {
         status["observedGeneration"] = json!(generation);
@@ -68,6 +73,10 @@ pub fn status(seen: &Seen<'_>) -> Value {
     ] {
         let words = with_overdue(seen, words);
         put(&mut status, words.stand(find(old, kind), kind, seen.now));
+    }
+    match seen.scaling {
+        Some(words) => put(&mut status, words.stand(find(old, SCALING_ACTIVE), SCALING_ACTIVE, seen.now)),
+        None => remove(&mut status, SCALING_ACTIVE),
     }
     status
 }

@@ -29,5 +29,7 @@ pub const READY: &str = "Ready";
 pub const QUOTA_GRANTED: &str = "QuotaGranted";
 /// Condition of an Instance or a deployment: whether what the template refers to is there.
 pub const REFERENCED_DATA_READY: &str = "ReferencedDataReady";
+/// Condition of a deployment that scales: whether its autoscaler does its work.
+pub const SCALING_ACTIVE: &str = "ScalingActive";
 /// Condition of a deployment: whether all Instances that are wanted are ready.
 pub const REPLICAS_READY: &str = "ReplicasReady";

@@ -1,6 +1,7 @@
 //! A WD comes to life, grows and shrinks.
 
-use fedhub_cell::deployments::{DeploymentsConfig, desired};
+use fedhub_cell::autoscaling::desired;
+use fedhub_cell::deployments::DeploymentsConfig;
 use fedhub_shared::object::{Kind, bare};
 use fedhub_sim::until;
 use serde_json::{Value, json};

@@ -1,6 +1,8 @@
 //! The controller of WDs over a simulated cell, on paused time, and the plan of its networks.
 
 #[cfg(test)]
+mod autoscaling;
+#[cfg(test)]
 mod ends;
 #[cfg(test)]
 mod growth;
@@ -10,6 +12,8 @@ mod networks;
 mod plans;
 #[cfg(test)]
 mod rollouts;
+#[cfg(test)]
+mod scale_settings;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]

@@ -27,13 +27,14 @@ pub const ALONE: DeploymentsConfig =
 pub const WRITE_BACK: DeploymentsConfig = DeploymentsConfig { write_back: true, ..ALONE };
 pub const NETWORKING: DeploymentsConfig = DeploymentsConfig { networking: true, ..ALONE };
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::Namespace,
     Kind::WorkloadDeployment,
     Kind::Instance,
     Kind::NetworkBinding,
     Kind::SubnetClaim,
     Kind::LocationBinding,
+    Kind::HorizontalPodAutoscaler,
 ];
 
 pub fn wd(name: &str, replicas: u32) -> Value {

@@ -22,6 +22,7 @@ fn of(
         template_hash: HASH,
         network,
         location,
+        scaling: None,
         obstacle: None,
         now: now(),
     })
@@ -51,7 +52,7 @@ fn counters_count_what_they_are_named_for() {
     let s = plain(&wd(), &all, 7);
     let counters = ["replicas", "updatedReplicas", "currentReplicas", "readyReplicas", "desiredReplicas"];
     assert_eq!(counters.map(|c| s[c].as_u64().unwrap()), [5, 3, 2, 2, 7]);
-    assert_eq!(s["selector"], "compute.datumapis.com/workload-deployment-uid=uid-of-wd");
+    assert_eq!(s["selector"], "compute.datumapis.com/workload-deployment-name=wd", "C13");
     assert_eq!((&s["observedGeneration"], &s["suspended"]), (&json!(3), &json!(false)));
     for condition in s["conditions"].as_array().unwrap() {
         assert!(condition.get("observedGeneration").is_none(), "F8: it would not be translated");

@@ -143,7 +143,7 @@ proptest! {
         let mut of = |wd: &Object, now| {
             let s = deployment::status(&deployment::Seen {
                 deployment: wd, instances: &all, desired, template_hash: HASH, network: &network, location: &location,
-                obstacle: None, now,
+                scaling: None, obstacle: None, now,
             });
             // The next listing comes in another order.
             let n = all.len().max(1);

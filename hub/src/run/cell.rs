@@ -169,7 +169,7 @@ pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
     } else {
         watched::all(&[Kind::WorkloadDeployment, Kind::Instance])
     };
-    kinds.push(Watched::all(Kind::Namespace));
+    kinds.extend(watched::all(&[Kind::Namespace, Kind::HorizontalPodAutoscaler]));
     if args.referenced_data {
         kinds.extend(
             [Kind::ConfigMap, Kind::Secret].map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true")),

@@ -95,8 +95,8 @@ pub struct WorkloadReference {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadDeploymentStatus {
-    /// Conditions: `Available`, `ReplicasReady` and, where the template refers to other objects,
-    /// `ReferencedDataReady`.
+    /// Conditions: `Available`, `ReplicasReady`, where the template refers to other objects `ReferencedDataReady`, and
+    /// where the metrics scale it `ScalingActive`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Option<Vec<Condition>>,

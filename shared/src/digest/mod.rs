@@ -70,6 +70,7 @@ impl Digest {
                 | Kind::NetworkContext
                 | Kind::SubnetClaim
                 | Kind::LocationBinding
+                | Kind::HorizontalPodAutoscaler
                 | Kind::ResourceClaim => Facts::None,
             },
         }

@@ -1,0 +1,137 @@
+//! What is to be done about a WD's autoscaler, decided from what stands.
+
+use std::collections::BTreeMap;
+
+use fedhub_shared::conditions::{find, said};
+use fedhub_shared::message::Quoted;
+use fedhub_shared::names::{SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME};
+use fedhub_shared::object::{Kind, Object, ObjectView, bare, set_field};
+use serde_json::{Value, json};
+
+use super::settings::{Metric, Settings, desired, number};
+use crate::instances::owner;
+use crate::status::blocker::Words;
+
+/// What is to be done, and what is to be said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What `spec.replicas` of the WD is to be before its autoscaler can begin.
+    pub replicas: Option<u32>,
+    /// What is to be done about the autoscaler.
+    pub step: Step,
+    /// The condition `ScalingActive`; none for a WD that does not scale.
+    pub words: Option<Words>,
+}
+
+/// What is to be done about an autoscaler.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Nothing.
+    Rest,
+    /// It is created.
+    Create(Box<Object>),
+    /// The one that stands, which is ours, is merged with this.
+    Patch(Value),
+    /// The one that stands, which is ours, is deleted.
+    Delete,
+}
+
+/// Decides. `standing` is the autoscaler of the WD's name, whoever made it.
+pub fn plan(deployment: &Object, standing: Option<&Object>) -> Plan {
+    let ours = standing.filter(|autoscaler| {
+        let mut owners = autoscaler.metadata.owner_references.iter().flatten();
+        owners.any(|o| o.controller == Some(true) && !o.uid.is_empty() && o.uid == deployment.uid())
+    });
+    let settings = if deployment.deleting() { Settings::Fixed } else { Settings::of(deployment) };
+    let none = || match ours {
+        Some(autoscaler) if !autoscaler.deleting() => Step::Delete,
+        _ => Step::Rest,
+    };
+    let (min, max, metrics) = match settings {
+        Settings::Fixed => return Plan { replicas: None, step: none(), words: None },
+        Settings::Invalid(faults) => {
+            let faults = format!("{faults} (correct the scale settings of the workload)");
+            let words = Some(Words::no("InvalidScaleSettings", faults));
+            return Plan { replicas: None, step: none(), words };
+        }
+        Settings::Scaled { min, max, metrics } => (min, max, metrics),
+    };
+    let replicas = number(&deployment.spec()["replicas"]);
+    let replicas = replicas.is_none_or(|number| number == 0).then(|| desired(deployment));
+    let spec = spec(deployment, min, max, &metrics);
+    match (standing, ours) {
+        (None, _) => Plan { replicas, step: Step::Create(Box::new(new(deployment, spec))), words: pending() },
+        (Some(_), Some(autoscaler)) if autoscaler.deleting() => {
+            Plan { replicas, step: Step::Rest, words: pending() }
+        }
+        (Some(_), Some(autoscaler)) => {
+            let stands = stands(autoscaler, deployment, &spec, &metrics);
+            let patch = || json!({"metadata": {"labels": labels(deployment)}, "spec": spec});
+            let step = if stands { Step::Rest } else { Step::Patch(patch()) };
+            Plan { replicas, step, words: Some(told(autoscaler)) }
+        }
+        (Some(foreign), None) => Plan { replicas: None, step: Step::Rest, words: Some(taken(foreign)) },
+    }
+}
+
+/// The fields of an autoscaler's spec that are ours; others, such as `behavior`, are left to operators (I9).
+fn spec(deployment: &Object, min: u32, max: u32, metrics: &[Metric]) -> Value {
+    let kind = Kind::WorkloadDeployment.resource();
+    json!({
+        "scaleTargetRef": {"apiVersion": kind.api_version, "kind": kind.kind, "name": deployment.called()},
+        "minReplicas": min,
+        "maxReplicas": max,
+        "metrics": metrics.iter().map(Metric::spec).collect::<Vec<_>>(),
+    })
+}
+
+fn labels(deployment: &Object) -> BTreeMap<String, String> {
+    let labels = [(WORKLOAD_DEPLOYMENT_NAME, deployment.called()), SERVICE_NAME];
+    labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+}
+
+fn new(deployment: &Object, spec: Value) -> Object {
+    let mut object = bare(Kind::HorizontalPodAutoscaler, deployment.space(), deployment.called());
+    object.metadata.labels = Some(labels(deployment));
+    object.metadata.owner_references = Some(vec![owner(deployment.called(), deployment.uid())]);
+    set_field(&mut object, "spec", spec);
+    object
+}
+
+/// Whether an autoscaler is what the server made of that spec (I7).
+fn stands(autoscaler: &Object, deployment: &Object, spec: &Value, metrics: &[Metric]) -> bool {
+    let standing = autoscaler.spec();
+    let measured = standing["metrics"].as_array().map_or(&[][..], Vec::as_slice);
+    ["scaleTargetRef", "minReplicas", "maxReplicas"].iter().all(|field| standing[field] == spec[field])
+        && measured.len() == metrics.len()
+        && metrics.iter().zip(measured).all(|(metric, standing)| metric.stands(standing))
+        && labels(deployment).iter().all(|(key, value)| autoscaler.label(key) == Some(value))
+}
+
+/// What an autoscaler says of itself: first of all that it cannot read or write the number.
+fn told(autoscaler: &Object) -> Words {
+    let status = autoscaler.status();
+    let unable = find(status, "AbleToScale").filter(|condition| condition["status"] == "False");
+    let Some(condition) = unable.or_else(|| find(status, "ScalingActive")) else { return unknown() };
+    let (status, reason, message) = said(condition);
+    match status {
+        "True" => Words::yes(reason, message),
+        _ => Words::of(status, reason, message),
+    }
+}
+
+fn unknown() -> Words {
+    Words::of("Unknown", "Pending", "The autoscaler has not reported yet")
+}
+
+fn pending() -> Option<Words> {
+    Some(unknown())
+}
+
+fn taken(foreign: &Object) -> Words {
+    let message = format!(
+        "HorizontalPodAutoscaler {} in the cell belongs to another: an operator of the cell has to delete or rename it",
+        Quoted(foreign.called()),
+    );
+    Words::no("AutoscalerNameTaken", message)
+}

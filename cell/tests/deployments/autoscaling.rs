@@ -1,0 +1,250 @@
+//! A WD that scales has an autoscaler, which owns its number, and any other has none (C13).
+
+use fedhub_sim::{ApiServer, Fault, Resource, resource};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+pub const HPA: &str = "HorizontalPodAutoscaler";
+
+/// Between one and five, by CPU.
+fn scaled() -> Value {
+    let cpu = json!({"resource": {"name": "cpu", "target": {"averageUtilization": 70}}});
+    json!({"spec": {"scaleSettings": {"minReplicas": 1, "maxReplicas": 5, "metrics": [cpu]}}})
+}
+
+impl World {
+    fn autoscaler(&self) -> Option<Value> {
+        self.cell.get(HPA, SPACE, WD)
+    }
+
+    /// The cell's autoscaler says so of itself.
+    fn autoscaler_says(&self, kind: &str, status: &str, reason: &str) {
+        let condition = json!({"type": kind, "status": status, "reason": reason, "message": "words of its own",
+            "lastTransitionTime": "2026-01-01T00:00:00Z"});
+        let status = json!({"status": {"conditions": [condition]}});
+        self.cell.patch_status(HPA, SPACE, WD, &status["status"]).unwrap();
+    }
+
+    /// Status and reason of `ScalingActive`; empty where nothing is said.
+    fn scaling(&self) -> String {
+        let condition = condition(&self.wd(), "ScalingActive");
+        let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+        if condition.is_null() { String::new() } else { format!("{}/{}", text("status"), text("reason")) }
+    }
+
+    /// Writes to autoscalers, and to what a WD wants, since then.
+    fn scaling_writes(&self, from: usize) -> Vec<String> {
+        let mut asked = self.asked(from);
+        asked.retain(|r| r.contains("horizontal") || r.starts_with("patch workloaddeployments/"));
+        asked
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
+    let world = World::of(2);
+    let run = world.run(ALONE);
+    world.settle().await;
+    assert_eq!((world.autoscaler(), world.scaling()), (None, String::new()));
+    let from = world.mark();
+    world.bend(scaled());
+    world.settle().await;
+    assert_eq!(world.scaling_writes(from), [format!("create horizontalpodautoscalers/{WD}")]);
+    let made = world.autoscaler().unwrap();
+    assert_eq!(
+        made["spec"],
+        json!({
+            "scaleTargetRef": {"apiVersion": API, "kind": "WorkloadDeployment", "name": WD},
+            "minReplicas": 1, "maxReplicas": 5,
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": 70}}}],
+        })
+    );
+    let owner = &made["metadata"]["ownerReferences"][0];
+    assert_eq!((&owner["uid"], &owner["controller"]), (&json!(uid(&world.wd())), &json!(true)));
+    assert_eq!(world.names().len(), 2, "the number that it begins with is the project's");
+
+    // It owns the number.
+    world.scale(4);
+    world.settle().await;
+    assert_eq!(world.names().len(), 4);
+    // Bounds that change: it is told, and the cell keeps to them before it has done so.
+    let from = world.mark();
+    world.bend(json!({"spec": {"scaleSettings": {"maxReplicas": 3}}}));
+    world.settle().await;
+    assert_eq!(world.scaling_writes(from), [format!("patch horizontalpodautoscalers/{WD}")]);
+    assert_eq!(world.autoscaler().unwrap()["spec"]["maxReplicas"], 3);
+    assert_eq!((world.names().len(), &world.wd()["status"]["desiredReplicas"]), (3, &json!(3)));
+
+    // Neither a look nor a restart writes anything (I7).
+    let from = world.mark();
+    world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
+    quiet(600).await;
+    run.stop().await;
+    let run = world.run(ALONE);
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+
+    // Switched off: what it held is given back (C6).
+    world.bend(json!({"spec": {"replicas": null, "scaleSettings": {"maxReplicas": null, "metrics": null}}}));
+    world.settle().await;
+    assert_eq!((world.autoscaler(), world.names().len(), world.scaling()), (None, 1, String::new()));
+    let from = world.mark();
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
+}
+
+/// The scale subresource cannot be read without a number, and an autoscaler leaves 0 alone.
+#[tokio::test(start_paused = true)]
+async fn c13_an_autoscaler_finds_a_number_to_begin_with() {
+    for (replicas, begins) in [(Value::Null, 2), (json!(0), 2), (json!(4), 4), (json!(9), 9), (json!(1), 1)] {
+        let world = World::of(1);
+        let mut settings = scaled();
+        settings["spec"]["scaleSettings"]["minReplicas"] = json!(2);
+        settings["spec"]["replicas"] = replicas.clone();
+        world.bend(settings);
+        let run = world.run(ALONE);
+        world.settle().await;
+        assert_eq!(world.wd()["spec"]["replicas"], begins, "{replicas}");
+        assert_eq!(world.names().len(), begins.clamp(2, 5), "{replicas}");
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn c13_an_autoscaler_of_another_is_neither_touched_nor_adopted_and_that_is_told() {
+    let world = World::of(1);
+    let foreign = json!({"apiVersion": "autoscaling/v2", "kind": HPA,
+        "metadata": {"namespace": SPACE, "name": WD}, "spec": {"maxReplicas": 9}});
+    world.cell.put(foreign).unwrap();
+    let before = world.autoscaler();
+    let run = world.run(ALONE);
+    world.bend(scaled());
+    world.settle().await;
+    assert_eq!(world.scaling(), "False/AutoscalerNameTaken");
+    assert!(world.lacks("ScalingActive").1.contains("\"web\" in the cell belongs to another"));
+    world.bend(json!({"spec": {"scaleSettings": {"metrics": null}}}));
+    world.settle().await;
+    assert_eq!((world.autoscaler(), world.scaling()), (before, String::new()));
+    world.bend(scaled());
+    world.settle().await;
+    world.cell.delete(HPA, SPACE, WD).unwrap();
+    world.settle().await;
+    let ours = world.autoscaler().unwrap();
+    assert_eq!(ours["metadata"]["ownerReferences"][0]["uid"], uid(&world.wd()));
+    assert_eq!(world.scaling(), "Unknown/Pending");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c13_i9_what_is_edited_by_hand_is_put_right_and_what_is_not_ours_is_left() {
+    let world = World::of(1);
+    world.bend(scaled());
+    let run = world.run(ALONE);
+    world.settle().await;
+    let metadata = json!({"labels": {"mine": "yes", "compute.datumapis.com/workload-deployment-name": null}});
+    let edit = json!({"metadata": metadata, "spec": {"minReplicas": 3, "metrics": [], "behavior": {"scaleDown": {}}}});
+    world.cell.patch(HPA, SPACE, WD, &edit).unwrap();
+    world.settle().await;
+    let stands = world.autoscaler().unwrap();
+    assert_eq!(
+        (&stands["spec"]["minReplicas"], &stands["metadata"]["labels"]["mine"]),
+        (&json!(1), &json!("yes"))
+    );
+    assert_eq!(stands["metadata"]["labels"]["compute.datumapis.com/workload-deployment-name"], WD);
+    assert_eq!(stands["spec"]["metrics"].as_array().unwrap().len(), 1);
+    assert_eq!(stands["spec"]["behavior"], json!({"scaleDown": {}}));
+    world.cell.delete(HPA, SPACE, WD).unwrap();
+    world.settle().await;
+    assert!(world.autoscaler().is_some(), "what was deleted by hand is made again");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c13_what_cannot_be_scaled_by_is_told_and_holds_nothing_else_up() {
+    let world = World::of(2);
+    world.bend(scaled());
+    let run = world.run(ALONE);
+    world.settle().await;
+    world.autoscaler_says("ScalingActive", "True", "ValidMetricFound");
+    quiet(5).await;
+    assert_eq!(world.scaling(), "True/ValidMetricFound");
+    let from = world.mark();
+    world.autoscaler_says("ScalingActive", "True", "ValidMetricFound");
+    world.cell.patch_status(HPA, SPACE, WD, &json!({"currentReplicas": 2})).unwrap();
+    quiet(5).await;
+    assert!(world.asked(from).is_empty(), "what it measures is no news: {:?}", world.asked(from));
+    world.autoscaler_says("AbleToScale", "False", "FailedGetScale");
+    quiet(5).await;
+    assert_eq!(world.lacks("ScalingActive"), ("FailedGetScale".to_owned(), "words of its own".to_owned()));
+
+    let external = json!([{"external": {"metric": {"name": "queue"}}}, {"resource": {"name": "gpu"}}]);
+    world.bend(json!({"spec": {"scaleSettings": {"metrics": external}}}));
+    world.settle().await;
+    let (reason, message) = world.lacks("ScalingActive");
+    assert_eq!((reason.as_str(), world.autoscaler()), ("InvalidScaleSettings", None));
+    assert!(message.contains("metrics[0]: ") && message.contains("metrics[1]: \"gpu\""), "{message}");
+    assert_eq!(world.names().len(), 2, "the number stays");
+
+    world.cell.fault(Fault::Status(422).on("create", "horizontalpodautoscalers"));
+    world.bend(scaled());
+    world.scale(3);
+    quiet(60).await;
+    world.settle().await;
+    assert_eq!(world.lacks("ScalingActive").0, "AutoscalerRefused");
+    assert_eq!(world.names().len(), 3);
+    world.cell.clear_faults();
+    quiet(600).await;
+    assert_eq!(world.scaling(), "Unknown/Pending");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c13_a_wd_that_is_being_deleted_scales_no_more() {
+    let world = World::of(2);
+    world.bend(scaled());
+    let run = world.run(WRITE_BACK);
+    world.settle().await;
+    assert!(world.autoscaler().is_some());
+    world.cell.delete("WorkloadDeployment", SPACE, WD).unwrap();
+    quiet(5).await;
+    assert_eq!(world.autoscaler(), None);
+    assert_eq!(world.names(), ["-web-0", "-web-1"]);
+    world.let_go();
+    quiet(60).await;
+    assert!(world.cell.get("WorkloadDeployment", SPACE, WD).is_none());
+    run.stop().await;
+}
+
+/// A server writes quantities its own way, and gives what it is not told a value.
+#[tokio::test(start_paused = true)]
+async fn c13_i7_what_the_server_makes_of_an_autoscaler_is_not_written_again() {
+    let own_way = Resource::builtin("autoscaling", "v2", HPA, "horizontalpodautoscalers").with_status();
+    let own_way = own_way.defaulting(|hpa| {
+        hpa["spec"]["behavior"] = json!({"scaleUp": {"selectPolicy": "Max"}});
+        let value = &mut hpa["spec"]["metrics"][0]["resource"]["target"]["averageValue"];
+        if *value == json!("0.5") {
+            *value = json!("500m");
+        }
+    });
+    let world =
+        World { cell: ApiServer::builder("cell").resources(resource::cell()).resource(own_way).build() };
+    let mut deployment = wd(WD, 1);
+    deployment["spec"]["scaleSettings"] = scaled()["spec"]["scaleSettings"].clone();
+    deployment["spec"]["scaleSettings"]["metrics"][0]["resource"]["target"] = json!({"averageValue": "0.5"});
+    world.cell.put(deployment).unwrap();
+    let run = world.run(ALONE);
+    world.settle().await;
+    let target = &world.autoscaler().unwrap()["spec"]["metrics"][0]["resource"]["target"];
+    assert_eq!(*target, json!({"type": "AverageValue", "averageValue": "500m"}));
+    let from = world.mark();
+    world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
+    quiet(600).await;
+    run.stop().await;
+    let run = world.run(ALONE);
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
+}
