@@ -8,7 +8,7 @@ use anyhow::Context;
 use fedhub_shared::clock::{Clock, span};
 use fedhub_shared::errors;
 use fedhub_shared::telemetry::{self, LogFormat};
-use fedhub_simulate::{Part, Times};
+use fedhub_simulate::{Part, Times, metrics};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,10 +24,13 @@ pub struct SimulateArgs {
     /// Play the network service on the cell: bind networks, hand out subnets.
     #[arg(long)]
     pub network: bool,
+    /// Play the metrics service on the cell, for autoscalers: a Pod for each Instance that runs, and what it uses.
+    #[arg(long)]
+    pub metrics: bool,
     /// Play the quota service on the project planes: grant claims.
     #[arg(long)]
     pub quota: bool,
-    /// Kubeconfig of the cell. Required with --provider and --network.
+    /// Kubeconfig of the cell. Required with --provider, --network and --metrics.
     #[arg(long, value_name = "FILE")]
     pub cell_kubeconfig: Option<PathBuf>,
     /// Name and kubeconfig of a project plane; may be given more than once. Required with --quota.
@@ -51,13 +54,14 @@ impl SimulateArgs {
     /// What is wrong with the arguments taken together, a line for each fault.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
-        if !(self.provider || self.network || self.quota) {
-            faults.push("no part is chosen: give --provider, --network or --quota".to_owned());
+        if !(self.provider || self.network || self.metrics || self.quota) {
+            faults.push("no part is chosen: give --provider, --network, --metrics or --quota".to_owned());
         }
         let (cell, projects) = (self.cell_kubeconfig.is_some(), !self.project_kubeconfigs.is_empty());
         for (part, chosen, flag, given) in [
             ("--provider", self.provider, "--cell-kubeconfig", cell),
             ("--network", self.network, "--cell-kubeconfig", cell),
+            ("--metrics", self.metrics, "--cell-kubeconfig", cell),
             ("--quota", self.quota, "--project-kubeconfig", projects),
         ] {
             if chosen && !given {
@@ -117,13 +121,18 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     crate::install_tls_provider()?;
     let mut parts = Vec::new();
+    let mut measured = None;
     if let Some(file) = &args.cell_kubeconfig {
         let cell = client(file).await?;
         if args.provider {
             parts.push(Part::Provider(cell.clone()));
         }
         if args.network {
-            parts.push(Part::Network(cell));
+            parts.push(Part::Network(cell.clone()));
+        }
+        if args.metrics {
+            parts.push(Part::Metrics(cell.clone()));
+            measured = Some(cell);
         }
     }
     if args.quota {
@@ -136,6 +145,9 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
         () = fedhub_simulate::run(parts, times, Clock::system()) => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+    }
+    if let Some(cell) = measured {
+        metrics::withdraw(&cell).await.context("the cell still believes that there are metrics")?;
     }
     tracing::info!("stopped");
     Ok(())
@@ -166,7 +178,10 @@ mod tests {
         for (flags, expected) in [
             (&[][..], &["no part is chosen"][..]),
             (&[cell], &["no part is chosen"]),
-            (&["--provider", "--network"], &["--provider needs --cell", "--network needs --cell"]),
+            (
+                &["--provider", "--network", "--metrics"],
+                &["--provider needs --cell", "--network needs --cell", "--metrics needs --cell"],
+            ),
             (&["--provider", "--cell-kubeconfig=/nowhere"], &["--cell-kubeconfig /nowhere"]),
             (&["--quota", cell], &["--quota needs --project-kubeconfig"]),
             (&["--quota", project, "--project-kubeconfig=b=/nowhere"], &["--project-kubeconfig /nowhere"]),

@@ -1,15 +1,17 @@
-//! Other people's services, played: the hypervisor's provider, the network service and the quota service. For tests and
-//! demonstrations, where the real ones do not run.
+//! Other people's services, played: the hypervisor's provider, the network service, the metrics service and the quota
+//! service. For tests and demonstrations, where the real ones do not run.
 //!
 //! They are no part of fedhub: nothing here calls fedhub's controllers or is called by them, and each part can be left
 //! out where the real service runs. A part is a pure step (object in, status out) and a thin loop around it, kube's own
 //! `Controller`: a part serves one cluster. What goes wrong is asked for by annotation: [`FAULT`], [`START_TIME`],
-//! [`TEARDOWN_FAULT`], [`TEARDOWN_TIME`], [`QUOTA`].
+//! [`TEARDOWN_FAULT`], [`TEARDOWN_TIME`], [`QUOTA`]. The metrics service alone answers requests instead of watching.
 
 mod play;
 mod step;
 
+pub mod metrics;
 pub mod network;
+pub mod pods;
 pub mod provider;
 pub mod quota;
 pub mod teardown;
@@ -17,7 +19,7 @@ pub mod teardown;
 use std::time::Duration;
 
 use fedhub_shared::clock::Clock;
-use futures::future::{BoxFuture, FutureExt, join_all};
+use futures::future::{BoxFuture, FutureExt, join, join_all};
 use kube::Client;
 
 pub use step::Step;
@@ -45,6 +47,8 @@ pub enum Part {
     Provider(Client),
     /// The network service, on a cell.
     Network(Client),
+    /// The metrics service, on a cell, with the Pods that it measures.
+    Metrics(Client),
     /// The quota service, on the project plane of that name.
     Quota(String, Client),
 }
@@ -64,6 +68,9 @@ pub async fn run(parts: Vec<Part>, times: Times, clock: Clock) {
         match part {
             Part::Provider(client) => provider::run(client, times, clock.clone()).boxed(),
             Part::Network(client) => network::run(client, times.start, clock.clone()).boxed(),
+            Part::Metrics(client) => {
+                join(pods::run(client.clone()), metrics::run(client, clock.clone())).map(|_| ()).boxed()
+            }
             Part::Quota(plane, client) => quota::run(plane, client, clock.clone()).boxed(),
         }
     });

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::step::Step;
 
 /// Who writes.
-const FIELD_MANAGER: &str = "fedhub-simulate";
+pub const FIELD_MANAGER: &str = "fedhub-simulate";
 /// A conflict means that what the watch is about to bring is newer.
 const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 /// Any other failure.

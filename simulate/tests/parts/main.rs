@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod loops;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod network;
 #[cfg(test)]
 mod provider;

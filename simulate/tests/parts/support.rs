@@ -54,6 +54,7 @@ pub fn cluster(name: &str) -> ApiServer {
         builder = builder.resource(resource);
     }
     builder
+        .resource(Resource::builtin("", "v1", "Pod", "pods").with_status())
         .resource(network("NetworkBinding", "networkbindings"))
         .resource(network("NetworkContext", "networkcontexts"))
         .resource(network("SubnetClaim", "subnetclaims"))
