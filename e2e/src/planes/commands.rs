@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use super::{
     layout::Layout,
     state::Command,
-    topology::{ETCDS, HUB, PLANES, Plane, Role},
+    topology::{ETCDS, HUB, Kind, PLANES, Plane, Role},
 };
 use crate::tools::Built;
 
@@ -27,6 +27,13 @@ pub const WEBHOOK: &str = "karmada-webhook";
 pub const SCHEDULER: &str = "karmada-scheduler";
 /// Karmada's controllers.
 pub const CONTROLLERS: &str = "karmada-controller-manager";
+/// How quick the cells' autoscaling is.
+const AUTOSCALING: [(&str, &str); 4] = [
+    ("sync-period", "1s"),
+    ("downscale-stabilization", "1s"),
+    ("cpu-initialization-period", "1s"),
+    ("initial-readiness-delay", "1s"),
+];
 /// What Karmada's detector leaves alone: no policy is for Instances, and it would keep each of them on its list of what
 /// waits for one, through which it goes for every new policy.
 const NEVER_PROPAGATED: &str = "compute.datumapis.com/v1alpha/Instance";
@@ -149,13 +156,16 @@ impl<'a> Commands<'a> {
         command(name, Role::ApiServer, self.programs.kubernetes.program("kube-apiserver"), arguments)
     }
 
-    /// A plane's controller manager: namespaces are emptied, owned objects go with their owner.
+    /// A plane's controller manager: namespaces are emptied, owned objects go with their owner, and cells scale.
     pub fn controller_manager(&self, plane: &Plane) -> Command {
         let name = controller_manager_process(plane.name);
         let kubeconfig =
             self.layout.component_kubeconfig(CONTROLLER_MANAGER, plane.name).display().to_string();
         let pki = |file: &str| self.layout.pki().join(file).display().to_string();
-        let arguments = vec![
+        let scales = matches!(plane.kind, Kind::Cell { .. });
+        let controllers = ["namespace", "garbagecollector"];
+        let controllers = controllers.into_iter().chain(scales.then_some("horizontalpodautoscaling"));
+        let mut arguments = vec![
             flag("kubeconfig", &kubeconfig),
             flag("authentication-kubeconfig", &kubeconfig),
             flag("authorization-kubeconfig", &kubeconfig),
@@ -164,11 +174,17 @@ impl<'a> Commands<'a> {
             flag("tls-cert-file", pki("server.crt")),
             flag("tls-private-key-file", pki("server.key")),
             flag("cert-dir", self.layout.scratch(&name).display()),
-            flag("controllers", "namespace,garbagecollector"),
+            flag("controllers", controllers.collect::<Vec<_>>().join(",")),
             flag("leader-elect", false),
             flag("use-service-account-credentials", false),
             flag("profiling", false),
         ];
+        if scales {
+            // It looks every 15 s, and is careful for minutes, unless it is told otherwise.
+            arguments.extend(
+                AUTOSCALING.map(|(name, span)| flag(&format!("horizontal-pod-autoscaler-{name}"), span)),
+            );
+        }
         let program = self.programs.kubernetes.program("kube-controller-manager");
         command(name, Role::Controller, program, arguments)
     }

@@ -66,7 +66,7 @@ impl Plane {
         !matches!(self.kind, Kind::Management)
     }
 
-    /// Whether a kube-controller-manager (namespace, garbage collector) runs for it.
+    /// Whether a kube-controller-manager runs for it: namespace, garbage collector, in cells autoscaling too.
     pub fn has_controller_manager(&self) -> bool {
         !matches!(self.kind, Kind::Management)
     }

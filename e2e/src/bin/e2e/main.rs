@@ -61,7 +61,7 @@ enum Command {
         /// Do it to the fedhub of this cell.
         #[arg(long, value_name = "CELL", conflicts_with = "second")]
         cell: Option<String>,
-        /// Do it to what plays that cell's services: provider and network.
+        /// Do it to what plays that cell's services, such as its provider.
         #[arg(long, requires = "cell")]
         services: bool,
         #[command(flatten)]
