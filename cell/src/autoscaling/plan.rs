@@ -60,15 +60,17 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> Plan {
     let replicas = replicas.is_none_or(|number| number == 0).then(|| desired(deployment));
     let spec = spec(deployment, min, max, &metrics);
     match (standing, ours) {
-        (None, _) => Plan { replicas, step: Step::Create(Box::new(new(deployment, spec))), words: pending() },
+        (None, _) => {
+            Plan { replicas, step: Step::Create(Box::new(new(deployment, spec))), words: Some(pending()) }
+        }
         (Some(_), Some(autoscaler)) if autoscaler.deleting() => {
-            Plan { replicas, step: Step::Rest, words: pending() }
+            Plan { replicas, step: Step::Rest, words: Some(pending()) }
         }
         (Some(_), Some(autoscaler)) => {
             let stands = stands(autoscaler, deployment, &spec, &metrics);
             let patch = || json!({"metadata": {"labels": labels(deployment)}, "spec": spec});
             let step = if stands { Step::Rest } else { Step::Patch(patch()) };
-            Plan { replicas, step, words: Some(told(autoscaler)) }
+            Plan { replicas, step, words: Some(told(autoscaler, min, max)) }
         }
         (Some(foreign), None) => Plan { replicas: None, step: Step::Rest, words: Some(taken(foreign)) },
     }
@@ -108,24 +110,29 @@ fn stands(autoscaler: &Object, deployment: &Object, spec: &Value, metrics: &[Met
         && labels(deployment).iter().all(|(key, value)| autoscaler.label(key) == Some(value))
 }
 
-/// What an autoscaler says of itself: first of all that it cannot read or write the number.
-fn told(autoscaler: &Object) -> Words {
+/// What an autoscaler says of itself: first of all that it cannot read or write the number. Words of it that change from
+/// look to look are said in other words: each status of a WD goes a long way.
+fn told(autoscaler: &Object, min: u32, max: u32) -> Words {
     let status = autoscaler.status();
     let unable = find(status, "AbleToScale").filter(|condition| condition["status"] == "False");
-    let Some(condition) = unable.or_else(|| find(status, "ScalingActive")) else { return unknown() };
-    let (status, reason, message) = said(condition);
-    match status {
-        "True" => Words::yes(reason, message),
-        _ => Words::of(status, reason, message),
+    let Some(condition) = unable.or_else(|| find(status, "ScalingActive")) else { return pending() };
+    match said(condition) {
+        // It names the metric that counts just now.
+        ("True", reason, _) => {
+            Words::yes(reason, format!("The number of instances is kept between {min} and {max}"))
+        }
+        // It names all of them, in any order.
+        (status, reason @ "AmbiguousSelector", _) => {
+            let others =
+                "Other autoscalers of the cell measure these instances: an operator of the cell has to";
+            Words::of(status, reason, &format!("{others} remove them"))
+        }
+        (status, reason, message) => Words::of(status, reason, message),
     }
 }
 
-fn unknown() -> Words {
+fn pending() -> Words {
     Words::of("Unknown", "Pending", "The autoscaler has not reported yet")
-}
-
-fn pending() -> Option<Words> {
-    Some(unknown())
 }
 
 fn taken(foreign: &Object) -> Words {

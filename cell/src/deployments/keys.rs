@@ -52,7 +52,10 @@ impl Listener for Deployments {
         let both = [seen.object.as_ref(), change.old().and_then(|old| old.object.as_ref())];
         let objects = || both.iter().flatten();
         match kind {
-            Kind::WorkloadDeployment => self.enqueue(&seen.namespace, &seen.name),
+            // An autoscaler has the name of its WD, and so has one that is in the way of it.
+            Kind::WorkloadDeployment | Kind::HorizontalPodAutoscaler => {
+                self.enqueue(&seen.namespace, &seen.name);
+            }
             Kind::Instance => {
                 // Also where another one took its name.
                 let gone = change.old().filter(|old| old.digest.uid != seen.digest.uid);
@@ -78,8 +81,6 @@ impl Listener for Deployments {
                     }
                 }
             }
-            // Ours have the name of their WD, and so has one that is in the way of ours.
-            Kind::HorizontalPodAutoscaler => self.enqueue(&seen.namespace, &seen.name),
             Kind::LocationBinding => self.enqueue_all(),
             Kind::Namespace
             | Kind::ConfigMap

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-pub const HPA: &str = "HorizontalPodAutoscaler";
+const HPA: &str = "HorizontalPodAutoscaler";
 
 /// Between one and five, by CPU.
 fn scaled() -> Value {
@@ -19,11 +19,10 @@ impl World {
     }
 
     /// The cell's autoscaler says so of itself.
-    fn autoscaler_says(&self, kind: &str, status: &str, reason: &str) {
-        let condition = json!({"type": kind, "status": status, "reason": reason, "message": "words of its own",
+    fn autoscaler_says(&self, kind: &str, status: &str, reason: &str, message: &str) {
+        let condition = json!({"type": kind, "status": status, "reason": reason, "message": message,
             "lastTransitionTime": "2026-01-01T00:00:00Z"});
-        let status = json!({"status": {"conditions": [condition]}});
-        self.cell.patch_status(HPA, SPACE, WD, &status["status"]).unwrap();
+        self.cell.patch_status(HPA, SPACE, WD, &json!({"conditions": [condition]})).unwrap();
     }
 
     /// Status and reason of `ScalingActive`; empty where nothing is said.
@@ -113,29 +112,44 @@ async fn c13_an_autoscaler_finds_a_number_to_begin_with() {
     }
 }
 
+/// Ours is only what our WD controls: not what it merely owns, and not what another controls.
 #[tokio::test(start_paused = true)]
 async fn c13_an_autoscaler_of_another_is_neither_touched_nor_adopted_and_that_is_told() {
-    let world = World::of(1);
-    let foreign = json!({"apiVersion": "autoscaling/v2", "kind": HPA,
-        "metadata": {"namespace": SPACE, "name": WD}, "spec": {"maxReplicas": 9}});
-    world.cell.put(foreign).unwrap();
-    let before = world.autoscaler();
-    let run = world.run(ALONE);
-    world.bend(scaled());
-    world.settle().await;
-    assert_eq!(world.scaling(), "False/AutoscalerNameTaken");
-    assert!(world.lacks("ScalingActive").1.contains("\"web\" in the cell belongs to another"));
-    world.bend(json!({"spec": {"scaleSettings": {"metrics": null}}}));
-    world.settle().await;
-    assert_eq!((world.autoscaler(), world.scaling()), (before, String::new()));
-    world.bend(scaled());
-    world.settle().await;
-    world.cell.delete(HPA, SPACE, WD).unwrap();
-    world.settle().await;
-    let ours = world.autoscaler().unwrap();
-    assert_eq!(ours["metadata"]["ownerReferences"][0]["uid"], uid(&world.wd()));
-    assert_eq!(world.scaling(), "Unknown/Pending");
-    run.stop().await;
+    let owner = |wd: &Value, controller: bool| {
+        json!([{"apiVersion": API, "kind": "WorkloadDeployment", "name": wd["metadata"]["name"], "uid": uid(wd),
+            "controller": controller}])
+    };
+    let cases: [fn(&World) -> (Value, bool); 3] = [
+        |_| (Value::Null, false),
+        |world| (world.wd(), false),
+        |world| (world.cell.get("WorkloadDeployment", SPACE, "other").unwrap(), true),
+    ];
+    for case in cases {
+        let world = World::of(1);
+        world.cell.put(wd("other", 0)).unwrap();
+        let (of, controller) = case(&world);
+        let owners = if of.is_null() { Value::Null } else { owner(&of, controller) };
+        let foreign = json!({"apiVersion": "autoscaling/v2", "kind": HPA,
+            "metadata": {"namespace": SPACE, "name": WD, "ownerReferences": owners}, "spec": {"maxReplicas": 9}});
+        world.cell.put(foreign).unwrap();
+        let before = world.autoscaler();
+        let run = world.run(ALONE);
+        world.bend(scaled());
+        world.settle().await;
+        assert_eq!(world.scaling(), "False/AutoscalerNameTaken", "{owners}");
+        assert!(world.lacks("ScalingActive").1.contains("\"web\" in the cell belongs to another"));
+        world.bend(json!({"spec": {"scaleSettings": {"metrics": null}}}));
+        world.settle().await;
+        assert_eq!((world.autoscaler(), world.scaling()), (before, String::new()), "{owners}");
+        world.bend(scaled());
+        world.settle().await;
+        world.cell.delete(HPA, SPACE, WD).unwrap();
+        world.settle().await;
+        let ours = world.autoscaler().unwrap();
+        assert_eq!(ours["metadata"]["ownerReferences"][0]["uid"], uid(&world.wd()));
+        assert_eq!(world.scaling(), "Unknown/Pending");
+        run.stop().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -168,15 +182,23 @@ async fn c13_what_cannot_be_scaled_by_is_told_and_holds_nothing_else_up() {
     world.bend(scaled());
     let run = world.run(ALONE);
     world.settle().await;
-    world.autoscaler_says("ScalingActive", "True", "ValidMetricFound");
+    world.autoscaler_says("ScalingActive", "True", "ValidMetricFound", "from cpu");
     quiet(5).await;
     assert_eq!(world.scaling(), "True/ValidMetricFound");
+    let message = &condition(&world.wd(), "ScalingActive")["message"];
+    assert_eq!(message, "The number of instances is kept between 1 and 5");
     let from = world.mark();
-    world.autoscaler_says("ScalingActive", "True", "ValidMetricFound");
+    world.autoscaler_says("ScalingActive", "True", "ValidMetricFound", "from memory");
     world.cell.patch_status(HPA, SPACE, WD, &json!({"currentReplicas": 2})).unwrap();
     quiet(5).await;
     assert!(world.asked(from).is_empty(), "what it measures is no news: {:?}", world.asked(from));
-    world.autoscaler_says("AbleToScale", "False", "FailedGetScale");
+    world.autoscaler_says("ScalingActive", "False", "AmbiguousSelector", "b and a");
+    quiet(5).await;
+    let from = world.mark();
+    world.autoscaler_says("ScalingActive", "False", "AmbiguousSelector", "a and b");
+    quiet(5).await;
+    assert!(world.asked(from).is_empty(), "nor is their order: {:?}", world.asked(from));
+    world.autoscaler_says("AbleToScale", "False", "FailedGetScale", "words of its own");
     quiet(5).await;
     assert_eq!(world.lacks("ScalingActive"), ("FailedGetScale".to_owned(), "words of its own".to_owned()));
 

@@ -31,10 +31,10 @@ const KINDS: [Kind; 7] = [
     Kind::Namespace,
     Kind::WorkloadDeployment,
     Kind::Instance,
+    Kind::HorizontalPodAutoscaler,
     Kind::NetworkBinding,
     Kind::SubnetClaim,
     Kind::LocationBinding,
-    Kind::HorizontalPodAutoscaler,
 ];
 
 pub fn wd(name: &str, replicas: u32) -> Value {
@@ -72,7 +72,7 @@ impl World {
     pub fn run(&self, config: DeploymentsConfig) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.cell.clock().now());
-        let kinds = if config.networking { &KINDS[..] } else { &KINDS[..3] };
+        let kinds = if config.networking { &KINDS[..] } else { &KINDS[..4] };
         let settings = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
