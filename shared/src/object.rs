@@ -74,10 +74,12 @@ kinds! {
     Instance: "compute.datumapis.com", "v1alpha", "instances", Namespaced;
     /// A deployment's wish for a network in a cell.
     NetworkBinding: "networking.datumapis.com", "v1alpha", "networkbindings", Namespaced;
-    /// One network in one location; read, not watched.
+    /// One network in one location.
     NetworkContext: "networking.datumapis.com", "v1alpha", "networkcontexts", Namespaced;
     /// A wish for a subnet of such a network.
     SubnetClaim: "networking.datumapis.com", "v1alpha", "subnetclaims", Namespaced;
+    /// A subnet of such a network.
+    Subnet: "networking.datumapis.com", "v1alpha", "subnets", Namespaced;
     /// Which location a cell serves.
     LocationBinding: "networking.datumapis.com", "v1alpha", "locationbindings", Cluster;
     /// What scales a deployment in a cell by the use of its Instances.

@@ -196,6 +196,7 @@ pub fn cell() -> Vec<Resource> {
     resources.push(Resource::custom(group, "v1alpha", "NetworkBinding", "networkbindings").with_status());
     resources.push(Resource::custom(group, "v1alpha", "NetworkContext", "networkcontexts").with_status());
     resources.push(Resource::custom(group, "v1alpha", "SubnetClaim", "subnetclaims").with_status());
+    resources.push(Resource::custom(group, "v1alpha", "Subnet", "subnets").with_status());
     let location = Resource::custom(group, "v1alpha", "LocationBinding", "locationbindings");
     resources.push(location.cluster_scoped().with_status());
     resources

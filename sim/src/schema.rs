@@ -24,7 +24,7 @@ pub(crate) struct Schema {
 }
 
 /// The CRDs of `deploy/`.
-const CRDS: [&str; 8] = [
+const CRDS: [&str; 9] = [
     include_str!("../../deploy/crds/compute.datumapis.com_instances.yaml"),
     include_str!("../../deploy/crds/compute.datumapis.com_workloaddeployments.yaml"),
     include_str!("../../deploy/crds/compute.datumapis.com_workloads.yaml"),
@@ -32,6 +32,7 @@ const CRDS: [&str; 8] = [
     include_str!("../../deploy/external-crds/networking.datumapis.com_networkbindings.yaml"),
     include_str!("../../deploy/external-crds/networking.datumapis.com_networkcontexts.yaml"),
     include_str!("../../deploy/external-crds/networking.datumapis.com_subnetclaims.yaml"),
+    include_str!("../../deploy/external-crds/networking.datumapis.com_subnets.yaml"),
     include_str!("../../deploy/external-crds/quota.miloapis.com_resourceclaims.yaml"),
 ];
 

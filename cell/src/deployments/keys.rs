@@ -74,8 +74,8 @@ impl Listener for Deployments {
                     self.enqueue(&seen.namespace, name);
                 }
             }
-            Kind::SubnetClaim => {
-                for binding in objects().flat_map(|claim| users(plane, claim)) {
+            Kind::NetworkContext | Kind::SubnetClaim | Kind::Subnet => {
+                for binding in objects().flat_map(|object| users(plane, kind, object)) {
                     if let Some(owner) = owner(&binding) {
                         self.enqueue(binding.space(), owner);
                     }
@@ -89,7 +89,6 @@ impl Listener for Deployments {
             | Kind::PropagationPolicy
             | Kind::ResourceBinding
             | Kind::CustomResourceDefinition
-            | Kind::NetworkContext
             | Kind::ResourceClaim => {}
         }
     }

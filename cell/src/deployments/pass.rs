@@ -21,11 +21,8 @@ use crate::status::blocker::{Words, with_remedy};
 use crate::status::deployment::{Seen, same_but_for_stages, status, suspended};
 use crate::status::gates::Opens;
 use crate::status::hush::hushed;
-use crate::status::network::Network;
+use crate::status::network::{Location, Network};
 use crate::status::termination::is_overdue;
-
-/// When a context is looked for again that a binding names and that is not there.
-const CONTEXT_MISSING: Duration = Duration::from_secs(15);
 
 /// What became of a pass so far.
 pub(super) struct Pass<'a> {
@@ -51,20 +48,17 @@ impl Deployments {
         let wd = self.autoscale(&mut pass, wd).await?;
         let schema = self.schema(&wd).await?;
         let deployment = Deployment::by(&wd, &schema);
-        let (view, missing) = self.networks(&mut pass, &wd).await?;
+        let view = self.networks(&mut pass, &wd).await?;
         let at_rest = self.instances(&mut pass, &wd, &deployment, &view).await?;
-        if at_rest {
-            for stale in &view.plan.stale {
-                let deleted = pass.writer.plane.delete(Kind::NetworkBinding, stale, false).await;
-                pass.tried(deleted)?;
-            }
+        for replaced in &view.plan.replaced {
+            let deleted = pass.writer.plane.delete(Kind::NetworkBinding, replaced, false).await;
+            pass.stepped |= pass.tried(deleted)?.is_some();
         }
         self.report(&mut pass, &wd, &deployment, &view).await?;
         if let Some(refusal) = pass.refused {
             return Err(refusal.into());
         }
         Ok(match pass.hushed {
-            _ if missing => Outcome::After(CONTEXT_MISSING),
             // There is more to come, which must not wait for its turn behind what was written.
             _ if pass.stepped => Outcome::Waits,
             Some(wait) => Outcome::After(wait),
@@ -74,25 +68,24 @@ impl Deployments {
         })
     }
 
-    /// Asks for the networks that are lacking; how far they are then, and whether a context is missing.
-    async fn networks(&self, pass: &mut Pass<'_>, wd: &Shared) -> Result<(View, bool), Error> {
-        if !self.config.networking {
-            return Ok((View::off(), false));
-        }
+    /// Asks for the networks that are lacking; how far they are then.
+    async fn networks(&self, pass: &mut Pass<'_>, wd: &Shared) -> Result<View, Error> {
         let cell = self.cell.anchor();
+        if !self.config.networking {
+            return Ok(network::look_without_networking(cell, wd));
+        }
         let mut view = network::look(cell, wd);
         if view.plan.bindings.is_empty() && view.plan.claims.is_empty() {
-            return Ok((view, false));
+            return Ok(view);
         }
-        let asked = network::apply(view.plan.clone(), &pass.writer).await;
-        let trouble = asked.as_ref().err().filter(|e| is_no(e)).map(|e| errors::chain(e));
-        let wrote = pass.tried(asked)?;
-        pass.stepped |= wrote == Some(true);
+        let asked = network::apply(&view.plan, &pass.writer).await;
+        let refused = asked.as_ref().err().filter(|e| is_no(e)).map(|e| errors::chain(e));
+        pass.stepped |= pass.tried(asked)? == Some(true);
         view = network::look(cell, wd);
-        if let Some(trouble) = trouble {
-            view.plan.network = Network::Failed(trouble);
+        if let Some(refused) = refused.filter(|_| view.plan.network != Network::Ready) {
+            view.plan.network = Network::Failed(refused);
         }
-        Ok((view, wrote == Some(false)))
+        Ok(view)
     }
 
     /// The step, and what is to be put right of each Instance. Says whether they are all as they should be.
@@ -120,7 +113,6 @@ impl Deployments {
             pass.stepped |= pass.tried(deleted)?.is_some();
         }
         let labels: BTreeMap<&str, _> = plan.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
-        let place = network::place(wd, &view.location);
         for (object, instance) in all.iter().zip(&views) {
             if !deployment.owns(instance) || instance.deleting || leaving.contains(&instance.uid) {
                 continue;
@@ -131,6 +123,7 @@ impl Deployments {
                 Opens { network: view.plan.network == Network::Ready && current, resumed: !suspended(wd) };
             let labels = labels.get(instance.uid).copied();
             let hash = instance.template_hash.filter(|_| !deployment.outdates(instance));
+            let place = view.next_place(wd, object);
             if let Some(patch) = patch(object, labels, place.as_ref(), hash, opens) {
                 let patched = pass.writer.patch(Kind::Instance, object, patch).await;
                 pass.stepped |= pass.tried(patched)?.is_some();
@@ -176,7 +169,7 @@ impl Deployments {
             return Ok(());
         }
         let mut pass = Pass::over(self.writer());
-        self.report(&mut pass, wd, deployment, &View::off()).await?;
+        self.report(&mut pass, wd, deployment, &View::off(Location::Unasked)).await?;
         if let Some(refusal) = pass.refused {
             return Err(refusal.into());
         }

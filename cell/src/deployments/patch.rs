@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::status::gates::{self, Opens};
 
-/// All that is to be put right of an Instance, in one merge patch: labels, the location where it has none, the hash of
-/// its template, and, where the gate `Network` opens, every gate that does by then. `None` where nothing is.
+/// All that is to be put right of an Instance, in one merge patch: labels, the location, the hash of its template, and,
+/// where the gate `Network` opens, every gate that does by then. `None` where nothing is.
 pub fn patch(
     instance: &Object,
     labels: Option<&BTreeMap<&'static str, String>>,
@@ -23,7 +23,7 @@ pub fn patch(
     if let Some(labels) = labels {
         patch["metadata"]["labels"] = json!(labels);
     }
-    if let Some(place) = place.filter(|_| instance.spec()["location"].is_null()) {
+    if let Some(place) = place {
         patch["spec"]["location"] = json!(place);
     }
     if let Some(hash) = hash.filter(|hash| instance.spec()["controller"]["templateHash"] != **hash) {

@@ -2,29 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_shared::message::Quoted;
 use fedhub_shared::names::{LOCATION, NETWORK, is_label_value};
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use serde_json::{Value, json};
 
+use super::interface::{Claims, Interface, same};
 use super::place;
-use crate::instances::owner;
+use crate::instances::{Instance, owner};
+use crate::status::gates;
 use crate::status::network::{Location, Network};
-
-/// The class of the subnets that Instances are in.
-const CLASS: &str = "private";
-/// Their address family.
-const FAMILY: &str = "IPv4";
 
 /// What the plan looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The WD.
     pub deployment: &'a Object,
+    /// Its own Instances (C3), those on their way out too.
+    pub instances: &'a [Shared],
     /// All bindings in its namespace.
     pub bindings: &'a [Shared],
-    /// All subnet claims of the cell.
+    /// The contexts that its bindings got.
+    pub contexts: &'a [Shared],
+    /// All subnet claims in the namespaces of those.
     pub claims: &'a [Shared],
+    /// The subnets that those claims got.
+    pub subnets: &'a [Shared],
     /// The location that the cell serves.
     pub location: &'a Location,
 }
@@ -35,95 +37,119 @@ pub struct Plan {
     /// Bindings to create.
     pub bindings: Vec<Object>,
     /// Subnet claims to create.
-    pub claims: Vec<Claim>,
-    /// Bindings of this WD that its template does not need any more. Instances on an earlier template may: they are to
-    /// go when there are none of those.
-    pub stale: Vec<Shared>,
+    pub claims: Vec<Object>,
+    /// Bindings of this WD to delete: what is wanted in their place is ready, and no Instance needs them (C15).
+    pub replaced: Vec<Shared>,
     /// How far it is. The gate `Network` is opened when it is [`Network::Ready`].
     pub network: Network,
+    /// Bindings that are ready, with context and subnets, and stay.
+    ready: Vec<Shared>,
 }
 
 impl Plan {
     /// Nothing to do, and that far.
     pub fn of(network: Network) -> Self {
-        Self { bindings: Vec::new(), claims: Vec::new(), stale: Vec::new(), network }
+        let (bindings, claims, replaced, ready) = Default::default();
+        Self { bindings, claims, replaced, network, ready }
     }
-}
 
-/// A subnet claim to create.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
-    /// The claim, in the namespace of its context. Its owner is to be the context, whose UID only a read tells.
-    pub object: Object,
-    /// The name of the context.
-    pub context: String,
+    /// Whether all networks of an Instance are ready in that location.
+    pub fn serves(&self, instance: &Object, place: &str) -> bool {
+        let is_ready = |interface: Interface<'_>| {
+            let network = interface.network;
+            self.ready.iter().any(|binding| binds(binding, network, place, instance.space()))
+        };
+        Interface::all(instance.spec()).all(is_ready)
+    }
+
+    /// Whether an Instance runs on that binding and on none that stays.
+    fn needs(&self, instance: &Object, binding: &Object) -> bool {
+        let here = instance.space();
+        let told = instance.spec()["location"]["name"].as_str();
+        let place = binding.spec()["location"]["name"].as_str().unwrap_or_default();
+        let runs = !gates::of(instance).contains(&gates::NETWORK) && told.is_none_or(|told| told == place);
+        runs && Interface::all(instance.spec()).any(|interface| {
+            binds(binding, interface.network, place, here)
+                && !self.ready.iter().any(|ready| binds(ready, interface.network, place, here))
+        })
+    }
 }
 
 /// Decides.
 pub fn plan(seen: &Seen<'_>) -> Plan {
     let wd = seen.deployment;
-    if !seen.location.allows() {
-        let city = wd.spec()["cityCode"].as_str().unwrap_or_default();
-        let words = seen.location.blocker(city).map_or_else(String::new, |b| b.message);
-        return Plan::of(Network::Provisioning(words));
+    let city = wd.spec()["cityCode"].as_str().unwrap_or_default();
+    if let Some(blocker) = seen.location.blocker(city).filter(|_| !seen.location.allows()) {
+        return Plan::of(Network::Misplaced(blocker));
     }
     let place = place(wd, seen.location).map(|place| place.name);
-    let own = |b: &&Shared| {
-        let mut owners = b.metadata.owner_references.iter().flatten();
-        !b.deleting() && owners.any(|o| o.controller == Some(true) && o.uid == wd.uid())
-    };
     let mut names: BTreeSet<String> = seen.bindings.iter().map(|b| b.called().to_owned()).collect();
-    let mut left: BTreeMap<&str, &Shared> =
-        seen.bindings.iter().filter(own).map(|b| (b.called(), b)).collect();
-    let mut plan = Plan::of(Network::Ready);
-    let mut far = Vec::new();
-    for network in networks(wd) {
-        let what = format!("Network {}", Quoted(network["name"].as_str().unwrap_or_default()));
-        let binds = |b: &Object| {
-            let here = &b.spec()["location"]["name"];
-            same(&b.spec()["network"], network, wd.space())
-                && place.as_ref().is_none_or(|place| here == place)
+    let standing = seen.bindings.iter().filter(|b| !b.deleting() && Instance::of(b).owner == Some(wd.uid()));
+    let own: BTreeMap<&str, &Shared> = standing.map(|b| (b.called(), b)).collect();
+    let interfaces: Vec<_> = Interface::all(&wd.spec()["template"]["spec"]).collect();
+    let targets: Vec<_> = interfaces.iter().map(|i| format!("{}-net-{}", wd.called(), i.index)).collect();
+    let mut spares: Vec<&Shared> =
+        own.values().copied().filter(|b| !targets.iter().any(|t| t == b.called())).collect();
+    let (mut plan, mut claims, mut kept, mut far) =
+        (Plan::of(Network::Ready), Claims::default(), Vec::new(), Vec::new());
+    for (interface, target) in interfaces.iter().zip(&targets) {
+        let fits = |b: &Object| {
+            let here = place.as_deref().or_else(|| b.spec()["location"]["name"].as_str());
+            here.is_some_and(|here| binds(b, interface.network, here, wd.space()))
         };
-        let standing = left.values().find(|b| binds(b)).map(|b| b.called());
-        far.push(match (standing.and_then(|name| left.remove(name)), &place) {
-            (Some(binding), _) => match Network::of(&what, Some(binding)) {
-                Network::Ready => subnet(seen, binding, &what, &mut plan.claims),
-                not_yet => not_yet,
-            },
-            (None, Some(place)) => {
-                plan.bindings.push(binding(wd, network, place, &mut names));
-                Network::of(&what, None)
+        let named = own.get(target.as_str()).copied().filter(|b| fits(b));
+        let fitting = named.into_iter().chain(spares.iter().copied().filter(|b| fits(b)));
+        let candidates: Vec<_> =
+            fitting.map(|b| (b, interface.through(seen, b, &mut Claims::default()))).collect();
+        // Until the binding of its name is ready, another one may serve.
+        let is_ready = |(_, far): &&(_, Network)| *far == Network::Ready;
+        let serving = candidates.iter().find(is_ready).or(candidates.first());
+        for stays in named.into_iter().chain(serving.map(|(binding, _)| *binding)) {
+            interface.through(seen, stays, &mut claims);
+            spares.retain(|spare| spare.called() != stays.called());
+            kept.push(stays);
+        }
+        let taken = names.contains(target);
+        if let Some(place) = &place
+            && named.is_none()
+            && (!taken || serving.is_none())
+        {
+            let name = if taken { free(target, &mut names) } else { target.clone() };
+            names.insert(name.clone());
+            plan.bindings.push(binding(wd, interface.network, place, &name));
+        }
+        far.push(match serving {
+            Some((binding, far)) => {
+                if *far == Network::Ready {
+                    plan.ready.push((*binding).clone());
+                }
+                far.clone()
             }
-            (None, None) => Network::Provisioning(format!("{what}: waiting for the cell to have a location")),
+            None if place.is_some() => Network::of(&interface.network_words(), None),
+            None => seen.location.blocker(city).map_or_else(
+                || Network::Provisioning(format!("{}: waiting for a location", interface.network_words())),
+                Network::Misplaced,
+            ),
         });
     }
-    plan.stale = left.into_values().cloned().collect();
+    plan.claims = claims.0;
     plan.network = Network::worst(far);
+    if plan.network == Network::Ready {
+        let leaves = |b: &&Shared| !kept.iter().any(|kept| kept.called() == b.called());
+        let idle = |b: &&Shared| !seen.instances.iter().any(|instance| plan.needs(instance, b));
+        plan.replaced = own.into_values().filter(leaves).filter(idle).cloned().collect();
+    }
     plan
 }
 
-/// The distinct networks of the template's interfaces, in their order.
-fn networks(wd: &Object) -> Vec<&Value> {
-    let interfaces = wd.spec().pointer("/template/spec/networkInterfaces").and_then(Value::as_array);
-    let mut all: Vec<&Value> = Vec::new();
-    for interface in interfaces.into_iter().flatten() {
-        let network = &interface["network"];
-        let named = network["name"].as_str().is_some_and(|name| !name.is_empty());
-        if named && !all.iter().any(|known| same(known, network, wd.space())) {
-            all.push(network);
-        }
-    }
-    all
-}
-
-/// Whether two references from this namespace are to one network.
-fn same(a: &Value, b: &Value, here: &str) -> bool {
-    let space = |network: &Value| network["namespace"].as_str().unwrap_or(here).to_owned();
-    a["name"] == b["name"] && space(a) == space(b)
+/// Whether a binding is to that network in that place. `here` is where the reference to the network stands, and the
+/// binding too.
+fn binds(binding: &Object, network: &Value, place: &str, here: &str) -> bool {
+    same(&binding.spec()["network"], network, here) && binding.spec()["location"]["name"] == place
 }
 
 /// The first name `<base>-<n>` that nothing has.
-fn free(base: &str, names: &mut BTreeSet<String>) -> String {
+pub(super) fn free(base: &str, names: &mut BTreeSet<String>) -> String {
     let mut number = 0;
     let mut name = format!("{base}-{number}");
     while names.contains(&name) {
@@ -138,9 +164,8 @@ fn free(base: &str, names: &mut BTreeSet<String>) -> String {
 ///
 /// It gets all annotations of the template's metadata, as the Instances do: what a user tells other services there,
 /// the network service may want to know too. They are copied once; a binding is not written again.
-fn binding(wd: &Object, network: &Value, place: &str, names: &mut BTreeSet<String>) -> Object {
-    let name = free(&format!("{}-net", wd.called()), names);
-    let mut binding = bare(Kind::NetworkBinding, wd.space(), &name);
+fn binding(wd: &Object, network: &Value, place: &str, name: &str) -> Object {
+    let mut binding = bare(Kind::NetworkBinding, wd.space(), name);
     let labels = [(NETWORK, network["name"].as_str().unwrap_or_default()), (LOCATION, place)];
     let labels = labels.into_iter().filter(|(_, value)| is_label_value(value));
     binding.metadata.labels = Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
@@ -160,42 +185,4 @@ fn binding(wd: &Object, network: &Value, place: &str, names: &mut BTreeSet<Strin
     });
     set_field(&mut binding, "spec", spec);
     binding
-}
-
-/// Namespace and name of the context that a binding got.
-pub fn context(binding: &Object) -> Option<(&str, &str)> {
-    let context = &binding.status()["networkContextRef"];
-    Some((context["namespace"].as_str()?, context["name"].as_str()?)).filter(|(_, name)| !name.is_empty())
-}
-
-/// How far the subnet is of a network whose binding is Ready; one that nobody asked for yet is asked for.
-fn subnet(seen: &Seen<'_>, binding: &Object, what: &str, wanted: &mut Vec<Claim>) -> Network {
-    let Some((space, name)) = context(binding) else {
-        return Network::Provisioning(format!("{what}: waiting for its context"));
-    };
-    let what = what.replacen("Network", "Subnet of network", 1);
-    let location = &binding.spec()["location"];
-    let fits = |claim: &&Shared| {
-        let spec = claim.spec();
-        claim.space() == space
-            && spec["networkContext"]["name"] == name
-            && (&spec["subnetClass"], &spec["ipFamily"]) == (&json!(CLASS), &json!(FAMILY))
-            && spec["location"]["name"] == location["name"]
-            && !claim.deleting()
-    };
-    let claim = seen.claims.iter().find(fits);
-    if claim.is_none() {
-        let here = seen.claims.iter().filter(|c| c.space() == space);
-        let mut names = here.map(|c| c.called().to_owned()).collect();
-        let mut object = bare(Kind::SubnetClaim, space, &free(name, &mut names));
-        let spec = json!({
-            "subnetClass": CLASS,
-            "ipFamily": FAMILY,
-            "networkContext": {"name": name},
-            "location": location,
-        });
-        set_field(&mut object, "spec", spec);
-        wanted.push(Claim { object, context: name.to_owned() });
-    }
-    Network::of(&what, claim.map(AsRef::as_ref))
 }

@@ -139,10 +139,10 @@ impl Readiness {
                 self.wake_all(Some(&seen.name), |_| true);
             }
             Kind::NetworkBinding => now.into_iter().for_each(|binding| self.wake_bound(binding)),
-            // It is its context's, and not a WD's.
-            Kind::SubnetClaim => {
-                let claims = [was, now].into_iter().flatten();
-                let bindings = claims.flat_map(|claim| users(self.cell.anchor(), claim));
+            // They are their context's, and not a WD's.
+            Kind::NetworkContext | Kind::SubnetClaim | Kind::Subnet => {
+                let objects = [was, now].into_iter().flatten();
+                let bindings = objects.flat_map(|object| users(self.cell.anchor(), kind, object));
                 bindings.for_each(|binding| self.wake_bound(&binding));
             }
             Kind::ConfigMap | Kind::Secret => {

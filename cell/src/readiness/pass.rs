@@ -113,7 +113,10 @@ impl Readiness {
         let now = self.cell.clock().now();
         let data = self.data(instance, deployment.as_deref());
         let echo = cell.store(Kind::Instance).echo(instance.space(), instance.called(), Part::Status);
-        plan(&Seen { instance, quota, data: data.as_ref(), network: &network, suspended, now }, echo)
+        let bindings = cell.store(Kind::NetworkBinding).objects(Some(instance.space()));
+        let contexts = network::contexts(instance, bindings.iter().map(AsRef::as_ref));
+        let (data, contexts) = (data.as_ref(), contexts.as_ref());
+        plan(&Seen { instance, quota, data, network: &network, contexts, suspended, now }, echo)
     }
 
     /// `ReferencedDataReady` as it is to be. Where companions are not watched, nothing waits for them (C6).

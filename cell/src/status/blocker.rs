@@ -4,6 +4,7 @@ use fedhub_shared::conditions::stand;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::network::{FAMILY_NOT_CARRIED, NETWORK_PROVISIONING};
 use super::termination::DEADLINE_EXCEEDED;
 
 /// What a condition says, most often about one thing that blocks.
@@ -45,12 +46,12 @@ impl Words {
 pub fn priority(reason: &str) -> u8 {
     match reason {
         "InstancesProvisioning" | "Provisioning" => 1,
-        "NetworkProvisioning" | "NoMatchingLocation" => 2,
+        NETWORK_PROVISIONING | "NoMatchingLocation" => 2,
         "QuotaNotGranted" | "PendingQuota" => 3,
         "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
         "SourceNotFound" | "SourceTooLarge" | "SourceUnauthorized" | "ImageUnavailable"
         | "InstanceCrashing" | "ConfigurationError" | "InstanceNameTaken" | DEADLINE_EXCEEDED => 5,
-        "NetworkNotFound" => 6,
+        "NetworkNotFound" | FAMILY_NOT_CARRIED => 6,
         "NetworkFailedToCreate" => 7,
         "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => 8,
         _ => 0,
@@ -74,7 +75,7 @@ pub fn needs_somebody(reason: &str) -> bool {
     }
 }
 
-/// What a user can do about a reason, where it is theirs to do.
+/// Whose job a reason is and what there is to do: a user's, unless it names the operator or nobody (C9).
 pub fn remedy(reason: &str) -> Option<&'static str> {
     Some(match reason {
         "ImageUnavailable" => "check the image's name and tag, and the pull secrets",
@@ -84,6 +85,14 @@ pub fn remedy(reason: &str) -> Option<&'static str> {
         "SourceNotFound" => "create the ConfigMap or Secret, or take the reference to it out of the template",
         "SourceTooLarge" => "make the ConfigMap or Secret smaller",
         "NetworkNotFound" => "create the network, or correct its name in the workload's template",
+        FAMILY_NOT_CARRIED => "change ipFamilies in the workload's template, or use another network",
+        NETWORK_PROVISIONING => {
+            "no action needed; if it lasts, the platform's operator has to look at the network service"
+        }
+        "NetworkFailedToCreate" => "the platform's operator has to look at the network service",
+        "NoMatchingLocation" => "the platform's operator has to create it",
+        "AmbiguousServingLocation" => "the platform's operator has to delete the others",
+        "CityCodeMismatch" => "the platform's operator has to correct its LocationBinding",
         _ => return None,
     })
 }

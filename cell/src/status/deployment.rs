@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::blocker::{Words, foremost, needs_somebody, priority};
-use super::network::{Location, Network};
+use super::network::{Location, NETWORK_PROVISIONING, Network};
 use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
 use super::{
     AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY, SCALING_ACTIVE,
@@ -81,14 +81,21 @@ pub fn status(seen: &Seen<'_>) -> Value {
     status
 }
 
-/// Whether two statuses differ in nothing but how many Instances their provider has begun with: what becomes of those is
-/// another word about the deployment, and most often soon to come (see [`super::hush`]).
+/// Whether two statuses differ in nothing but how many Instances their provider has begun with, and how far networks are
+/// that are on their way: what becomes of those is another word about the deployment, and most often soon to come (see
+/// [`super::hush`]).
 pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
     let without = |status: &Value| {
         let mut status = status.clone();
         if let Some(fields) = status.as_object_mut() {
             fields.remove("updatedReplicas");
             fields.remove("currentReplicas");
+            for condition in fields.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                if condition["reason"] == NETWORK_PROVISIONING {
+                    condition["message"] = Value::Null;
+                }
+            }
         }
         status
     };

@@ -21,6 +21,8 @@ pub struct Seen<'a> {
     pub data: Option<&'a Value>,
     /// How far the networking of its deployment is.
     pub network: &'a Network,
+    /// The network contexts that its interfaces are attached to, where any is known, see [`crate::network::contexts`].
+    pub contexts: Option<&'a Value>,
     /// Whether its deployment is suspended.
     pub suspended: bool,
     /// The time now.
@@ -30,13 +32,20 @@ pub struct Seen<'a> {
 /// What `Available` and `Ready` say of a suspended Instance.
 const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run";
 
-/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady` and `suspended` are ours, and so
-/// are `Programmed` and `Available` while the Instance is suspended or denied quota; all else stays.
+/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady`, `suspended`, `location` and
+/// `networkContexts` are ours, and so are `Programmed` and `Available` while the Instance is suspended or denied quota; all
+/// else stays. What was known of location and networks is not taken back (C15).
 pub fn status(seen: &Seen<'_>) -> Value {
     let old = seen.instance.status();
     let mut status = if old.is_object() { old.clone() } else { json!({}) };
     if seen.suspended || status.get("suspended").is_some() {
         status["suspended"] = json!(seen.suspended);
+    }
+    if let Some(location) = seen.instance.spec().get("location").filter(|location| location.is_object()) {
+        status["location"] = location.clone();
+    }
+    if let Some(contexts) = seen.contexts {
+        status["networkContexts"] = contexts.clone();
     }
     put(&mut status, seen.quota.clone());
     if let Some(data) = seen.data {

@@ -7,7 +7,7 @@ use fedhub_shared::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::READY;
-use super::blocker::Words;
+use super::blocker::{Words, with_remedy};
 
 /// How far the networking of a deployment is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,10 @@ pub enum Network {
     NotFound(String),
     /// The network service refused.
     Failed(String),
+    /// An interface asks for an address family that its network does not have.
+    NotCarried(String),
+    /// The cell has no one location for the deployment.
+    Misplaced(Words),
 }
 
 impl Network {
@@ -27,11 +31,13 @@ impl Network {
     pub fn blocker(&self) -> Option<Words> {
         let (reason, message) = match self {
             Self::Ready => return None,
-            Self::Provisioning(message) => ("NetworkProvisioning", message),
+            Self::Misplaced(words) => return Some(words.clone()),
+            Self::Provisioning(message) => (NETWORK_PROVISIONING, message),
             Self::NotFound(message) => ("NetworkNotFound", message),
             Self::Failed(message) => ("NetworkFailedToCreate", message),
+            Self::NotCarried(message) => (FAMILY_NOT_CARRIED, message),
         };
-        Some(Words::no(reason, super::blocker::with_remedy(reason, message)))
+        Some(Words::no(reason, with_remedy(reason, message)))
     }
 
     /// What one object of the network service says of itself: a `NetworkBinding`, `NetworkContext`,
@@ -58,6 +64,7 @@ impl Network {
         match (status, reason) {
             ("True", _) => Self::Ready,
             (_, "NetworkNotFound") => Self::NotFound(words),
+            (_, FAMILY_NOT_CARRIED) => Self::NotCarried(words),
             // Stages on the way, and what nobody has judged yet.
             ("False", reason) if !ON_THE_WAY.contains(&reason) => Self::Failed(words),
             _ => Self::Provisioning(words),
@@ -74,13 +81,18 @@ impl Network {
     }
 }
 
+/// Reason: a network is on its way.
+pub(super) const NETWORK_PROVISIONING: &str = "NetworkProvisioning";
+/// Reason: an interface asks for an address family that its network does not have.
+pub(super) const FAMILY_NOT_CARRIED: &str = "AddressFamilyNotCarried";
+
 const ON_THE_WAY: [&str; 5] =
     ["", "Pending", "NetworkContextNotReady", "NotProgrammed", "ProgrammingInProgress"];
 
 /// Which location the cell serves, as a deployment of a city code sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// Networking is off: nobody asks.
+    /// Networking is off, and no location is known: nobody asks.
     Unasked,
     /// The cell serves this one location, and it is in the deployment's city.
     Serving(String),
@@ -126,23 +138,24 @@ impl Location {
 
     /// What it blocks, in words, for a deployment of `city`.
     pub fn blocker(&self, city: &str) -> Option<Words> {
-        Some(match self {
+        let (reason, message) = match self {
             Self::Unasked | Self::Serving(_) => return None,
-            Self::Missing => Words::no(
+            Self::Missing => (
                 "NoMatchingLocation",
                 format!("this cell has no LocationBinding; city {} needs one", Quoted(city)),
             ),
-            Self::Ambiguous(names) => Words::no(
+            Self::Ambiguous(names) => (
                 "AmbiguousServingLocation",
                 format!("this cell has several locations ({}); exactly one is needed", names.join(", ")),
             ),
-            Self::Elsewhere { name, city: here } => Words::no(
+            Self::Elsewhere { name, city: here } => (
                 "CityCodeMismatch",
                 format!(
                     "the deployment is for city {}, but this cell's location {name:?} is in {here:?}",
                     Quoted(city)
                 ),
             ),
-        })
+        };
+        Some(Words::no(reason, with_remedy(reason, &message)))
     }
 }

@@ -242,11 +242,11 @@ async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_delete
 #[tokio::test(start_paused = true)]
 async fn i9_labels_and_a_location_are_put_right_in_one_patch_and_others_left() {
     let world = World::of(1);
-    world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(ALONE);
     world.settle().await;
-    assert!(world.instance("web-0")["spec"]["location"].is_null(), "nobody asked");
+    assert!(world.instance("web-0")["spec"]["location"].is_null(), "nobody knows");
     run.stop().await;
+    world.cell.put(location("dfw-1", "DFW")).unwrap();
     let labels = json!({"compute.datumapis.com/workload-name": "another", "mine": "yes"});
     world.cell.patch("Instance", SPACE, "web-0", &json!({"metadata": {"labels": labels}})).unwrap();
 

@@ -5,7 +5,11 @@ mod autoscaling;
 #[cfg(test)]
 mod ends;
 #[cfg(test)]
+mod fabric;
+#[cfg(test)]
 mod growth;
+#[cfg(test)]
+mod moves;
 #[cfg(test)]
 mod networks;
 #[cfg(test)]
@@ -16,6 +20,8 @@ mod rollouts;
 mod scale_settings;
 #[cfg(test)]
 mod schema;
+#[cfg(test)]
+mod story;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

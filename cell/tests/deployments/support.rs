@@ -27,14 +27,17 @@ pub const ALONE: DeploymentsConfig =
 pub const WRITE_BACK: DeploymentsConfig = DeploymentsConfig { write_back: true, ..ALONE };
 pub const NETWORKING: DeploymentsConfig = DeploymentsConfig { networking: true, ..ALONE };
 
-const KINDS: [Kind; 7] = [
+/// What is watched; of the network service the location alone where networking is off.
+const KINDS: [Kind; 9] = [
     Kind::Namespace,
     Kind::WorkloadDeployment,
     Kind::Instance,
     Kind::HorizontalPodAutoscaler,
-    Kind::NetworkBinding,
-    Kind::SubnetClaim,
     Kind::LocationBinding,
+    Kind::NetworkBinding,
+    Kind::NetworkContext,
+    Kind::SubnetClaim,
+    Kind::Subnet,
 ];
 
 pub fn wd(name: &str, replicas: u32) -> Value {

@@ -3,15 +3,12 @@
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
 
+use crate::fabric::gates;
 use crate::growth::location;
 use crate::support::*;
 
 fn bindings(world: &World) -> Vec<String> {
     world.cell.names("NetworkBinding").into_iter().map(|(_, name)| name).collect()
-}
-
-fn gates(world: &World, instance: &str) -> Value {
-    world.instance(instance)["spec"]["controller"]["schedulingGates"].clone()
 }
 
 /// `web` waits for its network, on an earlier template too.

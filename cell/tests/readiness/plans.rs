@@ -38,7 +38,18 @@ fn verdict(status: &str, generation: i64) -> Value {
 }
 
 fn of(instance: &Object, quota: &Value) -> Plan {
-    plan(&Seen { instance, quota, data: None, network: &Network::Ready, suspended: false, now: now() }, None)
+    plan(
+        &Seen {
+            instance,
+            quota,
+            data: None,
+            network: &Network::Ready,
+            contexts: None,
+            suspended: false,
+            now: now(),
+        },
+        None,
+    )
 }
 
 #[test]
@@ -81,6 +92,7 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
         quota: &quota,
         data: Some(&gone),
         network: &Network::Ready,
+        contexts: None,
         suspended: false,
         now: now(),
     };
@@ -115,6 +127,7 @@ fn c9_stages_pass_untold_and_what_matters_is_told_at_once() {
         instance: &fresh(vec![]),
         quota: &disabled,
         data: None,
+        contexts: None,
         network: &Network::Ready,
         suspended: true,
         now: now(),
@@ -187,7 +200,7 @@ proptest! {
                 data
             });
             let network = Network::Provisioning("p".to_owned());
-            plan(&Seen { instance: o, quota: &quota, data: data.as_ref(), network: &network, suspended, now: now() }, None)
+            plan(&Seen { instance: o, quota: &quota, data: data.as_ref(), network: &network, contexts: None, suspended, now: now() }, None)
         };
         let Some(once) = carried_out(instance.clone(), after(&instance)) else { return Ok(()) };
         let twice = after(&once);

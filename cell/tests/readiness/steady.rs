@@ -248,14 +248,22 @@ async fn c9_a_network_that_somebody_has_to_mend_is_said_and_its_stages_are_not()
     assert_eq!(reason, "NetworkNotFound");
     assert!(message.contains("Network \"default\"") && message.contains("no such network"), "{message}");
 
-    // Its subnet's claim is its context's, and no WD's.
+    // Its context and its subnet's claim are no WD's.
+    world
+        .cell
+        .put(json!({
+            "apiVersion": "networking.datumapis.com/v1alpha", "kind": "NetworkContext",
+            "metadata": {"namespace": NS, "name": "default-dfw-1"},
+            "status": {"conditions": [condition("Ready", "True", "Ready", "")]},
+        }))
+        .unwrap();
     world
         .cell
         .put(json!({
             "apiVersion": "networking.datumapis.com/v1alpha", "kind": "SubnetClaim",
             "metadata": {"namespace": NS, "name": "default-dfw-1-0"},
             "spec": {
-                "subnetClass": "private", "ipFamily": "IPv4", "networkContext": {"name": "default-dfw-1"},
+                "subnetClass": "private", "ipFamily": "IPv6", "networkContext": {"name": "default-dfw-1"},
                 "location": {"name": "dfw-1"},
             },
         }))
@@ -267,11 +275,26 @@ async fn c9_a_network_that_somebody_has_to_mend_is_said_and_its_stages_are_not()
     world.cell.patch_status("NetworkBinding", NS, "wd-net-0", &bound).unwrap();
     quiet(5).await;
     assert_eq!(world.reason("wd-0", "Ready"), "NetworkProvisioning");
+    let context = |status: &str, reason: &str| {
+        let status = json!({"conditions": [condition("Ready", status, reason, "no routes")]});
+        world.cell.patch_status("NetworkContext", NS, "default-dfw-1", &status).unwrap();
+    };
+    context("False", "RoutesRefused");
+    quiet(5).await;
+    let (_, reason, message) = world.says("wd-0", "Ready");
+    assert_eq!(reason, "NetworkFailedToCreate");
+    assert!(message.contains("RoutesRefused: no routes") && message.contains("operator"), "{message}");
+    context("True", "Ready");
+    quiet(5).await;
+    assert_eq!(world.reason("wd-0", "Ready"), "NetworkProvisioning");
     let full = json!({"conditions": [condition("Ready", "False", "NoAddresses", "all are in use")]});
     world.cell.patch_status("SubnetClaim", NS, "default-dfw-1-0", &full).unwrap();
     quiet(5).await;
     let (_, reason, message) = world.says("wd-0", "Ready");
     assert_eq!(reason, "NetworkFailedToCreate");
-    assert!(message.contains("Subnet of network \"default\": NoAddresses: all are in use"), "{message}");
+    assert!(
+        message.contains("Subnet of network \"default\" (IPv6): NoAddresses: all are in use"),
+        "{message}"
+    );
     run.stop().await;
 }

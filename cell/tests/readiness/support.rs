@@ -193,9 +193,11 @@ impl World {
             Kind::Namespace,
             Kind::WorkloadDeployment,
             Kind::Instance,
-            Kind::NetworkBinding,
-            Kind::SubnetClaim,
             Kind::LocationBinding,
+            Kind::NetworkBinding,
+            Kind::NetworkContext,
+            Kind::SubnetClaim,
+            Kind::Subnet,
         ];
         let companions: &[_] = if features.referenced_data { &[Kind::ConfigMap, Kind::Secret] } else { &[] };
         let companions: Vec<_> =

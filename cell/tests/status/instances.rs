@@ -19,7 +19,7 @@ fn granted() -> Value {
 }
 
 fn of(instance: &Object, quota: &Value, network: &Network, suspended: bool) -> Value {
-    status(&Seen { instance, quota, data: None, network, suspended, now: now() })
+    status(&Seen { instance, quota, data: None, network, contexts: None, suspended, now: now() })
 }
 
 #[test]

@@ -66,3 +66,28 @@ fn a_cell_serves_a_city_with_exactly_one_location() {
     assert!(!both.allows() && !Location::of("DFW", [&b]).allows());
     assert!(Location::Missing.allows() && Location::Unasked.allows());
 }
+
+#[test]
+fn c9_c15_what_blocks_says_whose_job_it_is() {
+    let words = || "w".to_owned();
+    for (network, reason, whose) in [
+        (Network::Provisioning(words()), "NetworkProvisioning", "no action needed"),
+        (Network::NotFound(words()), "NetworkNotFound", "in the workload's template"),
+        (Network::NotCarried(words()), "AddressFamilyNotCarried", "in the workload's template"),
+        (Network::Failed(words()), "NetworkFailedToCreate", "the platform's operator"),
+    ] {
+        let blocker = network.blocker().unwrap();
+        assert_eq!(blocker.reason, reason);
+        assert!(blocker.message.starts_with("w (") && blocker.message.contains(whose), "{blocker:?}");
+    }
+    for location in [
+        Location::Missing,
+        Location::Ambiguous(vec!["a".to_owned(), "b".to_owned()]),
+        Location::Elsewhere { name: "ord-1".to_owned(), city: "ORD".to_owned() },
+    ] {
+        let blocker = location.blocker("DFW").unwrap();
+        assert!(blocker.message.contains("the platform's operator"), "{blocker:?}");
+        assert_eq!(Network::Misplaced(blocker.clone()).blocker(), Some(blocker), "an Instance says so, too");
+    }
+    assert_eq!((Network::Ready.blocker(), Location::Unasked.blocker("DFW")), (None, None));
+}

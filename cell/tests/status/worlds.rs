@@ -113,7 +113,7 @@ proptest! {
         let of = |i: &Object, now| {
             let answer = [Answer::Off, Answer::Asked, Answer::Claim(&claim), Answer::Failed(&failure)][answer];
             let quota = quota_granted(i, answer, None, now);
-            own::status(&own::Seen { instance: i, quota: &quota, data: None, network: &network, suspended, now })
+            own::status(&own::Seen { instance: i, quota: &quota, data: None, network: &network, contexts: None, suspended, now })
         };
         let first = of(&i, now());
         // What is said in the provider's place, and what was.

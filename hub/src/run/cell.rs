@@ -176,7 +176,15 @@ pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
         );
     }
     if args.networking {
-        kinds.extend(watched::all(&[Kind::NetworkBinding, Kind::SubnetClaim, Kind::LocationBinding]));
+        kinds.extend(watched::all(&[
+            Kind::LocationBinding,
+            Kind::NetworkBinding,
+            Kind::NetworkContext,
+            Kind::SubnetClaim,
+            Kind::Subnet,
+        ]));
+    } else {
+        kinds.push(Watched::all(Kind::LocationBinding).if_served());
     }
     kinds
 }

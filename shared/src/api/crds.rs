@@ -16,8 +16,8 @@ use thiserror::Error;
 
 use super::external::networking::{
     LocationBinding, LocationBindingSpec, LocationBindingStatus, NetworkBinding, NetworkBindingSpec,
-    NetworkBindingStatus, NetworkContext, NetworkContextSpec, NetworkContextStatus, SubnetClaim,
-    SubnetClaimSpec, SubnetClaimStatus, claim_pending, ready_pending,
+    NetworkBindingStatus, NetworkContext, NetworkContextSpec, NetworkContextStatus, Subnet, SubnetClaim,
+    SubnetClaimSpec, SubnetClaimStatus, SubnetSpec, SubnetStatus, ready_pending, subnet_pending,
 };
 use super::external::quota::{ResourceClaim, ResourceClaimSpec, ResourceClaimStatus, unevaluated};
 use super::instance_status::unreported;
@@ -91,7 +91,12 @@ pub fn external() -> Result<Vec<CustomResourceDefinition>, CrdError> {
         crd::<SubnetClaim, SubnetClaimSpec, SubnetClaimStatus>(
             "Asks for a subnet of a network in a location.",
             &["spec"],
-            Some(claim_pending()),
+            Some(subnet_pending()),
+        )?,
+        crd::<Subnet, SubnetSpec, SubnetStatus>(
+            "A subnet of a network in a location.",
+            &["spec"],
+            Some(subnet_pending()),
         )?,
         crd::<ResourceClaim, ResourceClaimSpec, ResourceClaimStatus>(
             "Asks for a share of a consumer's quota, all of it or nothing.",
@@ -258,6 +263,7 @@ mod tests {
         check::<NetworkBinding, NetworkBindingSpec, NetworkBindingStatus>();
         check::<NetworkContext, NetworkContextSpec, NetworkContextStatus>();
         check::<SubnetClaim, SubnetClaimSpec, SubnetClaimStatus>();
+        check::<Subnet, SubnetSpec, SubnetStatus>();
         check::<ResourceClaim, ResourceClaimSpec, ResourceClaimStatus>();
     }
 
@@ -297,6 +303,8 @@ mod tests {
         check("NetworkContext.status", &schema::of::<NetworkContextStatus>());
         check("SubnetClaim.spec", &schema::of::<SubnetClaimSpec>());
         check("SubnetClaim.status", &schema::of::<SubnetClaimStatus>());
+        check("Subnet.spec", &schema::of::<SubnetSpec>());
+        check("Subnet.status", &schema::of::<SubnetStatus>());
         check("ResourceClaim.spec", &schema::of::<ResourceClaimSpec>());
         check("ResourceClaim.status", &schema::of::<ResourceClaimStatus>());
     }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::IpFamily;
 use super::condition::conditions;
+use super::{IpFamily, LocationReference};
 
 /// An instance as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,13 @@ pub struct InstanceStatus {
     /// What the managing controller has seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller: Option<InstanceControllerStatus>,
+    /// The location that the instance is in, as far as it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<LocationReference>,
+    /// The networks that the interfaces are attached to in that location, as far as they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["interface"]))]
+    pub network_contexts: Option<Vec<InstanceNetworkContext>>,
     /// The network interfaces, in the order of the specification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_interfaces: Option<Vec<NetworkInterfaceStatus>>,
@@ -53,6 +60,17 @@ pub(super) fn unreported() -> Value {
 pub struct InstanceControllerStatus {
     /// The hash of the template that the running instance was made from.
     pub observed_template_hash: String,
+}
+
+/// The network context that an interface is attached to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InstanceNetworkContext {
+    /// The name of the interface in the specification.
+    pub interface: String,
+    /// The name of the context.
+    pub name: String,
+    /// The namespace of the context, in the cell.
+    pub namespace: String,
 }
 
 /// One network interface as it is.

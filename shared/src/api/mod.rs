@@ -40,8 +40,8 @@ pub use instance::{
     RuntimeResources, SchedulingGate,
 };
 pub use instance_status::{
-    InstanceControllerStatus, InstanceStatus, InterfaceAddress, InterfaceAddressAssignments,
-    InterfaceExternalAddress, NetworkInterfaceReference, NetworkInterfaceStatus,
+    InstanceControllerStatus, InstanceNetworkContext, InstanceStatus, InterfaceAddress,
+    InterfaceAddressAssignments, InterfaceExternalAddress, NetworkInterfaceReference, NetworkInterfaceStatus,
 };
 pub use metadata::TemplateMetadata;
 pub use network::{

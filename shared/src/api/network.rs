@@ -55,7 +55,7 @@ pub struct NetworkInterface {
 }
 
 fn ipv6_only() -> Vec<IpFamily> {
-    vec![IpFamily::IPv6]
+    vec![IpFamily::DEFAULT]
 }
 
 fn eth0() -> String {
@@ -69,6 +69,19 @@ pub enum IpFamily {
     IPv4,
     /// Version 6.
     IPv6,
+}
+
+impl IpFamily {
+    /// The family of an interface that asks for none.
+    pub const DEFAULT: Self = Self::IPv6;
+
+    /// The name of the family in objects.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::IPv4 => "IPv4",
+            Self::IPv6 => "IPv6",
+        }
+    }
 }
 
 /// What becomes of addresses when their instance is deleted.

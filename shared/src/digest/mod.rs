@@ -69,6 +69,7 @@ impl Digest {
                 | Kind::NetworkBinding
                 | Kind::NetworkContext
                 | Kind::SubnetClaim
+                | Kind::Subnet
                 | Kind::LocationBinding
                 | Kind::HorizontalPodAutoscaler
                 | Kind::ResourceClaim => Facts::None,

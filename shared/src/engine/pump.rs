@@ -95,7 +95,11 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                     turn.end();
                     let (tried, failure) = Failure::of_watch(&error);
                     let wait = waits.after(tried, failure, plane.is_starting());
-                    Box::pin(trouble::tell(planes, plane, kind, &error, failure, wait)).await;
+                    if trouble::is_absence(&error) && plane.watched(kind).is_some_and(Watched::is_optional) {
+                        absent(planes, plane, kind);
+                    } else {
+                        Box::pin(trouble::tell(planes, plane, kind, &error, failure, wait)).await;
+                    }
                     Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
                     if is_listed_next(&error, failure) {
                         // Whoever answers next is asked who it is before that.
@@ -131,6 +135,20 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
     tokio::select! {
         () = begun => {}
         () = tokio::time::sleep(SETTLED) => {}
+    }
+}
+
+/// The plane does not serve a kind that it need not serve: there are no objects of it.
+fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
+    let (store, resource) = (plane.store(kind), kind.resource());
+    let news = !store.synced();
+    for change in store.list_ends() {
+        planes.tell(plane, kind, Some(change));
+    }
+    planes.recovered(plane, kind);
+    if news {
+        tracing::info!(plane = %plane.id, kind = %resource.kind, "not served or not readable: taken for none");
+        planes.synced(plane, kind);
     }
 }
 

@@ -56,6 +56,12 @@ pub async fn tell(
     planes.failed(plane, kind, failure.reason(reason), words, Some(wait));
 }
 
+/// Whether the server says that it does not serve the kind, or not to us.
+pub fn is_absence(error: &watcher::Error) -> bool {
+    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return false };
+    matches!(status.code, 403 | 404)
+}
+
 /// Whether discovery answers, and does not name the kind. A server that is starting answers 404 to what it will serve.
 async fn is_not_served(client: &Client, resource: &ApiResource) -> bool {
     if resource.group.is_empty() {

@@ -17,28 +17,41 @@ pub struct Watched {
     /// The kind.
     pub kind: Kind,
     labels: Option<Labels>,
+    optional: bool,
 }
 
 impl Watched {
     /// All objects of the kind.
     pub fn all(kind: Kind) -> Self {
-        Self { kind, labels: None }
+        Self { kind, labels: None, optional: false }
+    }
+
+    /// The same, if the plane serves the kind and lets it be read. Where it does not, there are none, which is asked again
+    /// now and then.
+    #[must_use]
+    pub fn if_served(self) -> Self {
+        Self { optional: true, ..self }
+    }
+
+    /// Whether the plane need not serve the kind.
+    pub fn is_optional(&self) -> bool {
+        self.optional
     }
 
     /// Objects of the kind that carry this label. The value is to be one by [`crate::names::is_label_value`]: a server
     /// may read another one as a selector of something else.
     pub fn labelled(kind: Kind, key: &'static str, value: &str) -> Self {
-        Self { kind, labels: Some(Labels::Has(key, value.into())) }
+        Self { labels: Some(Labels::Has(key, value.into())), ..Self::all(kind) }
     }
 
     /// Objects of the kind that carry a label of this key.
     pub fn with(kind: Kind, key: &'static str) -> Self {
-        Self { kind, labels: Some(Labels::HasAny(key)) }
+        Self { labels: Some(Labels::HasAny(key)), ..Self::all(kind) }
     }
 
     /// Objects of the kind that carry no label of this key.
     pub fn without(kind: Kind, key: &'static str) -> Self {
-        Self { kind, labels: Some(Labels::Lacks(key)) }
+        Self { labels: Some(Labels::Lacks(key)), ..Self::all(kind) }
     }
 
     /// Whether it is all objects of the kind.

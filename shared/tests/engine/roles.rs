@@ -122,6 +122,32 @@ async fn the_word_of_a_term_that_begins_is_told_of_the_anchor_whatever_it_watche
 }
 
 #[tokio::test(start_paused = true)]
+async fn c15_a_kind_that_need_not_be_served_holds_nothing_up_and_is_seen_once_it_is() {
+    let location = json!({
+        "apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding", "metadata": {"name": "dfw"},
+    });
+    for code in [403, 404] {
+        let cell = ApiServer::cell("cell");
+        cell.put(location.clone()).unwrap();
+        let fault = cell.fault(Fault::Status(code).on("list", "locationbindings"));
+        let kinds = vec![Watched::all(Kind::Instance), Watched::all(Kind::LocationBinding).if_served()];
+        let settings = Settings { anchor: PlaneId::Cell, anchor_kinds: kinds, ..Settings::default() };
+        let planes = Planes::with(client(&cell), metrics(), Clock::from_tokio(cell.clock().now()), settings);
+        let notes = Notes::on(&planes);
+        planes.start();
+        let plane = planes.anchor().clone();
+        until("the cell in sync", || plane.synced()).await;
+        assert_eq!(plane.health(), Health::Engaged, "{code}");
+        notes.take();
+        quiet(300).await;
+        assert!(notes.take().is_empty(), "{code}: to be asked again is no news");
+        cell.clear_fault(fault);
+        until("the location", || plane.store(Kind::LocationBinding).object("", "dfw").is_some()).await;
+        planes.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_kind_that_the_cell_does_not_serve_makes_it_unreachable_by_name_until_it_does() {
     let cell = ApiServer::project_plane("cell");
     let planes = around_cell(&cell, true);

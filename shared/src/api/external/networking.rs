@@ -113,7 +113,12 @@ pub struct NetworkContextRef {
         json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
     )
 )]
+#[serde(rename_all = "camelCase")]
 pub struct NetworkContextSpec {
+    /// The address families that the network has there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2))]
+    pub ip_families: Option<Vec<IpFamily>>,
     /// The location.
     pub location: LocationReference,
     /// The network, in the context's namespace.
@@ -211,6 +216,62 @@ pub struct SubnetReference {
     pub name: String,
 }
 
+/// A subnet as it is wanted.
+#[derive(Clone, Debug, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[allow(clippy::duplicated_attributes, reason = "the lint sees the columns as one attribute")]
+#[kube(
+    group = "networking.datumapis.com",
+    version = "v1alpha",
+    kind = "Subnet",
+    namespaced,
+    schema = "disabled",
+    status = "SubnetStatus",
+    derive = "PartialEq",
+    doc = "A subnet of a network in a location.",
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
+    )
+)]
+pub struct SubnetSpec {
+    /// The address family of the subnet.
+    pub ip_family: IpFamily,
+    /// The location of the subnet.
+    pub location: LocationReference,
+    /// The network in that location.
+    pub network_context: LocalNetworkContextReference,
+    /// The length of the subnet's prefix.
+    pub prefix_length: i32,
+    /// The first address of the subnet.
+    pub start_address: String,
+    /// The class of the subnet: `private`.
+    pub subnet_class: String,
+}
+
+/// A subnet as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubnetStatus {
+    /// Conditions: `Allocated`, `Programmed` and `Ready`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "conditions")]
+    pub conditions: Option<Vec<Condition>>,
+    /// The length of the subnet's prefix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix_length: Option<i32>,
+    /// The first address of the subnet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_address: Option<String>,
+}
+
 /// A location that is offered here.
 #[derive(Clone, Debug, PartialEq, CustomResource, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -268,7 +329,7 @@ pub(in crate::api) fn ready_pending() -> Value {
     pending(&["Ready"])
 }
 
-/// The status of a subnet claim that nothing has looked at.
-pub(in crate::api) fn claim_pending() -> Value {
+/// The status of a subnet, or of a claim of one, that nothing has looked at.
+pub(in crate::api) fn subnet_pending() -> Value {
     pending(&["Allocated", "Programmed", "Ready"])
 }

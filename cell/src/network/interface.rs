@@ -1,0 +1,173 @@
+//! What one interface needs of the network service, and how far that is.
+
+use std::collections::BTreeSet;
+
+use fedhub_shared::api::IpFamily;
+use fedhub_shared::message::Quoted;
+use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::{Value, json};
+
+use super::plan::{Seen, free};
+use super::subnet;
+use crate::status::network::Network;
+
+/// The class of the subnets that Instances are in.
+const CLASS: &str = "private";
+
+/// An interface of a template or of an Instance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interface<'a> {
+    /// Its place among the interfaces.
+    pub index: usize,
+    /// Its name; a template of an older schema may give none.
+    pub name: &'a str,
+    /// The reference to its network.
+    pub network: &'a Value,
+    families: Option<&'a Vec<Value>>,
+}
+
+impl<'a> Interface<'a> {
+    /// The interfaces of the spec of an Instance, or of a template, that name a network.
+    pub(super) fn all(spec: &'a Value) -> impl Iterator<Item = Self> {
+        let all = spec["networkInterfaces"].as_array().into_iter().flatten().enumerate();
+        all.map(|(index, interface)| Self {
+            index,
+            name: interface["name"].as_str().unwrap_or("eth0"),
+            network: &interface["network"],
+            families: interface["ipFamilies"].as_array().filter(|families| !families.is_empty()),
+        })
+        .filter(|interface| interface.network["name"].as_str().is_some_and(|name| !name.is_empty()))
+    }
+
+    fn families(&self) -> Vec<&'a str> {
+        match self.families {
+            Some(families) => families.iter().filter_map(Value::as_str).collect(),
+            None => vec![IpFamily::DEFAULT.as_str()],
+        }
+    }
+
+    /// What its network is called in messages.
+    pub(super) fn network_words(&self) -> String {
+        format!("Network {}", Quoted(self.network["name"].as_str().unwrap_or_default()))
+    }
+
+    /// How far that binding of its network is, with all that comes behind it.
+    pub(super) fn through(&self, seen: &Seen<'_>, binding: &Object, claims: &mut Claims) -> Network {
+        let what = self.network_words();
+        match Network::of(&what, Some(binding)) {
+            Network::Ready => {}
+            not_yet => return not_yet,
+        }
+        let Some((space, name)) = context(binding) else {
+            return Network::Provisioning(format!("{what}: waiting for its context"));
+        };
+        let context = seen.contexts.iter().find(|c| (c.space(), c.called()) == (space, name));
+        match Network::of(&what.replacen("Network", "Context of network", 1), context.map(AsRef::as_ref)) {
+            Network::Ready => {}
+            not_yet => return not_yet,
+        }
+        let Some(context) = context else { return Network::Ready };
+        let far: Vec<_> = self
+            .families()
+            .iter()
+            .map(|family| self.subnet(seen, binding, context, family, claims))
+            .collect();
+        Network::worst(far)
+    }
+
+    /// How far the subnet of a family is; one that nobody asked for yet is asked for.
+    fn subnet(
+        &self,
+        seen: &Seen<'_>,
+        binding: &Object,
+        context: &Object,
+        family: &str,
+        claims: &mut Claims,
+    ) -> Network {
+        let (space, location) = (context.space(), &binding.spec()["location"]);
+        let what = self.network_words().replacen("Network", "Subnet of network", 1);
+        let what = format!("{what} ({family})");
+        let carried = context.spec()["ipFamilies"].as_array();
+        if carried.is_some_and(|carried| !carried.iter().any(|other| other == family)) {
+            let (network, interface) = (self.network_words(), Quoted(self.name));
+            return Network::NotCarried(format!(
+                "{network} has no {family}, which interface {interface} asks for"
+            ));
+        }
+        let fits = |claim: &&Shared| {
+            let spec = claim.spec();
+            claim.space() == space
+                && spec["networkContext"]["name"] == context.called()
+                && (&spec["subnetClass"], &spec["ipFamily"]) == (&json!(CLASS), &json!(family))
+                && spec["location"]["name"] == location["name"]
+                && !claim.deleting()
+        };
+        let Some(claim) = seen.claims.iter().find(fits) else {
+            claims.want(seen, context, location, family);
+            return Network::of(&what, None);
+        };
+        match Network::of(&what, Some(claim)) {
+            Network::Ready => {}
+            not_yet => return not_yet,
+        }
+        let Some((space, name)) = subnet(claim) else {
+            return Network::Provisioning(format!("{what}: waiting for it to be named by its claim"));
+        };
+        let subnet = seen.subnets.iter().find(|s| (s.space(), s.called()) == (space, name));
+        Network::of(&what, subnet.map(AsRef::as_ref))
+    }
+}
+
+/// Whether two references from this namespace are to one network.
+pub(super) fn same(a: &Value, b: &Value, here: &str) -> bool {
+    let space = |network: &Value| network["namespace"].as_str().unwrap_or(here).to_owned();
+    a["name"] == b["name"] && space(a) == space(b)
+}
+
+/// Namespace and name of the context that a binding got.
+pub(super) fn context(binding: &Object) -> Option<(&str, &str)> {
+    let context = &binding.status()["networkContextRef"];
+    Some((context["namespace"].as_str()?, context["name"].as_str()?)).filter(|(_, name)| !name.is_empty())
+}
+
+/// Subnet claims to create.
+#[derive(Debug, Default)]
+pub(super) struct Claims(pub(super) Vec<Object>);
+
+impl Claims {
+    /// Asks for a subnet, once.
+    fn want(&mut self, seen: &Seen<'_>, context: &Object, location: &Value, family: &str) {
+        let spec = json!({
+            "subnetClass": CLASS,
+            "ipFamily": family,
+            "networkContext": {"name": context.called()},
+            "location": location,
+        });
+        let here = |object: &&Object| object.space() == context.space();
+        if self.0.iter().filter(here).any(|wanted| *wanted.spec() == spec) {
+            return;
+        }
+        let standing = seen.claims.iter().map(AsRef::as_ref);
+        let mut names: BTreeSet<String> =
+            standing.chain(&self.0).filter(here).map(|claim| claim.called().to_owned()).collect();
+        let name = free(context.called(), &mut names);
+        let mut claim = bare(Kind::SubnetClaim, context.space(), &name);
+        claim.metadata.owner_references = Some(vec![owner(context)]);
+        set_field(&mut claim, "spec", spec);
+        self.0.push(claim);
+    }
+}
+
+/// A claim ends with its context, which is not its controller.
+fn owner(context: &Object) -> OwnerReference {
+    let kind = Kind::NetworkContext.resource();
+    OwnerReference {
+        api_version: kind.api_version.clone(),
+        kind: kind.kind.clone(),
+        name: context.called().to_owned(),
+        uid: context.uid().to_owned(),
+        controller: None,
+        block_owner_deletion: None,
+    }
+}
