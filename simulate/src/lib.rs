@@ -14,6 +14,7 @@ pub mod network;
 pub mod pods;
 pub mod provider;
 pub mod quota;
+pub mod subnet;
 pub mod teardown;
 
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub use step::Step;
 
 /// Begins every annotation that a part reads.
 pub const PREFIX: &str = "simulate.fedhub.dev/";
-/// On an Instance (from its template's annotations) or a `NetworkBinding`: what goes wrong with it. The values are
+/// On an Instance (from its template's annotations) or a `NetworkBinding` (and what is made for it): what goes wrong with it. The values are
 /// those of [`provider::Fault`] and [`network::Fault`].
 pub const FAULT: &str = "simulate.fedhub.dev/fault";
 /// On an Instance or a `NetworkBinding`: how long it takes to come up, such as `5s`, in place of the default.

@@ -1,11 +1,10 @@
-//! The network service of a cell: binds networks to the location, and hands out subnets.
+//! The network service of a cell: binds networks to the location, each by a context; see [`crate::subnet`] for subnets.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_shared::api::external::networking::{NetworkBinding, NetworkContext, SubnetClaim};
+use fedhub_shared::api::external::networking::{NetworkBinding, NetworkContext};
 use fedhub_shared::clock::Clock;
-use fedhub_shared::hash;
 use fedhub_shared::object::{Object, ObjectView};
 use jiff::Timestamp;
 use kube::api::PostParams;
@@ -13,44 +12,65 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::FAULT;
 use crate::play::{Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
+use crate::{FAULT, START_TIME, subnet};
 
 /// How long a binding with the fault `Slow` takes, unless its annotation [`crate::START_TIME`] says otherwise.
 pub const SLOW: Duration = Duration::from_secs(10);
 
-/// What goes wrong with a `NetworkBinding`.
+/// What goes wrong with a network. It is asked for on the binding, and the context and its subnets inherit it when they are
+/// made: those of the later stages end when the annotation is taken off what they hold up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The network cannot be made in the location. Networks whose name begins with `refused` have this fault too.
     NetworkFailedToCreate,
     /// There is no such network.
     NetworkNotFound,
-    /// It takes long, and says so.
+    /// The binding takes long, and says so.
     Slow,
+    /// The binding is Ready although its context takes long.
+    ContextSlow,
+    /// The binding is Ready although its context fails.
+    ContextFailed,
+    /// Claims are Ready although their subnets take long.
+    SubnetSlow,
+    /// Claims are Ready although their subnets fail.
+    SubnetFailed,
 }
 
 impl Fault {
-    /// The fault that the binding's annotation, or the name of its network, asks for. One that is no network service's
+    /// The fault that the object's annotation, or the name of its network, asks for. One that is no network service's
     /// is said, and is none.
-    pub fn of(binding: &Object) -> Option<Self> {
-        match binding.annotation(FAULT) {
+    pub fn of(object: &Object) -> Option<Self> {
+        match object.annotation(FAULT) {
             Some("NetworkFailedToCreate") => return Some(Self::NetworkFailedToCreate),
             Some("NetworkNotFound") => return Some(Self::NetworkNotFound),
             Some("Slow") => return Some(Self::Slow),
+            Some("ContextSlow") => return Some(Self::ContextSlow),
+            Some("ContextFailed") => return Some(Self::ContextFailed),
+            Some("SubnetSlow") => return Some(Self::SubnetSlow),
+            Some("SubnetFailed") => return Some(Self::SubnetFailed),
             Some(other) => {
                 tracing::warn!(
-                    binding = binding.called(),
+                    name = object.called(),
                     "annotation {FAULT}: {other:?} is no fault of a network"
                 );
             }
             None => {}
         }
-        network(binding).starts_with("refused").then_some(Self::NetworkFailedToCreate)
+        network(object).starts_with("refused").then_some(Self::NetworkFailedToCreate)
     }
+}
+
+/// What is asked for on `from` is asked for on what is made for it, too.
+pub(crate) fn inherit(from: &Object, to: &mut Object) {
+    let asked = [FAULT, START_TIME]
+        .into_iter()
+        .filter_map(|key| Some((key.to_owned(), from.annotation(key)?.to_owned())));
+    to.metadata.annotations = Some(asked.collect());
 }
 
 fn network(object: &Object) -> &str {
@@ -75,6 +95,7 @@ pub fn context(binding: &Object) -> Object {
     context.data = json!({
         "spec": {"network": {"name": network(binding)}, "location": {"name": location(binding)}},
     });
+    inherit(binding, &mut context);
     context
 }
 
@@ -83,8 +104,6 @@ pub fn context(binding: &Object) -> Object {
 pub enum Plan {
     /// Its context is to be made.
     Create(Box<Object>),
-    /// Its context is to be made ready.
-    Context(Box<Object>, Step),
     /// The binding's own next step.
     Binding(Step),
 }
@@ -119,14 +138,17 @@ pub fn plan(
                 format!("Network {network:?} cannot be made in location {location:?}: the fabric refused it");
             return refuse("NetworkFailedToCreate", message);
         }
-        Some(Fault::Slow) | None => {}
+        Some(_) | None => {}
     }
-    let start = start_time(binding, if fault.is_some() { SLOW } else { start });
+    let slow = fault == Some(Fault::Slow);
+    // What is to take long is the context, or a subnet.
+    let start =
+        if fault.is_some() && !slow { start } else { start_time(binding, if slow { SLOW } else { start }) };
     let mut bound = ready("True", "NetworkContextReady", "Network is ready");
     let place = json!({"namespace": binding.space(), "name": context_name(binding)});
     field(&mut bound, "networkContextRef", place);
     if bound != *binding.status() && waited < start {
-        let status = if fault == Some(Fault::Slow) {
+        let status = if slow {
             let message = format!("Network {network:?} is still being made in location {location:?}");
             Step::at_once(binding, ready("False", "NetworkContextNotReady", &message)).status
         } else {
@@ -136,42 +158,47 @@ pub fn plan(
     }
     match context {
         None => Plan::Create(Box::new(self::context(binding))),
-        Some(context) if holds(context.status(), "Ready") != "True" => {
-            let mut there = context.status().clone();
-            set(&mut there, "Ready", "True", "Ready", "Network is there", now);
-            Plan::Context(Box::new(context.clone()), Step::at_once(context, there))
+        // Its event brings the binding back.
+        Some(context) if holds(context.status(), "Ready") != "True" && !is_early(fault) => {
+            Plan::Binding(Step::done())
         }
         Some(_) => Plan::Binding(Step::at_once(binding, bound)),
     }
 }
 
-/// The next step of a subnet claim: it gets the prefix that it asks for, or one of its own.
-pub fn claim_step(claim: &Object, now: Timestamp) -> Step {
-    if claim.deleting() {
-        return Step::done();
-    }
-    let spec = claim.spec();
-    let [a, b, ..] = hash::text(&format!("{}/{}", claim.space(), claim.called())).to_be_bytes();
-    let (first, length) = match spec["ipFamily"].as_str() {
-        Some("IPv6") => (format!("fd00:{a:x}:{b:x}::"), 64),
-        _ => (format!("10.{a}.{b}.0"), 24),
-    };
-    let or = |asked: &Value, own: Value| if asked.is_null() { own } else { asked.clone() };
-    let mut next = claim.status().clone();
-    field(&mut next, "startAddress", or(&spec["startAddress"], json!(first)));
-    field(&mut next, "prefixLength", or(&spec["prefixLength"], json!(length)));
-    field(&mut next, "subnetRef", json!({"name": claim.called()}));
-    set(&mut next, "Allocated", "True", "Allocated", "Prefix is allocated", now);
-    set(&mut next, "Programmed", "True", "Programmed", "Subnet is programmed", now);
-    set(&mut next, "Ready", "True", "Ready", "Subnet is ready", now);
-    Step::at_once(claim, next)
+/// Whether a binding is Ready before its context.
+fn is_early(fault: Option<Fault>) -> bool {
+    matches!(fault, Some(Fault::ContextSlow | Fault::ContextFailed))
 }
 
-struct Network {
-    client: Client,
+/// The next step of a context that has been under way for `waited`.
+pub fn context_step(context: &Object, waited: Duration, now: Timestamp) -> Step {
+    if context.deleting() {
+        return Step::done();
+    }
+    let ready = |status: &str, reason: &str, message: &str| {
+        let mut next = context.status().clone();
+        set(&mut next, "Ready", status, reason, message, now);
+        Step::at_once(context, next)
+    };
+    let slow = start_time(context, SLOW);
+    match Fault::of(context) {
+        Some(Fault::ContextFailed) => {
+            ready("False", "RoutesRefused", "The fabric refused the network's routes")
+        }
+        Some(Fault::ContextSlow) if waited < slow && holds(context.status(), "Ready") != "True" => {
+            let step = ready("False", "ProgrammingInProgress", "The network's routes are on their way");
+            Step { again: Some(slow.saturating_sub(waited)), ..step }
+        }
+        _ => ready("True", "Ready", "Network is there"),
+    }
+}
+
+pub(crate) struct Network {
+    pub client: Client,
     start: Duration,
-    clock: Clock,
-    waits: Waits,
+    pub clock: Clock,
+    pub waits: Waits,
 }
 
 /// Plays the network service of a cell.
@@ -179,20 +206,21 @@ pub async fn run(client: Client, start: Duration, clock: Clock) {
     let config = watcher::Config::default;
     let bindings = Api::all_with(client.clone(), &kind::<NetworkBinding>());
     let contexts = Api::<Object>::all_with(client.clone(), &kind::<NetworkContext>());
-    let claims = Api::all_with(client.clone(), &kind::<SubnetClaim>());
     let network = Arc::new(Network { client, start, clock, waits: Waits::default() });
 
     let controller = Controller::new_with(bindings, config(), kind::<NetworkBinding>());
     let store = controller.store();
-    let controller = controller
-        .watches_with(contexts, kind::<NetworkContext>(), config(), move |context| bound_to(&store, &context))
+    let bound = controller
+        .watches_with(contexts.clone(), kind::<NetworkContext>(), config(), move |context| {
+            bound_to(&store, &context)
+        })
         .run(bind, |object, error, _| retry(&object, error), network.clone());
-    let subnets = Controller::new_with(claims, config(), kind::<SubnetClaim>()).run(
-        allocate,
+    let contexts = Controller::new_with(contexts, config(), kind::<NetworkContext>()).run(
+        bring_up,
         |object, error, _| retry(&object, error),
-        network,
+        network.clone(),
     );
-    tokio::join!(drive("network", "cell", controller), drive("subnets", "cell", subnets));
+    tokio::join!(drive("network", "cell", bound), drive("contexts", "cell", contexts), subnet::run(network));
 }
 
 /// The bindings that a context serves.
@@ -216,7 +244,6 @@ async fn bind(binding: Arc<Object>, network: Arc<Network>) -> kube::Result<Actio
             contexts.create(&PostParams::default(), &context).await?;
             Ok(Action::await_change())
         }
-        Plan::Context(context, step) => perform(&contexts, &context, step).await,
         Plan::Binding(step) => {
             if step.is_done() {
                 network.waits.forget(binding.uid());
@@ -226,7 +253,8 @@ async fn bind(binding: Arc<Object>, network: Arc<Network>) -> kube::Result<Actio
     }
 }
 
-async fn allocate(claim: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
-    let api = Api::namespaced_with(network.client.clone(), claim.space(), &kind::<SubnetClaim>());
-    perform(&api, &claim, claim_step(&claim, network.clock.now())).await
+async fn bring_up(context: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
+    let step = context_step(&context, network.waits.waited(context.uid()), network.clock.now());
+    let api = Api::namespaced_with(network.client.clone(), context.space(), &kind::<NetworkContext>());
+    perform(&api, &context, step).await
 }

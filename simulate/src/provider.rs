@@ -132,7 +132,7 @@ fn may_run(instance: &Object) -> bool {
     gates.is_none_or(Vec::is_empty) && holds(instance.status(), "QuotaGranted") != "False"
 }
 
-/// Gives each interface of the spec an address, unless it has one.
+/// Gives each interface of the spec an address of each of its families, unless it has one. The first is its address.
 fn interfaces(instance: &Object, status: &mut Value) {
     let mut all = status["networkInterfaces"].as_array().cloned().unwrap_or_default();
     let Some(wanted) = instance.spec()["networkInterfaces"].as_array() else { return };
@@ -142,17 +142,33 @@ fn interfaces(instance: &Object, status: &mut Value) {
             all.push(json!({"name": name}));
             all.len() - 1
         });
-        if !all[at]["assignments"]["networkIP"].is_string() {
-            all[at]["assignments"]["networkIP"] = json!(address(instance.uid(), name));
+        if all[at]["assignments"]["networkIP"].is_string() {
+            continue;
+        }
+        let families = interface["ipFamilies"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let all_of =
+            families.map(|family| (family, address(instance.uid(), name, family))).collect::<Vec<_>>();
+        let first =
+            all_of.first().map_or_else(|| address(instance.uid(), name, "IPv4"), |(_, first)| first.clone());
+        all[at]["assignments"]["networkIP"] = json!(first);
+        if !all_of.is_empty() {
+            let known = all_of.iter().map(|(family, address)| {
+                let length = if *family == "IPv6" { 128 } else { 32 };
+                json!({"family": family, "address": format!("{address}/{length}"), "primary": *address == first})
+            });
+            all[at]["addresses"] = known.collect();
         }
     }
     field(status, "networkInterfaces", Value::Array(all));
 }
 
-/// An address that an interface has for life. It is IPv4 whatever was asked for: nothing is reached by it.
-fn address(uid: &str, interface: &str) -> String {
-    let [a, b, c, ..] = hash::text(&format!("{uid}/{interface}")).to_be_bytes();
-    format!("10.{a}.{b}.{}", c % 254 + 1)
+/// An address that an interface has for life. Nothing is reached by it.
+fn address(uid: &str, interface: &str, family: &str) -> String {
+    let [a, b, c, d, ..] = hash::text(&format!("{uid}/{interface}")).to_be_bytes();
+    match family {
+        "IPv6" => format!("fd00::{a:x}:{b:x}:{c:x}:{d:x}"),
+        _ => format!("10.{a}.{b}.{}", c % 254 + 1),
+    }
 }
 
 struct Provider {

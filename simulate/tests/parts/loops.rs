@@ -132,6 +132,8 @@ async fn a_network_is_bound_and_a_lost_context_made_anew() {
     })
     .await;
 
+    assert_eq!(said(&cell, "Subnet", "ns-a", "default-dfw-1-0", "Ready"), "True/Ready");
+
     let context = || said(&cell, "NetworkContext", "ns-a", "default-dfw-1", "Ready");
     assert!(cell.delete("NetworkContext", "ns-a", "default-dfw-1").unwrap());
     until("the context is back", || context() == "True/Ready").await;

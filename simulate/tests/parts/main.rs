@@ -11,4 +11,6 @@ mod provider;
 #[cfg(test)]
 mod quota;
 #[cfg(test)]
+mod subnet;
+#[cfg(test)]
 mod support;

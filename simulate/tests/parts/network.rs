@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_shared::object::{Object, ObjectView};
-use fedhub_simulate::network::{Plan, SLOW, claim_step, context, context_name, plan};
+use fedhub_simulate::network::{Plan, SLOW, context, context_name, context_step, plan};
 use fedhub_simulate::{FAULT, START_TIME, Step};
 use serde_json::{Value, json};
 
@@ -35,8 +35,8 @@ fn a_binding_waits_then_makes_its_context_ready_and_then_is_ready() {
     let Plan::Create(made) = plan(&binding, None, START, START, now()) else { panic!() };
     assert_eq!((made.space(), made.called()), ("ns-a", "default-dfw-1"));
     assert_eq!(made.data["spec"], json!({"network": {"name": "default"}, "location": {"name": "DFW_1"}}));
-    let Plan::Context(_, there) = plan(&binding, Some(&made), START, START, now()) else { panic!() };
-    let made = after(&made, &there);
+    assert!(step(plan(&binding, Some(&made), START, START, now())).is_done(), "its context first");
+    let made = after(&made, &context_step(&made, NONE, now()));
     assert_eq!(says(&made.data["status"], "Ready"), "True/Ready");
 
     let bound = after(&binding, &step(plan(&binding, Some(&made), START, START, now())));
@@ -114,29 +114,24 @@ fn contexts_have_names_that_objects_can_have() {
 }
 
 #[test]
-fn a_subnet_claim_gets_a_prefix_or_the_one_that_it_asks_for() {
-    let claim = |spec: Value| {
-        object(json!({"apiVersion": GROUP, "kind": "SubnetClaim",
-            "metadata": {"namespace": "ns-a", "name": "default-dfw-0"}, "spec": spec}))
-    };
-    for (spec, length) in [
-        (json!({"ipFamily": "IPv4"}), 24),
-        (json!({"ipFamily": "IPv6"}), 64),
-        (json!({"ipFamily": "IPv4", "startAddress": "10.9.8.0", "prefixLength": 28}), 28),
+fn a_context_may_take_its_time_or_fail_although_its_binding_is_ready() {
+    for (fault, first, later) in [
+        ("ContextSlow", "False/ProgrammingInProgress", "True/Ready"),
+        ("ContextFailed", "False/RoutesRefused", "False/RoutesRefused"),
+        ("SubnetFailed", "True/Ready", "True/Ready"),
     ] {
-        let asked = spec["startAddress"].clone();
-        let claim = claim(spec);
-        let done = after(&claim, &claim_step(&claim, now()));
-        let status = &done.data["status"];
-        assert_eq!(says(status, "Allocated"), "True/Allocated");
-        assert_eq!(says(status, "Programmed"), "True/Programmed");
-        assert_eq!(says(status, "Ready"), "True/Ready");
-        assert_eq!(
-            (&status["prefixLength"], &status["subnetRef"]["name"]),
-            (&json!(length), &json!("default-dfw-0"))
-        );
-        let address: std::net::IpAddr = status["startAddress"].as_str().unwrap().parse().unwrap();
-        assert!(asked.is_null() || asked == address.to_string());
-        assert!(claim_step(&done, now()).is_done());
+        let binding = binding("default", json!({FAULT: fault, START_TIME: "3s"}));
+        let Plan::Create(made) = plan(&binding, None, START, START, now()) else { panic!() };
+        let soon = context_step(&made, NONE, now());
+        let made = after(&made, &soon);
+        assert_eq!(says(&made.data["status"], "Ready"), first);
+        let bound = after(&binding, &step(plan(&binding, Some(&made), START, START, now())));
+        assert_eq!(says(&bound.data["status"], "Ready"), "True/NetworkContextReady");
+        let last = after(&made, &context_step(&made, Duration::from_secs(3), now()));
+        assert_eq!(says(&last.data["status"], "Ready"), later);
+        let mut mended = last;
+        mended.metadata.annotations = None;
+        let mended = after(&mended, &context_step(&mended, NONE, now()));
+        assert_eq!(says(&mended.data["status"], "Ready"), "True/Ready");
     }
 }

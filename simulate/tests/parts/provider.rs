@@ -86,6 +86,17 @@ fn addresses_are_stable_one_for_each_interface_and_what_is_there_stays() {
 }
 
 #[test]
+fn an_interface_has_an_address_of_each_family_that_it_asks_for() {
+    let both =
+        with(|i| i["spec"]["networkInterfaces"] = json!([{"name": "eth0", "ipFamilies": ["IPv6", "IPv4"]}]));
+    let status = run(&both).0.data["status"]["networkInterfaces"][0].clone();
+    let ip: std::net::Ipv6Addr = status["assignments"]["networkIP"].as_str().unwrap().parse().unwrap();
+    let all = status["addresses"].as_array().unwrap();
+    assert_eq!(all[0], json!({"family": "IPv6", "address": format!("{ip}/128"), "primary": true}));
+    assert_eq!((&all[1]["family"], &all[1]["primary"], all.len()), (&json!("IPv4"), &json!(false), 2));
+}
+
+#[test]
 fn nothing_is_done_behind_a_gate_without_quota_or_on_the_way_out() {
     for (why, change) in [
         (

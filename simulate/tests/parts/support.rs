@@ -58,6 +58,7 @@ pub fn cluster(name: &str) -> ApiServer {
         .resource(network("NetworkBinding", "networkbindings"))
         .resource(network("NetworkContext", "networkcontexts"))
         .resource(network("SubnetClaim", "subnetclaims"))
+        .resource(network("Subnet", "subnets"))
         .resource(
             Resource::custom("quota.miloapis.com", "v1alpha1", "ResourceClaim", "resourceclaims")
                 .with_status(),
