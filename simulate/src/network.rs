@@ -138,7 +138,7 @@ pub fn plan(
                 format!("Network {network:?} cannot be made in location {location:?}: the fabric refused it");
             return refuse("NetworkFailedToCreate", message);
         }
-        Some(_) | None => {}
+        _ => {}
     }
     let slow = fault == Some(Fault::Slow);
     // What is to take long is the context, or a subnet.

@@ -218,6 +218,9 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
     }
 }
 
+/// What is made of a cell in which all is ready.
+type Bend<'a> = &'a dyn Fn(&mut Cell);
+
 #[test]
 fn c15_context_and_subnet_have_to_be_ready() {
     let wd = wd(&[net("default")]);
@@ -225,7 +228,6 @@ fn c15_context_and_subnet_have_to_be_ready() {
     let say = |object: &mut Object, field: &str, value: Value| {
         object.data["status"]["conditions"][0][field] = value;
     };
-    type Bend<'a> = &'a dyn Fn(&mut Cell);
     let table: &[(&str, Bend<'_>, &str)] = &[
         ("all there", &|_| {}, "ready"),
         ("no context", &|c| c.contexts.clear(), "provisioning"),

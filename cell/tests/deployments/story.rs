@@ -71,13 +71,13 @@ impl Story {
         Location::Serving(self.location.clone())
     }
 
-    fn is_served(&self, binding: &Object) -> bool {
+    fn is_served(binding: &Object) -> bool {
         binding.status()["conditions"][0]["status"] == "True"
     }
 
     fn serve(&mut self, at: usize) {
         let waiting: Vec<usize> =
-            (0..self.cell.bindings.len()).filter(|at| !self.is_served(&self.cell.bindings[*at])).collect();
+            (0..self.cell.bindings.len()).filter(|at| !Self::is_served(&self.cell.bindings[*at])).collect();
         let Some(at) = waiting.get(at % waiting.len().max(1)) else { return };
         let binding = &mut self.cell.bindings[*at];
         let (network, place) = (
@@ -85,7 +85,7 @@ impl Story {
             binding.spec()["location"]["name"].as_str().unwrap().to_owned(),
         );
         let deletion = binding.metadata.deletion_timestamp.clone();
-        *binding = bound_in(&binding.called().to_owned(), &network, &place);
+        *binding = bound_in(binding.called(), &network, &place);
         binding.metadata.deletion_timestamp = deletion;
         let context = format!("{}-{place}", network["name"].as_str().unwrap());
         if self.cell.contexts.iter().all(|c| c.called() != context) {
@@ -152,7 +152,7 @@ impl Story {
                     b.spec()["network"]["name"] == interface["network"]["name"]
                         && b.spec()["location"] == instance.spec()["location"]
                         && b.metadata.deletion_timestamp.is_none()
-                        && self.is_served(b)
+                        && Self::is_served(b)
                 };
                 prop_assert!(self.cell.bindings.iter().any(serves), "{}", instance.data);
             }
@@ -185,7 +185,7 @@ proptest! {
         loop {
             let busy = story.pass() | story.gone() | story.roll();
             story.holds()?;
-            let waits = story.cell.bindings.iter().any(|b| !story.is_served(b));
+            let waits = story.cell.bindings.iter().any(|b| !Story::is_served(b));
             story.serve(0);
             if !busy && !waits {
                 break;

@@ -75,7 +75,7 @@ impl World {
     pub fn run(&self, config: DeploymentsConfig) -> Run {
         let metrics = Metrics::new().unwrap();
         let clock = Clock::from_tokio(self.cell.clock().now());
-        let kinds = if config.networking { &KINDS[..] } else { &KINDS[..4] };
+        let kinds = if config.networking { &KINDS[..] } else { &KINDS[..5] };
         let settings = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
