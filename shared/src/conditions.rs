@@ -5,10 +5,16 @@ use serde_json::{Value, json};
 
 use crate::clock::stamp;
 use crate::message::bounded;
+use crate::responsibility::attributed;
 
 /// The condition of a type, if the status has one.
 pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
     status.get("conditions")?.as_array()?.iter().find(|c| c["type"] == kind)
+}
+
+/// Whether a condition is what a schema puts there before anything is reported: it never turned.
+pub fn is_default(condition: &Value) -> bool {
+    condition["lastTransitionTime"].as_str().is_some_and(|time| time.starts_with("1970-01-01T00:00:00"))
 }
 
 /// Whether a condition of that type stands at `True`.
@@ -63,12 +69,30 @@ pub fn stand(
     message: &str,
     now: Timestamp,
 ) -> Value {
+    let message = bounded(message);
+    // What the schema put there nobody has said: the first word of its status begins a time of its own.
+    let stands =
+        |c: &&Value| c["status"] == status && (!is_default(c) || said(c) == (status, reason, message));
     let since = old
-        .filter(|c| c["status"] == status)
+        .filter(stands)
         .and_then(|c| c["lastTransitionTime"].as_str())
         .map_or_else(|| stamp(now), str::to_owned);
-    let message = bounded(message);
     json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since})
+}
+
+/// The same, which says whose job it is where it is not True (C9).
+pub fn explained(
+    old: Option<&Value>,
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Value {
+    if status == "True" {
+        return stand(old, kind, status, reason, message, now);
+    }
+    stand(old, kind, status, reason, &attributed(reason, message), now)
 }
 
 #[cfg(test)]
@@ -84,6 +108,17 @@ mod tests {
         assert_eq!(kept["lastTransitionTime"], "2020-01-01T00:00:00Z");
         let moved = stand(Some(&old), "Available", "True", "New", "new words", now);
         assert_eq!(moved["lastTransitionTime"], "1970-01-12T13:46:40Z");
+    }
+
+    #[test]
+    fn u1_the_first_word_takes_the_place_of_the_schemas() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let old = json!({"type": "Federated", "status": "Unknown", "reason": "Pending", "message": "Waiting",
+            "lastTransitionTime": "1970-01-01T00:00:00Z"});
+        assert!(is_default(&old));
+        let word = stand(Some(&old), "Federated", "Unknown", "AwaitingCell", "", now);
+        assert!(!is_default(&word), "{word}");
+        assert_eq!(stand(Some(&old), "Federated", "Unknown", "Pending", "Waiting", now), old);
     }
 
     #[test]

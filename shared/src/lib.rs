@@ -20,5 +20,6 @@ pub mod metrics;
 pub mod names;
 pub mod object;
 pub mod planes;
+pub mod responsibility;
 pub mod telemetry;
 pub mod verdicts;
