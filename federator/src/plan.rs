@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_shared::conditions::{find, put};
-use fedhub_shared::digest::deployment::FEDERATED;
+use fedhub_shared::digest::deployment::{FEDERATED, reported};
 use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{StatusWrite, Write};
@@ -293,5 +293,5 @@ pub(crate) fn status_write(seen: &Observed, refusal: Option<&Refusal>) -> Option
         let progress = Progress::of(seen, refusal);
         put(&mut status, progress.condition(find(current, FEDERATED), generation, seen.now));
     }
-    differs.then(|| StatusWrite { probe: probe(differs, current.is_object(), seen.status_echo), status })
+    differs.then(|| StatusWrite { probe: probe(differs, reported(current), seen.status_echo), status })
 }

@@ -13,6 +13,8 @@ use crate::origin::conflict;
 use crate::refusal::Refusal;
 
 const AVAILABLE: &str = "Available";
+/// What is known of a WD before its cell has reported on it (U1).
+const PENDING: &str = "Waiting for the cell to report";
 
 /// The status as it should stand; `None` where there is nothing to say, so that what stands may stay.
 pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
@@ -42,7 +44,9 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
             if !ours {
                 return None;
             }
-            conditions::remove(&mut status, AVAILABLE);
+            let old = conditions::find(current, AVAILABLE);
+            let pending = conditions::explained(old, AVAILABLE, "Unknown", "Pending", PENDING, seen.now);
+            conditions::put(&mut status, pending);
         }
         Some(_) | None => {}
     }
@@ -58,7 +62,7 @@ pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timesta
     if conditions::is_true(status, AVAILABLE) {
         let old = conditions::find(standing, AVAILABLE);
         let doubtful =
-            conditions::stand(old, AVAILABLE, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
+            conditions::explained(old, AVAILABLE, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
         conditions::put(status, doubtful);
     }
 }
@@ -75,7 +79,7 @@ pub fn put_counters(status: &mut Value) {
 /// The condition by which a refusal is told, in a status that stands.
 pub fn held(standing: &Value, refusal: &Refusal, now: Timestamp) -> Value {
     let old = conditions::find(standing, AVAILABLE);
-    conditions::stand(old, AVAILABLE, "False", refusal.reason(), &refusal.to_string(), now)
+    conditions::explained(old, AVAILABLE, "False", refusal.reason(), &refusal.to_string(), now)
 }
 
 /// The hub's status with what belongs to the project plane put in its place.

@@ -5,7 +5,8 @@
 //! that the mark records, and its WD alive and reported on by a cell. A hub that was restored from a backup proves nothing before
 //! its cells have written back.
 
-use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_shared::digest::deployment::reported;
+use fedhub_shared::object::{ObjectView, Shared};
 use fedhub_shared::planes::Distrust;
 
 use crate::mark::Mark;
@@ -65,13 +66,8 @@ fn judge(projection: &Shared, mark: &Mark, live: &Live) -> Decision {
     if !live.namespace.as_ref().is_some_and(stands) {
         return Decision::Withhold(Unproven::NamespaceLost);
     }
-    if !live.deployment.as_ref().is_some_and(|d| !d.deleting() && reported(d)) {
+    if !live.deployment.as_ref().is_some_and(|d| !d.deleting() && reported(d.status())) {
         return Decision::Withhold(Unproven::DeploymentSilent);
     }
     Decision::Delete { projection: projection.clone(), gap: true }
-}
-
-/// Whether a cell has reported on a hub WD.
-fn reported(deployment: &Object) -> bool {
-    deployment.status().as_object().is_some_and(|s| !s.is_empty())
 }

@@ -1,5 +1,6 @@
-//! What a CRD's schema says of single values: lengths, bounds, patterns, enumerations. Types, required fields and what
-//! is said of lists are not checked: tests store objects that hold no more than they are about.
+//! What a CRD's schema says of single values: lengths, bounds, patterns, enumerations; and the default of
+//! `status`. Types, required fields and what is said of lists are not checked, and other defaults not set: tests store
+//! objects that hold no more than they are about.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -21,6 +22,8 @@ pub(crate) struct Schema {
     maximum: Option<f64>,
     pattern: Option<Regex>,
     allowed: Vec<Value>,
+    /// What stands where nothing is said.
+    default: Option<Value>,
 }
 
 /// The CRDs of `deploy/`.
@@ -70,7 +73,13 @@ impl Schema {
             maximum: schema["maximum"].as_f64(),
             pattern: schema["pattern"].as_str().and_then(|p| Regex::new(p).ok()),
             allowed: schema["enum"].as_array().cloned().unwrap_or_default(),
+            default: schema.get("default").cloned(),
         }
+    }
+
+    /// What an object has as its status that has none.
+    pub(crate) fn unreported(&self) -> Option<&Value> {
+        self.properties.get("status")?.default.as_ref()
     }
 
     /// Adds what is wrong with `new`. What stood at the same place before may stay (ratcheting).

@@ -243,6 +243,10 @@ pub(crate) fn run_hooks(resource: &Resource, object: &mut Value) {
     for hook in [&resource.pruning, &resource.defaulting].into_iter().flatten() {
         hook(object);
     }
+    let unreported = resource.schema.as_ref().and_then(|schema| schema.unreported());
+    if let Some(status) = unreported.filter(|_| resource.status && object["status"].is_null()) {
+        meta::set_top(object, "status", status.clone());
+    }
     if resource.is_namespace() {
         let mut labels = meta::get(object, "labels").as_object().cloned().unwrap_or_default();
         labels.insert("kubernetes.io/metadata.name".to_owned(), meta::get(object, "name").clone());

@@ -65,7 +65,10 @@ async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
         let hash = world.instance(name)["spec"]["controller"]["templateHash"].clone();
         let programmed = json!({"type": "Programmed", "status": "True", "reason": "Programmed", "message": "",
             "lastTransitionTime": "2020-01-01T00:00:00Z"});
-        let status = json!({"controller": {"observedTemplateHash": hash}, "conditions": [programmed]});
+        let others = world.instance(name)["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        let others = others.into_iter().filter(|c| c["type"] != "Programmed");
+        let conditions: Vec<_> = others.chain([programmed]).collect();
+        let status = json!({"controller": {"observedTemplateHash": hash}, "conditions": conditions});
         world.cell.patch_status("Instance", SPACE, name, &status).unwrap();
     };
     let from = world.mark();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fedhub_federator::{ConditionWriter, Federator};
 use fedhub_shared::clock::Clock;
+use fedhub_shared::conditions::is_default;
 use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
@@ -239,10 +240,17 @@ pub fn has_our_finalizer(wd: &Value) -> bool {
     wd["metadata"]["finalizers"].as_array().is_some_and(|f| f.contains(&json!(FEDERATOR_FINALIZER)))
 }
 
-/// The reason of the condition `Available`.
+/// The reason of the condition `Available`; `None` while nobody has said anything of it.
 pub fn reason(wd: &Value) -> Option<String> {
     let conditions = wd["status"]["conditions"].as_array()?;
-    Some(conditions.iter().find(|c| c["type"] == "Available")?["reason"].as_str()?.to_owned())
+    let available = conditions.iter().find(|c| c["type"] == "Available" && c["reason"] != "Pending")?;
+    Some(available["reason"].as_str()?.to_owned())
+}
+
+/// Whether a status is what the schema puts there (U1).
+pub fn is_unreported(wd: &Value) -> bool {
+    let conditions = wd["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    conditions.len() == 3 && conditions.iter().all(is_default)
 }
 
 /// A client as the transport makes them: with a limit on the time to headers.
@@ -264,10 +272,10 @@ pub fn plain(wd: &Value) -> Value {
     status
 }
 
-/// Status and reason of the condition `Federated`.
+/// Status and reason of the condition `Federated`; `None` while nobody has written it.
 pub fn federated(wd: &Value) -> Option<(String, String)> {
     let conditions = wd["status"]["conditions"].as_array()?;
-    let condition = conditions.iter().find(|c| c["type"] == "Federated")?;
+    let condition = conditions.iter().find(|c| c["type"] == "Federated" && !is_default(c))?;
     let text = |field: &str| condition[field].as_str().unwrap().to_owned();
     Some((text("status"), text("reason")))
 }

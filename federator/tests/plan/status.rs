@@ -50,7 +50,7 @@ proptest! {
         if ours {
             // Only a refusal of ours that no longer holds goes.
             let told = told.unwrap();
-            prop_assert!(find(&told, "Available").is_none());
+            prop_assert_eq!(&find(&told, "Available").unwrap()["reason"], "Pending");
             for (key, value) in here.as_object().unwrap().iter().filter(|(k, _)| *k != "conditions") {
                 prop_assert_eq!(&told[key], value);
             }
@@ -117,7 +117,9 @@ fn f8_what_the_project_says_of_availability_is_not_the_hubs_word() {
 fn f8_a_refusal_goes_when_its_cause_goes() {
     let here = json!({"conditions": [condition("Available", "False", "NoCellForCity"), condition("Odd", "True", "X")], "replicas": 2});
     let status = told(here, json!({}), None).unwrap();
-    assert!(find(&status, "Available").is_none() && find(&status, "Odd").is_some());
+    let available = find(&status, "Available").unwrap();
+    assert_eq!((&available["status"], &available["reason"]), (&json!("Unknown"), &json!("Pending")), "U1");
+    assert!(find(&status, "Odd").is_some());
     assert_eq!(status["replicas"], 2);
 }
 

@@ -1,6 +1,7 @@
 //! The schema of conditions. The Rust type is `Condition` of k8s-openapi, which brings no schema along.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value, json};
 
 const TYPE_PATTERN: &str = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$";
 const REASON_PATTERN: &str = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
@@ -52,4 +53,20 @@ pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
             },
         },
     })
+}
+
+/// A condition that nobody has reported yet, as a schema puts it there.
+pub(super) fn unreported(type_: &str, reason: &str, message: &str) -> Value {
+    json!({
+        "type": type_,
+        "status": "Unknown",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": "1970-01-01T00:00:00Z",
+    })
+}
+
+/// One that waits for whoever reports it.
+pub(super) fn pending(type_: &str) -> Value {
+    unreported(type_, "Pending", "Waiting for controller")
 }

@@ -51,7 +51,7 @@ pub fn all() -> Result<Vec<CustomResourceDefinition>, CrdError> {
         crd::<WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus>(
             "One placement of a Workload in one city: a number of instances of one template.",
             &[],
-            None,
+            Some(super::deployment::unreported()),
         )?,
         crd::<Workload, WorkloadSpec, WorkloadStatus>(
             "Instances of one template, placed in one or more cities.",
@@ -307,6 +307,36 @@ mod tests {
         check("Subnet.status", &schema::of::<SubnetStatus>());
         check("ResourceClaim.spec", &schema::of::<ResourceClaimSpec>());
         check("ResourceClaim.status", &schema::of::<ResourceClaimStatus>());
+    }
+
+    /// The schema requires counters, so that a default without them would be refused with every object.
+    #[test]
+    fn u1_an_unreported_deployment_has_its_conditions_and_all_that_is_required() {
+        let unreported = super::super::deployment::unreported();
+        let status: WorkloadDeploymentStatus = serde_json::from_value(unreported.clone()).unwrap();
+        let conditions = status.conditions.unwrap();
+        let types: Vec<&str> = conditions.iter().map(|c| c.type_.as_str()).collect();
+        assert_eq!(types, ["Available", "ReplicasReady", "Federated"]);
+        assert!(conditions.iter().all(|c| c.status == "Unknown" && c.reason == "Pending"));
+        let schema = schema::of::<WorkloadDeploymentStatus>();
+        for required in schema["required"].as_array().unwrap() {
+            assert!(unreported.get(required.as_str().unwrap()).is_some(), "{required}");
+        }
+    }
+
+    #[test]
+    fn u1_columns_say_what_users_and_operators_look_for() {
+        let columns = |crd: &CustomResourceDefinition, wide: bool| -> Vec<String> {
+            let all = crd.spec.versions[0].additional_printer_columns.iter().flatten();
+            all.filter(|c| (c.priority == Some(1)) == wide).map(|c| c.name.clone()).collect()
+        };
+        let all = all().unwrap();
+        let [instance, deployment, _] = all.as_slice() else { panic!("three kinds") };
+        assert_eq!(columns(deployment, false), ["City", "Ready", "Up-to-date", "Available", "Reason", "Age"]);
+        assert_eq!(columns(deployment, true)[..3], ["Message", "Generation Seen", "Hub Namespace"]);
+        let narrow = ["Ready", "Reason", "City", "Location", "Network IP", "External IP", "Age"];
+        assert_eq!(columns(instance, false), narrow);
+        assert_eq!(columns(instance, true), ["Message", "Quota"]);
     }
 
     #[test]

@@ -4,8 +4,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::condition::conditions;
+use super::condition::{conditions, pending};
 use super::{InstanceTemplateSpec, LocationReference, ScaleSettings};
 
 /// A deployment as it is wanted.
@@ -27,7 +28,9 @@ use super::{InstanceTemplateSpec, LocationReference, ScaleSettings};
         status_replicas_path = ".status.replicas",
         label_selector_path = ".status.selector"
     ),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "City", type_ = "string", json_path = ".spec.cityCode"),
+    printcolumn(name = "Ready", type_ = "integer", json_path = ".status.readyReplicas"),
+    printcolumn(name = "Up-to-date", type_ = "integer", json_path = ".status.updatedReplicas"),
     printcolumn(
         name = "Available",
         type_ = "string",
@@ -38,17 +41,28 @@ use super::{InstanceTemplateSpec, LocationReference, ScaleSettings};
         type_ = "string",
         json_path = ".status.conditions[?(@.type==\"Available\")].reason"
     ),
-    printcolumn(name = "Replicas", type_ = "string", json_path = ".status.replicas"),
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.readyReplicas"),
-    printcolumn(name = "Desired", type_ = "string", json_path = ".status.desiredReplicas"),
-    printcolumn(name = "Up-to-date", type_ = "string", json_path = ".status.updatedReplicas"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
-        name = "Location Namespace",
+        name = "Message",
         type_ = "string",
-        json_path = ".status.location.namespace",
+        json_path = ".status.conditions[?(@.type==\"Available\")].message",
         priority = 1
     ),
-    printcolumn(name = "Location Name", type_ = "string", json_path = ".status.location.name", priority = 1)
+    printcolumn(
+        name = "Generation Seen",
+        type_ = "integer",
+        json_path = ".status.observedGeneration",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Hub Namespace",
+        type_ = "string",
+        json_path = ".metadata.annotations.compute\\.datumapis\\.com/federation-namespace",
+        priority = 1
+    ),
+    printcolumn(name = "Replicas", type_ = "integer", json_path = ".status.replicas", priority = 1),
+    printcolumn(name = "Desired", type_ = "integer", json_path = ".status.desiredReplicas", priority = 1),
+    printcolumn(name = "Location", type_ = "string", json_path = ".status.location.name", priority = 1)
 )]
 pub struct WorkloadDeploymentSpec {
     /// The code of the city that the instances run in.
@@ -95,8 +109,9 @@ pub struct WorkloadReference {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadDeploymentStatus {
-    /// Conditions: `Available`, `ReplicasReady`, where the template refers to other objects `ReferencedDataReady`, and
-    /// where the metrics scale it `ScalingActive`.
+    /// Conditions: `Available`, `ReplicasReady`, `Federated`, where the template refers to other objects
+    /// `ReferencedDataReady`, and where the metrics scale it `ScalingActive`; `TerminationOverdue` where an instance takes
+    /// longer to go than it may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Option<Vec<Condition>>,
@@ -122,4 +137,16 @@ pub struct WorkloadDeploymentStatus {
     pub suspended: Option<bool>,
     /// The number of instances that have taken the newest template on, ready or not.
     pub updated_replicas: i32,
+}
+
+/// What a WorkloadDeployment has as its status before anything reports one: nothing is known yet (U1).
+pub(crate) fn unreported() -> Value {
+    json!({
+        "conditions": [pending("Available"), pending("ReplicasReady"), pending("Federated")],
+        "replicas": 0,
+        "currentReplicas": 0,
+        "updatedReplicas": 0,
+        "desiredReplicas": 0,
+        "readyReplicas": 0,
+    })
 }

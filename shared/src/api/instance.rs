@@ -25,7 +25,6 @@ use super::{
     derive = "PartialEq",
     doc = "One running copy of a workload in one location.",
     annotation("discovery.miloapis.com/parent-contexts", "Project"),
-    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -37,6 +36,12 @@ use super::{
         json_path = ".status.conditions[?(@.type==\"Ready\")].reason"
     ),
     printcolumn(
+        name = "City",
+        type_ = "string",
+        json_path = ".metadata.labels.compute\\.datumapis\\.com/city-code"
+    ),
+    printcolumn(name = "Location", type_ = "string", json_path = ".spec.location.name"),
+    printcolumn(
         name = "Network IP",
         type_ = "string",
         json_path = ".status.networkInterfaces[0].assignments.networkIP"
@@ -46,6 +51,7 @@ use super::{
         type_ = "string",
         json_path = ".status.networkInterfaces[0].assignments.externalIP"
     ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
         name = "Message",
         type_ = "string",

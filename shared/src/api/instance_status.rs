@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::condition::conditions;
+use super::condition::{conditions, pending, unreported as unreported_condition};
 use super::{IpFamily, LocationReference};
 
 /// An instance as it is.
@@ -37,20 +37,11 @@ pub struct InstanceStatus {
 
 /// What an Instance has as its status before anything reports one: nothing is known yet.
 pub(super) fn unreported() -> Value {
-    let unknown = |type_: &str, reason: &str, message: &str| {
-        json!({
-            "type": type_,
-            "status": "Unknown",
-            "reason": reason,
-            "message": message,
-            "lastTransitionTime": "1970-01-01T00:00:00Z",
-        })
-    };
     json!({"conditions": [
-        unknown("Programmed", "Pending", "Waiting for controller"),
-        unknown("Available", "Pending", "Waiting for controller"),
-        unknown("Ready", "Pending", "Waiting for controller"),
-        unknown("QuotaGranted", "PendingEvaluation", "Waiting for quota evaluation"),
+        pending("Programmed"),
+        pending("Available"),
+        pending("Ready"),
+        unreported_condition("QuotaGranted", "PendingEvaluation", "Waiting for quota evaluation"),
     ]})
 }
 

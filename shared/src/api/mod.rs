@@ -10,7 +10,7 @@
 mod condition;
 mod container;
 pub mod crds;
-mod deployment;
+pub(crate) mod deployment;
 mod env;
 pub mod external;
 mod instance;

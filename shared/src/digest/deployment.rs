@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::conditions::{find, said};
+use crate::conditions::{find, is_default, said};
 use crate::hash::{self, Sum};
 use crate::names::{
     CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
@@ -68,7 +68,7 @@ impl Deployment {
             spec: hash::json(spec),
             status: comparable(status),
             generation: object.metadata.generation.unwrap_or_default(),
-            federated: federated(find(status, FEDERATED)),
+            federated: federated(find(status, FEDERATED).filter(|told| !is_default(told))),
             observed_generation: status["observedGeneration"].as_i64(),
             carried: carried(
                 object,
@@ -97,12 +97,17 @@ impl Deployment {
     }
 }
 
-/// Whether a cell has reported: a WD that was just made on the hub has an empty status, which tells nothing.
+/// Whether a status says anything that its schema does not put there by itself (U1): a WD that was just made has one
+/// that tells nothing.
 pub fn reported(status: &Value) -> bool {
-    status.as_object().is_some_and(|s| !s.is_empty())
+    let is_unsaid = |(key, value): (&String, &Value)| match value {
+        Value::Array(conditions) if key == "conditions" => conditions.iter().all(is_default),
+        value => COUNTERS.contains(&key.as_str()) && *value == 0,
+    };
+    status.as_object().is_some_and(|fields| !fields.iter().all(is_unsaid))
 }
 
-/// Hash of what a condition says, and of which generation; zero where there is none.
+/// Hash of what a condition says, and of which generation; zero where there is none, or but the schema's.
 pub fn federated(condition: Option<&Value>) -> u64 {
     condition.map_or(0, |condition| {
         let (status, reason, message) = said(condition);
@@ -178,6 +183,30 @@ fn comparable(status: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn u1_what_the_schema_says_is_no_report() {
+        let unreported = crate::api::deployment::unreported();
+        let mut zero = unreported.clone();
+        zero["conditions"][0]["lastTransitionTime"] = json!("2026-01-02T00:00:00Z");
+        for (status, expected) in [
+            (json!(null), false),
+            (json!({}), false),
+            (unreported.clone(), false),
+            (zero, true),
+            (json!({"replicas": 1}), true),
+            (json!({"suspended": false}), true),
+        ] {
+            assert_eq!(reported(&status), expected, "{status}");
+        }
+        let wd = |status: Value| {
+            let mut wd = crate::object::bare(crate::object::Kind::WorkloadDeployment, "default", "wd");
+            wd.data = json!({"status": status});
+            Deployment::of(&PlaneId::Hub, &wd)
+        };
+        let digest = wd(unreported);
+        assert!(!digest.reported && digest.federated == 0, "{digest:?}");
+    }
 
     #[test]
     fn f8_a_status_is_compared_less_what_is_the_projects_own() {

@@ -24,7 +24,8 @@ async fn a_created_object_has_what_the_server_gives() {
     assert_eq!(made.uid().unwrap().len(), 36);
     assert_eq!(made.resource_version().unwrap(), server.revision().to_string());
     assert_eq!(made.metadata.deletion_timestamp, None);
-    assert_eq!(made.data.get("status"), None, "status is written on its subresource only");
+    assert_eq!(made.data["status"]["replicas"], 0, "status is written on its subresource only");
+    assert_eq!(made.data["status"]["conditions"][2]["type"], "Federated", "what its schema says of it");
     let stored = server.get("WorkloadDeployment", "n", "a").unwrap();
     assert_eq!(stored["metadata"]["creationTimestamp"], "2026-01-01T00:01:30Z");
     assert_eq!(stored["metadata"].get("nonsense"), None);
