@@ -14,7 +14,7 @@ use fedhub_shared::object::{Kind, Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::status::blocker::{Words, priority, with_remedy};
+use crate::status::blocker::{Words, priority};
 use crate::status::{REFERENCED_DATA_READY, gates};
 
 /// Whether the spec of an Instance, or of a WD's template, refers to any.
@@ -139,7 +139,7 @@ pub fn error(deployment: &Object) -> Option<Words> {
 /// That data is not there, for that reason, or for a general one where this version does not know it.
 pub fn refusal(reason: &str, message: &str) -> Words {
     let known = priority(reason) >= priority("ReferencedDataNotReady");
-    Words::no(if known { reason } else { "ReferencedDataNotReady" }, with_remedy(reason, message))
+    Words::no(if known { reason } else { "ReferencedDataNotReady" }, message)
 }
 
 /// What the project's side expects in the cell, as it says in the annotation.

@@ -11,16 +11,17 @@ use std::time::Duration;
 use dashmap::DashMap;
 use fedhub_shared::cells::CellDown;
 use fedhub_shared::conditions::{find, put};
-use fedhub_shared::digest::deployment::FEDERATED;
+use fedhub_shared::digest::deployment::{FEDERATED, reported};
 use fedhub_shared::digest::{Deployment, Digest};
 use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, StatusWrite, Writer};
 use fedhub_shared::errors::Error;
-use fedhub_shared::events::{EventType, ObjectReference, reference};
+use fedhub_shared::events::{EventType, reference, reference_to};
 use fedhub_shared::names::FEDERATOR_MANAGER;
 use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
-use fedhub_shared::planes::{Home, Plane};
+use fedhub_shared::planes::{Distrust, Home, Plane};
+use fedhub_shared::turns;
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -282,11 +283,11 @@ impl ConditionWriter {
         let writer =
             Writer { plane: &project, manager: FEDERATOR_MANAGER, metrics: self.federator.planes.metrics() };
         let write =
-            StatusWrite { status: status.clone(), probe: probe(true, whole.status().is_object(), echo) };
+            StatusWrite { status: status.clone(), probe: probe(true, reported(whole.status()), echo) };
         let Some(_) = writer.write_status(key.kind, &whole, write).await? else {
             return Ok(Outcome::InOrder);
         };
-        announce(&project, &whole, &status);
+        self.federator.announce(&project, &whole, &status);
         Ok(Outcome::Wrote)
     }
 }
@@ -302,25 +303,26 @@ fn is_news(told: &Told, wd: &Digest) -> bool {
     !unsaid && facts.federated != progress.digest(facts.generation)
 }
 
-/// Tells the user of a WD of a turn of affairs, by the status that was stored in place of the one before (F10).
-pub(crate) fn announce(project: &Plane, before: &Shared, status: &Value) {
-    if let Some(turn) = progress::turn(before.status(), status) {
-        say(project, before, turn.type_, turn.reason, turn.note);
+impl Federator {
+    /// Tells the user of a WD of the turns of affairs, by the status that was stored in place of the one before: on its
+    /// way to the cell (F10), and in the cell (U3).
+    pub(crate) fn announce(&self, project: &Plane, before: &Shared, status: &Value) {
+        if let Some(turn) = progress::turn(before.status(), status) {
+            say(project, before, turn.type_, turn.reason, turn.note);
+        }
+        // What a restored hub says was told before.
+        if self.planes.distrust() == Some(Distrust::Restored) {
+            return;
+        }
+        for turn in turns::of_deployment(before.status(), status).into_iter().filter(|turn| !turn.routine) {
+            project.events.turn(reference_to(Kind::WorkloadDeployment, before), turn);
+        }
     }
 }
 
 /// An Event on a WD, which nothing waits for.
 pub(crate) fn say(project: &Plane, wd: &Shared, type_: EventType, reason: &'static str, note: String) {
-    let resource = Kind::WorkloadDeployment.resource();
-    let about = ObjectReference {
-        api_version: Some(resource.api_version.clone()),
-        kind: Some(resource.kind.clone()),
-        name: wd.metadata.name.clone(),
-        namespace: wd.metadata.namespace.clone(),
-        uid: wd.metadata.uid.clone(),
-        ..ObjectReference::default()
-    };
-    project.events.send(about, type_, reason, note);
+    project.events.send(reference_to(Kind::WorkloadDeployment, wd), type_, reason, note);
 }
 
 impl Controller for ConditionWriter {

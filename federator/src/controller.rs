@@ -16,7 +16,7 @@ use fedhub_shared::planes::{Home, Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
-use crate::condition::{self, Noticed};
+use crate::condition::Noticed;
 use crate::deleted::SeenDeleted;
 use crate::glance::Sight;
 use crate::held::{Held, Holds};
@@ -167,7 +167,7 @@ impl Federator {
             }
             wrote |= applied.wrote;
             if let Some(status) = &applied.status {
-                condition::announce(project, &seen.project, status);
+                self.announce(project, &seen.project, status);
             }
             if applied.made && applied.federated {
                 let generation = seen.project.metadata.generation.unwrap_or_default();

@@ -6,11 +6,12 @@
 use std::fmt;
 
 use fedhub_shared::cells::{CELL_UNREACHABLE, CellDown};
-use fedhub_shared::conditions::{find, said, stand};
+use fedhub_shared::conditions::{explained, find, said};
 use fedhub_shared::digest::deployment::{FEDERATED, federated};
 use fedhub_shared::errors::{Category, Error, chain};
 use fedhub_shared::events::EventType;
 use fedhub_shared::object::{ObjectView, PlaneId};
+use fedhub_shared::responsibility::attributed;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -71,7 +72,7 @@ impl fmt::Display for Failure {
             Self::HubUnreachable => f.write_str("the federation hub cannot be reached, retrying"),
             Self::Throttled => f.write_str("the federation hub is overloaded, retrying"),
             Self::Forbidden(what) => {
-                write!(f, "{what}: fedhub lacks the permission, the platform's operator has to grant it")
+                write!(f, "{what}: fedhub lacks the permission")
             }
             Self::Invalid(what) => f.write_str(what),
         }
@@ -126,7 +127,11 @@ impl Progress {
     /// The condition that tells this of `generation`, in the place of `old`.
     pub fn condition(&self, old: Option<&Value>, generation: i64, now: Timestamp) -> Value {
         let (status, reason, message) = self.says();
-        let mut condition = stand(old, FEDERATED, status, reason, &message, now);
+        // C9: what the hub refuses is waiting for its user, whatever the reason is called.
+        let blamed =
+            if matches!(self, Self::Failed(Failure::Invalid(_))) { "ConfigurationError" } else { reason };
+        let message = if status == "True" { message } else { attributed(blamed, &message).into_owned() };
+        let mut condition = explained(old, FEDERATED, status, reason, &message, now);
         condition["observedGeneration"] = json!(generation);
         condition
     }

@@ -103,11 +103,7 @@ impl fmt::Display for Refusal {
             }
             Self::NoCellForCity(city) => write!(f, "no cell serves city {}", Quoted(city)),
             Self::AmbiguousCity(city) => {
-                write!(
-                    f,
-                    "more than one cell serves city {}; the platform's operator has to say which",
-                    Quoted(city)
-                )
+                write!(f, "more than one cell serves city {}", Quoted(city))
             }
             Self::FederationConflict(what) => f.write_str(what),
             Self::Moving(from, to) => write!(

@@ -9,11 +9,12 @@ use fedhub_shared::digest::instance::deployment_name;
 use fedhub_shared::digest::{Digest, Version};
 use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, StatusWrite, Writer};
 use fedhub_shared::errors::Error;
-use fedhub_shared::events::reference;
+use fedhub_shared::events::{reference, reference_to};
 use fedhub_shared::metrics::Hop;
 use fedhub_shared::names::{PROJECTOR_MANAGER, PlaneName};
 use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
-use fedhub_shared::planes::{Plane, Planes};
+use fedhub_shared::planes::{Distrust, Plane, Planes};
+use fedhub_shared::turns::{self, Signal};
 use tokio::time::Instant;
 
 use crate::apply::{self, Written};
@@ -130,8 +131,7 @@ impl Projector {
                 }
                 if let Some((projection, write)) = self.lacks_status(key, &sight) {
                     self.judge(key, None);
-                    let writer = self.writer(&project);
-                    changed |= writer.write_status(Kind::Instance, &projection, write).await?.is_some();
+                    changed |= self.write_status(&project, &projection, sight.signal(), write).await?;
                     continue;
                 }
             }
@@ -169,11 +169,8 @@ impl Projector {
                     }
                 }
                 Decision::Status(projection, write) => {
-                    changed |= self
-                        .writer(&project)
-                        .write_status(Kind::Instance, &projection, write)
-                        .await?
-                        .is_some();
+                    let before = Signal::of_instance(projection.status());
+                    changed |= self.write_status(&project, &projection, before, write).await?;
                 }
                 Decision::ReadLive => live = Some(self.read_live(&seen, key).await?),
                 Decision::Withhold(why) => {
@@ -191,6 +188,24 @@ impl Projector {
             }
         }
         Err(Error::Bug(format!("{key} does not come to rest")))
+    }
+
+    /// Writes the status of a projection that says `before`, and tells its user of the turn of affairs (U3). Says whether
+    /// anything was stored.
+    async fn write_status(
+        &self,
+        project: &Plane,
+        projection: &Shared,
+        before: Signal,
+        write: StatusWrite,
+    ) -> Result<bool, Error> {
+        let turn = turns::of_instance(before, &write.status).filter(|turn| !turn.routine);
+        let stored = self.writer(project).write_status(Kind::Instance, projection, write).await?.is_some();
+        // What a restored hub says was told before.
+        if let Some(turn) = turn.filter(|_| stored && self.planes.distrust() != Some(Distrust::Restored)) {
+            project.events.turn(reference_to(Kind::Instance, projection), turn);
+        }
+        Ok(stored)
     }
 
     /// Deletes a projection.

@@ -12,6 +12,7 @@ use fedhub_shared::engine::Echo;
 use fedhub_shared::hash::Sum;
 use fedhub_shared::names::encode_plane;
 use fedhub_shared::object::{Kind, ObjectView, Shared};
+use fedhub_shared::turns::Signal;
 
 use crate::mark::Mark;
 use crate::observe::{Home, Observed};
@@ -73,6 +74,12 @@ impl Sight {
         let is = alive(self.projection.as_ref()).filter(|_| self.instance.is_none())?.instance()?;
         let mark = self.mark(instance_uid.to_owned()).to_string();
         (is.copied == mirrored(Some(&mark))).then(|| self.stub(name)).flatten()
+    }
+
+    /// What the projection says that its user is told of by Events.
+    pub fn signal(&self) -> Signal {
+        let is = self.projection.as_ref().and_then(Digest::instance);
+        is.map_or_else(Signal::default, |is| is.signal)
     }
 
     fn stub(&self, name: &str) -> Option<Shared> {

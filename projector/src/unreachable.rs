@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use fedhub_shared::cells::{CELL_UNREACHABLE, CellDown};
-use fedhub_shared::conditions::{find, is_true, put, stand};
+use fedhub_shared::conditions::{explained, find, is_true, put};
 use fedhub_shared::digest::instance::city;
 use fedhub_shared::names::CITY_CODE;
 use fedhub_shared::object::{Object, ObjectView, Shared};
@@ -28,7 +28,7 @@ pub fn told<'a>(
     let mut told = status.clone();
     let generation = find(status, READY).and_then(|ready| ready.get("observedGeneration")).cloned();
     let old = find(standing, READY);
-    let mut ready = stand(old, READY, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
+    let mut ready = explained(old, READY, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
     if let Some(generation) = generation {
         ready["observedGeneration"] = generation;
     }

@@ -2,6 +2,7 @@
 
 mod recorder;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,14 +12,17 @@ pub use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::runtime::events::Event;
 pub use kube::runtime::events::EventType;
+use prometheus::IntCounterVec;
 use recorder::EitherGroup;
 use tokio::sync::Semaphore;
 
 use crate::engine::Known;
 use crate::errors;
 use crate::message::bounded;
-use crate::object::{Kind, PlaneId};
+use crate::metrics::Metrics;
+use crate::object::{Kind, Object, PlaneId};
 use crate::planes::transport::Connection;
+use crate::turns::Turn;
 
 /// How many forbidden requests are told apart at most.
 const FORBIDDEN_MAX: usize = 1024;
@@ -28,6 +32,9 @@ const WAITING: usize = 1024;
 
 /// How many Events of one plane are written at once: they are not to take the plane from the work that they tell of.
 const AT_ONCE: usize = 2;
+
+/// The longest reason that a server takes, in bytes.
+const REASON_MAX: usize = 128;
 
 /// How long one may wait: a plane that hangs is not asked for the Events of an hour.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -39,6 +46,8 @@ pub struct Events {
     refused: Refused,
     /// Where the plane takes none for now.
     silent: Option<Arc<AtomicBool>>,
+    /// Those that were not stored, by reason.
+    dropped: Option<IntCounterVec>,
     room: Arc<Semaphore>,
     turn: Arc<Semaphore>,
 }
@@ -59,13 +68,25 @@ impl Events {
     pub fn new(connection: impl Into<Connection>, controller: &'static str) -> Self {
         let recorder = Arc::new(EitherGroup::new(connection.into(), controller));
         let (room, turn) = (Arc::new(Semaphore::new(WAITING)), Arc::new(Semaphore::new(AT_ONCE)));
-        Self { recorder, refused: Refused::default(), silent: None, room, turn }
+        Self { recorder, refused: Refused::default(), silent: None, dropped: None, room, turn }
     }
 
     /// The same, which warns of no reason that others with `refused` warned of.
     #[must_use]
     pub fn sharing(self, refused: &Refused) -> Self {
         Self { refused: refused.clone(), ..self }
+    }
+
+    /// The same, which counts those that are not stored.
+    #[must_use]
+    pub fn counting(self, metrics: &Metrics) -> Self {
+        Self { dropped: Some(metrics.events_not_stored.clone()), ..self }
+    }
+
+    fn dropped(&self, reason: &str) {
+        if let Some(dropped) = &self.dropped {
+            dropped.with_label_values(&[reason]).inc();
+        }
     }
 
     /// The same, but none are written while `silent`.
@@ -81,8 +102,19 @@ impl Events {
     }
 
     /// The same, which nothing waits for. What comes while very many wait is not stored.
-    pub fn send(&self, about: ObjectReference, type_: EventType, reason: &'static str, note: String) {
-        self.spawn(about, None, type_, reason, note);
+    pub fn send(
+        &self,
+        about: ObjectReference,
+        type_: EventType,
+        reason: impl Into<Cow<'static, str>>,
+        note: String,
+    ) {
+        self.spawn(about, None, type_, reason.into(), note);
+    }
+
+    /// The Event of a turn of affairs, which nothing waits for.
+    pub fn turn(&self, about: ObjectReference, turn: Turn) {
+        self.send(about, turn.type_, turn.reason, turn.note);
     }
 
     fn spawn(
@@ -90,20 +122,22 @@ impl Events {
         about: ObjectReference,
         related: Option<ObjectReference>,
         type_: EventType,
-        reason: &'static str,
+        reason: Cow<'static, str>,
         note: String,
     ) {
         let Ok(place) = self.room.clone().try_acquire_owned() else {
-            tracing::debug!(reason, "Event not stored: too many wait");
+            self.dropped("queue_full");
+            tracing::debug!(reason = &*reason, "Event not stored: too many wait");
             return;
         };
         let events = self.clone();
         tokio::spawn(async move {
             let Ok(turn) = tokio::time::timeout(PATIENCE, events.turn.acquire()).await else {
-                tracing::debug!(reason, "Event not stored: those before it took too long");
+                events.dropped("timed_out");
+                tracing::debug!(reason = &*reason, "Event not stored: those before it took too long");
                 return;
             };
-            events.publish(&about, related, type_, reason, note).await;
+            events.publish(&about, related, type_, &reason, note).await;
             drop((turn, place));
         });
     }
@@ -117,8 +151,11 @@ impl Events {
         note: String,
     ) {
         if self.silent.as_ref().is_some_and(|silent| silent.load(Ordering::Acquire)) {
+            self.dropped("suspended");
             return;
         }
+        // Conditions may have longer ones.
+        let reason = &reason[..reason.floor_char_boundary(REASON_MAX)];
         let event = Event {
             type_,
             reason: reason.to_owned(),
@@ -128,6 +165,7 @@ impl Events {
         };
         let Err(error) = self.recorder.publish(&event, about).await else { return };
         let category = errors::category(&error).label();
+        self.dropped(category);
         let (namespace, error) = (about.namespace.as_deref().unwrap_or_default(), errors::chain(&error));
         if self.refused.note(category) {
             tracing::warn!(
@@ -155,7 +193,7 @@ pub struct OperatorEvents {
 
 impl OperatorEvents {
     /// Events about the Lease of that name, on the plane of `client`.
-    pub fn new(client: Client, namespace: &str, lease: &str) -> Self {
+    pub fn new(client: Client, namespace: &str, lease: &str, metrics: &Metrics) -> Self {
         let about = ObjectReference {
             api_version: Some("coordination.k8s.io/v1".to_owned()),
             kind: Some("Lease".to_owned()),
@@ -163,13 +201,13 @@ impl OperatorEvents {
             namespace: Some(namespace.to_owned()),
             ..ObjectReference::default()
         };
-        Self { events: Events::new(client, "fedhub"), about, said: Arc::default() }
+        Self { events: Events::new(client, "fedhub").counting(metrics), about, said: Arc::default() }
     }
 
     /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that is worked
     /// on.
     pub fn warn(&self, reason: &'static str, related: Option<ObjectReference>, note: String) {
-        self.events.spawn(self.about.clone(), related, EventType::Warning, reason, note);
+        self.events.spawn(self.about.clone(), related, EventType::Warning, reason.into(), note);
     }
 
     /// A request was forbidden. Said once for each verb, resource and plane.
@@ -186,6 +224,19 @@ impl OperatorEvents {
                 format!("fedhub is not allowed to {what}: its RBAC rules on that plane lack the verb"),
             );
         }
+    }
+}
+
+/// A reference to an object, which may be a stub of it.
+pub fn reference_to(kind: Kind, object: &Object) -> ObjectReference {
+    let resource = kind.resource();
+    ObjectReference {
+        api_version: Some(resource.api_version.clone()),
+        kind: Some(resource.kind.clone()),
+        name: object.metadata.name.clone(),
+        namespace: object.metadata.namespace.clone(),
+        uid: object.metadata.uid.clone(),
+        ..ObjectReference::default()
     }
 }
 
@@ -222,5 +273,32 @@ mod tests {
         }
         assert_eq!(warned(&shared), ["forbidden", "transient"]);
         assert!(!shared.note("forbidden") && shared.note("throttled"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn u3_what_a_plane_has_no_room_or_no_time_for_is_counted() {
+        let server = ApiServer::project_plane("alpha");
+        let about = ObjectReference { namespace: Some("default".to_owned()), ..ObjectReference::default() };
+        let metrics = Metrics::new().unwrap();
+        let events = Events::new(server.client(), "fedhub").counting(&metrics);
+        let id = server.fault(Fault::Hang);
+        for _ in 0..WAITING + 10 {
+            events.send(about.clone(), EventType::Normal, "Any", "note".to_owned());
+        }
+        let dropped = |reason| metrics.events_not_stored.with_label_values(&[reason]).get();
+        assert_eq!(dropped("queue_full"), 10);
+        tokio::time::sleep(2 * PATIENCE).await;
+        assert_eq!(dropped("timed_out"), (WAITING - AT_ONCE) as u64);
+        server.clear_fault(id);
+    }
+
+    #[tokio::test]
+    async fn u3_a_reason_that_is_too_long_for_an_event_is_cut() {
+        let server = ApiServer::project_plane("alpha");
+        let about = ObjectReference { namespace: Some("default".to_owned()), ..ObjectReference::default() };
+        let events = Events::new(server.client(), "fedhub");
+        events.say(&about, EventType::Normal, &"Long".repeat(100), "note".to_owned()).await;
+        let told = server.list("events.events.k8s.io");
+        assert_eq!(told[0]["reason"].as_str().unwrap().len(), REASON_MAX);
     }
 }

@@ -22,4 +22,5 @@ pub mod object;
 pub mod planes;
 pub mod responsibility;
 pub mod telemetry;
+pub mod turns;
 pub mod verdicts;

@@ -72,6 +72,8 @@ pub struct Metrics {
     pub watch_restarts: IntCounterVec,
     /// Watch events that led nowhere, by reason.
     pub events_dropped: IntCounterVec,
+    /// Kubernetes Events that were not stored, by reason (U3).
+    pub events_not_stored: IntCounterVec,
     /// Deletions not done, by reason (I4).
     pub deletes_withheld: IntCounterVec,
     /// Finalizers held, by reason (I3).
@@ -189,6 +191,12 @@ impl Metrics {
                 r,
                 "events_dropped_total",
                 "Watch events that led nowhere.",
+                &["reason"],
+            )?,
+            events_not_stored: counters(
+                r,
+                "events_not_stored_total",
+                "Kubernetes Events that were not stored.",
                 &["reason"],
             )?,
             deletes_withheld: counters(

@@ -7,8 +7,10 @@ use fedhub_shared::engine::echo::settled;
 use fedhub_shared::engine::writer::probe;
 use fedhub_shared::engine::{Outcome, Part, StatusWrite, Writer};
 use fedhub_shared::errors::{self, Category, Error, RequestError};
+use fedhub_shared::events::reference_to;
 use fedhub_shared::names::{INSTANCE_FINALIZER, WORKLOAD_FINALIZER};
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use fedhub_shared::turns;
 use serde_json::{Value, json};
 
 use super::Deployments;
@@ -17,7 +19,7 @@ use crate::autoscaling::desired;
 use crate::data;
 use crate::instances::{Deployment, Gate, Instance, Step, Wait, build, plan};
 use crate::network::{self, View};
-use crate::status::blocker::{Words, with_remedy};
+use crate::status::blocker::Words;
 use crate::status::deployment::{Seen, same_but_for_stages, status, suspended};
 use crate::status::gates::Opens;
 use crate::status::hush::hushed;
@@ -219,7 +221,12 @@ impl Deployments {
         let before = reported.is_some() && reported == wd.metadata.generation;
         let write = StatusWrite { status: next, probe: probe(true, before, echo) };
         let written = pass.writer.write_status(kind, wd, write).await;
-        pass.wrote |= pass.tried(written)?.flatten().is_some();
+        if let Some(stored) = pass.tried(written)?.flatten() {
+            pass.wrote = true;
+            for turn in turns::of_deployment(wd.status(), stored.status()) {
+                cell.events.turn(reference_to(kind, wd), turn);
+            }
+        }
         Ok(())
     }
 }
@@ -274,13 +281,13 @@ fn obstacle(wait: &Wait<'_>) -> Option<Words> {
         Wait::NameTaken(_) => "InstanceNameTaken",
         Wait::UnknownPolicy(_) | Wait::NoTemplate => "ConfigurationError",
     };
-    Some(Words::no(reason, with_remedy(reason, &wait.to_string())))
+    Some(Words::no(reason, wait.to_string()))
 }
 
 fn refusal(error: &RequestError) -> Words {
     let message = errors::chain(error);
     match error.code() {
-        Some(400 | 422) => Words::no("ConfigurationError", with_remedy("ConfigurationError", &message)),
+        Some(400 | 422) => Words::no("ConfigurationError", message),
         _ => Words::no("InstancesProvisioning", message),
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fedhub_shared::conditions::{find, said};
 use fedhub_shared::object::{Object, ObjectView};
+use fedhub_shared::responsibility::attributed;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -75,16 +76,16 @@ impl Failure {
     fn words(&self) -> String {
         match self {
             Self::ProjectUnresolvable => {
-                "the labels of the instance's namespace do not name its project; the platform's operator has to put \
-                 them right"
-                    .to_owned()
+                "the labels of the instance's namespace do not name its project".to_owned()
             }
             Self::NamespaceNotFound(name) => format!("namespace {name} does not exist in the project"),
             Self::ProjectNotFound(name) => format!("project {name} does not exist"),
             Self::Misconfigured(words) => {
-                format!("the quota claim was refused; the platform's operator has to put it right: {words}")
+                format!("the quota claim was refused: {words}")
             }
-            Self::Unavailable(words) => format!("the quota service cannot be asked, it is tried again: {words}"),
+            Self::Unavailable(words) => {
+                format!("the quota service cannot be asked, it is tried again: {words}")
+            }
         }
     }
 }
@@ -132,7 +133,12 @@ pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>
     } else if let (Some(remark), false) = (remark, matches!(answer, Answer::Off)) {
         words.message = format!("{} ({remark})", words.message);
     }
-    let mut condition = words.stand(old, QUOTA_GRANTED, now);
+    // What the schema begins with is said in its words: it needs no write.
+    let mut condition = if words == self::words(Answer::Asked, now) {
+        words.stand_as_it_is(old, QUOTA_GRANTED, now)
+    } else {
+        words.stand(old, QUOTA_GRANTED, now)
+    };
     if let Some(generation) = instance.metadata.generation {
         condition["observedGeneration"] = json!(generation);
     }
@@ -159,9 +165,11 @@ fn words(answer: Answer<'_>, now: Timestamp) -> Words {
         ),
         Answer::Namesake => unknown(
             "PendingEvaluation",
-            "The quota claim of this instance's name was made by another cluster under this cell's name, or by an older \
-             version for an instance that this cell never had; the platform's operator has to give each cluster a name of \
-             its own, or delete the claim",
+            &attributed(
+                "CellNameTaken",
+                "The quota claim of this instance's name was made by another cluster under this cell's name, or by an \
+                 older version for an instance that this cell never had",
+            ),
         ),
         Answer::Failed(failure) => Words::no(failure.reason(), failure.words()),
         Answer::Claim(claim) => granted(claim, now),
@@ -192,13 +200,7 @@ fn granted(claim: &Object, now: Timestamp) -> Words {
             "ValidationFailed",
             format!("The quota claim is not valid: {}", or(message, "no reason given")),
         ),
-        ("False", _, message) => Words::no(
-            "QuotaExceeded",
-            format!(
-                "{} (ask for more quota, or use fewer or smaller instances)",
-                or(message, "The quota is used up").trim_end_matches('.')
-            ),
-        ),
+        ("False", _, message) => Words::no("QuotaExceeded", or(message, "The quota is used up")),
         _ => words(Answer::Asked, now),
     }
 }

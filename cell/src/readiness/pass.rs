@@ -2,9 +2,10 @@
 
 use fedhub_shared::engine::{Outcome, Part, Writer};
 use fedhub_shared::errors::Error;
-use fedhub_shared::events::reference;
+use fedhub_shared::events::reference_to;
 use fedhub_shared::names::CELL_MANAGER;
 use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_shared::turns::{self, Signal};
 use serde_json::Value;
 
 use super::plan::{Plan, ending, plan};
@@ -14,7 +15,6 @@ use crate::data;
 use crate::instances::Instance;
 use crate::network;
 use crate::status::deployment::suspended;
-use crate::status::event::turn;
 use crate::status::gates::{self, opening};
 use crate::status::instance::Seen;
 use crate::status::network::Network;
@@ -45,7 +45,7 @@ impl Readiness {
         {
             opened = writer.patch(key.kind, &stands, patch).await.map(Some);
         }
-        self.tell(key, instance.status(), stands.status()).await;
+        self.tell(&instance, stands.status());
         let wrote = opened?.is_some() || stands.version() != instance.version();
         if let Some(error) = failed {
             return Err(error);
@@ -70,7 +70,7 @@ impl Readiness {
             match writer.write_status(key.kind, &instance, write).await {
                 Ok(Some(stored)) => {
                     wrote = true;
-                    self.tell(key, instance.status(), stored.status()).await;
+                    self.tell(&instance, stored.status());
                 }
                 Ok(None) => {}
                 // Its event is on the way.
@@ -144,10 +144,9 @@ impl Readiness {
     }
 
     /// Tells the user of a turn of affairs.
-    async fn tell(&self, key: &Key, old: &Value, new: &Value) {
-        let cell = self.cell.anchor();
-        let Some(turn) = turn(old, new) else { return };
-        let Some(known) = cell.store(key.kind).get(&key.namespace, &key.name) else { return };
-        cell.events.say(&reference(key.kind, &known), turn.type_, turn.reason, turn.note).await;
+    fn tell(&self, instance: &Object, new: &Value) {
+        if let Some(turn) = turns::of_instance(Signal::of_instance(instance.status()), new) {
+            self.cell.anchor().events.turn(reference_to(Kind::Instance, instance), turn);
+        }
     }
 }

@@ -1,11 +1,12 @@
-//! What keeps an Instance or a deployment from being ready, and which of several reasons is the one to say (C9).
+//! What keeps an Instance or a deployment from being ready, and which of several reasons is the one to say (C9). Whose
+//! job each is, [`fedhub_shared::responsibility`] tells.
 
-use fedhub_shared::conditions::stand;
+use fedhub_shared::conditions::{explained, stand};
+use fedhub_shared::responsibility::DEADLINE_EXCEEDED;
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::network::{FAMILY_NOT_CARRIED, NETWORK_PROVISIONING};
-use super::termination::DEADLINE_EXCEEDED;
 
 /// What a condition says, most often about one thing that blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +37,14 @@ impl Words {
         Self { status: status.to_owned(), reason: reason.to_owned(), message: message.to_owned() }
     }
 
-    /// The condition of type `kind` that says this, in the place of `old`.
+    /// The condition of type `kind` that says this, in the place of `old`; where it is not True, whose job that is too
+    /// (C9).
     pub fn stand(&self, old: Option<&Value>, kind: &str, now: Timestamp) -> Value {
+        explained(old, kind, &self.status, &self.reason, &self.message, now)
+    }
+
+    /// The same, in these very words: for what is said in somebody else's place.
+    pub fn stand_as_it_is(&self, old: Option<&Value>, kind: &str, now: Timestamp) -> Value {
         stand(old, kind, &self.status, &self.reason, &self.message, now)
     }
 }
@@ -67,45 +74,6 @@ pub fn foremost(blockers: impl IntoIterator<Item = Words>) -> Option<Words> {
     )
 }
 
-/// Whether a reason does not go away by waiting alone: somebody has to do something.
-pub fn needs_somebody(reason: &str) -> bool {
-    match reason {
-        "PendingQuota" | "QuotaNotGranted" => true,
-        _ => priority(reason) >= 5,
-    }
-}
-
-/// Whose job a reason is and what there is to do: a user's, unless it names the operator or nobody (C9).
-pub fn remedy(reason: &str) -> Option<&'static str> {
-    Some(match reason {
-        "ImageUnavailable" => "check the image's name and tag, and the pull secrets",
-        "InstanceCrashing" => "look at the instance's logs for why it ends",
-        "ConfigurationError" => "correct the workload's template",
-        "InstanceNameTaken" => "delete or rename it",
-        "SourceNotFound" => "create the ConfigMap or Secret, or take the reference to it out of the template",
-        "SourceTooLarge" => "make the ConfigMap or Secret smaller",
-        "NetworkNotFound" => "create the network, or correct its name in the workload's template",
-        FAMILY_NOT_CARRIED => "change ipFamilies in the workload's template, or use another network",
-        NETWORK_PROVISIONING => {
-            "no action needed; if it lasts, the platform's operator has to look at the network service"
-        }
-        "NetworkFailedToCreate" => "the platform's operator has to look at the network service",
-        "NoMatchingLocation" => "the platform's operator has to create it",
-        "AmbiguousServingLocation" => "the platform's operator has to delete the others",
-        "CityCodeMismatch" => "the platform's operator has to correct its LocationBinding",
-        _ => return None,
-    })
-}
-
-/// A message with what can be done about it behind.
-pub fn with_remedy(reason: &str, message: &str) -> String {
-    match remedy(reason) {
-        Some(remedy) if message.is_empty() => format!("{reason}: {remedy}"),
-        Some(remedy) if !message.contains(remedy) => format!("{} ({remedy})", message.trim_end_matches('.')),
-        _ => message.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,13 +86,5 @@ mod tests {
         assert_eq!(foremost(all[..3].to_vec()).unwrap().message, "b");
         assert_eq!(foremost(all.to_vec()).unwrap().message, "d");
         assert_eq!(foremost([]), None);
-    }
-
-    #[test]
-    fn a_remedy_is_said_once() {
-        let once = with_remedy("ImageUnavailable", "no such image.");
-        assert!(once.starts_with("no such image (check the image"), "{once}");
-        assert_eq!(with_remedy("ImageUnavailable", &once), once);
-        assert_eq!(with_remedy("Odd", "words"), "words");
     }
 }

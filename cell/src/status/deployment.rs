@@ -1,13 +1,16 @@
 //! The status of a deployment in its cell.
 
-use fedhub_shared::conditions::{find, is_true, put, remove, said};
+use fedhub_shared::conditions::{find, is_default, is_true, put, remove, said};
+use fedhub_shared::digest::deployment::FEDERATED;
 use fedhub_shared::message::Quoted;
 use fedhub_shared::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_shared::responsibility::needs_action;
+use fedhub_shared::turns::{NO_BUDGET, TERMINATION_OVERDUE};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::blocker::{Words, foremost, needs_somebody, priority};
+use super::blocker::{Words, foremost, priority};
 use super::network::{Location, NETWORK_PROVISIONING, Network};
 use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
 use super::{
@@ -48,6 +51,10 @@ pub fn suspended(deployment: &Object) -> bool {
 pub fn status(seen: &Seen<'_>) -> Value {
     let old = seen.deployment.status();
     let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    if find(&status, FEDERATED).is_some_and(is_default) {
+        // The schema's word for the project's plane (U1).
+        remove(&mut status, FEDERATED);
+    }
     let counts = Counts::of(seen);
     status["replicas"] = json!(counts.listed);
     status["updatedReplicas"] = json!(counts.updated);
@@ -77,6 +84,15 @@ pub fn status(seen: &Seen<'_>) -> Value {
     match seen.scaling {
         Some(words) => put(&mut status, words.stand(find(old, SCALING_ACTIVE), SCALING_ACTIVE, seen.now)),
         None => remove(&mut status, SCALING_ACTIVE),
+    }
+    match overdue(seen)
+        .reduce(|one, next| Words { message: format!("{}. {}", one.message, next.message), ..one })
+    {
+        Some(overdue) => {
+            let overdue = Words { status: "True".to_owned(), ..overdue };
+            put(&mut status, overdue.stand(find(old, TERMINATION_OVERDUE), TERMINATION_OVERDUE, seen.now));
+        }
+        None => remove(&mut status, TERMINATION_OVERDUE),
     }
     status
 }
@@ -133,7 +149,7 @@ fn replicas_ready(seen: &Seen<'_>, counts: Counts, blocker: Option<&Words>) -> W
     if suspended(seen.deployment) {
         return suspension();
     }
-    if let Some(quota) = waiting(seen, QUOTA_GRANTED, "QuotaExceeded", "are pending quota") {
+    if let Some(quota) = waiting(seen, QUOTA_GRANTED, quota_reason(seen), "are pending quota") {
         return quota;
     }
     if let Some(data) = waiting(
@@ -229,7 +245,7 @@ fn unready<'a>(seen: &Seen<'a>) -> Vec<&'a Shared> {
     all.sort_by_key(|i| {
         let reason = find(i.status(), READY).map_or("", |c| said(c).1);
         // Names differ in the ordinal alone, so a shorter one has a smaller ordinal.
-        (!needs_somebody(reason), i.called().len(), i.called())
+        (!needs_action(reason), i.called().len(), i.called())
     });
     all
 }
@@ -277,12 +293,20 @@ fn is_wanted(seen: &Seen<'_>, instance: &Object) -> bool {
     ordinal(seen.deployment.called(), instance.called()).is_some_and(|ordinal| ordinal < seen.desired)
 }
 
-/// The Instances that a condition at `False` holds up: how many, and what it says of the first that says anything.
+/// What the project lacks quota for: its budget where nobody was refused by one.
+fn quota_reason(seen: &Seen<'_>) -> &'static str {
+    let refused = |i: &Shared| find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False");
+    if staying(seen).any(refused) { "QuotaExceeded" } else { NO_BUDGET }
+}
+
+/// The Instances that a condition at `False` holds up, or a budget that is not there: how many, and what it says of the
+/// first that says anything.
 fn waiting(seen: &Seen<'_>, kind: &str, reason: &str, what: &str) -> Option<Words> {
     let mut held: Vec<(&str, &str)> = staying(seen)
         .filter_map(|i| {
-            let (status, _, message) = said(find(i.status(), kind)?);
-            (status == "False").then_some((i.called(), message))
+            let (status, reason, message) = said(find(i.status(), kind)?);
+            let holds = status == "False" || (reason == NO_BUDGET && !is_true(i.status(), READY));
+            holds.then_some((i.called(), message))
         })
         .collect();
     if held.is_empty() {

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use fedhub_shared::conditions::{find, said};
 use fedhub_shared::object::Object;
+use fedhub_shared::responsibility::needs_action;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::blocker::needs_somebody;
 use super::{AVAILABLE, PROGRAMMED, READY};
 
 /// So long a stage has to last. The API's time stamps have whole seconds: up to one less.
@@ -51,7 +51,7 @@ pub fn hushed(instance: &Object, status: &Value, now: Timestamp) -> Option<Durat
 /// Whether that `Ready` tells of a stage, which passes without anybody doing anything.
 pub fn is_stage(ready: &Value) -> bool {
     let (state, reason, _) = said(ready);
-    state != "True" && reason != "Suspended" && !needs_somebody(reason)
+    state != "True" && reason != "Suspended" && !needs_action(reason)
 }
 
 /// A server's clock that is far from ours makes what it stamps old, and not new for ever.

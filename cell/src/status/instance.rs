@@ -5,7 +5,7 @@ use fedhub_shared::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::blocker::{Words, foremost, priority, with_remedy};
+use super::blocker::{Words, foremost, priority};
 use super::gates::{self, NETWORK, QUOTA};
 use super::network::Network;
 use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY};
@@ -53,7 +53,7 @@ pub fn status(seen: &Seen<'_>) -> Value {
     }
     for kind in [PROGRAMMED, AVAILABLE] {
         if let Some(words) = in_place_of_provider(seen, kind) {
-            put(&mut status, words.stand(find(old, kind), kind, seen.now));
+            put(&mut status, words.stand_as_it_is(find(old, kind), kind, seen.now));
         }
     }
     let ready = ready(seen, &status).stand(find(old, READY), READY, seen.now);
@@ -78,9 +78,7 @@ fn ready(seen: &Seen<'_>, status: &Value) -> Words {
     }
     match find(status, AVAILABLE).map(said) {
         Some(("True", _, _)) => Words::yes("Available", "Instance is ready"),
-        Some((state, reason, message)) if !reason.is_empty() => {
-            Words::of(state, reason, &with_remedy(reason, message))
-        }
+        Some((state, reason, message)) if !reason.is_empty() => Words::of(state, reason, message),
         _ => Words::no("Pending", "Instance is not available"),
     }
 }
@@ -117,7 +115,7 @@ fn waiting(seen: &Seen<'_>, status: &Value, gates: &[&str], denied: Option<Words
     if let Some((state, reason, message)) = find(status, REFERENCED_DATA_READY).map(said)
         && state != "True"
     {
-        all.push(Words::of(state, reason, &with_remedy(reason, message)));
+        all.push(Words::of(state, reason, message));
     }
     if gates.contains(&NETWORK) {
         all.extend(seen.network.blocker());
@@ -135,8 +133,7 @@ fn unprogrammed(status: &Value) -> Option<Words> {
         let (state, reason, message) = said(c);
         let ours = [READY, QUOTA_GRANTED].iter().any(|kind| c["type"] == *kind);
         // A reason that we do not know may be of a condition that is at its best at False.
-        (!ours && state != "True" && priority(reason) > 0)
-            .then(|| Words::of(state, reason, &with_remedy(reason, message)))
+        (!ours && state != "True" && priority(reason) > 0).then(|| Words::of(state, reason, message))
     });
     let own = programmed
         .filter(|(_, reason, _)| !["", "Pending", "PendingProgramming"].contains(reason))

@@ -12,7 +12,6 @@
 
 pub mod blocker;
 pub mod deployment;
-pub mod event;
 pub mod gates;
 pub mod hush;
 pub mod instance;

@@ -37,7 +37,7 @@ impl Network {
             Self::Failed(message) => ("NetworkFailedToCreate", message),
             Self::NotCarried(message) => (FAMILY_NOT_CARRIED, message),
         };
-        Some(Words::no(reason, with_remedy(reason, message)))
+        Some(Words::no(reason, message))
     }
 
     /// What one object of the network service says of itself: a `NetworkBinding`, `NetworkContext`,

@@ -1,5 +1,4 @@
-//! What is said of an Instance that is being deleted (C7, C12): what holds it, and, when it takes longer than it may,
-//! whose job that is.
+//! What is said of an Instance that is being deleted (C7, C12): what holds it, and when it takes longer than it may.
 //!
 //! An Instance ends in two stages: its provider tears it down and takes its finalizer off, then the write-back removes
 //! the copy on the hub and lets the Instance go. Until then `Ready` tells of it, in the cell, on the hub and in the
@@ -12,6 +11,7 @@ use fedhub_shared::conditions::{find, put, said};
 use fedhub_shared::message::excerpt;
 use fedhub_shared::names::INSTANCE_FINALIZER;
 use fedhub_shared::object::{Object, ObjectView};
+pub use fedhub_shared::responsibility::DEADLINE_EXCEEDED;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -20,8 +20,6 @@ use super::{AVAILABLE, READY};
 
 /// Reason of `Ready`: the Instance is being deleted.
 pub const TERMINATING: &str = "Terminating";
-/// Reason of `Ready`, and of the conditions of its deployment: the Instance takes longer to go than it may.
-pub const DEADLINE_EXCEEDED: &str = "TerminationDeadlineExceeded";
 
 /// So many finalizers are named.
 const NAMED: usize = 5;
@@ -42,12 +40,12 @@ pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(
             format!("Instance is being deleted; it waits for its finalizers: {held}{stage}"),
         )
     } else {
-        let (since, remedy) = (stamp(since), remedy(&finalizers));
+        let (since, torn_down) = (stamp(since), torn_down(&finalizers));
         Words::no(
             DEADLINE_EXCEEDED,
             format!(
                 "Instance has been terminating since {since}, which is longer than it may take; it is held by its \
-                 finalizers: {held}. {remedy}"
+                 finalizers: {held}{torn_down}"
             ),
         )
     };
@@ -70,13 +68,12 @@ fn provider(status: &Value) -> Option<String> {
     says.then(|| format!(". Its provider says: {reason}: {message}"))
 }
 
-/// Whose job it is that an Instance goes (C9): never its user's.
-fn remedy(finalizers: &[&str]) -> &'static str {
+/// What is known of an Instance that only the write-back holds.
+fn torn_down(finalizers: &[&str]) -> &'static str {
     if finalizers.iter().all(|f| *f == INSTANCE_FINALIZER) {
-        "It is torn down, and its copy on the federation hub is not known to be gone: the platform's operator has to \
-         see to the connection between cell and hub"
+        ". It is torn down, and its copy on the federation hub is not known to be gone"
     } else {
-        "The platform's operator has to see to the controllers that those belong to"
+        ""
     }
 }
 

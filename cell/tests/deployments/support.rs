@@ -191,7 +191,17 @@ impl World {
 
     /// Requests for single objects since then, in short: `create instances/web-0`.
     pub fn asked(&self, from: usize) -> Vec<String> {
-        self.cell.audit()[from..].iter().filter(|e| e.is_single()).map(AuditEntry::short).collect()
+        let single = |e: &&AuditEntry| e.is_single() && e.resource != "events";
+        self.cell.audit()[from..].iter().filter(single).map(AuditEntry::short).collect()
+    }
+
+    /// The reasons of the Events on WDs, each with how often it was told.
+    pub fn told(&self) -> Vec<(String, u64)> {
+        let all = self.cell.list("events.events.k8s.io").into_iter();
+        let of_wds = all.filter(|e| e["regarding"]["kind"] == "WorkloadDeployment");
+        let each =
+            |e: Value| (e["reason"].as_str().unwrap().to_owned(), e["series"]["count"].as_u64().unwrap_or(1));
+        of_wds.map(each).collect()
     }
 }
 

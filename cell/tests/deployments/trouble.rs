@@ -128,3 +128,53 @@ async fn i7_a_status_that_is_pruned_is_not_written_again_also_after_a_restart() 
     assert_eq!(world.asked(from), ["update workloaddeployments/status/web (dry)"]);
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn u3_a_wd_tells_each_turn_once_and_none_after_a_restart() {
+    let world = World::of(2);
+    let run = world.run(WRITE_BACK);
+    world.settle().await;
+    assert_eq!(world.told(), [], "that all goes well its conditions say");
+    world.say("web-1", "False", "ImageUnavailable");
+    quiet(60).await;
+    let image = ("ImageUnavailable".to_owned(), 1);
+    assert_eq!(world.told(), [image.clone()]);
+    run.stop().await;
+    let run = world.run(WRITE_BACK);
+    quiet(600).await;
+    assert_eq!(world.told(), [image.clone()], "I7");
+    world.say("web-1", "True", "Available");
+    quiet(60).await;
+    let over = ("ReplicasAvailable".to_owned(), 1);
+    assert!(world.told().len() == 2 && world.told().contains(&over), "{:?}", world.told());
+
+    // One that does not go is told beside all else.
+    world.scale(1);
+    world.settle().await;
+    world.say("web-1", "False", "TerminationDeadlineExceeded");
+    quiet(60).await;
+    assert!(world.told().contains(&("TerminationDeadlineExceeded".to_owned(), 1)), "{:?}", world.told());
+    let overdue = condition(&world.wd(), "TerminationOverdue");
+    assert_eq!(
+        (&overdue["status"], &overdue["reason"]),
+        (&json!("True"), &json!("TerminationDeadlineExceeded"))
+    );
+    world.let_go();
+    world.settle().await;
+    assert_eq!(condition(&world.wd(), "TerminationOverdue"), json!(null), "it is gone");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u1_what_the_schema_says_of_a_wd_is_replaced() {
+    let world = World::of(1);
+    let kinds = || -> Vec<String> {
+        let all = world.wd()["status"]["conditions"].as_array().cloned().unwrap_or_default();
+        all.iter().map(|c| c["type"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(kinds(), ["Available", "ReplicasReady", "Federated"]);
+    let run = world.run(ALONE);
+    world.settle().await;
+    assert_eq!(kinds(), ["Available", "ReplicasReady"], "how far it has come is the project's to know");
+    run.stop().await;
+}

@@ -82,7 +82,10 @@ async fn c9_what_is_wrong_with_a_source_is_said_and_taken_back() {
     quiet(60).await;
     let (status, reason, message) = world.says("wd-0", "Ready");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "SourceNotFound"));
-    assert!(message.starts_with("no Secret db (create the ConfigMap or Secret"), "{message}");
+    assert!(
+        message.starts_with("no Secret db. Action required by the user: create the ConfigMap or Secret"),
+        "{message}"
+    );
     annotate(&world, REFERENCED_DATA_ERROR, None);
     quiet(60).await;
     assert_eq!(world.says("wd-0", "ReferencedDataReady").0, "True");

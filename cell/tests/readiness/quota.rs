@@ -46,7 +46,7 @@ async fn c9_an_instance_that_waits_for_longer_says_so_and_why() {
     assert_eq!(asked(&world.cell, cell), ["update instances/status/wd-0"]);
     assert_eq!(
         world.says("wd-0", "Ready").2,
-        "Scheduling gates present: Quota. Quota: Waiting for quota evaluation"
+        "Scheduling gates present: Quota. Quota: Waiting for quota evaluation. No action required"
     );
     // Milo's default, from when it was made.
     world.answer(CLAIM, "False", "PendingEvaluation", "Awaiting capacity evaluation");
@@ -57,8 +57,13 @@ async fn c9_an_instance_that_waits_for_longer_says_so_and_why() {
     world.answer(CLAIM, "False", "QuotaExceeded", "40 of 40 are used");
     quiet(5).await;
     assert_eq!(world.reason("wd-0", "Ready"), "PendingQuota");
-    assert!(world.says("wd-0", "Ready").2.starts_with("40 of 40 are used (ask for more"));
-    assert_eq!(events(&world.cell, from)[0].0, "InstanceBlocked");
+    assert!(
+        world
+            .says("wd-0", "Ready")
+            .2
+            .starts_with("40 of 40 are used. Action required by the user: ask for more")
+    );
+    assert_eq!(events(&world.cell, from)[0].0, "QuotaExceeded", "U3: by the name that users know");
     assert_eq!(gates(&world.instance("wd-0")), ["Quota"]);
 
     world.grant();

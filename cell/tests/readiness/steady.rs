@@ -24,18 +24,15 @@ async fn c9_an_instance_without_quota_costs_one_write_for_each_turn_and_no_read(
     quiet(60).await;
     assert_eq!(asked(&world.cell, from), ["update instances/status/wd-0"]);
     assert_eq!(world.says("wd-0", "Ready").0, "True");
-    assert_eq!(
-        events(&world.cell, from),
-        [("InstanceReady".to_owned(), "Available: Instance is ready".to_owned())]
-    );
+    assert_eq!(events(&world.cell, from), [("Available".to_owned(), "Instance is ready".to_owned())]);
 
     let from = position(&world.cell);
     world.provide("wd-0", "Available", "False", "ImageUnavailable", "no such image");
     quiet(60).await;
     let (status, reason, message) = world.says("wd-0", "Ready");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "ImageUnavailable"));
-    assert!(message.starts_with("no such image (check the image"), "{message}");
-    assert_eq!(events(&world.cell, from)[0].0, "InstanceNotReady");
+    assert!(message.starts_with("no such image. Action required by the user: check the image"), "{message}");
+    assert_eq!(events(&world.cell, from)[0].0, "ImageUnavailable");
     assert_eq!(events(&world.cell, from).len(), 1);
     run.stop().await;
 }
@@ -75,7 +72,7 @@ async fn c6_a_gate_goes_in_one_patch_once_the_status_that_opens_it_stands() {
     let granted =
         instance["status"]["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "QuotaGranted");
     assert_eq!(granted.unwrap()["observedGeneration"], 1, "that of which it was said");
-    assert_eq!(world.says("wd-0", "Ready").2, "Scheduling gates present: Odd");
+    assert_eq!(world.says("wd-0", "Ready").2, "Scheduling gates present: Odd. No action required");
 
     world
         .cell
@@ -128,7 +125,7 @@ async fn a_suspended_deployment_suspends_its_own_instances() {
     assert_eq!(asked(&world.cell, from), ["update instances/status/wd-0"]);
     assert_eq!(world.reason("wd-0", "Ready"), "Suspended");
     assert_eq!(world.instance("wd-0")["status"]["suspended"], true);
-    assert_eq!(events(&world.cell, from)[0].0, "InstanceSuspended");
+    assert_eq!(events(&world.cell, from)[0].0, "Suspended");
     world.run_an_instance("wd-1");
     quiet(5).await;
     assert_eq!(world.says("wd-1", "Ready").0, "True", "C3: looked at, and not suspended");

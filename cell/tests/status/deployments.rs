@@ -141,7 +141,7 @@ fn c9_the_most_important_reason_is_said_on_the_deployment() {
             fine.clone(),
             unasked.clone(),
             "SourceNotFound",
-            "ConfigMap a (create the ConfigMap",
+            "ConfigMap a. Action required by the user: create the ConfigMap",
         ),
         (absent, vec![broken()], fine.clone(), unasked.clone(), "SourceNotFound", "ConfigMap a"),
         (
@@ -174,7 +174,7 @@ fn c9_the_most_important_reason_is_said_on_the_deployment() {
             network(Network::NotFound),
             unasked.clone(),
             "NetworkNotFound",
-            "words (create the network",
+            "words. Action required by the user: create the network",
         ),
         (
             wd(),
@@ -216,14 +216,22 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
     let data = Arc::new(instance("wd-1", &[], &[condition("ReferencedDataReady", "False", "Resolving", "")]));
     let table: [Counted; 6] = [
         ("all", vec![ready("wd-0"), ready("wd-1")], 2, "True", "ReplicasAvailable", "2/2 replicas available"),
-        ("a stage", vec![ready("wd-0")], 2, "False", "InstancesProvisioning", "1/2 replicas available"),
+        (
+            "a stage",
+            vec![ready("wd-0")],
+            2,
+            "False",
+            "InstancesProvisioning",
+            "1/2 replicas available. No action required",
+        ),
         (
             "one broken",
             vec![ready("wd-0"), unready("wd-1", "ImageUnavailable", "no such image")],
             2,
             "False",
             "ImageUnavailable",
-            "1/2 replicas available. Instance \"wd-1\": no such image",
+            "1/2 replicas available. Instance \"wd-1\": no such image. Action required by the user: check the image's name \
+             and tag, and the pull secrets",
         ),
         (
             "quota",
@@ -231,7 +239,8 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
             3,
             "False",
             "QuotaExceeded",
-            "1 of 3 desired replicas are pending quota: used up",
+            "1 of 3 desired replicas are pending quota: used up. Action required by the user: ask for more quota, or use \
+             fewer or smaller instances",
         ),
         (
             "data",
@@ -239,7 +248,7 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
             2,
             "False",
             "AwaitingPropagation",
-            "1 of 2 desired replicas are waiting for referenced data companions",
+            "1 of 2 desired replicas are waiting for referenced data companions. No action required",
         ),
         (
             "more than wanted",
@@ -270,7 +279,7 @@ fn c12_a_terminating_instance_is_neither_ready_nor_current() {
     let counters = ["replicas", "updatedReplicas", "currentReplicas", "readyReplicas", "desiredReplicas"];
     assert_eq!(counters.map(|c| s[c].as_u64().unwrap()), [1, 1, 1, 1, 2]);
     assert_eq!(words(&s, "ReplicasReady").0, "False");
-    assert_eq!(words(&s, "ReplicasReady").2, "1/2 replicas available");
+    assert_eq!(words(&s, "ReplicasReady").2, "1/2 replicas available. No action required");
     assert_eq!(words(&s, "Available").2, "1/1 instances are ready");
     let s = plain(&wd(), &[going(&ready("wd-0"))], 1);
     assert_eq!((words(&s, "Available").0.as_str(), &s["readyReplicas"]), ("False", &json!(0)));
@@ -278,10 +287,10 @@ fn c12_a_terminating_instance_is_neither_ready_nor_current() {
 
 #[test]
 fn c12_c9_what_does_not_go_is_named_whatever_else_there_is_to_say() {
-    let overdue = |name| going(&unready(name, "TerminationDeadlineExceeded", "held by a/b, the operator's"));
+    let overdue = |name| going(&unready(name, "TerminationDeadlineExceeded", "held by a/b"));
     let names = |s: &Value, kind| {
         let message = words(s, kind).2;
-        message.matches("Instance \"wd-9\": held by a/b, the operator's").count()
+        message.matches("Instance \"wd-9\": held by a/b").count()
     };
     let quota = Arc::new(instance("wd-1", &["Quota"], &[condition("QuotaGranted", "False", "Q", "used up")]));
     let suspended = || annotated(wd(), SUSPENDED, "true");
@@ -321,7 +330,10 @@ fn c9_a_teardown_that_lasts_is_said_where_its_ordinal_is_to_be_made_anew() {
     let s = plain(&wd(), &[ready("wd-0"), lasts("wd-1")], 2);
     let (_, reason, message) = words(&s, "ReplicasReady");
     assert_eq!(reason, "InstancesProvisioning");
-    assert!(message.ends_with("Instance \"wd-1\": it waits for its finalizers: a/b"), "{message}");
+    assert!(
+        message.ends_with("Instance \"wd-1\": it waits for its finalizers: a/b. No action required"),
+        "{message}"
+    );
     let s = plain(&wd(), &[ready("wd-0"), lasts("wd-1")], 1);
     assert_eq!(words(&s, "ReplicasReady").2, "1/1 replicas available", "one too many is in nobody's way");
 }

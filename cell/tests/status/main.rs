@@ -17,7 +17,6 @@ mod support;
 #[cfg(test)]
 mod terminations;
 #[cfg(test)]
-mod turns;
 #[cfg(test)]
 mod verdicts;
 #[cfg(test)]

@@ -43,7 +43,7 @@ fn each_answer_is_one_verdict_for_the_current_generation() {
             of(1, "False", "QuotaExceeded", "40 of 40."),
             "False",
             "QuotaExceeded",
-            "40 of 40 (ask for more quota",
+            "40 of 40. Action required by the user: ask for more quota",
         ),
         (of(1, "False", "Odd", "w"), "False", "QuotaExceeded", "w"),
         (of(1, "Unknown", "Odd", "w"), "Unknown", "PendingEvaluation", ""),

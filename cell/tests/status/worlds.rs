@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use fedhub_cell::quota::verdict::{Answer, Failure, quota_granted};
-use fedhub_cell::status::event::turn;
 use fedhub_cell::status::network::{Location, Network};
 use fedhub_cell::status::{deployment, instance as own};
 use fedhub_shared::conditions::find;
 use fedhub_shared::names::SUSPENDED;
 use fedhub_shared::object::{Object, ObjectView};
+use fedhub_shared::turns::{self, Signal};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use proptest::test_runner::RngSeed;
@@ -129,7 +129,7 @@ proptest! {
         let rested = but(i.clone(), |i| i.data["status"] = first.clone());
         let second = of(&rested, now() + jiff::SignedDuration::from_secs(3600));
         prop_assert_eq!(&second, &first, "I7: nothing new to say");
-        prop_assert_eq!(turn(&first, &second), None, "and no Event");
+        prop_assert_eq!(turns::of_instance(Signal::of_instance(&first), &second), None, "and no Event");
     }
 
     #[test]
@@ -151,7 +151,9 @@ proptest! {
             s
         };
         let first = of(&wd, now());
-        untouched(&status, &first, &["Available", "ReplicasReady"], &["suspended"])?;
+        let mut ours = vec!["Available", "ReplicasReady"];
+        ours.extend(find(&first, "TerminationOverdue").map(|_| "TerminationOverdue"));
+        untouched(&status, &first, &ours, &["suspended"])?;
         let rested = but(wd.clone(), |wd| wd.data["status"] = first.clone());
         prop_assert_eq!(of(&rested, now() + jiff::SignedDuration::from_secs(3600)), first.clone());
         let count = |name: &str| first[name].as_u64().unwrap();

@@ -9,6 +9,8 @@ mod deletion;
 #[cfg(test)]
 mod drift;
 #[cfg(test)]
+mod events;
+#[cfg(test)]
 mod forced;
 #[cfg(test)]
 mod gaps;

@@ -50,6 +50,7 @@ impl Management {
                 home.client(&PlaneId::Management),
                 args.namespace(),
                 &args.lease_name,
+                &ground.metrics,
             )),
             project_kinds: on_projects(args.is_single_cluster()),
             room: ground.room.clone(),

@@ -5,6 +5,8 @@ mod bounded;
 #[cfg(test)]
 mod deployments;
 #[cfg(test)]
+mod events;
+#[cfg(test)]
 mod gaps;
 #[cfg(test)]
 mod lost;

@@ -5,12 +5,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::Value;
 
 use super::owners;
+use crate::conditions::is_default;
 use crate::hash::{self, Sum};
 use crate::names::{
     CELL_SOURCE, INSTANCE_CITY, INSTANCE_LABELS, PROJECTED_FROM, SERVICE_NAME, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
 use crate::object::{Kind, Object, ObjectView, PlaneId};
+use crate::turns::Signal;
 
 /// Labels of a projection that say where it is, and so are not its Instance's.
 const PLACE: [&str; 3] = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID];
@@ -25,6 +27,8 @@ pub struct Instance {
     pub tells: Tells,
     /// On the hub: the city that it is in, see [`city`].
     pub city: u32,
+    /// What its status says that Events tell of.
+    pub signal: Signal,
     /// Hash of its spec.
     pub spec: u64,
     /// Hash of its status.
@@ -69,6 +73,7 @@ impl Instance {
                 _ => Tells::News,
             },
             city: city(object.label(INSTANCE_CITY).filter(|_| *plane == PlaneId::Hub)),
+            signal: Signal::of_instance(status),
             spec: hash::json(spec),
             status: hash::json(status),
             labels: labels(object),
@@ -176,12 +181,7 @@ fn derived(name: &str) -> Option<&str> {
 pub fn only_defaults(status: &Value) -> bool {
     let Some(fields) = status.as_object() else { return true };
     fields.iter().all(|(key, value)| {
-        key == "conditions"
-            && value.as_array().is_some_and(|conditions| {
-                conditions.iter().all(|c| {
-                    c["lastTransitionTime"].as_str().is_some_and(|t| t.starts_with("1970-01-01T00:00:00"))
-                })
-            })
+        key == "conditions" && value.as_array().is_some_and(|conditions| conditions.iter().all(is_default))
     })
 }
 

@@ -151,7 +151,7 @@ impl Planes {
         let refused_events = Refused::default();
         let anchor = Plane::new(anchor, connection, &anchor_kinds, fence.clone(), &room);
         Arc::new(Self {
-            anchor: Arc::new(anchor.telling(operators.as_ref(), &refused_events)),
+            anchor: Arc::new(anchor.telling(operators.as_ref(), &refused_events, &metrics)),
             project_kinds,
             projects: DashMap::new(),
             refused: Mutex::default(),
@@ -295,7 +295,7 @@ impl Planes {
     ) -> Arc<Plane> {
         let id = PlaneId::Project(name.clone());
         let mut plane = Plane::new(id, connection, &self.project_kinds, self.fence.clone(), &self.room)
-            .telling(self.operators.as_ref(), &self.refused_events);
+            .telling(self.operators.as_ref(), &self.refused_events, &self.metrics);
         plane.is_from(origin);
         if let Some(old) = old {
             plane.marks = old.marks.clone();

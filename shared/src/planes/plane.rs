@@ -19,6 +19,7 @@ use crate::engine::backoff::{Backoffs, Failure};
 use crate::engine::{Room, Store};
 use crate::events::{Events, OperatorEvents, Refused};
 use crate::lease::Fence;
+use crate::metrics::Metrics;
 use crate::object::{Kind, Object, PlaneId};
 
 /// How a plane is, as far as its watches tell.
@@ -106,9 +107,14 @@ impl Plane {
     }
 
     /// The same, which tells operators what is theirs to know, and warns of no refused Event that others warned of.
-    pub(super) fn telling(mut self, operators: Option<&OperatorEvents>, refused: &Refused) -> Self {
+    pub(super) fn telling(
+        mut self,
+        operators: Option<&OperatorEvents>,
+        refused: &Refused,
+        metrics: &Metrics,
+    ) -> Self {
         self.notices = Notices::to(operators);
-        self.events = self.events.sharing(refused);
+        self.events = self.events.sharing(refused).counting(metrics);
         self
     }
 

@@ -47,7 +47,7 @@ pub struct Kubeconfigs {
 impl Kubeconfigs {
     /// Discovery over the Secrets of `namespace` on the management plane.
     pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, transport: Transport) -> Self {
-        let events = Events::new(management.clone(), "fedhub");
+        let events = Events::new(management.clone(), "fedhub").counting(planes.metrics());
         Self {
             planes,
             management,

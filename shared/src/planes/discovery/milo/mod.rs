@@ -84,10 +84,11 @@ impl Milo {
         let connection = connection.into();
         let leaving = Arc::new(Leaving::default());
         planes.listen(leaving.clone());
+        let events = Events::new(connection.clone(), "fedhub").counting(planes.metrics());
         Self {
             planes,
             connect,
-            events: Events::new(connection.clone(), "fedhub"),
+            events,
             connection,
             known: BTreeMap::new(),
             leaving,
