@@ -30,6 +30,9 @@ const ROUNDS: usize = 6;
 /// When a deletion that could not be proven right is looked at again.
 const WITHHELD: Duration = Duration::from_mins(1);
 
+/// How long the hub's garbage collector has for an Instance whose WD is gone before anybody reads that Instance.
+const COLLECTED: Duration = Duration::from_secs(5);
+
 /// Times and limits of the projector.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjectorConfig {
@@ -124,6 +127,12 @@ impl Projector {
                     self.judge(key, Some(Verdict::Parked));
                     self.rest(&project, key, &sight, 0);
                     return Ok(Outcome::Waits);
+                }
+                let collected = COLLECTED.checked_sub(job.since.elapsed()).filter(|left| !left.is_zero());
+                if let Some(left) = collected.filter(|_| sight.abandoned()) {
+                    self.judge(key, Some(Verdict::Parked));
+                    self.rest(&project, key, &sight, 0);
+                    return Ok(Outcome::After(left));
                 }
                 if let Some(projection) = self.left_behind(key, &sight) {
                     self.judge(key, None);

@@ -59,6 +59,14 @@ impl Sight {
         self.instance.is_some() && self.owner.as_ref().is_some_and(|owner| owner.deleting)
     }
 
+    /// Whether the hub Instance's WD is on neither plane: the hub's garbage collector takes the Instance.
+    pub fn abandoned(&self) -> bool {
+        self.instance.is_some()
+            && self.deployment.is_some()
+            && self.hub_deployment.is_none()
+            && self.owner.is_none()
+    }
+
     /// The projection, named `name`, where its status is all that is left to be written, and that without a dry run: one
     /// has to tell what became of what was written before and nobody remembers (I7).
     pub fn lacks_status(&self, name: &str) -> Option<Shared> {

@@ -44,6 +44,32 @@ async fn i5_a_wd_that_is_not_federated_yet_parks_without_grace() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn p6_no_instance_of_a_wd_that_is_gone_is_read_before_the_hub_collects_it() {
+    let world = World::new();
+    for n in 0..3 {
+        world.put_instance(NS_A, &format!("wd-{n}"));
+    }
+    let run = world.run();
+    quiet(5).await;
+    let (hub, alpha) = (position(&world.hub), position(&world.alpha));
+    // The hub's collector comes a moment after the project plane's.
+    world.hub.set_garbage_collection(false);
+    world.hub.delete("WorkloadDeployment", NS_A, "wd").unwrap();
+    world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
+    quiet(2).await;
+    assert!(world.projection("wd-0").is_none());
+    assert_eq!(run.parked(), 3);
+    for n in 0..3 {
+        world.hub.delete("Instance", NS_A, &format!("wd-{n}")).unwrap();
+    }
+    quiet(60).await;
+    assert!(asked(&world.hub, hub).is_empty(), "{:?}", asked(&world.hub, hub));
+    assert!(asked(&world.alpha, alpha).is_empty(), "{:?}", asked(&world.alpha, alpha));
+    assert_eq!(run.parked(), 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn p7_past_the_grace_a_missing_wd_quarantines_and_its_event_still_wakes() {
     let world = World::new();
     world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
