@@ -50,7 +50,6 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> Plan {
     let (min, max, metrics) = match settings {
         Settings::Fixed => return Plan { replicas: None, step: none(), words: None },
         Settings::Invalid(faults) => {
-            let faults = format!("{faults} (correct the scale settings of the workload)");
             let words = Some(Words::no("InvalidScaleSettings", faults));
             return Plan { replicas: None, step: none(), words };
         }

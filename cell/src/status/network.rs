@@ -7,7 +7,7 @@ use fedhub_shared::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::READY;
-use super::blocker::{Words, with_remedy};
+use super::blocker::Words;
 
 /// How far the networking of a deployment is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,6 +156,6 @@ impl Location {
                 ),
             ),
         };
-        Some(Words::no(reason, with_remedy(reason, &message)))
+        Some(Words::no(reason, message))
     }
 }
