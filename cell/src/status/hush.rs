@@ -20,6 +20,11 @@ const LASTS: Duration = Duration::from_secs(2);
 /// An Instance is on its way up for so long at most: after that, every change of it is told at once.
 const ON_THE_WAY: Duration = Duration::from_secs(10);
 
+/// Whether the Instance is so young that it may still be coming up.
+pub fn on_the_way(instance: &Object, now: Timestamp) -> bool {
+    instance.metadata.creation_timestamp.as_ref().is_some_and(|made| apart(made.0, now) < ON_THE_WAY)
+}
+
 /// For how long nothing need be told yet of an Instance that would be told as `status`; `None` where it is to be told
 /// now.
 pub fn hushed(instance: &Object, status: &Value, now: Timestamp) -> Option<Duration> {
@@ -27,7 +32,7 @@ pub fn hushed(instance: &Object, status: &Value, now: Timestamp) -> Option<Durat
         return None;
     }
     let made = instance.metadata.creation_timestamp.as_ref()?.0;
-    if apart(made, now) >= ON_THE_WAY {
+    if !on_the_way(instance, now) {
         return None;
     }
     // The provider's own steps: what is computed from them follows, and begins no stage.

@@ -43,6 +43,7 @@ pub struct WriteBack {
 struct Heard {
     copy: Option<Said>,
     instance: Option<Said>,
+    deployment: Option<Said>,
 }
 
 impl WriteBack {
@@ -157,6 +158,12 @@ impl WriteBack {
                     let instance = cell.live(Kind::Instance, &key.namespace, &key.name).await?;
                     heard.instance = Some(Said(instance.map(Arc::new)));
                 }
+                Decision::ReadDeployment => {
+                    let name = sight.instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME));
+                    let (kind, name) = (Kind::WorkloadDeployment, name.unwrap_or_default());
+                    let deployment = hub.live(kind, &key.namespace, name).await?;
+                    heard.deployment = Some(Said(deployment.map(Arc::new)));
+                }
             }
         }
         Err(Error::Bug(format!("{key} does not come to rest")))
@@ -255,8 +262,9 @@ impl WriteBack {
         let circumstances = if same { sight.circumstances() } else { 0 };
         // One that the store knew of and the hub has no more was asked for just now.
         let copy_proven = heard.copy.is_some() || (copy.is_none() && sight.copy.is_some());
-        let live_instance = heard.instance.clone();
-        Ok((plan(&Observed { sight, copy, copy_proven, live_instance }), circumstances))
+        let (live_instance, live_deployment) = (heard.instance.clone(), heard.deployment.clone());
+        let seen = Observed { sight, copy, copy_proven, live_instance, live_deployment };
+        Ok((plan(&seen), circumstances))
     }
 
     /// The copy is in order, or nothing can be done about it: it is not kept any more. One that waits at a gate is, for
@@ -313,7 +321,7 @@ impl WriteBack {
 
 impl Heard {
     fn is_empty(&self) -> bool {
-        self.copy.is_none() && self.instance.is_none()
+        self.copy.is_none() && self.instance.is_none() && self.deployment.is_none()
     }
 }
 

@@ -10,11 +10,11 @@ use fedhub_shared::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
 use fedhub_shared::object::{Object, ObjectView, Shared};
 use serde_json::{Value, json};
 
-use super::copy::{owner, wanted};
+use super::copy::{Owner, owner, wanted};
 use super::glance::Sight;
 use super::mark::Whose;
 use super::refusal::Refusal;
-use crate::status::hush::hushed;
+use crate::status::hush::{hushed, on_the_way};
 
 /// Everything that [`plan`] decides by.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct Observed {
     pub copy_proven: bool,
     /// The cell's Instance of that name, where a live read was asked for.
     pub live_instance: Option<Said>,
+    /// The hub's WD that the Instance names, where a live read was asked for.
+    pub live_deployment: Option<Said>,
 }
 
 /// What a plane itself says of an object, past its watch: this, or that there is none.
@@ -64,6 +66,8 @@ pub enum Decision {
     ReadCopy,
     /// Read the Instance from the cell, then plan again (I4).
     ReadInstance,
+    /// Read the WD from the hub, then plan again (I5).
+    ReadDeployment,
     /// The copy is proven gone: these finalizers are left.
     Release(Value),
 }
@@ -149,7 +153,7 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
         return Decision::Mark(json!(all));
     }
     let wanted = wanted(instance, &sight.cell, &owner, copy.map(AsRef::as_ref));
-    let Some(copy) = copy else { return Decision::Write(Write::Create(Box::new(wanted))) };
+    let Some(copy) = copy else { return create(seen, instance, &owner, wanted) };
     let differs = !settled(instance.spec(), copy.spec(), sight.spec_echo);
     if differs || wanted.metadata != copy.metadata {
         let written_before = Whose::of(copy, &sight.cell) != Whose::Nobodys;
@@ -165,6 +169,18 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
     }
     let probe = probe(true, !only_defaults(is), sight.status_echo);
     Decision::Status(copy.clone(), StatusWrite { status: should.clone(), probe })
+}
+
+/// The copy of an Instance that is not on its way up stood once. Where it does not, the hub may have been rebuilt, and
+/// its WD may have another UID than the store knows: the hub's garbage collector takes a copy whose owner is not there
+/// (I5).
+fn create(seen: &Observed, instance: &Object, owner: &Owner<'_>, wanted: Object) -> Decision {
+    match &seen.live_deployment {
+        None if !on_the_way(instance, seen.sight.now) => Decision::ReadDeployment,
+        // The watch brings what the hub has.
+        Some(said) if !said.0.as_ref().is_some_and(|wd| owner.uid.is(wd.uid())) => Decision::Park,
+        _ => Decision::Write(Write::Create(Box::new(wanted))),
+    }
 }
 
 /// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a mark, that of

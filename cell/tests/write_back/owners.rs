@@ -1,7 +1,7 @@
 //! On whose behalf a copy stands on the hub: a WD that lives there now (I5, C7).
 
 use fedhub_shared::names::CITY_CODE;
-use fedhub_sim::{ApiServer, resource};
+use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::json;
 
 use crate::support::*;
@@ -68,6 +68,40 @@ async fn i5_a_wd_made_anew_takes_the_copies_over() {
     assert_eq!(owners.len(), 1, "never an owner reference to a dead UID");
     assert_eq!(owners[0]["uid"], wd["metadata"]["uid"]);
     assert_eq!(writes(&world.hub, from), ["update instances/wd-0"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i5_what_the_hub_lost_is_copied_for_the_wd_that_it_has_now() {
+    // A hub whose collector is slow: a copy with the wrong owner would stand there.
+    let world =
+        World::over(ApiServer::builder("hub").resources(resource::hub()).garbage_collection(false).build());
+    for n in 0..3 {
+        world.put_instance(NS_A, &format!("wd-{n}"));
+    }
+    let run = world.run();
+    quiet(30).await;
+    // The copies' end is seen before the WD's.
+    let silent = world.hub.fault(Fault::Hang.on("watch", "workloaddeployments"));
+    let from = position(&world.hub);
+    for n in 0..3 {
+        world.hub.delete(INSTANCE, NS_A, &format!("wd-{n}")).unwrap();
+    }
+    world.hub.delete(WD, NS_A, "wd").unwrap();
+    let wd = world.put_wd(NS_A, "wd", "DFW");
+    quiet(5).await;
+    assert!(world.hub.list(INSTANCE).is_empty(), "no copy for a UID that the hub has no more");
+    world.hub.clear_fault(silent);
+    quiet(30).await;
+    for n in 0..3 {
+        let name = format!("wd-{n}");
+        let copy = world.copy(&name).unwrap();
+        assert_eq!(copy["metadata"]["ownerReferences"][0]["uid"], wd["metadata"]["uid"]);
+        let made =
+            writes(&world.hub, from).iter().filter(|w| **w == format!("create instances/{name}")).count();
+        assert_eq!(made, 1, "{name}");
+    }
+    assert_eq!(run.failed(), 0);
     run.stop().await;
 }
 

@@ -56,16 +56,18 @@ impl Facts {
 
     fn seen(&self, echoes: Option<Echo>) -> Observed {
         let copy = self.copy.clone().map(Arc::new);
-        Observed { sight: self.sight(echoes), copy, copy_proven: false, live_instance: None }
+        let sight = self.sight(echoes);
+        Observed { sight, copy, copy_proven: false, live_instance: None, live_deployment: None }
     }
 
     /// Does what is decided until nothing is; says what was done.
     fn settle(&mut self) -> Vec<Decision> {
         let mut done = Vec::new();
-        let (mut copy_proven, mut live_instance) = (false, None);
+        let mut heard = self.seen(None);
         for _ in 0..12 {
-            let seen = Observed { copy_proven, live_instance: live_instance.clone(), ..self.seen(None) };
-            let decision = plan(&seen);
+            let now = self.seen(None);
+            heard = Observed { sight: now.sight, copy: now.copy, ..heard };
+            let decision = plan(&heard);
             done.push(decision.clone());
             match decision {
                 Decision::Nothing
@@ -98,10 +100,15 @@ impl Facts {
                 }
                 Decision::Delete { copy, .. } => {
                     assert_eq!(self.copy.as_ref().unwrap().uid(), copy.uid());
-                    (self.copy, copy_proven) = (None, true);
+                    (self.copy, heard.copy_proven) = (None, true);
                 }
-                Decision::ReadCopy => copy_proven = true,
-                Decision::ReadInstance => live_instance = Some(Said(self.instance.clone().map(Arc::new))),
+                Decision::ReadCopy => heard.copy_proven = true,
+                Decision::ReadInstance => {
+                    heard.live_instance = Some(Said(self.instance.clone().map(Arc::new)));
+                }
+                Decision::ReadDeployment => {
+                    heard.live_deployment = Some(Said(self.deployment.clone().map(Arc::new)));
+                }
             }
         }
         panic!("does not come to rest: {done:?}");
@@ -326,6 +333,24 @@ fn i3_absence_that_only_a_watch_shows_releases_nothing() {
     assert_eq!(plan(&facts.seen(None)), Decision::ReadCopy);
     let proven = Observed { copy_proven: true, ..facts.seen(None) };
     assert_eq!(plan(&proven), Decision::Release(Value::Null));
+}
+
+#[test]
+fn i5_a_copy_that_stood_once_is_made_anew_only_for_the_wd_that_the_hub_has() {
+    let facts = Facts { copy: None, ..right() };
+    let seen = facts.seen(None);
+    assert_eq!(plan(&seen), Decision::ReadDeployment);
+    let mut new = Facts { copy: None, ..right() };
+    new.instance.as_mut().unwrap().metadata.creation_timestamp = Some(Time(now()));
+    assert!(matches!(plan(&new.seen(None)), Decision::Write(Write::Create(_))), "no copy of it stood yet");
+    let mut other = facts.deployment.clone().unwrap();
+    other.metadata.uid = Some("another".to_owned());
+    for live in [None, Some(Arc::new(other))] {
+        let stale = Observed { live_deployment: Some(Said(live)), ..seen.clone() };
+        assert_eq!(plan(&stale), Decision::Park);
+    }
+    let known = Observed { live_deployment: Some(Said(facts.deployment.clone().map(Arc::new))), ..seen };
+    assert!(matches!(plan(&known), Decision::Write(Write::Create(_))));
 }
 
 #[test]
