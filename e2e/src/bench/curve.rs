@@ -36,7 +36,7 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
             let before = fedhub.cpu()?;
             sim.populate(count, 0, "unfederated", "wd").await?;
             // With few planes that comes last: their own work goes first.
-            fedhub.told(count).await?;
+            fedhub.conditions_written(count).await?;
             let cpu = fedhub.cpu()?.saturating_sub(before);
             fedhub.settled().await?;
             let engaging = before.as_secs_f64();

@@ -105,8 +105,8 @@ pub async fn instances(hub: &Client, owned: &[(HubNamespace, Owner)], each: usiz
         let mut made = create(hub, Kind::Instance, Some(&home.name), manifest).await?;
         made.data["status"] = objects::running("10.0.0.5");
         let (api, name) = (api(hub, Kind::Instance, &home.name), made.name_any());
-        let told = api.replace_status(&name, &PostParams::default(), &made).await;
-        told.map(drop).map_err(Error::api(format!("report on {name}")))
+        let stored = api.replace_status(&name, &PostParams::default(), &made).await;
+        stored.map(drop).map_err(Error::api(format!("report on {name}")))
     });
     stream::iter(made).buffer_unordered(HANDS).try_collect().await
 }

@@ -73,22 +73,22 @@ impl Process {
         .await
     }
 
-    /// Waits until so many WDs were told how far they have come since its start, where no status came, and the last of
-    /// their Events is sent.
-    pub async fn told(&self, count: usize) -> Result<(), Error> {
+    /// Waits until so many WDs got a condition of how far they have come since its start, where no status came, and the
+    /// last of their Events is sent.
+    pub async fn conditions_written(&self, count: usize) -> Result<(), Error> {
         const LOOK: Duration = Duration::from_secs(2);
         let conditions = [("controller", &["federated_condition"][..]), ("outcome", &["wrote"])];
         let before = std::cell::Cell::new(-1.0);
-        until("every WD to be told how far it has come", PATIENCE, || async {
+        until("every WD to have a condition of how far it has come", PATIENCE, || async {
             tokio::time::sleep(LOOK).await;
             let scrape = self.scrape().await.map_err(NotYet::Never)?;
-            let told = scrape.sum("fedhub_reconciles_total", &conditions);
+            let written = scrape.sum("fedhub_reconciles_total", &conditions);
             let events = scrape.sum("fedhub_api_requests_total", &[("resource", &["events"])]);
             let same = before.replace(events).total_cmp(&events).is_eq();
-            if same && told >= super::stats::number(count) {
+            if same && written >= super::stats::number(count) {
                 Ok(())
             } else {
-                Err(NotYet::again(format!("{told} of {count}, {events} Events")))
+                Err(NotYet::again(format!("{written} of {count}, {events} Events")))
             }
         })
         .await

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::Error;
 
-/// WDs that are federated, told a new status, and touched without need.
+/// WDs that are federated, get a new status, and are touched without need.
 const DEPLOYMENTS: usize = 2_000;
 /// Namespaces that they are spread over.
 const NAMESPACES: usize = 50;
@@ -54,19 +54,19 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     let at_hub = count_at(&stage.hub).await?.since(&servers[1]);
     let differences = disagreement(&federated, &at_project, &at_hub);
     stage.progress.step(format!("{count} WDs were federated"));
-    fedhub.told(count).await?;
+    fedhub.conditions_written(count).await?;
     let unanswered = fedhub.scrape().await?.since(&before);
-    stage.progress.step("each was told that no status has come");
+    stage.progress.step("each has the condition that no status has come");
 
     let estate = Estate::find(stage, "r", spaces).await?;
-    let told = status_changes(stage, &estate, &mut fedhub).await?;
+    let updates = status_changes(stage, &estate, &mut fedhub).await?;
     stage.progress.step("each has a new status");
     let touched = touches(stage, &estate, &mut fedhub).await?;
     stage.progress.step("each was touched without need");
     fedhub.stop().await?;
 
-    let federation = each(all(&unanswered) - telling(&unanswered));
-    let (writes, reads) = (each(writes(&told)), each(all(&told) - writes(&told)));
+    let federation = each(all(&unanswered) - conditions_and_events(&unanswered));
+    let (writes, reads) = (each(writes(&updates)), each(all(&updates) - writes(&updates)));
     let noop = each(all(&touched));
     let claims = [
         Claim::at_most("for a WD", federation, 3.0),
@@ -86,12 +86,12 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
         "deployments": count,
         "namespaces": options.scaled(NAMESPACES),
         "per_deployment": federation,
-        "per_deployment_told_that_no_status_came": each(telling(&unanswered)),
+        "per_deployment_conditions_and_events": each(conditions_and_events(&unanswered)),
         "per_status_change": { "writes": writes, "reads": reads },
         "per_no_op": noop,
         "passes_of_no_ops": touched.sum("fedhub_reconciles_total", &[]),
         "federation": series(&unanswered),
-        "status": series(&told),
+        "status": series(&updates),
         "no_op": series(&touched),
         "api_servers": differences.iter().map(|(what, theirs, difference)| json!({
             "what": what, "theirs": theirs, "difference": difference,
@@ -109,8 +109,8 @@ async fn status_changes(stage: &Stage, estate: &Estate, fedhub: &mut Process) ->
     let changes = estate.on_hub.iter().map(|(home, wd)| {
         let (api, patch) = (api(&stage.hub, Kind::Deployment, &home.name), &patch);
         async move {
-            let told = api.patch_status(&wd.name, &PatchParams::default(), patch).await;
-            told.map(drop).map_err(Error::api(format!("report on {}", wd.name)))
+            let stored = api.patch_status(&wd.name, &PatchParams::default(), patch).await;
+            stored.map(drop).map_err(Error::api(format!("report on {}", wd.name)))
         }
     });
     stream::iter(changes).buffer_unordered(HANDS).try_collect::<()>().await?;
@@ -154,7 +154,7 @@ fn all(grown: &Scrape) -> f64 {
 
 /// Of those, the ones that tell users how far their WDs have come: an Event and, where no status comes within five
 /// seconds, a condition, for which the WD is read.
-fn telling(grown: &Scrape) -> f64 {
+fn conditions_and_events(grown: &Scrape) -> f64 {
     let count = |verb: &str, resource: &str| {
         let labels = [("plane_kind", &["project"][..]), ("verb", &[verb]), ("resource", &[resource])];
         grown.sum("fedhub_api_requests_total", &labels)

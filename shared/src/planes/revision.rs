@@ -59,6 +59,11 @@ impl Revision {
         self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the server was asked before the last lists, and what is remembered of it was known.
+    fn is_verified(&self) -> bool {
+        self.verified.load(Ordering::Acquire)
+    }
+
     fn goes_back(&self, to: u64) {
         self.newest.store(to, Ordering::Release);
         self.listed().clear();
@@ -145,7 +150,7 @@ impl Planes {
         if self.history().restored_at().is_some() {
             return Some(Distrust::Restored);
         }
-        let verified = self.anchor.revision.as_ref().is_none_or(|r| r.verified.load(Ordering::Acquire));
+        let verified = self.anchor.revision.as_ref().is_none_or(|revision| revision.is_verified());
         (!verified).then_some(Distrust::Unverified)
     }
 
@@ -195,7 +200,7 @@ impl Planes {
             None => true,
         };
         let mut asked = revision.asked.lock().await;
-        if revision.verified.load(Ordering::Acquire) && asked.is_some_and(|asked| asked >= since) {
+        if revision.is_verified() && asked.is_some_and(|asked| asked >= since) {
             return;
         }
         let verified = self.ask_newest(plane, revision).await;
@@ -237,14 +242,12 @@ impl Planes {
     /// Asks the hub again and again, and trusts it again when every cell in use has written back.
     pub(super) async fn keep_comparing(self: Arc<Self>) {
         let (hub, mut awaited) = (self.anchor.clone(), BTreeSet::new());
+        let Some(revision) = &hub.revision else { return };
         let keep = async {
             loop {
-                let verified = hub.revision.as_ref().is_none_or(|r| r.verified.load(Ordering::Acquire));
-                tokio::time::sleep(if verified { EVERY } else { SOON }).await;
-                if hub.synced()
-                    && let Some(revision) = &hub.revision
-                {
-                    if revision.verified.load(Ordering::Acquire) {
+                tokio::time::sleep(if revision.is_verified() { EVERY } else { SOON }).await;
+                if hub.synced() {
+                    if revision.is_verified() {
                         let _alone = revision.asked.lock().await;
                         self.ask_newest(&hub, revision).await;
                     } else {

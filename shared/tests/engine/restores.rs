@@ -6,7 +6,7 @@ use fedhub_shared::lease::Fence;
 use fedhub_shared::names::PlaneName;
 use fedhub_shared::planes::identity::hub;
 use fedhub_shared::planes::{Distrust, Planes};
-use fedhub_sim::{ApiServer, Fault};
+use fedhub_sim::{ApiServer, Fault, Snapshot};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -86,6 +86,17 @@ impl Process {
     }
 }
 
+/// A process that has seen `wd-2`, which the backup lacks, and has not stored the version of that yet.
+async fn running_past_a_backup() -> (World, Process, Snapshot) {
+    let world = World::new();
+    let run = world.start();
+    quiet(30).await;
+    let backup = world.hub.snapshot();
+    world.put("wd-2");
+    quiet(1).await;
+    (world, run, backup)
+}
+
 #[tokio::test(start_paused = true)]
 async fn i7_the_highest_version_is_stored_once_a_minute_and_only_when_it_moved() {
     let world = World::new();
@@ -158,12 +169,7 @@ async fn i4_a_hub_restored_while_nobody_looked_is_distrusted_until_an_operator_a
 
 #[tokio::test(start_paused = true)]
 async fn i4_a_process_that_ends_stores_how_far_the_hub_has_come() {
-    let world = World::new();
-    let run = world.start();
-    quiet(30).await;
-    let backup = world.hub.snapshot();
-    world.put("wd-2");
-    quiet(1).await;
+    let (world, run, backup) = running_past_a_backup().await;
     let before = world.stored();
     run.planes.remember().await;
     run.end().await;
@@ -177,12 +183,7 @@ async fn i4_a_process_that_ends_stores_how_far_the_hub_has_come() {
 
 #[tokio::test(start_paused = true)]
 async fn i4_that_the_hub_was_restored_is_stored_at_once() {
-    let world = World::new();
-    let run = world.start();
-    quiet(30).await;
-    let backup = world.hub.snapshot();
-    world.put("wd-2");
-    quiet(1).await;
+    let (world, run, backup) = running_past_a_backup().await;
     world.hub.restore(&backup);
     until("the hub to be distrusted", || run.planes.distrust() == Some(Distrust::Restored)).await;
     quiet(1).await;

@@ -38,6 +38,14 @@ fn own(store: &Store, object: Object) {
     store.own(&Arc::new(object));
 }
 
+/// `a`, which is being deleted and has these finalizers.
+fn terminating(finalizers: &[&str]) -> Object {
+    let mut terminating = object("a", "1", 7);
+    terminating.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
+    terminating.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
+    terminating
+}
+
 #[test]
 fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
     let store = filled(&[object("a", "1", 1), object("b", "2", 2)]);
@@ -52,18 +60,12 @@ fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
 
 #[test]
 fn c1_what_our_own_write_ended_while_a_list_was_under_way_is_gone() {
-    let dying = |finalizers: &[&str]| {
-        let mut dying = object("a", "1", 7);
-        dying.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-        dying.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
-        dying
-    };
     let is_a = |gone: &[Change]| matches!(gone, [Change::Deleted { last, gap: true }] if &*last.name == "a");
-    let store = filled(&[dying(&["ours"])]);
+    let store = filled(&[terminating(&["ours"])]);
     store.list_begins();
-    own(&store, dying(&[]));
-    assert!(is_a(&store.list_ends()), "no watch will tell of it");
-    // Somebody else ended it between our write and the list.
+    own(&store, terminating(&[]));
+    assert!(is_a(&store.list_ends()), "the watch begins after its deletion");
+    // It was deleted between our write and the list.
     let store = filled(&[object("a", "1", 7)]);
     store.list_begins();
     own(&store, object("a", "1", 8));
@@ -155,16 +157,10 @@ fn f6_an_own_write_does_not_swallow_what_its_event_has_to_tell() {
 #[test]
 fn the_answer_to_the_last_finalizers_removal_is_known_although_its_version_is_not_new() {
     let store = filled(&[]);
-    let held = |finalizers: &[&str]| {
-        let mut held = object("a", "1", 7);
-        held.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
-        held.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
-        held
-    };
-    store.applied(held(&["ours"]));
-    own(&store, held(&["theirs"]));
+    store.applied(terminating(&["ours"]));
+    own(&store, terminating(&["theirs"]));
     assert!(store.object("ns", "a").unwrap().has_finalizer("ours"), "told already");
-    own(&store, held(&[]));
+    own(&store, terminating(&[]));
     assert!(!store.object("ns", "a").unwrap().has_finalizer("ours"));
     assert!(store.deleted(object("a", "1", 8)).is_some());
     assert!(store.is_empty());
