@@ -105,7 +105,8 @@ struct Seen {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Unknown,
-    Gone,
+    /// Since when that is known.
+    Gone(Instant),
     There,
 }
 
@@ -166,7 +167,7 @@ impl Election {
 
     /// Who leads as far as is known, and in which epoch.
     pub fn leader(&self) -> Option<(&str, i32)> {
-        let seen = self.seen.as_ref().filter(|_| self.presence != Presence::Gone)?;
+        let seen = self.seen.as_ref().filter(|_| !matches!(self.presence, Presence::Gone(_)))?;
         (!seen.record.holder.is_empty()).then_some((seen.record.holder.as_str(), seen.record.epoch))
     }
 
@@ -181,7 +182,9 @@ impl Election {
     pub fn observe(&mut self, record: Option<Record>, source: Source, now: Instant) {
         self.heard = now;
         let Some(record) = record else {
-            self.presence = Presence::Gone;
+            if !matches!(self.presence, Presence::Gone(_)) {
+                self.presence = Presence::Gone(now);
+            }
             return;
         };
         match &mut self.seen {
@@ -278,7 +281,7 @@ impl Election {
         match (self.presence, &self.reign, &self.seen) {
             (Presence::Unknown, _, _) => (at_once, Step::Read),
             // Deleted by hand: put back before anybody takes its place.
-            (Presence::Gone, Some(reign), _) => (at_once, claim(reign.epoch)),
+            (Presence::Gone(_), Some(reign), _) => (at_once, claim(reign.epoch)),
             (_, Some(reign), _) => (reign.renewed + self.config.renew, claim(reign.epoch)),
             (_, None, _) if self.retiring => look_again,
             (_, None, None) => (at_once, claim(0)),
@@ -288,8 +291,9 @@ impl Election {
                 if there && (seen.record.released() || self.mine()) {
                     return (at_once, next);
                 }
-                // Also where it is gone: whoever held it may not know yet.
-                let free = seen.changed + seen.record.duration.max(self.config.duration);
+                // Also where it is gone: whoever held it may not know yet, and may have taken it unseen.
+                let gone = if let Presence::Gone(since) = presence { since } else { seen.changed };
+                let free = seen.changed.max(gone) + seen.record.duration.max(self.config.duration);
                 if now < free && look_again.0 < free { look_again } else { (free, next) }
             }
         }

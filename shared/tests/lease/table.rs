@@ -179,6 +179,18 @@ fn what_does_not_end_a_term() {
 }
 
 #[test]
+fn what_was_deleted_by_hand_may_have_been_anothers_until_then() {
+    let mut hand = leader();
+    hand.claimed(5_000, 5_010, 3, Claimed::Conflict);
+    assert!(!hand.leads(60_000));
+    // Somebody took it meanwhile, and nobody here has seen that.
+    hand.see(60_000, None);
+    hand.see(70_000, None);
+    assert!(!matches!(hand.plan(74_999), Step::Claim { .. }), "whoever took it may not know yet");
+    assert_eq!(hand.plan(75_000), claim(None, 4));
+}
+
+#[test]
 fn a_claim_without_an_answer_is_completed_by_a_second_one() {
     let mut hand = Hand::new();
     hand.see(0, Some(record(6, "", 2, 1)));
