@@ -10,6 +10,7 @@ use crate::conditions::find;
 use crate::message::Quoted;
 use crate::names::{CELL_SOURCE, LOST};
 use crate::object::{Object, ObjectView};
+use crate::responsibility::attributed;
 
 /// The namespace whose UID identifies a cluster.
 pub const KUBE_SYSTEM: &str = "kube-system";
@@ -185,18 +186,14 @@ pub const CELL_UNREACHABLE: &str = "CellUnreachable";
 impl fmt::Display for CellDown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cell, since, lost } = self;
-        if *lost {
-            write!(
-                f,
-                "the cell {cell} is lost since {since}: what ran there is gone; choose another city to run it again"
-            )
+        let (blamed, said) = if *lost {
+            ("CellLost", format!("the cell {cell} is lost since {since}: what ran there is gone"))
         } else {
-            write!(
-                f,
-                "the cell {cell} has not been ready since {since}: what runs there is not known; the platform's operator \
-                 has to bring it back"
-            )
-        }
+            let said =
+                format!("the cell {cell} has not been ready since {since}: what runs there is not known");
+            (CELL_UNREACHABLE, said)
+        };
+        f.write_str(&attributed(blamed, &said))
     }
 }
 

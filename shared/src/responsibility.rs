@@ -95,9 +95,10 @@ const TABLE: &[Entry] = &[
     operator("ValidationFailed", QUOTA_SERVICE),
     operator("CellNameTaken", "give each cluster a cell name of its own, or delete what the other one made"),
     operator(DEADLINE_EXCEEDED, "look into the controllers that hold the finalizers"),
+    operator("AutoscalerNameTaken", "delete or rename the HorizontalPodAutoscaler of that name in the cell"),
+    operator("AmbiguousSelector", "remove the other autoscalers from the cell"),
     nobody("InstancesProvisioning"),
     nobody("Provisioning"),
-    operator("AutoscalerNameTaken", "delete or rename the HorizontalPodAutoscaler of that name in the cell"),
     nobody("NetworkProvisioning"),
     nobody("ReferencedDataNotReady"),
     nobody("AwaitingPropagation"),
@@ -135,7 +136,13 @@ const TABLE: &[Entry] = &[
     entry(Source::Federation, Responsible::Nobody, "Moving", ""),
     entry(Source::Federation, Responsible::Operator, "CleanupHeld", "look into the federation hub"),
     entry(Source::Federation, Responsible::Operator, "HubUnreachable", "look into the federation hub"),
-    entry(Source::Federation, Responsible::Operator, "CellUnreachable", "look into the cell"),
+    entry(
+        Source::Federation,
+        Responsible::Operator,
+        "CellUnreachable",
+        "bring the cell back, or declare it lost",
+    ),
+    entry(Source::Federation, Responsible::User, "CellLost", "choose another city to run it again"),
     entry(Source::Federation, Responsible::Operator, "Forbidden", "grant fedhub the permission"),
     entry(Source::Federation, Responsible::Nobody, "Throttled", ""),
     entry(Source::Federation, Responsible::Nobody, "AwaitingCell", ""),
@@ -184,7 +191,7 @@ pub fn attributed<'a>(reason: &str, message: &'a str) -> Cow<'a, str> {
     if said.is_some() && message.len() <= MESSAGE_MAX {
         return Cow::Borrowed(message);
     }
-    let ending = said.unwrap_or_else(|| find(reason).map_or(Cow::Borrowed(UNKNOWN), |entry| entry.ending()));
+    let ending = said.unwrap_or_else(|| find(reason).map_or(Cow::Borrowed(UNKNOWN), Entry::ending));
     let body = message.strip_suffix(&*ending).unwrap_or(message).trim_end_matches(['.', ' ']);
     if body.is_empty() {
         return ending;

@@ -87,8 +87,8 @@ impl State {
 /// same reason.
 pub fn of_instance(old: Signal, new: &Value) -> Option<Turn> {
     let ready = find(new, "Ready").map(said)?;
-    if let Some(turn) = of_cause(old, instance_trouble(new)) {
-        return turn;
+    if let Some((trouble, cause)) = instance_trouble(new).and_then(with_cause) {
+        return (old.cause != Some(cause)).then(|| warning(trouble));
     }
     let now = State::of(Some(ready));
     if matches!(now, State::Suspended | State::Terminating) {
@@ -115,8 +115,8 @@ pub fn of_deployment(old: &Value, new: &Value) -> Vec<Turn> {
 
 fn of_readiness(old: Signal, new: &Value) -> Option<Turn> {
     let ready = find(new, "ReplicasReady").map(said)?;
-    if let Some(turn) = of_cause(old, deployment_trouble(new)) {
-        return turn;
+    if let Some((trouble, cause)) = deployment_trouble(new).and_then(with_cause) {
+        return (old.cause != Some(cause)).then(|| warning(trouble));
     }
     let now = State::of(Some(ready));
     match (old, now) {
@@ -138,10 +138,9 @@ fn of_overdue(old: &Value, new: &Value) -> Option<Turn> {
     }
 }
 
-/// The turn to a reason that somebody has to act on: `None` where there is none, `Some(None)` where it stood before.
-fn of_cause(old: Signal, trouble: Option<Said<'_>>) -> Option<Option<Turn>> {
-    let (trouble, cause) = trouble.and_then(|trouble| Some((trouble, Cause::of(trouble.1)?)))?;
-    Some((old.cause != Some(cause)).then(|| warning(trouble)))
+/// With the cause that somebody has to act on; `None` where there is none.
+fn with_cause(trouble: Said<'_>) -> Option<(Said<'_>, Cause)> {
+    Cause::of(trouble.1).map(|cause| (trouble, cause))
 }
 
 /// What the quota service refuses an Instance; that it cannot be asked about one that has passed is no trouble of it.
@@ -354,12 +353,12 @@ mod tests {
             "Terminating",
         ];
         let quotas = ["PendingEvaluation", "QuotaExceeded", "QuotaNoBudget", "QuotaAvailable"];
-        let states = || proptest::sample::select(vec!["True", "False", "Unknown"]);
+        let truths = || proptest::sample::select(vec!["True", "False", "Unknown"]);
         let each = (
-            states(),
+            truths(),
             proptest::sample::select(reasons.to_vec()),
             "[a-z]{0,3}",
-            states(),
+            truths(),
             proptest::sample::select(quotas.to_vec()),
         );
         let status = each.prop_map(|(state, reason, message, quota, why)| {

@@ -122,9 +122,7 @@ fn told(autoscaler: &Object, min: u32, max: u32) -> Words {
         }
         // It names all of them, in any order.
         (status, reason @ "AmbiguousSelector", _) => {
-            let others =
-                "Other autoscalers of the cell measure these instances: an operator of the cell has to";
-            Words::of(status, reason, &format!("{others} remove them"))
+            Words::of(status, reason, "Other autoscalers of the cell measure these instances")
         }
         (status, reason, message) => Words::of(status, reason, message),
     }
@@ -135,9 +133,7 @@ fn pending() -> Words {
 }
 
 fn taken(foreign: &Object) -> Words {
-    let message = format!(
-        "HorizontalPodAutoscaler {} in the cell belongs to another: an operator of the cell has to delete or rename it",
-        Quoted(foreign.called()),
-    );
+    let message =
+        format!("HorizontalPodAutoscaler {} in the cell belongs to another", Quoted(foreign.called()));
     Words::no("AutoscalerNameTaken", message)
 }

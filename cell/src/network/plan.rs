@@ -83,7 +83,7 @@ pub fn plan(seen: &Seen<'_>) -> Plan {
         return Plan::of(Network::Misplaced(blocker));
     }
     let place = place(wd, seen.location).map(|place| place.name);
-    let mut names: BTreeSet<String> = seen.bindings.iter().map(|b| b.called().to_owned()).collect();
+    let mut in_use: BTreeSet<String> = seen.bindings.iter().map(|b| b.called().to_owned()).collect();
     let standing = seen.bindings.iter().filter(|b| !b.deleting() && Instance::of(b).owner == Some(wd.uid()));
     let own: BTreeMap<&str, &Shared> = standing.map(|b| (b.called(), b)).collect();
     let interfaces: Vec<_> = Interface::all(&wd.spec()["template"]["spec"]).collect();
@@ -109,13 +109,13 @@ pub fn plan(seen: &Seen<'_>) -> Plan {
             spares.retain(|spare| spare.called() != stays.called());
             kept.push(stays);
         }
-        let taken = names.contains(target);
+        let taken = in_use.contains(target);
         if let Some(place) = &place
             && named.is_none()
             && (!taken || serving.is_none())
         {
-            let name = if taken { free(target, &mut names) } else { target.clone() };
-            names.insert(name.clone());
+            let name = if taken { free(target, &mut in_use) } else { target.clone() };
+            in_use.insert(name.clone());
             plan.bindings.push(binding(wd, interface.network, place, &name));
         }
         far.push(match serving {

@@ -64,14 +64,14 @@ impl fmt::Display for Refusal {
             Self::CellNameTaken(source) => write!(
                 f,
                 "not written back to the hub: another cluster (kube-system {}) uses the cell name {} and has an Instance of \
-                 this name there; the platform's operator has to give each cluster a name of its own",
+                 this name there; the platform operator has to give each cluster a name of its own",
                 source.cell_uid.as_deref().unwrap_or_default(),
                 source.cell
             ),
             Self::Unproven(source) => write!(
                 f,
                 "not written back to the hub: the copy there is of an Instance {} that this cell does not have, marked with \
-                 its name {} alone; the platform's operator has to delete that copy if no other cluster made it",
+                 its name {} alone; the platform operator has to delete that copy if no other cluster made it",
                 source.instance_uid, source.cell
             ),
             Self::DeclaredLost => f.write_str("not written back to the hub: this cell is declared lost"),

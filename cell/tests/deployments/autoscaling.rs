@@ -119,16 +119,11 @@ async fn c13_an_autoscaler_of_another_is_neither_touched_nor_adopted_and_that_is
         json!([{"apiVersion": API, "kind": "WorkloadDeployment", "name": wd["metadata"]["name"], "uid": uid(wd),
             "controller": controller}])
     };
-    let cases: [fn(&World) -> (Value, bool); 3] = [
-        |_| (Value::Null, false),
-        |world| (world.wd(), false),
-        |world| (world.cell.get("WorkloadDeployment", SPACE, "other").unwrap(), true),
-    ];
-    for case in cases {
+    for (of, controller) in [(None, false), (Some(WD), false), (Some("other"), true)] {
         let world = World::of(1);
         world.cell.put(wd("other", 0)).unwrap();
-        let (of, controller) = case(&world);
-        let owners = if of.is_null() { Value::Null } else { owner(&of, controller) };
+        let of = of.and_then(|name| world.cell.get("WorkloadDeployment", SPACE, name));
+        let owners = of.map_or(Value::Null, |wd| owner(&wd, controller));
         let foreign = json!({"apiVersion": "autoscaling/v2", "kind": HPA,
             "metadata": {"namespace": SPACE, "name": WD, "ownerReferences": owners}, "spec": {"maxReplicas": 9}});
         world.cell.put(foreign).unwrap();
@@ -200,7 +195,12 @@ async fn c13_what_cannot_be_scaled_by_is_told_and_holds_nothing_else_up() {
     assert!(world.asked(from).is_empty(), "nor is their order: {:?}", world.asked(from));
     world.autoscaler_says("AbleToScale", "False", "FailedGetScale", "words of its own");
     quiet(5).await;
-    assert_eq!(world.lacks("ScalingActive"), ("FailedGetScale".to_owned(), "words of its own".to_owned()));
+    let (reason, message) = world.lacks("ScalingActive");
+    assert_eq!(reason, "FailedGetScale");
+    assert!(
+        message.starts_with("words of its own. ") && message.ends_with("operator if this lasts"),
+        "{message}"
+    );
 
     let external = json!([{"external": {"metric": {"name": "queue"}}}, {"resource": {"name": "gpu"}}]);
     world.bend(json!({"spec": {"scaleSettings": {"metrics": external}}}));

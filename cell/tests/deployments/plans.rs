@@ -26,9 +26,9 @@ pub fn net(name: &str) -> Value {
     json!({"name": name})
 }
 
-pub fn owners() -> Option<Vec<OwnerReference>> {
+pub fn owners() -> Vec<OwnerReference> {
     let (uid, controller) = (UID.to_owned(), Some(true));
-    Some(vec![OwnerReference { uid, controller, ..OwnerReference::default() }])
+    vec![OwnerReference { uid, controller, ..OwnerReference::default() }]
 }
 
 pub fn object(kind: Kind, space: &str, name: &str, spec: Value, ready: &str, generation: i64) -> Object {
@@ -46,7 +46,7 @@ pub fn bound_in(name: &str, network: &Value, place: &str) -> Object {
     let mut binding = object(Kind::NetworkBinding, "ns-a", name, spec, "True", 2);
     let context = format!("{}-{place}", network["name"].as_str().unwrap());
     binding.data["status"]["networkContextRef"] = json!({"namespace": "ns-a", "name": context});
-    binding.metadata.owner_references = owners();
+    binding.metadata.owner_references = Some(owners());
     binding
 }
 
@@ -70,7 +70,7 @@ fn claimed(name: &str, context: &str) -> Object {
 /// An Instance that runs on those networks in that place.
 pub fn running(networks: &[Value], place: &str) -> Object {
     let mut instance = bare(Kind::Instance, "ns-a", "web-0");
-    instance.metadata.owner_references = owners();
+    instance.metadata.owner_references = Some(owners());
     instance.data = json!({"spec": {"networkInterfaces": interfaces(networks), "location": {"name": place}}});
     instance
 }

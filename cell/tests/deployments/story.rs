@@ -102,7 +102,7 @@ impl Story {
         let mut stepped = !plan.bindings.is_empty() || !plan.replaced.is_empty();
         for mut made in plan.bindings.clone() {
             assert!(self.cell.bindings.iter().all(|b| b.called() != made.called()), "{}", made.called());
-            made.metadata.owner_references = owners();
+            made.metadata.owner_references = Some(owners());
             self.cell.bindings.push(made);
         }
         let current: Vec<bool> = self.cell.instances.iter().map(|i| self.is_current(i)).collect();

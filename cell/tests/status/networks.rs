@@ -1,5 +1,6 @@
 use fedhub_cell::status::network::{Location, Network};
 use fedhub_shared::object::{Kind, Object};
+use fedhub_shared::responsibility::{Responsible, responsible};
 use serde_json::json;
 
 use crate::support::*;
@@ -71,14 +72,14 @@ fn a_cell_serves_a_city_with_exactly_one_location() {
 fn c9_c15_what_blocks_says_whose_job_it_is() {
     let words = || "w".to_owned();
     for (network, reason, whose) in [
-        (Network::Provisioning(words()), "NetworkProvisioning", "no action needed"),
-        (Network::NotFound(words()), "NetworkNotFound", "in the workload's template"),
-        (Network::NotCarried(words()), "AddressFamilyNotCarried", "in the workload's template"),
-        (Network::Failed(words()), "NetworkFailedToCreate", "the platform's operator"),
+        (Network::Provisioning(words()), "NetworkProvisioning", Responsible::Nobody),
+        (Network::NotFound(words()), "NetworkNotFound", Responsible::User),
+        (Network::NotCarried(words()), "AddressFamilyNotCarried", Responsible::User),
+        (Network::Failed(words()), "NetworkFailedToCreate", Responsible::Operator),
     ] {
         let blocker = network.blocker().unwrap();
-        assert_eq!(blocker.reason, reason);
-        assert!(blocker.message.starts_with("w (") && blocker.message.contains(whose), "{blocker:?}");
+        assert_eq!((&*blocker.reason, &*blocker.message), (reason, "w"));
+        assert_eq!(responsible(reason), Some(whose), "{reason}");
     }
     for location in [
         Location::Missing,
@@ -86,7 +87,7 @@ fn c9_c15_what_blocks_says_whose_job_it_is() {
         Location::Elsewhere { name: "ord-1".to_owned(), city: "ORD".to_owned() },
     ] {
         let blocker = location.blocker("DFW").unwrap();
-        assert!(blocker.message.contains("the platform's operator"), "{blocker:?}");
+        assert_eq!(responsible(&blocker.reason), Some(Responsible::Operator), "{blocker:?}");
         assert_eq!(Network::Misplaced(blocker.clone()).blocker(), Some(blocker), "an Instance says so, too");
     }
     assert_eq!((Network::Ready.blocker(), Location::Unasked.blocker("DFW")), (None, None));

@@ -192,6 +192,8 @@ fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
     // Owner references with blockOwnerDeletion, where OwnerReferencesPermissionEnforcement is on.
     plane.needs(who, None, COMPUTE, "workloaddeployments/finalizers", "update");
     plane.needs(who, None, "events.k8s.io", "events", "create patch");
+    // C13
+    plane.needs(who, None, "autoscaling", "horizontalpodautoscalers", "get create patch delete");
     // C5: what the schema fills into templates.
     plane.needs(who, None, "apiextensions.k8s.io", "customresourcedefinitions", "get");
     if args.networking {

@@ -47,7 +47,7 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_projection_and_not_after_a_re
     until("the fault", || shows(&world, "no such image")).await;
     quiet(60).await;
     let fault = ["wd-0", "Warning", "ImageUnavailable", "no such image"].map(str::to_owned);
-    assert_eq!(told(&world), [fault.clone()]);
+    assert_eq!(told(&world), std::slice::from_ref(&fault));
     // The provider tries it again, and says so in other words.
     for retry in 0..5 {
         let words = format!("no such image, after {retry} retries");
@@ -56,7 +56,7 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_projection_and_not_after_a_re
     }
     world.gap();
     quiet(600).await;
-    assert_eq!(told(&world), [fault.clone()], "never one for a retry, nor for a relist");
+    assert_eq!(told(&world), std::slice::from_ref(&fault), "never one for a retry, nor for a relist");
     run.stop().await;
 
     let from = position(&world.alpha);

@@ -23,7 +23,7 @@ pub fn binding(network: &str, annotations: Value) -> Object {
 fn step(plan: Plan) -> Step {
     match plan {
         Plan::Binding(step) => step,
-        other => panic!("{other:?}"),
+        Plan::Create(_) => panic!("a step of the binding's own"),
     }
 }
 
