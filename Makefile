@@ -63,8 +63,8 @@ bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails wh
 	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-sim --bin fedhub --bin fedhub-bench --bin fedhub-sim
 	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
 
-crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/src/api
-	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-shared --lib api::crds
+crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/api
+	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-api --lib crds
 	@git --no-pager diff --stat -- deploy/crds deploy/external-crds
 
 fmt-check: need-rust

@@ -4,23 +4,14 @@
 //! the watches of the planes it cares for.
 
 pub mod admin;
-pub mod api;
-pub mod bucket;
-pub mod cells;
-pub mod clock;
-pub mod conditions;
-pub mod digest;
 pub mod engine;
-pub mod errors;
 pub mod events;
-pub mod hash;
 pub mod lease;
-pub mod message;
-pub mod metrics;
-pub mod names;
-pub mod object;
 pub mod planes;
-pub mod responsibility;
 pub mod telemetry;
-pub mod turns;
 pub mod verdicts;
+
+pub use fedhub_api as api;
+pub use fedhub_api::{cells, conditions, responsibility, turns};
+pub use fedhub_cache::digest;
+pub use fedhub_core::{bucket, clock, errors, fence, hash, message, metrics, names, object};

@@ -11,22 +11,12 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::errors;
-use crate::object::{Kind, Object, PlaneId, TooLarge, set_too_large};
+use crate::object::{Kind, Object, PlaneId, TooLarge, Unreadable, set_too_large};
 
 /// An object, or what can be told of one that cannot be read. Unlike kube's `DeserializeGuard` it is also one where
 /// the metadata is what cannot be read.
 #[derive(Clone, Debug)]
 pub struct Guarded(pub Result<Object, Unreadable>);
-
-/// What can be told of an object that cannot be read.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("the object cannot be read: {error}")]
-pub struct Unreadable {
-    /// Its namespace, name, UID and resourceVersion, where those can be read.
-    pub metadata: ObjectMeta,
-    /// What is wrong with it.
-    pub error: String,
-}
 
 impl Guarded {
     /// The object that was cut out of an answer of `plane`. One that is over the limit can be read where its metadata and

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::errors::{self, Category};
+use crate::errors::{self, Category, CircuitOpen};
 use crate::object::PlaneId;
 
 /// What one pass heard.
@@ -31,11 +31,6 @@ impl Heard {
         }
     }
 }
-
-/// A request was not sent: the hub fails, and this pass is none of those that try it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not asked: its circuit breaker is open")]
-pub struct CircuitOpen;
 
 #[derive(Default)]
 struct Answers {

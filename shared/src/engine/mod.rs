@@ -6,27 +6,20 @@
 //! own (I8).
 
 pub mod backoff;
-mod change;
 pub mod circuit;
-pub mod echo;
 pub mod guard;
 pub mod heard;
 pub mod listwatch;
 pub mod pump;
 pub mod queue;
 pub mod resume;
-pub mod room;
-pub mod store;
 mod trouble;
 pub mod worker;
 pub mod writer;
 
-pub use change::{Change, Known, View};
-pub use echo::{Echo, Part};
+pub use fedhub_cache::{Change, Echo, Known, Part, Room, Store, View, echo, room, store};
 pub use heard::Heard;
 pub use queue::{Job, Outcome, Queue, QueueConfig};
-pub use room::Room;
-pub use store::Store;
 pub use worker::{Controller, run_workers};
 pub use writer::{StatusWrite, Write, Writer};
 

@@ -10,12 +10,12 @@ use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
 use super::backoff::{Attempt, Backoffs, Failure};
-use super::change::Change;
 use super::guard::Guarded;
 use super::listwatch::{self, listwatch};
 use super::trouble;
 use crate::object::{Kind, Object};
 use crate::planes::{Place, Plane, Planes, Watched};
+use fedhub_cache::Change;
 
 /// How long a watch lasts before the server ends it, in seconds: the time a silently dead connection may go
 /// unnoticed, and a few seconds more. Each lasts up to an eighth longer by its seed, so that watches that began

@@ -3,12 +3,12 @@
 
 use serde_json::Value;
 
-use super::echo::{Echo, Part, lost};
 use crate::digest::Digest;
 use crate::errors::RequestError;
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object, ObjectView, Shared};
 use crate::planes::Plane;
+use fedhub_cache::echo::{Echo, Part, lost};
 
 /// An object to be written.
 #[derive(Clone, Debug, PartialEq)]

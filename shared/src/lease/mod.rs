@@ -32,14 +32,14 @@
 
 mod election;
 mod elector;
-mod fence;
 mod gate;
 
 use std::time::Duration;
 
+pub use crate::errors::Fenced;
+pub use crate::fence::{Fence, Term, in_epoch};
 pub use election::{Claimed, Election, Record, Source, Step};
 pub use elector::{Elector, Leadership, LeaseError};
-pub use fence::{Fence, Fenced, Term, in_epoch};
 pub use gate::{WarmUp, follow};
 
 /// How a process takes part in the election.

@@ -7,9 +7,9 @@ use tokio::sync::Notify;
 
 use crate::digest::{Uid, Version};
 use crate::engine::Store;
+use crate::errors::LetGo;
 use crate::names::FEDERATOR_FINALIZER;
 use crate::object::{Kind, Object, ObjectView};
-use crate::planes::writes::LetGo;
 
 /// Whether WDs of a plane hold our finalizer, as far as this process can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ use tokio_util::task::TaskTracker;
 
 pub use homes::{Home, Homes};
 pub use identity::Identities;
-pub use origin::{Origin, Suspended};
+pub use origin::Origin;
 pub use plane::{Health, Plane};
 pub use revision::Distrust;
 pub use watched::Watched;

@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::runtime::events::EventType;
 
 use super::Plane;
-use crate::events::{EventType, OperatorEvents};
+use crate::events::OperatorEvents;
 use crate::object::{Kind, PlaneId};
 
 /// How many objects that cannot be read are remembered at most, for each plane.

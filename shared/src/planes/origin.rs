@@ -32,11 +32,6 @@ impl fmt::Debug for Origin {
     }
 }
 
-/// The project is suspended: its plane is read and not written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the project is suspended")]
-pub struct Suspended;
-
 #[cfg(test)]
 mod tests {
     use fedhub_sim::ApiServer;

@@ -12,19 +12,12 @@ use kube::core::{Status, request};
 use serde_json::{Value, json};
 
 use super::Plane;
-use super::identity::Unrecognised;
-use super::origin::Suspended;
 use crate::engine::{heard, listwatch};
-use crate::errors::{self, Category, RequestError};
+use crate::errors::{self, Category, LetGo, RequestError, Suspended, Unrecognised};
 use crate::object::{Key, Kind, Object, ObjectView, Shared, bare, set_too_large};
 
 /// How many objects a page of a list has.
 const PAGE: u32 = 250;
-
-/// The plane was let go, or its client replaced, while a pass over one of its objects was under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the plane was let go")]
-pub struct LetGo;
 
 impl Plane {
     /// Sends a request whose answer is an object, and reads that in bounded memory (I8).

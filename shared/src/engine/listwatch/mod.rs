@@ -20,9 +20,9 @@ use kube::{Client, Resource, ResourceExt};
 use self::envelope::{Opener, Piece, malformed};
 use self::object::{Cut, ObjectCutter};
 use super::guard::{self, Guarded};
-use super::room::{Reserved, Room};
 use crate::object::{Kind, Object, PlaneId};
 use crate::planes::transport::Connection;
+use fedhub_cache::room::{Reserved, Room};
 
 /// Objects on one page of a list, at most.
 const PAGE: u32 = 500;
@@ -88,7 +88,7 @@ pub async fn object(
         if let Some(cut) = cut {
             return Guarded::of(&cut, kind, plane).map_err(kube::Error::SerdeError);
         }
-        if reserved.is_none() && cutter.held() > super::room::FREE {
+        if reserved.is_none() && cutter.held() > fedhub_cache::room::FREE {
             reserved = Some(room.reading(cutter.held(), limit).await);
         }
     }
@@ -292,7 +292,7 @@ impl Reader {
             if piece.is_some() {
                 return Ok(piece);
             }
-            if self.reserved.is_none() && self.opener.held() > super::room::FREE {
+            if self.reserved.is_none() && self.opener.held() > fedhub_cache::room::FREE {
                 self.reserved = Some(room.reading(self.opener.held(), self.limit).await);
             }
         }

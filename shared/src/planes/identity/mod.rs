@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
+use kube::runtime::events::EventType;
 use kube::{Api, ResourceExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -21,7 +22,6 @@ pub use known::{Entry, Known, Refusal, Seen, Verdict};
 
 use crate::engine::backoff::{Attempt, Backoffs, Failure};
 use crate::errors;
-use crate::events::EventType;
 use crate::names::PlaneName;
 use crate::object::{Kind, PlaneId};
 use crate::planes::{Plane, Planes};
@@ -194,11 +194,6 @@ async fn uid(client: &kube::Client, namespace: &str) -> Result<Option<String>, D
         }
     }
 }
-
-/// The plane may be another cluster than its name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the plane is not recognised")]
-pub struct Unrecognised;
 
 /// What a plane is held to be.
 #[derive(Default)]

@@ -1,0 +1,155 @@
+//! Conditions inside an untyped status.
+
+use fedhub_core::clock::stamp;
+use fedhub_core::message::bounded;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::responsibility::attributed;
+
+/// The condition of a type, if the status has one.
+pub fn find<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
+    status.get("conditions")?.as_array()?.iter().find(|c| c["type"] == kind)
+}
+
+/// Whether a condition is what a schema puts there before anything is reported: it never turned.
+pub fn is_default(condition: &Value) -> bool {
+    condition["lastTransitionTime"].as_str().is_some_and(|time| time.starts_with("1970-01-01T00:00:00"))
+}
+
+/// Whether a condition of that type stands at `True`.
+pub fn is_true(status: &Value, kind: &str) -> bool {
+    find(status, kind).is_some_and(|c| c["status"] == "True")
+}
+
+/// Whether a condition of that type stands at `True` for that very generation of its object (C6).
+pub fn holds_for(status: &Value, kind: &str, generation: i64) -> bool {
+    find(status, kind).is_some_and(|c| c["status"] == "True" && c["observedGeneration"] == generation)
+}
+
+/// The status, reason and message of a condition; empty where it lacks them.
+pub fn said(condition: &Value) -> (&str, &str, &str) {
+    let text = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
+    (text("status"), text("reason"), text("message"))
+}
+
+/// Puts `condition` in the place of the one of its type, or at the end.
+pub fn put(status: &mut Value, condition: Value) {
+    if !status.is_object() {
+        *status = json!({});
+    }
+    if let Some(map) = status.as_object_mut() {
+        let list = map.entry("conditions").or_insert_with(|| json!([]));
+        if !list.is_array() {
+            *list = json!([]);
+        }
+        if let Some(items) = list.as_array_mut() {
+            match items.iter_mut().find(|c| c["type"] == condition["type"]) {
+                Some(old) => *old = condition,
+                None => items.push(condition),
+            }
+        }
+    }
+}
+
+/// Takes the condition of that type away.
+pub fn remove(status: &mut Value, kind: &str) {
+    if let Some(items) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+        items.retain(|c| c["type"] != kind);
+    }
+}
+
+/// A condition as it is to stand: the time of `old` is kept while the status is the same (I7), and the message is cut to
+/// its limit.
+pub fn stand(
+    old: Option<&Value>,
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Value {
+    let message = bounded(message);
+    // What the schema put there nobody has said: the first word of its status begins a time of its own.
+    let stands =
+        |c: &&Value| c["status"] == status && (!is_default(c) || said(c) == (status, reason, message));
+    let since = old
+        .filter(stands)
+        .and_then(|c| c["lastTransitionTime"].as_str())
+        .map_or_else(|| stamp(now), str::to_owned);
+    json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since})
+}
+
+/// The same, which says whose job it is where it is not True (C9).
+pub fn explained(
+    old: Option<&Value>,
+    kind: &str,
+    status: &str,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Value {
+    if status == "True" {
+        return stand(old, kind, status, reason, message, now);
+    }
+    stand(old, kind, status, reason, &attributed(reason, message), now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i7_a_condition_keeps_its_time_while_its_status_is_unchanged() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let old =
+            json!({"type": "Available", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"});
+        let kept = stand(Some(&old), "Available", "False", "New", "new words", now);
+        assert_eq!(kept["lastTransitionTime"], "2020-01-01T00:00:00Z");
+        let moved = stand(Some(&old), "Available", "True", "New", "new words", now);
+        assert_eq!(moved["lastTransitionTime"], "1970-01-12T13:46:40Z");
+    }
+
+    #[test]
+    fn u1_the_first_word_takes_the_place_of_the_schemas() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let old = json!({"type": "Federated", "status": "Unknown", "reason": "Pending", "message": "Waiting",
+            "lastTransitionTime": "1970-01-01T00:00:00Z"});
+        assert!(is_default(&old));
+        let word = stand(Some(&old), "Federated", "Unknown", "AwaitingCell", "", now);
+        assert!(!is_default(&word), "{word}");
+        assert_eq!(stand(Some(&old), "Federated", "Unknown", "Pending", "Waiting", now), old);
+    }
+
+    #[test]
+    fn i11_a_long_message_is_cut() {
+        let now = Timestamp::from_second(1_000_000).unwrap();
+        let stands = stand(None, "Available", "False", "Long", &"ü".repeat(40_000), now);
+        assert_eq!(stands["message"], "ü".repeat(512));
+    }
+
+    #[test]
+    fn c6_a_condition_of_another_generation_does_not_hold() {
+        let status = |c: Value| json!({"conditions": [c]});
+        let of = |generation| json!({"type": "A", "status": "True", "observedGeneration": generation});
+        assert!(holds_for(&status(of(2)), "A", 2));
+        assert!(!holds_for(&status(of(1)), "A", 2) && !holds_for(&status(of(3)), "A", 2));
+        assert!(!holds_for(&status(json!({"type": "A", "status": "True"})), "A", 0), "judged on nothing");
+        let denied = json!({"type": "A", "status": "False", "observedGeneration": 2});
+        assert!(!holds_for(&status(denied), "A", 2));
+    }
+
+    #[test]
+    fn a_condition_is_put_once_and_taken_away() {
+        let mut status = json!({"conditions": [{"type": "A", "status": "True"}], "other": 1});
+        put(&mut status, json!({"type": "B", "status": "False"}));
+        put(&mut status, json!({"type": "A", "status": "False"}));
+        assert_eq!(status["conditions"].as_array().unwrap().len(), 2);
+        assert!(!is_true(&status, "A"));
+        remove(&mut status, "A");
+        assert!(find(&status, "A").is_none() && find(&status, "B").is_some());
+        let mut empty = Value::Null;
+        put(&mut empty, json!({"type": "A", "status": "True"}));
+        assert!(is_true(&empty, "A"));
+    }
+}

@@ -1,0 +1,71 @@
+//! The API group `compute.datumapis.com/v1alpha`: Workload, WorkloadDeployment and Instance.
+//!
+//! The types serve two purposes: the schemas of the CRDs are derived from them ([`crds`]), and code that builds
+//! or looks at an object may use them for convenience. They are *not* the way an object travels: the controllers
+//! carry objects as untyped JSON, because a typed object loses every field that this version does not name.
+//!
+//! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to act on them
+//! ([`responsibility`]), which Events they are worth ([`turns`]), and which cell something is of ([`cells`]).
+//!
+//! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have no
+//! schema; the whole CRDs come from [`crds::all`].
+
+pub mod cells;
+mod condition_schema;
+pub mod conditions;
+mod container;
+pub mod crds;
+pub mod deployment;
+mod env;
+pub mod external;
+mod instance;
+mod instance_status;
+mod location;
+mod metadata;
+mod network;
+pub mod responsibility;
+mod scalar;
+mod scale;
+mod schema;
+pub mod turns;
+mod volume;
+mod workload;
+
+pub use container::{
+    Capabilities, Container, ContainerResources, LocalSecretReference, NamedPort, SandboxRuntime,
+    SeccompProfile, SeccompProfileType, SecurityContext, VirtualMachineRuntime, VolumeAttachment,
+};
+pub use deployment::{
+    NetworkAttachment, WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus,
+    WorkloadReference,
+};
+pub use env::{
+    ConfigMapKeySelector, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector,
+    ObjectReference, ResourceFieldSelector, SecretKeySelector,
+};
+pub use instance::{
+    Instance, InstanceController, InstanceRuntime, InstanceSpec, InstanceTemplateSpec, RuntimeResources,
+    SchedulingGate,
+};
+pub use instance_status::{
+    InstanceControllerStatus, InstanceNetworkContext, InstanceStatus, InterfaceAddress,
+    InterfaceAddressAssignments, InterfaceExternalAddress, NetworkInterfaceReference, NetworkInterfaceStatus,
+};
+pub use location::LocationReference;
+pub use metadata::TemplateMetadata;
+pub use network::{
+    AddressRequest, IngressRule, IpBlock, IpFamily, NetworkInterface, NetworkPolicy, NetworkPolicyPeer,
+    NetworkPolicyPort, NetworkReference, ReclaimPolicy,
+};
+pub use scalar::{IntOrString, Quantity};
+pub use scale::{Metric, MetricTarget, ResourceMetric, ScaleSettings};
+pub use volume::{
+    ConfigMapVolume, Disk, DiskFilesystem, DiskImage, DiskPopulator, DiskResources, DiskSpec, DiskTemplate,
+    FilesystemType, KeyToPath, SecretVolume, Volume,
+};
+pub use workload::{Workload, WorkloadPlacement, WorkloadPlacementStatus, WorkloadSpec, WorkloadStatus};
+
+/// The API group of all three kinds.
+pub const GROUP: &str = "compute.datumapis.com";
+/// The one version of the group, served and stored.
+pub const VERSION: &str = "v1alpha";

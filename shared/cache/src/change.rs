@@ -1,0 +1,75 @@
+//! What a store knows of an object, and what it tells when that changes.
+
+use fedhub_core::object::Shared;
+
+use crate::digest::Digest;
+
+/// What is known of one object.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Its namespace, empty where there is none.
+    pub namespace: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
+    /// What is always known of it.
+    pub digest: Digest,
+    /// The object itself, where it is kept.
+    pub object: Option<Shared>,
+}
+
+/// What a watch told.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The object is there, new or changed.
+    Applied {
+        /// What was known of it before, if anything.
+        old: Option<Known>,
+        /// What it is now.
+        new: Known,
+    },
+    /// The object is gone.
+    Deleted {
+        /// The last that was known of it.
+        last: Known,
+        /// Whether its absence was inferred and not seen (I4): from a list after a gap, or from a watch of what carries a
+        /// label, which an object leaves that loses it.
+        gap: bool,
+    },
+}
+
+impl Change {
+    /// The object, as it is or as it was last.
+    pub fn known(&self) -> &Known {
+        match self {
+            Self::Applied { new, .. } => new,
+            Self::Deleted { last, .. } => last,
+        }
+    }
+
+    /// The same, but where it is an absence, it was inferred.
+    #[must_use]
+    pub fn inferred(self) -> Self {
+        match self {
+            Self::Deleted { last, gap: _ } => Self::Deleted { last, gap: true },
+            applied @ Self::Applied { .. } => applied,
+        }
+    }
+
+    /// What was known before, of an object that is there.
+    pub fn old(&self) -> Option<&Known> {
+        if let Self::Applied { old, .. } = self { old.as_ref() } else { None }
+    }
+}
+
+/// One object, looked at in its store.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// Its namespace, empty where there is none.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// What is always known of it.
+    pub digest: &'a Digest,
+    /// The object itself, where it is kept.
+    pub object: Option<&'a Shared>,
+}

@@ -1,0 +1,18 @@
+//! What is known of the objects of planes, in memory: nothing in here speaks to a server.
+//!
+//! A [`Store`] holds the objects of one kind on one plane, fed by whoever watches them and by the answers to our own
+//! writes. Of each it knows a [`Digest`]: a few hundred bytes that tell whether the object is in order. The object
+//! itself is kept only while something about it waits to be done, and only as long as there is [`Room`]. What an event
+//! changed is told as a [`Change`]; what a server made of a write is remembered as its [`Echo`].
+
+mod change;
+pub mod digest;
+pub mod echo;
+pub mod room;
+pub mod store;
+
+pub use change::{Change, Known, View};
+pub use digest::Digest;
+pub use echo::{Echo, Part};
+pub use room::Room;
+pub use store::Store;

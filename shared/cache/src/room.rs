@@ -1,0 +1,365 @@
+//! How much memory objects may take, over all planes of a registry.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use serde_json::Value;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use fedhub_core::object::{Object, PlaneId, Shared};
+
+/// What is free of charge: reading, or working on, an object of this size. Objects are a few kilobytes; larger ones are
+/// large.
+pub const FREE: usize = 64 << 10;
+/// How many times the object a pass over it holds: both sides, what is to be written, and the answer.
+const PASS: usize = 8;
+/// Permits are counted in units of this.
+const UNIT: usize = 1 << 10;
+/// Of the room for objects that wait, the part of large ones: one in so many. And of that for passes, the part of one
+/// plane.
+const PART: usize = 8;
+
+/// The memory that objects of all planes share: half of it for those that wait for something to be done, a quarter each
+/// for large ones that are being read and worked on.
+///
+/// Of objects that wait the oldest makes room for the newest, but large ones only for large ones. It is still known by
+/// its digest then, and read from its server when its turn comes: a flood costs its own plane reads, and nobody memory.
+/// Large objects of one plane are worked on one after the other, unless they are not that large: they take nobody else's
+/// memory, nor the processors.
+#[derive(Clone, Debug)]
+pub struct Room(Option<Arc<Budget>>);
+
+#[derive(Debug)]
+struct Budget {
+    /// Of objects that are not large, and of those that are.
+    shelves: [Mutex<Shelf>; 2],
+    reads: Share,
+    passes: Share,
+    /// Of each plane that has passes over large objects.
+    planes: Mutex<BTreeMap<PlaneId, Share>>,
+}
+
+#[derive(Clone, Debug)]
+struct Share {
+    units: u32,
+    left: Arc<Semaphore>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    most: usize,
+    held: usize,
+    /// The oldest first; what was let go meanwhile is skipped.
+    line: VecDeque<Weak<Slot>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    object: Mutex<Option<Shared>>,
+    weight: usize,
+    budget: Weak<Budget>,
+}
+
+/// An object that is kept for as long as this is, or until newer ones need its room.
+#[derive(Debug)]
+pub struct Place(Arc<Slot>);
+
+/// Memory that is reserved for as long as this lives.
+#[derive(Debug, Default)]
+pub struct Reserved(#[expect(dead_code, reason = "given back when dropped")] Vec<OwnedSemaphorePermit>);
+
+impl Room {
+    /// Room for so many bytes.
+    pub fn of(bytes: usize) -> Self {
+        let waiting = bytes / 2;
+        let shelves = [waiting - waiting / PART, waiting / PART];
+        Self(Some(Arc::new(Budget {
+            shelves: shelves.map(|most| Mutex::new(Shelf { most, ..Shelf::default() })),
+            reads: Share::of(bytes / 4),
+            passes: Share::of(bytes / 4),
+            planes: Mutex::default(),
+        })))
+    }
+
+    /// Room for all there are.
+    pub fn unlimited() -> Self {
+        Self(None)
+    }
+
+    /// Keeps an object, if it may ever have a place.
+    pub fn keep(&self, object: &Shared) -> Option<Place> {
+        let Some(budget) = &self.0 else {
+            let object = Mutex::new(Some(object.clone()));
+            return Some(Place(Arc::new(Slot { object, weight: 0, budget: Weak::new() })));
+        };
+        let weight = weight(object);
+        let budget_of = Arc::downgrade(budget);
+        let slot = Arc::new(Slot { object: Mutex::new(Some(object.clone())), weight, budget: budget_of });
+        let evicted = budget.shelf(weight).put(&slot)?;
+        // Not under the lock: the last of an object frees its memory.
+        drop(evicted);
+        Some(Place(slot))
+    }
+
+    /// Memory for reading an object of which so many bytes have come, and up to `most` may; waits for it.
+    pub async fn reading(&self, bytes: usize, most: usize) -> Reserved {
+        match &self.0 {
+            Some(budget) if bytes > FREE => Reserved(budget.reads.take(most).await.into_iter().collect()),
+            _ => Reserved::default(),
+        }
+    }
+
+    /// Memory for a pass over an object of `plane` that takes so many bytes; waits for it. Who waits for those of its
+    /// own plane keeps nothing from the others.
+    pub async fn working(&self, plane: &PlaneId, bytes: usize) -> Reserved {
+        let Some(budget) = self.0.as_ref().filter(|_| bytes > FREE) else { return Reserved::default() };
+        let bytes = bytes.saturating_mul(PASS);
+        let own = budget.share_of(plane).take(bytes).await;
+        let of_all = budget.passes.take(bytes).await;
+        Reserved(own.into_iter().chain(of_all).collect())
+    }
+
+    /// Bytes that objects which wait take now.
+    pub fn held(&self) -> usize {
+        self.0.iter().flat_map(|budget| &budget.shelves).map(|shelf| lock(shelf).held).sum()
+    }
+}
+
+impl Budget {
+    fn shelf(&self, weight: usize) -> MutexGuard<'_, Shelf> {
+        lock(&self.shelves[usize::from(weight > FREE)])
+    }
+
+    /// What passes over objects of one plane share: there is one as long as there are such.
+    fn share_of(&self, plane: &PlaneId) -> Share {
+        let mut planes = lock(&self.planes);
+        planes.retain(|_, share| Arc::strong_count(&share.left) > 1);
+        let fresh = || Share::of(self.passes.units as usize * UNIT / PART);
+        planes.entry(plane.clone()).or_insert_with(fresh).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Share {
+    fn of(bytes: usize) -> Self {
+        let units = u32::try_from(bytes / UNIT).unwrap_or(u32::MAX).max(1);
+        Self { units, left: Arc::new(Semaphore::new(units as usize)) }
+    }
+
+    /// As much, or all there is.
+    async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
+        // Never closed.
+        self.left.clone().acquire_many_owned(units).await.ok()
+    }
+}
+
+impl Shelf {
+    /// Returns what had to go; nothing where it may never have a place.
+    fn put(&mut self, slot: &Arc<Slot>) -> Option<Vec<Shared>> {
+        if slot.weight > self.most {
+            return None;
+        }
+        let mut evicted = Vec::new();
+        while self.held + slot.weight > self.most {
+            let Some(oldest) = self.line.pop_front() else { break };
+            if let Some(object) = oldest.upgrade().and_then(|oldest| self.empty(&oldest)) {
+                evicted.push(object);
+            }
+        }
+        self.held += slot.weight;
+        if self.line.len() == self.line.capacity() {
+            self.line.retain(|slot| slot.strong_count() > 0);
+            // As many again may come before the next look.
+            self.line.shrink_to(self.line.len() * 2 + 64);
+            self.line.reserve(self.line.len() + 64);
+        }
+        self.line.push_back(Arc::downgrade(slot));
+        Some(evicted)
+    }
+
+    fn empty(&mut self, slot: &Slot) -> Option<Shared> {
+        let object = lock(&slot.object).take();
+        if object.is_some() {
+            self.held -= slot.weight;
+        }
+        object
+    }
+}
+
+impl Place {
+    /// The object, where it still is.
+    pub fn object(&self) -> Option<Shared> {
+        lock(&self.0.object).clone()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(budget) = self.0.budget.upgrade() {
+            let object = budget.shelf(self.0.weight).empty(&self.0);
+            drop(object);
+        }
+    }
+}
+
+/// A number of bytes, as flags give them: `64Mi`.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let wrong =
+        || format!("{text:?} is no number of bytes: expected a number and Ki, Mi or Gi, such as 64Mi");
+    let number: usize = number.parse().map_err(|_| wrong())?;
+    let each: usize = match unit {
+        "Ki" => 1 << 10,
+        "Mi" => 1 << 20,
+        "Gi" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(each).ok_or_else(wrong)
+}
+
+/// What an object takes in memory, about.
+pub fn weight(object: &Object) -> usize {
+    const NODE: usize = 640;
+    const VALUE: usize = 48;
+    fn of(value: &Value) -> usize {
+        VALUE
+            + match value {
+                Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+                Value::String(text) => text.len(),
+                Value::Array(items) => items.iter().map(of).sum(),
+                Value::Object(fields) => {
+                    let content: usize =
+                        fields.iter().map(|(key, value)| VALUE + key.len() + of(value)).sum();
+                    content.max(NODE)
+                }
+            }
+    }
+    let metadata = &object.metadata;
+    let pairs = [&metadata.labels, &metadata.annotations];
+    let pairs = pairs.into_iter().flatten().flatten().map(|(key, value)| 2 * VALUE + key.len() + value.len());
+    let lists = metadata.finalizers.iter().flatten().map(|text| VALUE + text.len());
+    let owners = metadata
+        .owner_references
+        .iter()
+        .flatten()
+        .map(|owner| 4 * VALUE + owner.name.len() + owner.uid.len());
+    size_of::<Object>() + pairs.chain(lists).chain(owners).sum::<usize>() + of(&object.data)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use fedhub_core::names::PlaneName;
+    use fedhub_core::object::{Kind, bare, set_field};
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(bytes: usize) -> Shared {
+        let mut object = bare(Kind::Instance, "n", "a");
+        set_field(&mut object, "spec", json!("x".repeat(bytes)));
+        object.into()
+    }
+
+    #[test]
+    fn i8_the_oldest_objects_make_room_for_the_newest() {
+        let room = Room::of(64 << 10);
+        let places: Vec<_> = (0..100).map(|_| room.keep(&object(4096)).unwrap()).collect();
+        let kept: Vec<_> = places.iter().map(|place| place.object().is_some()).collect();
+        assert_eq!((kept[..94].contains(&true), &kept[94..]), (false, &[true; 6][..]));
+        assert!(room.held() <= 32 << 10, "{}", room.held());
+        assert!(room.keep(&object(40 << 10)).is_none(), "no room is ever that large");
+        drop(places);
+        assert_eq!(room.held(), 0);
+        assert!(Room::of(0).keep(&object(1)).is_none());
+        assert!(Room::unlimited().keep(&object(1 << 20)).unwrap().object().is_some());
+    }
+
+    #[test]
+    fn i8_large_objects_make_room_for_large_ones_alone() {
+        let room = Room::of(8 << 20);
+        let small: Vec<_> = (0..100).map(|_| room.keep(&object(4096)).unwrap()).collect();
+        let large: Vec<_> = (0..100).map(|_| room.keep(&object(100 << 10)).unwrap()).collect();
+        assert!(small.iter().all(|place| place.object().is_some()), "they wait for nobody's large ones");
+        assert_eq!(large.iter().filter(|place| place.object().is_some()).count(), 5);
+        assert!(room.keep(&object(600 << 10)).is_none());
+        drop((small, large));
+        assert_eq!(room.held(), 0);
+    }
+
+    #[test]
+    fn i8_places_that_are_given_back_leave_nothing_behind() {
+        let room = Room::of(64 << 10);
+        let stays = room.keep(&object(1)).unwrap();
+        for _ in 0..10_000 {
+            room.keep(&object(1)).unwrap();
+        }
+        let shelf = room.0.as_ref().unwrap().shelf(1);
+        assert!(shelf.line.capacity() < 1000, "{}", shelf.line.capacity());
+        drop(shelf);
+        assert!(stays.object().is_some());
+    }
+
+    fn plane(name: &str) -> PlaneId {
+        PlaneId::Project(PlaneName::new(name).unwrap())
+    }
+
+    /// Whether nothing has to be waited for.
+    async fn works_now(room: &Room, on: &str, bytes: usize) -> Option<Reserved> {
+        tokio::time::timeout(Duration::from_secs(1), room.working(&plane(on), bytes)).await.ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn i8_large_objects_are_read_and_worked_on_a_few_at_a_time_and_small_ones_do_not_wait() {
+        let room = Room::of(4 << 20);
+        let all = works_now(&room, "a", 100 << 10).await.unwrap();
+        assert!(works_now(&room, "b", 100 << 10).await.is_none(), "the quarter is taken");
+        works_now(&room, "b", FREE).await.unwrap();
+        room.reading(FREE + 1, 1 << 20).await;
+        drop(all);
+        works_now(&room, "b", 100 << 20).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn i8_a_plane_with_many_large_objects_takes_no_others_turn() {
+        let room = Room::of(64 << 20);
+        let first = works_now(&room, "a", 200 << 10).await.unwrap();
+        let mut line: Vec<_> = (0..100).map(|_| Box::pin(works_now(&room, "a", 200 << 10))).collect();
+        assert!(
+            futures::future::join_all(&mut line).await.iter().all(Option::is_none),
+            "one after the other"
+        );
+        let others: Vec<_> = ["b", "c", "d", "e"].map(|on| works_now(&room, on, 200 << 10)).into();
+        assert!(futures::future::join_all(others).await.iter().all(Option::is_some));
+        drop(first);
+        works_now(&room, "a", 200 << 10).await.unwrap();
+        works_now(&room, "b", 200 << 10).await.unwrap();
+        assert!(lock(&room.0.as_ref().unwrap().planes).len() < 2, "nothing is left of planes that have none");
+    }
+
+    #[test]
+    fn bytes_are_read_with_their_unit() {
+        for (text, expected) in [("64Mi", Some(64 << 20)), ("512Ki", Some(512 << 10)), ("1Gi", Some(1 << 30))]
+        {
+            assert_eq!(bytes(text).ok(), expected, "{text}");
+        }
+        for text in ["", "64", "64M", "Mi", "-1Mi", "1.5Gi", "99999999999999999999Gi"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_weight_of_an_object_follows_what_is_in_it() {
+        let text = weight(&object(100_000));
+        assert!((100_000..102_000).contains(&text), "{text}");
+        let mut maps = bare(Kind::Instance, "n", "a");
+        set_field(&mut maps, "spec", json!(vec![json!({"a": 1}); 1000]));
+        assert!(weight(&maps) > 600_000, "{}", weight(&maps));
+    }
+}

@@ -1,0 +1,273 @@
+//! Errors by category: the metric label, the Event's reason and the retry policy follow from it (section 6).
+
+mod unsent;
+mod wording;
+
+use std::fmt;
+
+use kube::core::Status;
+
+pub use unsent::{CircuitOpen, Fenced, LetGo, Suspended, Unrecognised};
+pub use wording::{address, chain, json, kubeconfig};
+
+use crate::object::{PlaneId, Unreadable};
+
+/// What kind of trouble an error is. Bounded, so that it may be a metric label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Category {
+    /// Comes right by itself: connection errors, time-outs, 5xx.
+    Transient,
+    /// Somebody else wrote first, or the object is gone: read again.
+    Conflict,
+    /// The server asked for patience (429).
+    Throttled,
+    /// RBAC, or credentials that are not accepted.
+    Forbidden,
+    /// The server refused the content of the write.
+    Invalid,
+    /// The plane is not engaged, not in sync yet, or not asked while it fails; or the process does not lead.
+    NotEngaged,
+    /// The hub object belongs to another tenant (I6).
+    TenantConflict,
+    /// A state that the code holds to be impossible.
+    Bug,
+}
+
+impl Category {
+    /// The metric label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Transient => "transient",
+            Self::Conflict => "conflict",
+            Self::Throttled => "throttled",
+            Self::Forbidden => "forbidden",
+            Self::Invalid => "invalid",
+            Self::NotEngaged => "not_engaged",
+            Self::TenantConflict => "tenant_conflict",
+            Self::Bug => "bug",
+        }
+    }
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.label())
+    }
+}
+
+/// A request to a plane that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {verb} {resource} on the {plane}")]
+pub struct RequestError {
+    /// What was asked, in words: `create`, `delete`.
+    pub verb: &'static str,
+    /// Of what: the plural, as in RBAC rules.
+    pub resource: String,
+    /// Where.
+    pub plane: PlaneId,
+    /// The client's answer.
+    #[source]
+    pub source: kube::Error,
+}
+
+impl RequestError {
+    /// The status code that the server answered, if it answered.
+    pub fn code(&self) -> Option<u16> {
+        match &self.source {
+            kube::Error::Api(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// Whether the server refused an update because a field must not change.
+    pub fn immutable(&self) -> bool {
+        match &self.source {
+            kube::Error::Api(status) if status.code == 422 => status.message.contains("immutable"),
+            _ => false,
+        }
+    }
+
+    /// Whether the server has no more of what was to be changed: its end will be told by the watch. A create is refused
+    /// with the same code where its namespace is missing, and any request where the plane does not serve the kind.
+    pub fn gone(&self) -> bool {
+        let names_it = |status: &Status| status.details.as_ref().is_some_and(|it| !it.name.is_empty());
+        match &self.source {
+            kube::Error::Api(status) => {
+                status.code == 404
+                    && matches!(self.verb, "update" | "patch")
+                    && names_it(status)
+                    && !self.lacks_namespace()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the server refuses the request because the object's namespace is missing.
+    pub fn lacks_namespace(&self) -> bool {
+        let names_one = |status: &Status| status.details.as_ref().is_some_and(|it| it.kind == "namespaces");
+        match &self.source {
+            kube::Error::Api(status) => {
+                status.code == 404 && self.resource != "namespaces" && names_one(status)
+            }
+            _ => false,
+        }
+    }
+
+    /// The category of this error.
+    pub fn category(&self) -> Category {
+        if self.gone() { Category::Conflict } else { category(&self.source) }
+    }
+}
+
+/// Why a pass over one object did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A plane did not do what it was asked.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The plane is not there, or its watches are not in sync.
+    #[error("{0} is not in sync")]
+    NotEngaged(PlaneId),
+    /// A namespace is missing although objects stand in it: it was removed by force.
+    #[error("namespace {namespace} is missing on the {plane}, and objects stand in it")]
+    NamespaceGone {
+        /// Where.
+        plane: PlaneId,
+        /// Its name.
+        namespace: String,
+    },
+    /// A state that should not be.
+    #[error("unexpected state: {0}")]
+    Bug(String),
+}
+
+impl Error {
+    /// Whether it is that plane's trouble.
+    pub fn is_of(&self, plane: &PlaneId) -> bool {
+        match self {
+            Self::Request(e) => e.plane == *plane && e.category() != Category::Conflict,
+            Self::NotEngaged(away) => away == plane,
+            Self::NamespaceGone { .. } | Self::Bug(_) => false,
+        }
+    }
+
+    /// Whether that plane lacks the namespace of an object that stands there.
+    pub fn lacks_namespace(&self, on: &PlaneId) -> bool {
+        match self {
+            Self::Request(e) => e.plane == *on && e.lacks_namespace(),
+            Self::NamespaceGone { plane, .. } => plane == on,
+            Self::NotEngaged(_) | Self::Bug(_) => false,
+        }
+    }
+
+    /// The plane that did not do what it was asked, where that says something of the plane and nothing of the
+    /// request: silence, 5xx, garbage, 429. A refusal (403, 404, 409, 422) is an answer.
+    pub fn sick(&self) -> Option<&PlaneId> {
+        match self {
+            Self::Request(e) if matches!(e.category(), Category::Transient | Category::Throttled) => {
+                Some(&e.plane)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a plane refused a write because its project is suspended, and nobody else has said so yet, or any more.
+    pub fn is_suspension(&self) -> bool {
+        match self {
+            Self::Request(e) => matches!(&e.source, kube::Error::Api(status) if is_suspension(status)),
+            _ => false,
+        }
+    }
+
+    /// The category of this error.
+    pub fn category(&self) -> Category {
+        match self {
+            Self::Request(e) => e.category(),
+            Self::NotEngaged(_) => Category::NotEngaged,
+            Self::NamespaceGone { .. } => Category::Invalid,
+            Self::Bug(_) => Category::Bug,
+        }
+    }
+}
+
+/// The category of a client's error.
+pub fn category(error: &kube::Error) -> Category {
+    match error {
+        kube::Error::Api(status) => match status.code {
+            403 if is_suspension(status) => Category::NotEngaged,
+            401 | 403 => Category::Forbidden,
+            409 => Category::Conflict,
+            429 => Category::Throttled,
+            400 | 404 | 405 | 406 | 413 | 415 | 422 => Category::Invalid,
+            _ => Category::Transient,
+        },
+        kube::Error::Service(cause)
+            if cause.is::<Fenced>()
+                || cause.is::<LetGo>()
+                || cause.is::<Unrecognised>()
+                || cause.is::<Suspended>()
+                || cause.is::<CircuitOpen>() =>
+        {
+            Category::NotEngaged
+        }
+        // An answer, of which the plane is not to blame for its object.
+        kube::Error::Service(cause) if cause.is::<Unreadable>() => Category::Invalid,
+        _ => Category::Transient,
+    }
+}
+
+/// Whether a project's plane refuses a write because the project is suspended.
+fn is_suspension(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.into_iter().any(|cause| cause.reason == "ProjectSuspended")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_gone_is_looked_at_again_and_what_was_never_there_is_a_fault() {
+        let named = || json!({"name": "wd-0", "kind": "instances"});
+        let namespace = || json!({"name": "shop", "kind": "namespaces"});
+        for (verb, details, expected) in [
+            ("update", named(), Category::Conflict),
+            ("patch", named(), Category::Conflict),
+            ("update", json!(null), Category::Invalid),
+            ("update", json!({}), Category::Invalid),
+            ("create", named(), Category::Invalid),
+            ("update", namespace(), Category::Invalid),
+            ("patch", namespace(), Category::Invalid),
+        ] {
+            let mut status = Status::failure("not found", "NotFound").with_code(404);
+            status.details = serde_json::from_value(details).unwrap();
+            let error = RequestError {
+                verb,
+                resource: "instances".to_owned(),
+                plane: PlaneId::Hub,
+                source: kube::Error::Api(Box::new(status)),
+            };
+            assert_eq!(error.category(), expected, "{verb} {error:?}");
+            assert!(!(error.gone() && error.lacks_namespace()), "{verb} {error:?}");
+        }
+    }
+
+    #[test]
+    fn the_status_code_decides_the_category() {
+        for (code, expected) in [
+            (401, Category::Forbidden),
+            (403, Category::Forbidden),
+            (404, Category::Invalid),
+            (409, Category::Conflict),
+            (422, Category::Invalid),
+            (429, Category::Throttled),
+            (500, Category::Transient),
+            (503, Category::Transient),
+        ] {
+            let status = Status::failure("no", "Because").with_code(code);
+            assert_eq!(category(&kube::Error::Api(Box::new(status))), expected, "{code}");
+        }
+    }
+}

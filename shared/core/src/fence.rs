@@ -1,0 +1,90 @@
+//! The fence: no write without a lease that has time left.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use crate::errors::Fenced;
+
+/// The time in which this process may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// Counts leaders: `leaseTransitions` of the Lease.
+    pub epoch: i32,
+    /// Until when it may write; moves with each renewal.
+    pub until: Instant,
+    /// Since when nobody else can have led: what is older was the business of the leader before.
+    pub since: Instant,
+}
+
+/// Lets writes pass while the process leads.
+#[derive(Clone, Debug)]
+pub struct Fence(Option<watch::Receiver<Option<Term>>>);
+
+tokio::task_local! {
+    /// The epoch in which the pass under way has begun.
+    static EPOCH: i32;
+}
+
+/// Runs a pass that belongs to `epoch`: in a later one its writes are refused, for what it has read may be old.
+pub async fn in_epoch<T>(epoch: i32, pass: impl Future<Output = T>) -> T {
+    EPOCH.scope(epoch, pass).await
+}
+
+impl Fence {
+    /// A fence that lets everything pass: there is no election.
+    pub fn open() -> Self {
+        Self(None)
+    }
+
+    /// A fence that follows an election: it lets writes pass in its term.
+    pub fn new(term: watch::Receiver<Option<Term>>) -> Self {
+        Self(Some(term))
+    }
+
+    /// Whether a write may leave now. Asks the monotonic clock: a process that was stopped for a while notices.
+    pub fn holds(&self) -> bool {
+        let Some(term) = &self.0 else { return true };
+        let term = *term.borrow();
+        let pass = EPOCH.try_with(|epoch| *epoch).ok();
+        term.is_some_and(|term| Instant::now() < term.until && pass.is_none_or(|epoch| epoch == term.epoch))
+    }
+
+    /// Counts terms: another epoch is a term of another beginning. `None` while the process does not lead.
+    pub fn epoch(&self) -> Option<i32> {
+        self.0.as_ref().map_or(Some(0), |term| term.borrow().map(|term| term.epoch))
+    }
+
+    /// Sends `request` if the process may write, and drops it when it no longer may: a request that waits for its
+    /// turn or for a connection must not leave later. Where it had left already, its end is as unknown as after a crash.
+    pub async fn guard<T>(&self, request: impl Future<Output = T>) -> Result<T, Fenced> {
+        let mut request = pin!(request);
+        let mut lapse = pin!(sleep_until(self.until()));
+        poll_fn(|cx| {
+            // Before the request is polled, each time: the process may have been stopped since the last.
+            if !self.holds() {
+                return Poll::Ready(Err(Fenced));
+            }
+            if let Poll::Ready(answer) = request.as_mut().poll(cx) {
+                return Poll::Ready(Ok(answer));
+            }
+            // Wakes us at the end of the lease, unless it was renewed meanwhile.
+            while self.0.is_some() && lapse.as_mut().poll(cx).is_ready() {
+                if !self.holds() {
+                    return Poll::Ready(Err(Fenced));
+                }
+                lapse.as_mut().reset(self.until());
+            }
+            Poll::Pending
+        })
+        .await
+    }
+
+    fn until(&self) -> Instant {
+        let term = self.0.as_ref().and_then(|term| *term.borrow());
+        term.map_or_else(Instant::now, |term| term.until)
+    }
+}

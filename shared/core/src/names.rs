@@ -1,0 +1,296 @@
+//! The wire contract: labels, annotations, finalizers and the names built from them (specification, section 3).
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::hash;
+
+/// Label of a hub Namespace and of hub Instances: which project plane it belongs to, see [`encode_plane`].
+pub const UPSTREAM_CLUSTER: &str = "meta.datumapis.com/upstream-cluster-name";
+/// Label of hub objects: the namespace in the project plane.
+pub const UPSTREAM_NAMESPACE: &str = "meta.datumapis.com/upstream-namespace";
+/// Label of hub WDs, `PropagationPolicies` and Karmada Clusters: the city code as written.
+pub const CITY_CODE: &str = "topology.datum.net/city-code";
+/// Label by which Karmada refuses a careless delete of a hub object, and its value.
+pub const DELETION_PROTECTED: (&str, &str) = ("resourcetemplate.karmada.io/deletion-protected", "Always");
+
+/// Finalizer of the federator on a project WD.
+pub const FEDERATOR_FINALIZER: &str = "compute.datumapis.com/federator";
+/// Annotation of a project WD: the name of its hub namespace.
+pub const FEDERATION_NAMESPACE: &str = "compute.datumapis.com/federation-namespace";
+/// Annotation of a project WD: the UID of its hub namespace, by which a hub that lost its state is recognised.
+pub const HUB_NAMESPACE_UID: &str = "federation.datumapis.com/hub-namespace-uid";
+/// Origin mark of a hub WD: `<plane>/<namespace>/<name>` of the project WD.
+pub const SOURCE: &str = "federation.datumapis.com/source";
+/// Origin mark of a hub WD: UID of the project WD.
+pub const SOURCE_UID: &str = "federation.datumapis.com/source-uid";
+/// Origin mark of a hub WD: generation of the project WD.
+pub const SOURCE_GENERATION: &str = "federation.datumapis.com/source-generation";
+/// Annotation of a hub WD, with the value `true`: the hub lost the one before it, and no cell has reported since (F9).
+pub const HUB_LOST: &str = "federation.datumapis.com/hub-lost";
+/// Annotation of a hub WD that changes its city: the city it leaves and since when, `<city code>/<RFC 3339>`; there until
+/// the cell of the new city has reported on it.
+pub const MOVING: &str = "federation.datumapis.com/moving";
+/// Annotation of a PropagationPolicy: when it was touched last, so that Karmada lets go of what it no longer selects.
+pub const TOUCHED: &str = "federation.datumapis.com/touched";
+/// Karmada's annotation of an object: the name of the PropagationPolicy that claims it.
+pub const CLAIMED_BY: &str = "propagationpolicy.karmada.io/name";
+/// Annotations mirrored from the project WD to the hub WD, their absence too (F4).
+pub const MIRRORED_ANNOTATIONS: [&str; 3] = [SUSPENDED, EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR];
+/// Annotation of a WD: `true` or `false`; its absence means `false`.
+pub const SUSPENDED: &str = "compute.datumapis.com/suspended";
+/// Label of a companion, with the value `true`: a `ConfigMap` or Secret that a template refers to.
+pub const REFERENCED_DATA: &str = "compute.datumapis.com/referenced-data";
+/// Annotation of a WD: the referenced data that a cell awaits, with the generation of the project WD that it was computed
+/// for: `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or from an older writer the array alone (W5).
+pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-referenced-data";
+/// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.
+pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";
+
+/// Label of WDs and Instances: UID of their Workload on the project plane.
+pub const WORKLOAD_UID: &str = "compute.datumapis.com/workload-uid";
+/// Label of Instances: name of their Workload.
+pub const WORKLOAD_NAME: &str = "compute.datumapis.com/workload-name";
+/// Label of Instances: name of the Workload's placement that they belong to.
+pub const PLACEMENT_NAME: &str = "compute.datumapis.com/placement-name";
+/// Label of Instances: city code of their WD. Hub WDs have [`CITY_CODE`] for it.
+pub const INSTANCE_CITY: &str = "compute.datumapis.com/city-code";
+/// Label of Instances: their ordinal, in decimal.
+pub const INSTANCE_INDEX: &str = "compute.datumapis.com/instance-index";
+/// Label of Instances: UID of the WD on the plane where the Instance stands.
+pub const WORKLOAD_DEPLOYMENT_UID: &str = "compute.datumapis.com/workload-deployment-uid";
+/// Label of Instances: name of their WD, the same on every plane.
+pub const WORKLOAD_DEPLOYMENT_NAME: &str = "compute.datumapis.com/workload-deployment-name";
+/// Labels of a hub Instance that a projection carries: an allow-list (P3).
+pub const INSTANCE_LABELS: [&str; 9] = [
+    UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE,
+    WORKLOAD_UID,
+    WORKLOAD_DEPLOYMENT_UID,
+    WORKLOAD_DEPLOYMENT_NAME,
+    WORKLOAD_NAME,
+    PLACEMENT_NAME,
+    INSTANCE_CITY,
+    INSTANCE_INDEX,
+];
+/// Labels that tie an Instance to its WD and Workload: all have to be there, and not empty, before it is written back
+/// to the hub.
+pub const LINKING_LABELS: [&str; 7] = [
+    WORKLOAD_UID,
+    WORKLOAD_DEPLOYMENT_UID,
+    WORKLOAD_DEPLOYMENT_NAME,
+    WORKLOAD_NAME,
+    PLACEMENT_NAME,
+    INSTANCE_CITY,
+    INSTANCE_INDEX,
+];
+/// Label of WDs and Instances: the service that they belong to, and its value.
+pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
+/// Annotation of a hub Instance and of a `ResourceClaim`: which cell's Instance it stands for:
+/// `<cell name>/<UID of the cell>/<UID of its Instance>`; a cell touches only its own (C10).
+pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
+/// Annotation of a Karmada Cluster, set by an operator: since when its cell is lost, as an RFC 3339 time (C11).
+pub const LOST: &str = "federation.datumapis.com/lost";
+
+/// Finalizer of the deployment controller on a cell's WD.
+pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";
+/// Finalizer of the instance controller on a cell's Instance: its copy on the hub has to go first.
+pub const INSTANCE_FINALIZER: &str = "compute.datumapis.com/instance-controller";
+
+/// Label of a `ResourceClaim`: the name of the cell that made it.
+pub const SOURCE_CLUSTER: &str = "compute.datumapis.com/source-cluster";
+/// Label of a `ResourceClaim`: the namespace of its Instance in the cell.
+pub const INSTANCE_NAMESPACE: &str = "compute.datumapis.com/instance-namespace";
+/// Label of a `NetworkBinding`: the network's name.
+pub const NETWORK: &str = "networking.datumapis.com/network";
+/// Label of a `NetworkBinding`: the location's name.
+pub const LOCATION: &str = "networking.datumapis.com/location";
+
+/// Annotation of a projection: `<hub namespace>/<its UID>/<UID of the hub Instance>`.
+pub const PROJECTED_FROM: &str = "federation.datumapis.com/projected-from";
+
+/// Label of the Secrets that discovery `kubeconfigs` reads, and its value.
+pub const PLANE_SECRET: (&str, &str) = ("federation.datumapis.com/plane", "project");
+/// Annotation of such a Secret: the plane's name, in place of the Secret's.
+pub const PLANE_NAME: &str = "federation.datumapis.com/plane-name";
+
+/// Label of the `ConfigMap`s that remember the identities of planes, and its value.
+pub const IDENTITIES: (&str, &str) = ("federation.datumapis.com/remembers", "plane-identities");
+
+/// Field manager of the federator's writes.
+pub const FEDERATOR_MANAGER: &str = "fedhub-federator";
+/// Field manager of the projector's writes.
+pub const PROJECTOR_MANAGER: &str = "fedhub-projector";
+/// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
+pub const CELL_MANAGER: &str = "fedhub-cell";
+
+const CLUSTER_PREFIX: &str = "cluster-";
+const LABEL_VALUE_MAX: usize = 63;
+
+/// The registry's key for a project plane. Never empty: an empty name could fall back to the local cluster.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlaneName(Arc<str>);
+
+/// Why a name cannot be a plane's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidPlaneName {
+    /// Nothing was given.
+    #[error("a plane name is empty")]
+    Empty,
+    /// `_` stands for `/` in the label, so a name that holds one could not be read back.
+    #[error(
+        "plane name {0:?} holds '_' or '/', which the label {UPSTREAM_CLUSTER} cannot carry unambiguously"
+    )]
+    Ambiguous(String),
+    /// The coded path is no label value.
+    #[error(
+        "plane name {0:?} does not make a label value of at most 63 characters with the prefix \"cluster-\""
+    )]
+    NotALabel(String),
+}
+
+impl PlaneName {
+    /// A plane's name, refused where the label of the hub namespace could not carry it (section 3).
+    pub fn new(name: &str) -> Result<Self, InvalidPlaneName> {
+        if name.is_empty() {
+            return Err(InvalidPlaneName::Empty);
+        }
+        if name.contains(['_', '/']) {
+            return Err(InvalidPlaneName::Ambiguous(name.to_owned()));
+        }
+        if !is_label_value(&format!("{CLUSTER_PREFIX}{name}")) {
+            return Err(InvalidPlaneName::NotALabel(name.to_owned()));
+        }
+        Ok(Self(name.into()))
+    }
+
+    /// The bare name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PlaneName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for PlaneName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+/// The value of [`UPSTREAM_CLUSTER`] for a plane.
+pub fn encode_plane(plane: &PlaneName) -> String {
+    format!("{CLUSTER_PREFIX}{plane}")
+}
+
+/// The plane that a value of [`UPSTREAM_CLUSTER`] names: `_` read as `/`, the last path segment is the name.
+/// `None` where it names none.
+pub fn decode_plane(label: &str) -> Option<PlaneName> {
+    let path = label.strip_prefix(CLUSTER_PREFIX)?;
+    PlaneName::new(path.rsplit('_').next()?).ok()
+}
+
+/// The hub namespace of a project namespace, by that namespace's UID.
+pub fn hub_namespace(project_namespace_uid: &str) -> String {
+    format!("ns-{project_namespace_uid}")
+}
+
+/// The UID of the project namespace that a hub namespace is named by; `None` where it is not named so.
+pub fn project_namespace_uid(hub_namespace: &str) -> Option<&str> {
+    hub_namespace.strip_prefix("ns-").filter(|uid| !uid.is_empty())
+}
+
+/// The name of the `ResourceBinding` that Karmada makes for an object.
+pub fn binding_name(kind: &str, name: &str) -> String {
+    format!("{name}-{kind}").to_lowercase()
+}
+
+/// Whether `value` may be the value of a label: at most 63 characters, letters, digits, `-`, `_` and `.`,
+/// a letter or digit at both ends.
+pub fn is_label_value(value: &str) -> bool {
+    value.len() <= LABEL_VALUE_MAX
+        && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && value.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+/// Whether `name` may name a Kubernetes object (a DNS-1123 subdomain).
+pub fn is_object_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 253
+        && name.split('.').all(|part| {
+            part.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+                && part.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+                && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        })
+}
+
+/// The name of the PropagationPolicy of a city: `city-<code in lower case>` where that is a valid name which no
+/// other code's policy has (`taken`), else with a suffix from the code's hash.
+pub fn policy_name(city: &str, taken: impl Fn(&str) -> bool) -> String {
+    let plain = format!("city-{}", city.to_ascii_lowercase());
+    if is_object_name(&plain) && !taken(&plain) {
+        return plain;
+    }
+    let tame: String =
+        city.to_ascii_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    format!("city-{tame}-{:08x}", hash::text(city) & 0xffff_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn plane_names_are_refused_where_the_label_cannot_carry_them() {
+        assert_eq!(PlaneName::new(""), Err(InvalidPlaneName::Empty));
+        assert!(matches!(PlaneName::new("a_b"), Err(InvalidPlaneName::Ambiguous(_))));
+        assert!(matches!(PlaneName::new("org/p"), Err(InvalidPlaneName::Ambiguous(_))));
+        assert!(matches!(PlaneName::new(&"x".repeat(56)), Err(InvalidPlaneName::NotALabel(_))));
+        assert!(PlaneName::new(&"x".repeat(55)).is_ok());
+        assert!(matches!(PlaneName::new("a b"), Err(InvalidPlaneName::NotALabel(_))));
+    }
+
+    #[test]
+    fn labels_of_older_writers_are_read_by_their_last_segment() {
+        for (label, name) in [
+            ("cluster-single", Some("single")),
+            ("cluster-org_project", Some("project")),
+            ("cluster-_test-project-abc", Some("test-project-abc")),
+            ("cluster-", None),
+            ("single", None),
+            ("", None),
+        ] {
+            assert_eq!(decode_plane(label).as_ref().map(PlaneName::as_str), name, "{label}");
+        }
+    }
+
+    #[test]
+    fn policy_names_keep_cities_apart() {
+        assert_eq!(policy_name("DFW", |_| false), "city-dfw");
+        assert!(policy_name("dfw", |n| n == "city-dfw").starts_with("city-dfw-"));
+        assert_ne!(policy_name("a_b", |_| false), policy_name("a.-b", |_| false));
+        assert_ne!(policy_name("dfw", |_| true), policy_name("DFW", |_| true));
+    }
+
+    proptest! {
+        #[test]
+        fn a_plane_name_survives_its_label(name in "[a-z0-9]([-a-z0-9.]{0,40}[a-z0-9])?") {
+            let plane = PlaneName::new(&name).unwrap();
+            prop_assert_eq!(decode_plane(&encode_plane(&plane)), Some(plane));
+        }
+
+        #[test]
+        fn every_city_code_has_a_valid_policy_name(city in "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", taken: bool) {
+            prop_assert!(is_label_value(&city));
+            let name = policy_name(&city, |_| taken);
+            prop_assert!(is_object_name(&name), "{}", name);
+        }
+    }
+}
