@@ -5,9 +5,7 @@
 
 pub mod admin;
 pub mod engine;
-pub mod events;
 pub mod lease;
-pub mod planes;
 pub mod telemetry;
 pub mod verdicts;
 
@@ -15,3 +13,5 @@ pub use fedhub_api as api;
 pub use fedhub_api::{cells, conditions, responsibility, turns};
 pub use fedhub_cache::digest;
 pub use fedhub_core::{bucket, clock, errors, fence, hash, message, metrics, names, object};
+pub use fedhub_planes as planes;
+pub use fedhub_planes::events;

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::metrics::Metrics;
-use crate::object::Key;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::object::Key;
 
 /// What is remembered of an object.
 pub trait Counted: Copy + PartialEq {

@@ -12,9 +12,9 @@ use tracing::Instrument;
 
 use super::heard::{Heard, listening};
 use super::{Job, Outcome, Queue};
-use crate::errors::{self, Category, Error};
-use crate::lease::in_epoch;
-use crate::metrics::Metrics;
+use fedhub_core::errors::{self, Category, Error};
+use fedhub_core::fence::in_epoch;
+use fedhub_core::metrics::Metrics;
 
 /// When a write that was refused because of a suspension is tried again, where nobody else knows of that.
 const SUSPENDED: Duration = Duration::from_secs(5);

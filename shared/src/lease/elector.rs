@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::election::{Claimed, Election, RELEASED, Record, Source, Step};
 use super::{Fence, LeaseConfig, Term};
-use crate::clock::{Clock, stamp};
-use crate::errors;
+use fedhub_core::clock::{Clock, stamp};
+use fedhub_core::errors;
 
 /// The field manager of the Lease.
 const MANAGER: &str = "fedhub-leader-election";

@@ -7,9 +7,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::Term;
-use crate::engine::{Change, Listener, Queue};
-use crate::object::Kind;
-use crate::planes::{Plane, Planes};
+use crate::engine::Queue;
+use fedhub_cache::Change;
+use fedhub_core::object::Kind;
+use fedhub_planes::Listener;
+use fedhub_planes::{Plane, Planes};
 
 /// Tells the election when the hub and every project plane that can be reached are in sync.
 pub struct WarmUp {

@@ -36,10 +36,10 @@ mod gate;
 
 use std::time::Duration;
 
-pub use crate::errors::Fenced;
-pub use crate::fence::{Fence, Term, in_epoch};
 pub use election::{Claimed, Election, Record, Source, Step};
 pub use elector::{Elector, Leadership, LeaseError};
+pub use fedhub_core::errors::Fenced;
+pub use fedhub_core::fence::{Fence, Term, in_epoch};
 pub use gate::{WarmUp, follow};
 
 /// How a process takes part in the election.

@@ -6,9 +6,9 @@ use tokio::time::Instant;
 use super::lane::{Alarm, Place, State};
 use super::turns::{Mode, Turns};
 use crate::engine::circuit::{Circuit, Stance};
-use crate::engine::heard::Heard;
-use crate::object::{Key, PlaneId};
-use crate::planes::outages::Recovery;
+use fedhub_core::object::{Key, PlaneId};
+use fedhub_planes::heard::Heard;
+use fedhub_planes::outages::Recovery;
 
 /// What the project planes are together, for what is logged of them: a queue knows no servers.
 const PROJECTS: &str = "projects";

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use super::lane::{Alarm, State};
 use super::turns::Turns;
 use crate::engine::circuit::{Stance, THRESHOLD};
-use crate::object::{Key, PlaneId};
+use fedhub_core::object::{Key, PlaneId};
 
 /// Between two tries of keys that the hub has not failed yet.
 const APART: Duration = Duration::from_millis(500);

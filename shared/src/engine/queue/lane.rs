@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tokio::time::Instant;
 
 use crate::engine::circuit::Circuit;
-use crate::object::{Key, PlaneId};
+use fedhub_core::object::{Key, PlaneId};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {

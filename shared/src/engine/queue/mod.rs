@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::heard::Heard;
-use crate::object::{Key, Kind, PlaneId};
+use fedhub_core::object::{Key, Kind, PlaneId};
 use turns::{Mode, Turns};
 
 /// Limits of a queue.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::object::Key;
+use fedhub_core::object::Key;
 
 /// Between two passes of one key that write, in the long run: what a plane that floods may cost the others (I8).
 const APART: Duration = Duration::from_millis(500);

@@ -27,9 +27,9 @@ use super::lane::{Alarm, Entry, Lane, Place, State};
 use super::pace::Pace;
 use super::{Job, Outcome, QueueConfig};
 use crate::engine::circuit::{Circuit, Stance};
-use crate::engine::heard::Heard;
-use crate::object::{Key, PlaneId};
-use crate::planes::outages::Outages;
+use fedhub_core::object::{Key, PlaneId};
+use fedhub_planes::heard::Heard;
+use fedhub_planes::outages::Outages;
 
 /// The part of the workers that one plane may hold of the idle ones, and all planes in trouble of all: one in so many.
 const SHARE: usize = 4;

@@ -1,0 +1,354 @@
+//! Kubeconfigs: from files that the operator names, and from Secrets that others wrote.
+
+use std::path::{Path, PathBuf};
+
+use k8s_openapi::ByteString;
+use kube::Config;
+use kube::config::{Kubeconfig, KubeconfigError};
+
+use fedhub_core::message::excerpt;
+use fedhub_core::{errors, hash};
+
+/// What is wrong with a kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// It cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// Its context names a user that it does not hold.
+    #[error("its context names the user {0:?}, which it does not hold")]
+    NoUser(String),
+    /// It wants a proxy, at that address.
+    #[error("proxy-url{} is not supported: fedhub connects to the server itself", .0.as_ref().map_or_else(String::new, |at| format!(" {at:?}")))]
+    Proxy(Option<String>),
+}
+
+/// In words that quote nothing of it.
+impl From<KubeconfigError> for Fault {
+    fn from(error: KubeconfigError) -> Self {
+        Self::Unreadable(errors::kubeconfig(&error))
+    }
+}
+
+/// Why there are no credentials.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialsError {
+    /// The file cannot be read or does not make a client.
+    #[error("kubeconfig {path}{context}")]
+    File {
+        /// Its path.
+        path: String,
+        /// The context asked for, in words, or nothing.
+        context: String,
+        /// What is wrong with it.
+        #[source]
+        source: Fault,
+    },
+    /// A file that the kubeconfig refers to cannot be read.
+    #[error("{0}")]
+    Unreadable(String, #[source] std::io::Error),
+    /// A CA bundle that was cut off before its first certificate ends: no server could be trusted.
+    #[error("certificate-authority holds no certificate")]
+    NoAuthority,
+    /// A token file without a token.
+    #[error("{0} is empty")]
+    Empty(String),
+    /// The content is not a kubeconfig.
+    #[error("not a kubeconfig that can be used")]
+    Content(#[source] Fault),
+    /// The content would run a program or read a file on this machine.
+    #[error("{0} is refused in a kubeconfig from a Secret: it would run or read things on this machine")]
+    Refused(&'static str),
+    /// Neither a kubeconfig nor a service account of a cluster.
+    #[error("no kubeconfig is given and this process does not run in a cluster")]
+    NotInCluster(#[source] kube::config::InClusterError),
+}
+
+/// Where the process's own credentials come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A kubeconfig file that the operator names.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// The context in it, in place of its current one.
+        context: Option<String>,
+    },
+    /// The pod's own service account.
+    InCluster,
+}
+
+impl Source {
+    /// The file at `path`; `context` in place of its current one.
+    pub fn file(path: &Path, context: Option<&str>) -> Self {
+        Self::File { path: path.to_owned(), context: context.map(str::to_owned) }
+    }
+
+    /// The file, where one is named; else the pod's own service account.
+    pub fn of(file: Option<&Path>, context: Option<&str>) -> Self {
+        file.map_or(Self::InCluster, |file| Self::file(file, context))
+    }
+
+    /// Reads everything: the configuration holds the content of the files that it names, and names none any more, so
+    /// that what is compared, tried and used is the same.
+    pub fn read(&self) -> Result<Loaded, CredentialsError> {
+        let config = match self {
+            Self::InCluster => Config::incluster().map_err(CredentialsError::NotInCluster)?,
+            Self::File { path, context } => {
+                let failed = |source| CredentialsError::File {
+                    path: path.display().to_string(),
+                    context: context.as_ref().map_or_else(String::new, |c| format!(", context {c}")),
+                    source,
+                };
+                let kubeconfig = Kubeconfig::read_from(path).map_err(|e| failed(e.into()))?;
+                configured(kubeconfig, context.as_deref()).map_err(failed)?
+            }
+        };
+        Loaded::of(config)
+    }
+}
+
+/// Credentials as they were read.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The configuration, which refers to no file.
+    pub config: Config,
+    /// Hash of all that the configuration says.
+    pub print: u64,
+}
+
+impl Loaded {
+    fn of(mut config: Config) -> Result<Self, CredentialsError> {
+        trusts_somebody(&config)?;
+        // What it holds stands in `root_cert` already.
+        config.root_cert_file = None;
+        let auth = &mut config.auth_info;
+        if let Some(file) = auth.token_file.take().filter(|_| auth.token.is_none()) {
+            let token = text(&file)?;
+            let token = token.trim();
+            if token.is_empty() {
+                return Err(CredentialsError::Empty(file));
+            }
+            auth.token = Some(token.to_owned().into());
+        }
+        if let Some(file) = auth.client_certificate.take().filter(|_| auth.client_certificate_data.is_none())
+        {
+            auth.client_certificate_data = Some(base64(text(&file)?));
+        }
+        if let Some(file) = auth.client_key.take().filter(|_| auth.client_key_data.is_none()) {
+            auth.client_key_data = Some(base64(text(&file)?).into());
+        }
+        // As JSON, for a secret is blacked out where it is printed; as a value, for its keys are in order then.
+        let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
+        let Config { cluster_url, root_cert, accept_invalid_certs, tls_server_name, .. } = &config;
+        let print = hash::text(&format!(
+            "{cluster_url} {root_cert:?} {accept_invalid_certs} {tls_server_name:?} {auth}"
+        ));
+        Ok(Self { config, print })
+    }
+}
+
+fn text(file: &str) -> Result<String, CredentialsError> {
+    std::fs::read_to_string(file).map_err(|e| CredentialsError::Unreadable(file.to_owned(), e))
+}
+
+/// As a kubeconfig holds what could be a file.
+fn base64(content: String) -> String {
+    let coded = serde_json::to_value(ByteString(content.into_bytes())).unwrap_or_default();
+    coded.as_str().unwrap_or_default().to_owned()
+}
+
+/// The configuration that a Secret holds. Whoever may write the Secret must not be able to run or read anything on
+/// this machine by it.
+pub fn from_secret(content: &str) -> Result<Config, CredentialsError> {
+    let kubeconfig = Kubeconfig::from_yaml(content).map_err(|e| CredentialsError::Content(e.into()))?;
+    if let Some(what) = reaches_this_machine(&kubeconfig) {
+        return Err(CredentialsError::Refused(what));
+    }
+    let config = configured(kubeconfig, None).map_err(CredentialsError::Content)?;
+    trusts_somebody(&config)?;
+    Ok(config)
+}
+
+fn trusts_somebody(config: &Config) -> Result<(), CredentialsError> {
+    let nobody = config.root_cert.as_ref().is_some_and(Vec::is_empty);
+    if nobody { Err(CredentialsError::NoAuthority) } else { Ok(()) }
+}
+
+/// What `context`, or the current one, says.
+fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Config, Fault> {
+    if let Some(context) = context {
+        kubeconfig.current_context = Some(context.to_owned());
+    }
+    let context = kubeconfig.contexts.iter().find(|c| Some(&c.name) == kubeconfig.current_context.as_ref());
+    if let Some(context) = context.and_then(|c| c.context.as_ref()) {
+        // Half a file may end before its users: without this check, such a one would make us nobody.
+        if let Some(user) = context.user.as_ref().filter(|user| !user.is_empty())
+            && !kubeconfig.auth_infos.iter().any(|u| u.name == *user && u.auth_info.is_some())
+        {
+            return Err(Fault::NoUser(excerpt(user).into_owned()));
+        }
+        let cluster = kubeconfig.clusters.iter().find(|c| c.name == context.cluster);
+        let proxy = cluster.and_then(|c| c.cluster.as_ref()?.proxy_url.as_ref());
+        if let Some(proxy) = proxy.filter(|url| !url.is_empty()) {
+            return Err(Fault::Proxy(errors::address(proxy)));
+        }
+    }
+    Ok(Config::try_from(kubeconfig)?)
+}
+
+fn reaches_this_machine(kubeconfig: &Kubeconfig) -> Option<&'static str> {
+    let users = kubeconfig.auth_infos.iter().filter_map(|u| u.auth_info.as_ref());
+    for user in users {
+        let named = [
+            (user.exec.is_some(), "exec"),
+            (user.auth_provider.is_some(), "auth-provider"),
+            (user.token_file.is_some(), "tokenFile"),
+            (user.client_certificate.is_some(), "client-certificate (use client-certificate-data)"),
+            (user.client_key.is_some(), "client-key (use client-key-data)"),
+        ];
+        if let Some((_, what)) = named.into_iter().find(|(there, _)| *there) {
+            return Some(what);
+        }
+    }
+    let mut clusters = kubeconfig.clusters.iter().filter_map(|c| c.cluster.as_ref());
+    clusters
+        .any(|c| c.certificate_authority.is_some())
+        .then_some("certificate-authority (use certificate-authority-data)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kubeconfig(cluster: &str, user: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: {{cluster: c, user: u}}\n\
+             clusters:\n- name: c\n  cluster: {{server: 'https://127.0.0.1:1'{cluster}}}\nusers:\n- name: u\n  user: {{{user}}}\n"
+        )
+    }
+
+    #[test]
+    fn a_secret_cannot_reach_this_machine() {
+        assert!(from_secret(&kubeconfig("", "token: abc")).is_ok());
+        for (cluster, user) in [
+            ("", "exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true}"),
+            ("", "auth-provider: {name: oidc, config: {}}"),
+            ("", "tokenFile: /etc/hostname"),
+            ("", "client-certificate: /etc/hostname"),
+            ("", "client-key: /etc/hostname"),
+            (", certificate-authority: /etc/hostname", "token: abc"),
+        ] {
+            let refused = from_secret(&kubeconfig(cluster, user));
+            assert!(matches!(refused, Err(CredentialsError::Refused(_))), "{cluster}{user}: {refused:?}");
+        }
+        assert!(matches!(from_secret("nonsense: ["), Err(CredentialsError::Content(_))));
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused_by_its_name() {
+        let proxied = kubeconfig(", proxy-url: 'http://proxy:3128'", "token: abc");
+        let file = written("proxied", &proxied);
+        for error in [from_secret(&proxied).err(), Source::file(&file, None).read().err()] {
+            let words = fedhub_core::errors::chain(&error.unwrap());
+            assert!(words.contains("proxy-url \"http://proxy:3128\" is not supported"), "{words}");
+        }
+        assert!(from_secret(&kubeconfig(", proxy-url: ''", "token: abc")).is_ok());
+        // Another context's proxy is none of our business.
+        let other = "\n- name: other\n  cluster: {server: 'https://127.0.0.1:2', proxy-url: 'http://proxy:1'}\nusers:";
+        assert!(from_secret(&kubeconfig("", "token: abc").replace("\nusers:", other)).is_ok());
+    }
+
+    /// Section 6: each fault is told without a line of the kubeconfig and without what opens anything.
+    #[test]
+    fn what_a_kubeconfig_holds_is_never_told() {
+        let fine = kubeconfig("", "token: hunter2-token");
+        for (broken, told) in [
+            (fine.replace("users:", "users"), "line"),
+            (fine.replace("token: hunter2-token", "token: [hunter2-token]"), "line"),
+            (
+                kubeconfig(", proxy-url: 'http://hunter2:hunter2@proxy:3128/hunter2'", "token: abc"),
+                "http://proxy:3128",
+            ),
+            (kubeconfig(", proxy-url: 'hunter2 hunter2'", "token: abc"), "proxy-url is not supported"),
+            (kubeconfig(", certificate-authority-data: aHVudGVyMg==", "token: abc"), "certificate"),
+            (kubeconfig(", certificate-authority-data: 'hunter2 hunter2'", "token: abc"), "certificate"),
+            (fine.replace("https://127.0.0.1:1", "https://hunter2 hunter2"), "url"),
+        ] {
+            let path = written("broken", &broken);
+            for error in [from_secret(&broken).err(), Source::file(&path, None).read().err()] {
+                let error = error.unwrap_or_else(|| panic!("it is fine: {broken}"));
+                let words = fedhub_core::errors::chain(&error);
+                assert!(words.contains(told) && !words.contains("hunter2"), "{words}");
+                assert!(!format!("{error:?}").contains("hunter2-token"), "{error:?}");
+            }
+        }
+        let unusable = [
+            "client-certificate-data: aHVudGVyMg==, client-key-data: aHVudGVyMg==",
+            "client-certificate-data: LS0tLS1odW50ZXIy, client-key-data: LS0tLS1CRUdJTiBodW50ZXIyCg==",
+            "token: \"hunter2\\nhunter2\"",
+        ];
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let transport = crate::transport::Transport::new(
+            crate::transport::TransportConfig::default(),
+            fedhub_core::metrics::Metrics::new().unwrap(),
+        );
+        for user in unusable {
+            let config = from_secret(&kubeconfig("", user)).unwrap();
+            let error = transport.server(&config).map(drop).unwrap_err();
+            let words = fedhub_core::errors::chain(&error);
+            assert!(!words.contains("hunter2"), "{words}");
+        }
+    }
+
+    #[test]
+    fn what_names_the_servers_certificate_is_honoured() {
+        let config = from_secret(&kubeconfig(", tls-server-name: kubernetes", "token: abc")).unwrap();
+        assert_eq!(config.tls_server_name.as_deref(), Some("kubernetes"));
+        let config = from_secret(&kubeconfig(", insecure-skip-tls-verify: true", "token: abc")).unwrap();
+        assert!(config.accept_invalid_certs);
+    }
+
+    #[test]
+    fn half_a_kubeconfig_does_not_make_us_nobody() {
+        let whole = kubeconfig("", "token: abc");
+        let (half, _) = whole.split_once("users:").unwrap();
+        let error = fedhub_core::errors::chain(&from_secret(half).unwrap_err());
+        assert!(error.contains("names the user \"u\""), "{error}");
+    }
+
+    #[test]
+    fn what_is_read_from_files_is_content_and_refers_to_none() {
+        let token = written("token", "first\n");
+        let user = format!("tokenFile: {}, as-user-extra: {{a: [b], c: [d], e: [f]}}", token.display());
+        let source = Source::file(&written("config", &kubeconfig("", &user)), Some("c"));
+        let first = source.read().unwrap();
+        let told = serde_json::to_value(&first.config.auth_info).unwrap();
+        assert_eq!((&told["token"], &told["tokenFile"]), (&"first".into(), &serde_json::Value::Null));
+        assert!((0..20).all(|_| source.read().unwrap().print == first.print), "the same each time");
+        written("token", "second");
+        assert_ne!(source.read().unwrap().print, first.print);
+        written("token", "\n");
+        assert!(matches!(source.read(), Err(CredentialsError::Empty(_))));
+        std::fs::remove_file(&token).unwrap();
+        let words = fedhub_core::errors::chain(&source.read().err().unwrap());
+        assert!(words.contains(token.to_str().unwrap()), "{words}");
+        assert!(matches!(
+            Source::file(&token, Some("other")).read(),
+            Err(CredentialsError::File { source: Fault::Unreadable(_), .. })
+        ));
+    }
+
+    /// A file of this process and this thread.
+    fn written(name: &str, content: &str) -> PathBuf {
+        let dir = std::env::temp_dir().join(format!(
+            "fedhub-credentials-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+}

@@ -1,0 +1,31 @@
+//! Which project planes the hub has something of.
+
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::Kind;
+
+use crate::Planes;
+
+impl Planes {
+    /// The project planes that the hub has something of: a hub namespace that is empty stays behind of every project
+    /// that ever was (F11). None, where no WDs are watched on project planes.
+    pub(crate) fn federated(&self) -> Vec<PlaneName> {
+        if !self.watches_on_projects(Kind::WorkloadDeployment) {
+            return Vec::new();
+        }
+        let named = self.homes().planes().into_iter();
+        named.filter(|(_, namespaces)| self.holds_any(namespaces)).map(|(plane, _)| plane).collect()
+    }
+
+    /// Whether the hub has something of that plane.
+    pub(crate) fn is_federated(&self, plane: &PlaneName) -> bool {
+        self.holds_any(&self.homes().of_plane(plane))
+    }
+
+    fn holds_any(&self, hub_namespaces: &[String]) -> bool {
+        let kinds = [Kind::WorkloadDeployment, Kind::PropagationPolicy];
+        let any = |namespace: &String| {
+            kinds.iter().any(|kind| self.anchor().store(*kind).any(Some(namespace), |_| true))
+        };
+        hub_namespaces.iter().any(any)
+    }
+}

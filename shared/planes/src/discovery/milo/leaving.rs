@@ -1,0 +1,98 @@
+//! Planes on their way out: the watches of their own WDs say when they are free to go.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fedhub_cache::Change;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Kind, PlaneId};
+use tokio::sync::Notify;
+
+use crate::Listener;
+use crate::Plane;
+
+/// The planes that wait for their last WD, and which of them have news.
+#[derive(Default)]
+pub struct Leaving {
+    news: Mutex<BTreeMap<PlaneName, bool>>,
+    /// The hub came into sync, or a term has begun.
+    hub: AtomicBool,
+    bell: Notify,
+}
+
+/// What there is news of.
+#[derive(Debug, Default)]
+pub struct News {
+    /// The planes to judge again.
+    pub planes: Vec<PlaneName>,
+    /// The hub came into sync, or a term has begun.
+    pub hub: bool,
+}
+
+impl Leaving {
+    fn news(&self) -> MutexGuard<'_, BTreeMap<PlaneName, bool>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on, news of this plane is kept. To be called before its store is looked at, so that nothing is missed.
+    pub fn add(&self, plane: &PlaneName) {
+        self.news().entry(plane.clone()).or_insert(false);
+    }
+
+    /// Nobody waits for news of this plane any more. Says whether somebody did.
+    pub fn remove(&self, plane: &PlaneName) -> bool {
+        self.news().remove(plane).is_some()
+    }
+
+    /// Waits for news and takes it.
+    pub async fn woken(&self) -> News {
+        loop {
+            self.bell.notified().await;
+            let hub = self.hub.swap(false, Ordering::AcqRel);
+            let mut news = self.news();
+            let planes: Vec<_> = news.iter().filter(|(_, new)| **new).map(|(name, _)| name.clone()).collect();
+            news.values_mut().for_each(|new| *new = false);
+            if hub || !planes.is_empty() {
+                return News { planes, hub };
+            }
+        }
+    }
+
+    /// There is news of this plane, if anybody waits for that.
+    pub fn wake(&self, plane: &Plane) {
+        let PlaneId::Project(name) = &plane.id else { return };
+        if let Some(new) = self.news().get_mut(name) {
+            *new = true;
+            self.bell.notify_one();
+        }
+    }
+}
+
+impl Listener for Leaving {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        let waits = |change: &Change| match change {
+            Change::Applied { new, .. } => new.digest.deployment().is_some_and(|d| d.held),
+            Change::Deleted { .. } => false,
+        };
+        if kind == Kind::WorkloadDeployment && !waits(change) {
+            self.wake(plane);
+        }
+    }
+
+    fn synced(&self, plane: &Plane, kind: Kind) {
+        if plane.id == PlaneId::Hub && plane.synced() {
+            self.hub.store(true, Ordering::Release);
+            self.bell.notify_one();
+        }
+        if kind == Kind::WorkloadDeployment {
+            self.wake(plane);
+        }
+    }
+
+    fn left(&self, _: &Plane) {}
+
+    fn unserved(&self, plane: &Plane) {
+        self.wake(plane);
+    }
+}

@@ -1,0 +1,143 @@
+//! Objects of a watch that can be read, and the others (section 6): one that cannot is no reason to lose a list.
+
+use std::borrow::Cow;
+
+use crate::listwatch::object::{Cut, Extent};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use kube::core::{ApiResource, TypeMeta};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use fedhub_core::errors;
+use fedhub_core::object::{Kind, Object, PlaneId, TooLarge, Unreadable, set_too_large};
+
+/// An object, or what can be told of one that cannot be read. Unlike kube's `DeserializeGuard` it is also one where
+/// the metadata is what cannot be read.
+#[derive(Clone, Debug)]
+pub struct Guarded(pub Result<Object, Unreadable>);
+
+impl Guarded {
+    /// The object that was cut out of an answer of `plane`. One that is over the limit can be read where its metadata and
+    /// status are enough to answer it: those that tenants write.
+    pub fn of(cut: &Cut, kind: Kind, plane: &PlaneId) -> serde_json::Result<Self> {
+        let Self(read) = serde_json::from_slice(&cut.text)?;
+        let answered =
+            matches!((plane, kind), (PlaneId::Project(_), Kind::WorkloadDeployment | Kind::Instance));
+        let too_large = TooLarge { size: cut.size, limit: limit(plane) };
+        Ok(Self(match (read, cut.extent) {
+            (Ok(mut object), Extent::Whole) => {
+                set_too_large(&mut object, None);
+                Ok(object)
+            }
+            (Ok(mut object), Extent::Metadata) if answered => {
+                set_too_large(&mut object, Some(too_large));
+                Ok(object)
+            }
+            (Ok(object), _) => Err(Unreadable { metadata: object.metadata, error: too_large.to_string() }),
+            (Err(unreadable), _) => Err(unreadable),
+        }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Guarded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut value = Value::deserialize(deserializer)?;
+        // By its parts and not as a whole, which would copy spec and status.
+        let (types, metadata) = (TypeMeta::deserialize(&value), ObjectMeta::deserialize(&value["metadata"]));
+        Ok(Self(match (types, metadata) {
+            (types, Ok(metadata)) => {
+                if let Some(fields) = value.as_object_mut() {
+                    for read in ["apiVersion", "kind", "metadata"] {
+                        fields.remove(read);
+                    }
+                }
+                Ok(Object { types: types.ok(), metadata, data: value })
+            }
+            (_, Err(error)) => {
+                let text = |field: &str| value["metadata"][field].as_str().map(str::to_owned);
+                let metadata = ObjectMeta {
+                    namespace: text("namespace"),
+                    name: text("name"),
+                    uid: text("uid"),
+                    resource_version: text("resourceVersion"),
+                    ..ObjectMeta::default()
+                };
+                Err(Unreadable { metadata, error: errors::json(&error) })
+            }
+        }))
+    }
+}
+
+/// How many bytes an object of that plane may have. What is within the limit on a project plane is so on the hub, with all
+/// that comes to it on its way.
+pub fn limit(plane: &PlaneId) -> usize {
+    const TENANTS: usize = 1 << 20;
+    if let PlaneId::Project(_) = plane { TENANTS } else { 4 * TENANTS }
+}
+
+impl Resource for Guarded {
+    type DynamicType = ApiResource;
+    type Scope = kube::core::DynamicResourceScope;
+
+    fn kind(resource: &ApiResource) -> Cow<'_, str> {
+        resource.kind.as_str().into()
+    }
+
+    fn group(resource: &ApiResource) -> Cow<'_, str> {
+        resource.group.as_str().into()
+    }
+
+    fn version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.version.as_str().into()
+    }
+
+    fn plural(resource: &ApiResource) -> Cow<'_, str> {
+        resource.plural.as_str().into()
+    }
+
+    fn api_version(resource: &ApiResource) -> Cow<'_, str> {
+        resource.api_version.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        match &self.0 {
+            Ok(object) => &object.metadata,
+            Err(unreadable) => &unreadable.metadata,
+        }
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        match &mut self.0 {
+            Ok(object) => &mut object.metadata,
+            Err(unreadable) => &mut unreadable.metadata,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn i1_what_can_be_read_is_whole_and_what_cannot_still_has_its_name() {
+        let fine =
+            json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": "a"}, "spec": {"x": [1]}, "odd": 1});
+        let Guarded(read) = serde_json::from_value(fine.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read.unwrap()).unwrap(), fine);
+        for broken in [
+            json!({"metadata": {"name": "a", "namespace": "n", "creationTimestamp": "yesterday"}}),
+            json!({"metadata": {"name": "a", "namespace": "n", "labels": [1]}}),
+        ] {
+            let Guarded(read) = serde_json::from_value(broken).unwrap();
+            let unreadable = read.unwrap_err();
+            assert_eq!(unreadable.metadata.name.as_deref(), Some("a"));
+            assert!(!unreadable.error.is_empty());
+        }
+        let Guarded(read) = serde_json::from_value(json!({"metadata": "none"})).unwrap();
+        assert!(read.unwrap_err().metadata.name.is_none());
+    }
+}

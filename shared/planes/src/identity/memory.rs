@@ -1,0 +1,238 @@
+//! What is remembered of identities: `ConfigMap`s of the process's own namespace on the management plane, each with a
+//! share of the planes. All replicas watch them; the leader adds to them, many planes with one write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_core::errors;
+use fedhub_core::fence::Fence;
+use fedhub_core::names::{IDENTITIES, PlaneName};
+use futures::{StreamExt, pin_mut};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::PostParams;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, ResourceExt};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::hub::{self, empty};
+use super::identities::{Identities, shard};
+use super::known::Entry;
+use crate::Planes;
+use crate::history::Remembered;
+
+/// How long what is new may wait for more to be stored with it.
+const GATHER: Duration = Duration::from_secs(5);
+/// How long the highest resourceVersion of the hub may wait, so that a hub that changes all the time costs no more writes.
+const HUB_EVERY: Duration = Duration::from_mins(1);
+/// How long a watch lasts before the server ends it, in seconds: as those of the planes.
+const WATCH_SECONDS: u32 = 240;
+/// The field manager of the `ConfigMap`s.
+const MANAGER: &str = "fedhub-identities";
+
+/// The `ConfigMap`s as they were told of last, by name.
+type Shards = BTreeMap<String, ConfigMap>;
+
+impl Identities {
+    /// Keeps what is known in step with what is stored, until `stop`. Writes pass `fence`.
+    pub async fn run(
+        self: Arc<Self>,
+        management: Client,
+        planes: Arc<Planes>,
+        fence: Fence,
+        stop: CancellationToken,
+    ) {
+        let api: Api<ConfigMap> = Api::namespaced(management, &self.namespace);
+        tokio::select! { biased; () = stop.cancelled() => (), () = self.keep(&api, &planes, &fence) => () }
+    }
+
+    async fn keep(&self, api: &Api<ConfigMap>, planes: &Arc<Planes>, fence: &Fence) {
+        let config = watcher::Config::default()
+            .labels(&format!("{}={}", IDENTITIES.0, IDENTITIES.1))
+            .timeout(WATCH_SECONDS);
+        let stream = watcher(api.clone(), config).default_backoff();
+        pin_mut!(stream);
+        let (mut shards, mut listed) = (Shards::new(), Shards::new());
+        let (mut due, mut troubled, mut hub_stored) = (None, false, None);
+        loop {
+            let write = async move {
+                match due {
+                    Some(due) => tokio::time::sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                event = stream.next() => match event {
+                    Some(Ok(event)) => {
+                        if !told(&mut shards, &mut listed, event) { continue }
+                        self.learn(planes, &shards);
+                        let _before = self.loaded.send_replace(Ok(()));
+                        due = self.due(planes, due, hub_stored, Duration::ZERO);
+                    }
+                    Some(Err(error)) => {
+                        let cause = errors::chain(&error);
+                        tracing::warn!(cause, "the identities of planes cannot be watched on the management plane");
+                        self.loaded.send_if_modified(|loaded| {
+                            let unread = loaded.is_err();
+                            if unread { *loaded = Err(cause); }
+                            unread
+                        });
+                    }
+                    None => tokio::time::sleep(GATHER).await,
+                },
+                () = self.closing.cancelled() => {
+                    if self.loaded.borrow().is_ok()
+                        && let Err(error) = self.write(api, planes, fence, &mut shards, &mut None).await
+                    {
+                        tracing::warn!(cause = errors::chain(&error), "the identities of planes cannot be stored");
+                    }
+                    self.closed.cancel();
+                    return;
+                }
+                () = self.news.notified() => due = self.due(planes, due, hub_stored, Duration::ZERO),
+                () = write => {
+                    due = None;
+                    match self.write(api, planes, fence, &mut shards, &mut hub_stored).await {
+                        Ok(()) => troubled = false,
+                        Err(error) if troubled => tracing::debug!(cause = errors::chain(&error), "the identities of planes cannot be stored"),
+                        Err(error) => {
+                            troubled = true;
+                            tracing::warn!(cause = errors::chain(&error), "the identities of planes cannot be stored; this is tried again");
+                        }
+                    }
+                    self.learn(planes, &shards);
+                    due = self.due(planes, due, hub_stored, GATHER);
+                }
+            }
+        }
+    }
+
+    fn learn(&self, planes: &Arc<Planes>, shards: &Shards) {
+        let stored = read(shards);
+        let (moot, lost) = {
+            let mut known = self.known();
+            let lost = known.loses(&stored);
+            (known.learn(stored), lost)
+        };
+        planes.judge_anew(&moot);
+        if lost {
+            self.lost.send_replace(());
+        }
+        planes.learn_history(shards.get(hub::NAME).map(hub::read));
+    }
+
+    /// When the next write is due, if there is anything to write; what is pressing after `pause`.
+    fn due(
+        &self,
+        planes: &Planes,
+        due: Option<Instant>,
+        hub_stored: Option<Instant>,
+        pause: Duration,
+    ) -> Option<Instant> {
+        if self.loaded.borrow().is_err() {
+            return None;
+        }
+        let (now, soon) = (Instant::now(), Instant::now() + GATHER);
+        let identities = (!self.known().unwritten().is_empty()).then_some(soon);
+        let hub = planes
+            .history()
+            .unwritten()
+            .map(|it| if it.1 { now + pause } else { soon.max(hub_due(it, hub_stored).unwrap_or(soon)) });
+        let next = identities.into_iter().chain(hub).min()?;
+        Some(due.map_or(next, |due| due.min(next)))
+    }
+
+    /// Stores what is new, if this process leads. What somebody else wrote meanwhile is not overwritten: the watch brings
+    /// it, and the rest is written the next time.
+    async fn write(
+        &self,
+        api: &Api<ConfigMap>,
+        planes: &Planes,
+        fence: &Fence,
+        shards: &mut Shards,
+        hub_stored: &mut Option<Instant>,
+    ) -> Result<(), kube::Error> {
+        if !fence.holds() {
+            return Ok(());
+        }
+        let mut new: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for (plane, entry) in self.known().unwritten() {
+            new.entry(shard(&plane)).or_default().insert(plane.to_string(), entry.written());
+        }
+        let mut maps: BTreeMap<String, ConfigMap> = BTreeMap::new();
+        for (name, entries) in new {
+            let mut map = shards.get(&name).cloned().unwrap_or_else(|| empty(&name));
+            map.data.get_or_insert_default().extend(entries);
+            maps.insert(name, map);
+        }
+        let hub = planes.history().unwritten();
+        if let Some(it) = hub.filter(|it| hub_due(*it, *hub_stored).is_none_or(|due| due <= Instant::now())) {
+            maps.insert(hub::NAME.to_owned(), hub::written(shards.get(hub::NAME), it.0));
+            *hub_stored = Some(Instant::now());
+        }
+        let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+        for (name, map) in maps {
+            let written = match map.metadata.resource_version {
+                Some(_) => fence.guard(api.replace(&name, &params, &map)).await,
+                None => fence.guard(api.create(&params, &map)).await,
+            };
+            match written {
+                Ok(Ok(written)) => {
+                    shards.insert(name, written);
+                }
+                Ok(Err(kube::Error::Api(status))) if status.code == 409 => {}
+                Ok(Err(error)) => return Err(error),
+                Err(_) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// When what is new of the hub may be written: `None` for at once.
+fn hub_due((_, pressing): (Remembered, bool), stored: Option<Instant>) -> Option<Instant> {
+    stored.map(|stored| stored + HUB_EVERY).filter(|_| !pressing)
+}
+
+/// Takes an event; says whether the whole is known now and something may have changed.
+fn told(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -> bool {
+    match event {
+        Event::Init => listed.clear(),
+        Event::InitApply(map) => {
+            listed.insert(map.name_any(), map);
+        }
+        Event::InitDone => {
+            *shards = std::mem::take(listed);
+            return true;
+        }
+        Event::Apply(map) => {
+            // The answer to our own write may have been faster than the watch.
+            if shards.get(&map.name_any()).is_some_and(|known| older(&map, known)) {
+                return false;
+            }
+            shards.insert(map.name_any(), map);
+            return true;
+        }
+        Event::Delete(map) => {
+            shards.remove(&map.name_any());
+            return true;
+        }
+    }
+    false
+}
+
+fn older(candidate: &ConfigMap, known: &ConfigMap) -> bool {
+    let version =
+        |map: &ConfigMap| map.metadata.resource_version.as_ref().and_then(|v| v.parse::<u64>().ok());
+    matches!((version(candidate), version(known)), (Some(a), Some(b)) if a < b)
+}
+
+/// What the entries say. A key that no plane can have, and an empty value, say nothing.
+fn read(shards: &Shards) -> BTreeMap<PlaneName, Entry> {
+    let shards = shards.iter().filter(|(name, _)| *name != hub::NAME);
+    let entries = shards.flat_map(|(_, map)| map.data.iter().flatten());
+    entries.filter_map(|(name, stored)| Some((PlaneName::new(name).ok()?, Entry::read(stored)?))).collect()
+}

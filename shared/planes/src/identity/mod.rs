@@ -1,0 +1,16 @@
+//! The identity of a plane (specification, section 2): the UID of its namespace `kube-system`, else of `default`.
+//!
+//! A name stands for one cluster, and a cluster has one name. What is seen is compared with what is remembered on the
+//! management plane before anything of a plane is listed, and again whenever its watches start anew: another cluster
+//! behind the same address or in the same kubeconfig is not worked on (I4).
+
+pub mod hub;
+mod identities;
+mod known;
+mod memory;
+mod recognise;
+mod recognition;
+
+pub use identities::Identities;
+pub use known::{Entry, Known, Refusal, Seen, Verdict};
+pub(crate) use recognition::Recognition;

@@ -1,0 +1,46 @@
+//! The planes: which there are, how they are reached, what their watches say, and how they are written to.
+//!
+//! The registry ([`Planes`]) holds a [`Plane`] for each API server, with the stores of what is known of its objects.
+//! Planes come and go by [`discovery`]; [`identity`] makes sure that a name stands for one cluster. Each watch is a task
+//! of its own that feeds a store and tells every [`Listener`]; requests and answers go through [`transport`], and writes
+//! through the methods of a plane ([`writes`]), which know what was read, by whom, and whether this process leads.
+//!
+//! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
+
+pub mod backoff;
+pub mod discovery;
+pub mod events;
+pub mod guard;
+pub mod heard;
+pub mod history;
+mod homes;
+pub mod identity;
+mod listener;
+pub mod listwatch;
+pub mod marks;
+mod notices;
+pub mod origin;
+pub mod outages;
+pub mod plane;
+mod pump;
+mod registry;
+mod restores;
+pub mod resume;
+mod revision;
+mod settings;
+pub mod transport;
+mod trouble;
+pub mod watched;
+pub mod writer;
+pub mod writes;
+
+pub use homes::{Home, Homes};
+pub use identity::Identities;
+pub use listener::Listener;
+pub use origin::Origin;
+pub use plane::{Health, Plane};
+pub use registry::Planes;
+pub use revision::Distrust;
+pub use settings::{HUB_KINDS, PROJECT_KINDS, Settings};
+pub use watched::Watched;
+pub use writer::{StatusWrite, Write, Writer};

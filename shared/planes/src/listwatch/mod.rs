@@ -1,0 +1,341 @@
+//! Lists and watches in bounded memory (I8). As `kube::runtime::watcher`, whose events these are; but objects are cut
+//! out of what a server sends while it comes, so that of a page or a line no more is held than one object, and of an
+//! object no more than a limit.
+
+pub mod envelope;
+pub mod lexer;
+pub mod object;
+
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use fedhub_cache::room::{Reserved, Room};
+use fedhub_core::object::{Kind, Object, PlaneId};
+use futures::io::{AsyncBufRead, AsyncBufReadExt};
+use futures::{Stream, stream};
+use kube::api::{ListParams, WatchParams};
+use kube::core::{Request, Status};
+use kube::runtime::watcher::{Error, Event, Result};
+use kube::{Client, Resource, ResourceExt};
+
+use self::envelope::{Opener, Piece, malformed};
+use self::object::{Cut, ObjectCutter};
+use crate::guard::{self, Guarded};
+use crate::transport::Connection;
+
+/// Objects on one page of a list, at most.
+const PAGE: u32 = 500;
+/// Bytes of one page that are read; a page of one object has no limit, for nothing of it is held.
+const PAGE_BYTES: usize = 16 << 20;
+/// Bytes of a page that are asked for, by the size of the objects on the page before.
+const PAGE_AIM: usize = 4 << 20;
+/// How much longer than the server was asked for a watch is waited for.
+const IDLE: Duration = Duration::from_secs(5);
+
+type Body = Pin<Box<dyn AsyncBufRead + Send>>;
+
+/// What is listed and watched.
+#[derive(Clone)]
+pub struct Config {
+    /// The plane.
+    pub plane: PlaneId,
+    /// The kind.
+    pub kind: Kind,
+    /// Which labels its objects have.
+    pub selector: Option<String>,
+    /// How long a watch lasts, in seconds.
+    pub timeout: u32,
+}
+
+/// Lists, then watches, for ever; goes on after errors where it can, at once.
+pub fn listwatch(
+    connection: Connection,
+    config: Config,
+    room: Room,
+) -> impl Stream<Item = Result<Event<Guarded>>> + Send {
+    // In a box, for it goes from one future to the next, and each of them would hold room for it.
+    let source = Box::new(Source { request: request(config.kind, None), connection, config, room });
+    stream::unfold((source, State::Empty), async |(source, mut state)| {
+        loop {
+            let event;
+            (event, state) = source.step(state).await;
+            if let Some(event) = event {
+                return Some((event, (source, state)));
+            }
+        }
+    })
+}
+
+/// Sends a request whose answer is one object, and reads that.
+pub async fn object(
+    client: &Client,
+    request: http::Request<Vec<u8>>,
+    kind: Kind,
+    plane: &PlaneId,
+    room: &Room,
+) -> kube::Result<Guarded> {
+    let mut body: Body = Box::pin(client.request_stream(request).await?);
+    let limit = guard::limit(plane);
+    let (mut cutter, mut reserved) = (ObjectCutter::new(limit), None);
+    loop {
+        let bytes = body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
+        if bytes.is_empty() {
+            return Err(kube::Error::SerdeError(malformed("the answer ends in the midst of an object")));
+        }
+        let (used, cut) = cutter.push(bytes);
+        body.consume_unpin(used);
+        if let Some(cut) = cut {
+            return Guarded::of(&cut, kind, plane).map_err(kube::Error::SerdeError);
+        }
+        if reserved.is_none() && cutter.held() > fedhub_cache::room::FREE {
+            reserved = Some(room.reading(cutter.held(), limit).await);
+        }
+    }
+}
+
+/// Requests for objects of a kind.
+pub fn request(kind: Kind, namespace: Option<&str>) -> Request {
+    Request::new(Object::url_path(kind.resource(), namespace))
+}
+
+struct Source {
+    connection: Connection,
+    request: Request,
+    config: Config,
+    room: Room,
+}
+
+enum State {
+    Empty,
+    Listing(Listing),
+    Listed { version: String },
+    Watching { version: String, reader: Box<Reader> },
+}
+
+/// A page that is to be asked for, or is being read.
+struct Listing {
+    token: Option<String>,
+    size: u32,
+    reader: Option<Box<Reader>>,
+    objects: usize,
+}
+
+impl Listing {
+    fn new(token: Option<String>, size: u32) -> Self {
+        Self { token, size, reader: None, objects: 0 }
+    }
+}
+
+/// How many objects the next page is to have, by those of which so many took so many bytes.
+fn page_size(objects: usize, bytes: usize) -> u32 {
+    let each = (bytes / objects.max(1)).max(1);
+    u32::try_from(PAGE_AIM / each).unwrap_or(PAGE).clamp(1, PAGE)
+}
+
+type Step = (Option<Result<Event<Guarded>>>, State);
+
+impl Source {
+    async fn step(&self, state: State) -> Step {
+        match state {
+            State::Empty => (Some(Ok(Event::Init)), State::Listing(Listing::new(None, PAGE))),
+            State::Listing(listing) => match self.list(listing).await {
+                Ok(step) => step,
+                Err(error) => (Some(Err(Error::InitialListFailed(error))), State::Empty),
+            },
+            State::Listed { version } => match self.watch(&version).await {
+                Ok(reader) => (None, State::Watching { version, reader: Box::new(reader) }),
+                Err(error) => (Some(Err(Error::WatchStartFailed(error))), State::Listed { version }),
+            },
+            State::Watching { version, mut reader } => {
+                let idle = Duration::from_secs(self.config.timeout.into()) + IDLE;
+                match tokio::time::timeout(idle, reader.next(&self.room)).await {
+                    Ok(Ok(Some(Piece::Event(what, cut)))) => self.event(&what, &cut, version, reader),
+                    Ok(Err(error)) if has_ended(&error) => (None, State::Listed { version }),
+                    Ok(Err(error)) => (Some(Err(Error::WatchFailed(error))), State::Listed { version }),
+                    Ok(Ok(Some(Piece::Item(_) | Piece::Page(_)))) => {
+                        let error = kube::Error::SerdeError(malformed("a list in place of a watch"));
+                        (Some(Err(Error::WatchFailed(error))), State::Empty)
+                    }
+                    Ok(Ok(None)) | Err(_) => (None, State::Listed { version }),
+                }
+            }
+        }
+    }
+
+    async fn open(&self, request: http::Request<Vec<u8>>, most: Option<usize>) -> kube::Result<Reader> {
+        // In a box of its own: thousands of open watches must not hold room for the request that they began with.
+        let body = Box::pin(Box::pin(self.connection.client().request_stream(request)).await?);
+        let limit = guard::limit(&self.config.plane);
+        Ok(Reader { body, opener: Opener::new(limit), limit, read: 0, most, reserved: None })
+    }
+
+    async fn watch(&self, version: &str) -> kube::Result<Reader> {
+        let params = WatchParams {
+            label_selector: self.config.selector.clone(),
+            timeout: Some(self.config.timeout),
+            bookmarks: true,
+            ..WatchParams::default()
+        };
+        let request = self.request.watch(&params, version).map_err(kube::Error::BuildRequest)?;
+        self.open(request, None).await
+    }
+
+    async fn list(&self, mut listing: Listing) -> kube::Result<Step> {
+        let reader = match &mut listing.reader {
+            Some(reader) => reader,
+            none => {
+                let params = ListParams {
+                    label_selector: self.config.selector.clone(),
+                    limit: Some(listing.size),
+                    continue_token: listing.token.clone(),
+                    ..ListParams::default()
+                };
+                let request = self.request.list(&params).map_err(kube::Error::BuildRequest)?;
+                let most = (listing.size > 1).then_some(PAGE_BYTES);
+                none.insert(Box::new(self.open(request, most).await?))
+            }
+        };
+        let piece = reader.next(&self.room).await;
+        let read = reader.read;
+        match piece {
+            Ok(Some(Piece::Item(cut))) => {
+                listing.objects += 1;
+                let object = self.object(&cut)?;
+                Ok((Some(Ok(Event::InitApply(object))), State::Listing(listing)))
+            }
+            Ok(Some(Piece::Page(page))) => {
+                let size = page_size(listing.objects, read);
+                let next = page.next.filter(|token| !token.is_empty());
+                let version = page.resource_version.filter(|version| !version.is_empty());
+                Ok(match (next, version) {
+                    (Some(token), _) => (None, State::Listing(Listing::new(Some(token), size))),
+                    (None, Some(version)) => (Some(Ok(Event::InitDone)), State::Listed { version }),
+                    (None, None) => (Some(Err(Error::NoResourceVersion)), State::Empty),
+                })
+            }
+            // The same page again, with fewer objects on it; those that were read already are known then.
+            Err(error) if is_too_long(&error) => {
+                let size = page_size(listing.objects, read).min(listing.size / 2).max(1);
+                tracing::debug!(plane = %self.config.plane, kind = %self.config.kind.resource().kind, size, "page too large, asking for a smaller one");
+                Ok((None, State::Listing(Listing::new(listing.token, size))))
+            }
+            Err(error) => Err(error),
+            Ok(Some(Piece::Event(..))) => {
+                Err(kube::Error::SerdeError(malformed("a watch in place of a list")))
+            }
+            Ok(None) => Err(kube::Error::SerdeError(malformed("the list ends in the midst of a page"))),
+        }
+    }
+
+    fn object(&self, cut: &Cut) -> kube::Result<Guarded> {
+        Guarded::of(cut, self.config.kind, &self.config.plane).map_err(kube::Error::SerdeError)
+    }
+
+    fn event(&self, what: &str, cut: &Cut, version: String, reader: Box<Reader>) -> Step {
+        if what == "ERROR" {
+            return match serde_json::from_slice::<Status>(&cut.text) {
+                Ok(status) => {
+                    let gone = status.code == 410;
+                    let state = if gone { State::Empty } else { State::Watching { version, reader } };
+                    (Some(Err(Error::WatchError(Box::new(status)))), state)
+                }
+                Err(error) => (Some(Err(Error::WatchFailed(kube::Error::SerdeError(error)))), State::Empty),
+            };
+        }
+        let object = match self.object(cut) {
+            Ok(object) => object,
+            Err(error) => return (Some(Err(Error::WatchFailed(error))), State::Empty),
+        };
+        let version = object.resource_version().unwrap_or_default();
+        if version.is_empty() {
+            return (Some(Err(Error::NoResourceVersion)), State::Empty);
+        }
+        let event = match what {
+            "ADDED" | "MODIFIED" => Some(Ok(Event::Apply(object))),
+            "DELETED" => Some(Ok(Event::Delete(object))),
+            // A bookmark.
+            _ => None,
+        };
+        (event, State::Watching { version, reader })
+    }
+}
+
+/// A page, or a watch, that is being read.
+struct Reader {
+    body: Body,
+    opener: Opener,
+    limit: usize,
+    /// Bytes so far.
+    read: usize,
+    /// How many there may be.
+    most: Option<usize>,
+    reserved: Option<Reserved>,
+}
+
+impl Reader {
+    /// The next piece; `None` at the end.
+    async fn next(&mut self, room: &Room) -> kube::Result<Option<Piece>> {
+        // The last one was taken.
+        self.reserved = None;
+        loop {
+            if self.most.is_some_and(|most| self.read > most) {
+                return Err(kube::Error::LinesCodecMaxLineLengthExceeded);
+            }
+            let bytes = self.body.fill_buf().await.map_err(kube::Error::ReadEvents)?;
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let (used, piece) = self.opener.push(bytes).map_err(kube::Error::SerdeError)?;
+            self.body.consume_unpin(used);
+            self.read += used;
+            if piece.is_some() {
+                return Ok(piece);
+            }
+            if self.reserved.is_none() && self.opener.held() > fedhub_cache::room::FREE {
+                self.reserved = Some(room.reading(self.opener.held(), self.limit).await);
+            }
+        }
+    }
+}
+
+/// Whether a page was longer than it may be.
+fn is_too_long(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::LinesCodecMaxLineLengthExceeded)
+}
+
+/// Whether a watch ended as watches do, if not in good order: it goes on from where it was.
+fn has_ended(error: &kube::Error) -> bool {
+    let ends = |kind| matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::TimedOut);
+    match error {
+        kube::Error::ReadEvents(error) => {
+            let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+            while let Some(error) = cause {
+                if error.downcast_ref::<io::Error>().is_some_and(|error| ends(error.kind())) {
+                    return true;
+                }
+                cause = error.source();
+            }
+            error.to_string().contains("unexpected EOF during chunk")
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i8_pages_are_smaller_where_objects_are_larger() {
+        for (objects, bytes, size) in [
+            (500, 500 * 4000, 500),
+            (500, 500 * 40_000, 104),
+            (60, PAGE_BYTES, 15),
+            (1, 8 << 20, 1),
+            (0, 0, 500),
+        ] {
+            assert_eq!(page_size(objects, bytes), size, "{objects} objects of {bytes} bytes");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What watches and requests find out about a plane that its users or the platform's operators have to know (section 6).
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use fedhub_core::object::{Kind, PlaneId};
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::runtime::events::EventType;
+
+use crate::events::{Events, OperatorEvents};
+
+/// How many objects that cannot be read are remembered at most, for each plane.
+const UNREADABLE_MAX: usize = 256;
+
+/// What was told of one plane, and whom.
+#[derive(Default)]
+pub(super) struct Notices {
+    operators: Option<OperatorEvents>,
+    /// Objects that cannot be read, at the version that was told of.
+    unreadable: Mutex<BTreeMap<(Kind, String, String), String>>,
+}
+
+impl Notices {
+    pub(super) fn to(operators: Option<&OperatorEvents>) -> Self {
+        Self { operators: operators.cloned(), unreadable: Mutex::default() }
+    }
+
+    /// A request to the plane was forbidden.
+    pub(super) fn forbidden(&self, plane: &PlaneId, verb: &str, resource: &str) {
+        if let Some(operators) = &self.operators {
+            operators.forbidden(verb, resource, plane);
+        }
+    }
+
+    /// An object cannot be read: its users are told by an Event, of the hub's objects the operators. Says whether that
+    /// is news; each version of an object is told of once.
+    pub(super) fn unreadable(
+        &self,
+        plane: &PlaneId,
+        events: &Events,
+        kind: Kind,
+        of: &ObjectMeta,
+        error: &str,
+    ) -> bool {
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
+        let (namespace, name, version) = (text(&of.namespace), text(&of.name), text(&of.resource_version));
+        let key = (kind, namespace.clone(), name.clone());
+        let mut known = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= UNREADABLE_MAX && !known.contains_key(&key) {
+            known.clear();
+        }
+        if known.insert(key, version.clone()).is_some_and(|told| told == version) {
+            return false;
+        }
+        drop(known);
+        let resource = kind.resource();
+        let about = ObjectReference {
+            api_version: Some(resource.api_version.clone()),
+            kind: Some(resource.kind.clone()),
+            name: of.name.clone(),
+            namespace: of.namespace.clone(),
+            uid: of.uid.clone(),
+            ..ObjectReference::default()
+        };
+        let note = format!("fedhub cannot read this object and leaves it as it is: {error}");
+        match (plane, &self.operators) {
+            (PlaneId::Project(_) | PlaneId::Cell, _) => {
+                events.send(about, EventType::Warning, "Undecodable", note);
+            }
+            (PlaneId::Hub | PlaneId::Management, Some(operators)) => {
+                let which = format!("{} {namespace}/{name} on the {}", resource.kind, plane);
+                operators.warn("Undecodable", Some(about), format!("{which}: {note}"));
+            }
+            (PlaneId::Hub | PlaneId::Management, None) => {}
+        }
+        true
+    }
+}

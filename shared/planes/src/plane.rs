@@ -1,0 +1,285 @@
+//! One plane: its client, its stores, its health.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use fedhub_cache::{Room, Store};
+use fedhub_core::fence::Fence;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::object::{Kind, Object, PlaneId};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::backoff::{Backoffs, Failure};
+use crate::events::{Events, OperatorEvents, Refused};
+use crate::identity::Recognition;
+use crate::marks::{Held, Marks};
+use crate::notices::Notices;
+use crate::origin::Origin;
+use crate::revision::Revision;
+use crate::transport::{Connection, ConnectionAttempt};
+use crate::watched::Watched;
+
+/// How a plane is, as far as its watches tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Not all lists are complete yet, and nothing failed so far.
+    Engaging,
+    /// All watches are in sync.
+    Engaged,
+    /// All watches are in sync, and the project is suspended: its plane is read and not written.
+    Suspended,
+    /// A watch fails, for this reason.
+    Unreachable(String),
+}
+
+impl Health {
+    /// The metric label.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Engaging => "engaging",
+            Self::Engaged => "engaged",
+            Self::Suspended => "suspended",
+            Self::Unreachable(_) => "unreachable",
+        }
+    }
+}
+
+/// One plane of the registry.
+pub struct Plane {
+    /// Which plane this is.
+    pub id: PlaneId,
+    pub(super) connection: Connection,
+    /// Events on objects of this plane.
+    pub events: Events,
+    /// Cancelled when the plane is disengaged; ends its tasks and no other's.
+    pub stop: CancellationToken,
+    pub(super) fence: Fence,
+    /// Each kind once, in their order. Not a tree: a node of one has room for eleven.
+    stores: Box<[(Watched, Store)]>,
+    /// What is known of kinds that are not watched here.
+    nothing: Store,
+    trouble: Mutex<BTreeMap<Kind, String>>,
+    /// It was said that the plane is in sync.
+    announced: AtomicBool,
+    pub(super) recognition: Recognition,
+    /// Of the hub.
+    pub(super) revision: Option<Box<Revision>>,
+    pub(super) marks: Arc<Marks>,
+    pub(super) notices: Notices,
+    pub(super) origin: Origin,
+    pub(super) room: Room,
+}
+
+impl Plane {
+    /// A plane that is not watched yet. Writes to it have to pass `fence`; objects that wait for something to be done
+    /// are kept as long as there is `room`.
+    pub fn new(
+        id: PlaneId,
+        connection: impl Into<Connection>,
+        kinds: &[Watched],
+        fence: Fence,
+        room: &Room,
+    ) -> Self {
+        let connection = connection.into();
+        let store = |kind| Store::new(id.clone(), kind, room.clone());
+        let mut stores: Box<[_]> = kinds.iter().map(|w| (w.clone(), store(w.kind))).collect();
+        stores.sort_unstable_by_key(|(watched, _)| watched.kind);
+        Self {
+            stores,
+            revision: Revision::of(&id),
+            nothing: store(Kind::Namespace),
+            id,
+            events: Events::new(connection.clone(), "fedhub"),
+            connection,
+            fence,
+            stop: CancellationToken::new(),
+            trouble: Mutex::default(),
+            announced: AtomicBool::new(false),
+            recognition: Recognition::certain(),
+            marks: Arc::default(),
+            notices: Notices::default(),
+            origin: Origin::default(),
+            room: room.clone(),
+        }
+    }
+
+    /// The same, which tells operators what is theirs to know, and warns of no refused Event that others warned of.
+    pub(super) fn telling(
+        mut self,
+        operators: Option<&OperatorEvents>,
+        refused: &Refused,
+        metrics: &Metrics,
+    ) -> Self {
+        self.notices = Notices::to(operators);
+        self.events = self.events.sharing(refused).counting(metrics);
+        self
+    }
+
+    /// The plane was found there. No Events are written to one that is suspended.
+    pub(super) fn is_from(&mut self, origin: Origin) {
+        self.events = self.events.clone().unless(origin.suspended.clone());
+        self.origin = origin;
+    }
+
+    /// Whether the project is suspended: then its plane refuses writes but those to what is being deleted.
+    pub fn is_suspended(&self) -> bool {
+        self.origin.suspended.load(Ordering::Acquire)
+    }
+
+    /// Says whether that is news.
+    pub(super) fn set_suspended(&self, suspended: bool) -> bool {
+        self.origin.suspended.swap(suspended, Ordering::AcqRel) != suspended
+    }
+
+    /// The same, of which nobody knows yet whether it is the one that its name stands for.
+    pub(super) fn unrecognised(mut self) -> Self {
+        self.recognition = Recognition::default();
+        self
+    }
+
+    /// The kinds that are watched here.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> + '_ {
+        self.stores.iter().map(|(watched, _)| watched.kind)
+    }
+
+    /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.
+    pub fn store(&self, kind: Kind) -> &Store {
+        self.stored(kind).map_or(&self.nothing, |(_, store)| store)
+    }
+
+    /// What is watched of a kind here.
+    pub fn watched(&self, kind: Kind) -> Option<&Watched> {
+        self.stored(kind).map(|(watched, _)| watched)
+    }
+
+    /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.
+    pub(super) fn store_of(&self, kind: Kind, object: &Object) -> Option<&Store> {
+        self.stored(kind).filter(|(watched, _)| watched.selects(object)).map(|(_, store)| store)
+    }
+
+    fn stored(&self, kind: Kind) -> Option<&(Watched, Store)> {
+        self.stores.iter().find(|(watched, _)| watched.kind == kind)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Store> {
+        self.stores.iter().map(|(_, store)| store)
+    }
+
+    /// Whether WDs of the plane hold our finalizer, or may do so soon.
+    pub fn held(&self) -> Held {
+        self.marks.held(self.store(Kind::WorkloadDeployment))
+    }
+
+    /// Has nothing be marked here any more, if no WD holds our finalizer and none is being marked. Says whether that is
+    /// so: then the plane may be let go.
+    pub fn close(&self) -> bool {
+        self.marks.close(self.store(Kind::WorkloadDeployment))
+    }
+
+    /// Whether the plane is the one that its name stands for, and all lists are complete, so that absence means
+    /// something.
+    pub fn synced(&self) -> bool {
+        self.recognition.holds() && self.all().all(Store::synced)
+    }
+
+    /// How many objects are known.
+    pub fn objects(&self) -> usize {
+        self.all().map(Store::len).sum()
+    }
+
+    /// Bytes that their digests take, about.
+    pub fn bytes(&self) -> usize {
+        self.all().map(Store::bytes).sum()
+    }
+
+    /// How the plane is.
+    pub fn health(&self) -> Health {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        match trouble.values().next() {
+            Some(reason) => Health::Unreachable(reason.clone()),
+            None if self.synced() && self.is_suspended() => Health::Suspended,
+            None if self.synced() => Health::Engaged,
+            None => Health::Engaging,
+        }
+    }
+
+    /// Nothing is wrong with this watch any more. Says whether that is news, and whether it is of the whole plane.
+    pub(super) fn healthy(&self, kind: Kind) -> (bool, bool) {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let news = trouble.remove(&kind).is_some();
+        (news, news && trouble.is_empty())
+    }
+
+    /// Remembers what is wrong; says whether that is news.
+    pub(super) fn unhealthy(&self, kind: Kind, reason: String) -> bool {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        trouble.insert(kind, reason.clone()).as_ref() != Some(&reason)
+    }
+
+    /// Whether something is wrong with this watch.
+    pub(crate) fn is_in_trouble(&self, kind: Kind) -> bool {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&kind)
+    }
+
+    /// Whether this is the first time that somebody wants to say that the plane is in sync.
+    pub(super) fn announce(&self) -> bool {
+        !self.announced.swap(true, Ordering::Relaxed)
+    }
+
+    /// A request to this plane was forbidden.
+    pub(crate) fn forbidden(&self, verb: &str, resource: &str) {
+        self.notices.forbidden(&self.id, verb, resource);
+    }
+
+    /// An object cannot be read, see [`Notices::unreadable`].
+    pub(crate) fn unreadable(&self, kind: Kind, of: &ObjectMeta, error: &str) -> bool {
+        self.notices.unreadable(&self.id, &self.events, kind, of, error)
+    }
+
+    /// A client for requests that are made now; writes go through [`crate::writes`], so that stores learn of
+    /// them.
+    pub fn client(&self) -> kube::Client {
+        self.connection.client()
+    }
+
+    /// How clients of it are made, and what its server is known for.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// What the server of the plane is called in logs; where it is not known, the plane is.
+    pub(super) fn server_name(&self) -> String {
+        self.connection.server_name().unwrap_or_else(|| self.id.to_string())
+    }
+
+    /// Whether the server came back a moment ago, and may not have started up yet.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.connection.is_starting()
+    }
+
+    /// Something is tried now.
+    pub(crate) fn attempt(&self) -> ConnectionAttempt {
+        self.connection.attempt()
+    }
+
+    /// Waits out a failed attempt.
+    pub(crate) async fn wait(
+        &self,
+        wait: Duration,
+        failure: Failure,
+        attempt: &ConnectionAttempt,
+        waits: &mut Backoffs,
+    ) {
+        self.connection.wait(wait, failure, attempt, waits).await;
+    }
+
+    /// Waits until the server has answered a watch of this kind that was asked for after `since`.
+    pub(crate) async fn watch_begins(&self, kind: Kind, since: Instant) {
+        self.connection.watch_begins(&kind.resource().plural, since).await;
+    }
+}

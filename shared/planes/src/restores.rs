@@ -1,0 +1,277 @@
+//! The hub's newest resourceVersion, and what follows where it went back (I4): the hub was restored, its watches would
+//! resume from a version that it has yet to reach and miss all that comes before, and what it lacks proves nothing.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fedhub_api::cells::lost_since;
+use fedhub_cache::digest::instance::mirrored;
+use fedhub_cache::digest::{Digest, Version};
+use fedhub_cache::{Change, Known, View};
+use fedhub_core::errors;
+use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
+use jiff::Timestamp;
+use kube::Api;
+use kube::api::ListParams;
+use tokio::time::Instant;
+
+use crate::history::{Cities, History, Remembered};
+use crate::revision::{Distrust, Life, Revision};
+use crate::{Plane, Planes};
+
+/// How often the hub is asked while its watches stand: one that a proxy hid the restart from notices nothing else.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// And how often where it did not answer: the longer that takes, the more others write on it.
+const SOON: Duration = Duration::from_secs(1);
+
+impl Plane {
+    pub(crate) fn life(&self) -> Life {
+        Life(self.revision.as_ref().map(|revision| revision.life.subscribe()))
+    }
+
+    /// How often its server went back to an earlier state, as far as is known.
+    pub fn lives(&self) -> u64 {
+        self.revision.as_ref().map_or(0, |revision| *revision.life.borrow())
+    }
+
+    /// A list of `kind` is complete.
+    pub(crate) fn listed(&self, kind: Kind) {
+        if let Some(revision) = &self.revision {
+            revision.listed().insert(kind);
+        }
+    }
+
+    /// The server's newest resourceVersion, by a list of at most one object.
+    async fn newest(&self, kind: Kind) -> Result<u64, String> {
+        let api: Api<Object> = Api::all_with(self.client(), kind.resource());
+        let list = api.list_metadata(&ListParams::default().limit(1)).await;
+        let list = list.map_err(|error| errors::chain(&error))?;
+        let version = list.metadata.resource_version.unwrap_or_default();
+        version.parse().map_err(|_| "a list without a resourceVersion that is a number".to_owned())
+    }
+}
+
+impl Planes {
+    /// What is known of the hub's history.
+    pub(super) fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why what the hub lacks may never have been deleted, if there is reason to think so.
+    pub fn distrust(&self) -> Option<Distrust> {
+        if self.history().restored_at().is_some() {
+            return Some(Distrust::Restored);
+        }
+        let verified = self.anchor.revision.as_ref().is_none_or(|revision| revision.is_verified());
+        (!verified).then_some(Distrust::Unverified)
+    }
+
+    /// When the hub was last noticed to have been restored, also after it is trusted again.
+    pub fn last_restore(&self) -> Option<Timestamp> {
+        self.history().last_restore()
+    }
+
+    /// What a watch of the hub says of its versions. The last that was known of what a list lacks is of an earlier time.
+    pub(super) fn note_revision(&self, plane: &Plane, kind: Kind, change: &Change) {
+        let Some(revision) = &plane.revision else { return };
+        let (old, known) = match change {
+            Change::Applied { old, new } => (old.as_ref(), new),
+            Change::Deleted { last, gap: false } => (None, last),
+            Change::Deleted { gap: true, .. } => return,
+        };
+        let Version::Number(version) = known.digest.version else { return };
+        revision.newest.fetch_max(version, Ordering::AcqRel);
+        if kind == Kind::Cluster {
+            // It tells how a cell is, every few seconds: nothing that a backup could lack.
+            return;
+        }
+        let mut history = self.history();
+        if history.restored_at().is_some()
+            && let Some(city) = reported(kind, old, known)
+        {
+            history.reported(city, version);
+        }
+        if history.seen(version)
+            && let Some(identities) = &self.identities
+        {
+            identities.remember();
+        }
+    }
+
+    /// Asks the hub whether it went back, so that [`Self::distrust`] says so: after it was read for what it lacks.
+    pub async fn compare_hub(&self) {
+        self.compare(&self.anchor).await;
+    }
+
+    /// Asks the hub for its newest version before it is listed, and has everything listed anew where it went back.
+    pub(crate) async fn compare(&self, plane: &Plane) {
+        let Some(revision) = &plane.revision else { return };
+        let since = Instant::now();
+        let remembered = match &self.identities {
+            Some(identities) => identities.loaded().await.is_ok(),
+            None => true,
+        };
+        let mut asked = revision.asked.lock().await;
+        if revision.is_verified() && asked.is_some_and(|asked| asked >= since) {
+            return;
+        }
+        let verified = self.ask_newest(plane, revision).await;
+        *asked = Some(Instant::now());
+        revision.verified.store(verified && remembered, Ordering::Release);
+    }
+
+    async fn ask_newest(&self, plane: &Plane, revision: &Revision) -> bool {
+        let Some(kind) = plane.kinds().next() else { return false };
+        // Before the question: what events bring while the answer is on its way may be newer.
+        let (seen, highest) = (revision.newest.load(Ordering::Acquire), self.history().highest());
+        let newest = match plane.newest(kind).await {
+            Ok(newest) => newest,
+            Err(error) => {
+                tracing::debug!(plane = %plane.id, error, "failed to get the newest resourceVersion");
+                return false;
+            }
+        };
+        if newest < seen {
+            revision.goes_back(newest);
+            tracing::warn!(plane = %plane.id, seen, newest, "resourceVersions went back: listing everything anew");
+        } else {
+            revision.newest.fetch_max(newest, Ordering::AcqRel);
+        }
+        let now = self.clock().now();
+        if self.history().compare(highest, newest, now) {
+            tracing::warn!(
+                plane = %plane.id,
+                seen = highest,
+                newest,
+                "hub was restored from a backup: no deletion is inferred until every cell in use has written back, \
+                 or until `fedhub hub accept-restore`"
+            );
+            self.restored_changed();
+        }
+        true
+    }
+
+    /// Asks the hub again and again, and trusts it again when every cell in use has written back.
+    pub(super) async fn keep_comparing(self: Arc<Self>) {
+        let (hub, mut awaited) = (self.anchor.clone(), BTreeSet::new());
+        let Some(revision) = &hub.revision else { return };
+        let keep = async {
+            loop {
+                tokio::time::sleep(if revision.is_verified() { EVERY } else { SOON }).await;
+                if hub.synced() {
+                    if revision.is_verified() {
+                        let _alone = revision.asked.lock().await;
+                        self.ask_newest(&hub, revision).await;
+                    } else {
+                        self.compare(&hub).await;
+                    }
+                    self.judge_restore(&hub, revision, &mut awaited);
+                }
+            }
+        };
+        tokio::select! { biased; () = hub.stop.cancelled() => (), () = keep => () }
+    }
+
+    fn judge_restore(&self, hub: &Plane, revision: &Revision, awaited: &mut BTreeSet<String>) {
+        let Some(at) = self.history().restored_at() else { return };
+        let listed = hub.kinds().all(|kind| revision.listed().contains(&kind));
+        if !listed || !self.warm() {
+            return;
+        }
+        let now = self.history().awaited(&self.cities(hub, at));
+        if now.is_empty() {
+            tracing::info!(
+                "every cell in use has written back since the hub was restored: deletions are inferred again"
+            );
+            self.history().accept();
+            self.restored_changed();
+        } else if now != *awaited {
+            tracing::warn!(cities = ?now, "hub was restored: cells that have not written back");
+        }
+        *awaited = now;
+    }
+
+    fn cities(&self, hub: &Plane, restored_at: u64) -> Cities {
+        let (wd, mut cities) = (Kind::WorkloadDeployment, Cities::default());
+        let city = |digest: &Digest| Some(digest.deployment()?.city.as_deref()?.to_owned());
+        // A city that no Cluster carries and whose WD nobody ever reported on has no cell that could write back.
+        let clusters = hub.store(Kind::Cluster).objects(None);
+        let served: BTreeSet<&str> = clusters.iter().filter_map(|c| c.label(CITY_CODE)).collect();
+        let has_cell = |wd: &Digest| {
+            wd.deployment()
+                .is_some_and(|d| d.reported || d.city.as_deref().is_some_and(|code| served.contains(code)))
+        };
+        let used = |wd: View<'_>| city(wd.digest).filter(|_| !wd.digest.deleting && has_cell(wd.digest));
+        cities.used.extend(hub.store(wd).select(None, used));
+        let of = |plane: &Plane, namespace: &str, deployment: Option<String>| {
+            city(&plane.store(wd).digest(namespace, &deployment?)?)
+        };
+        // On a project plane only what the projector put there: tenants can make Instances, too.
+        let is_copy = |plane: &Plane, view: &View<'_>| {
+            plane.id == PlaneId::Hub || view.digest.instance().is_some_and(|i| i.copied != mirrored(None))
+        };
+        let copies = |plane: &Plane| {
+            let store = plane.store(Kind::Instance);
+            store.select(None, |view| is_copy(plane, &view).then(|| placed(view)))
+        };
+        for (namespace, deployment, version) in copies(hub) {
+            let Some(city) = of(hub, &namespace, deployment) else { continue };
+            if version.is_some_and(|version| version > restored_at) {
+                cities.written.insert(city.clone());
+            }
+            cities.copied.insert(city);
+        }
+        for project in self.projects() {
+            for (namespace, deployment, _) in copies(&project) {
+                cities.copied.extend(of(&project, &namespace, deployment));
+            }
+        }
+        cities.used.extend(cities.copied.iter().cloned());
+        // C11: nobody waits for what is lost.
+        let is_lost = |city: &String| {
+            let mut cells = clusters.iter().filter(|c| c.label(CITY_CODE) == Some(city.as_str())).peekable();
+            cells.peek().is_some() && cells.all(|cell| lost_since(cell).is_some())
+        };
+        cities.used.retain(|city| !is_lost(city));
+        cities
+    }
+
+    /// What the management plane remembers of the hub.
+    pub(super) fn learn_history(&self, stored: Option<Remembered>) {
+        if self.history().learn(stored) {
+            let restored = self.history().restored_at().is_some();
+            tracing::warn!(
+                restored,
+                "whether deletions are inferred on the hub was changed on the management plane"
+            );
+        }
+        self.metrics.hub_restored.set(self.history().restored_at().is_some().into());
+    }
+
+    /// Whether deletions are inferred changed, and is to be stored and shown.
+    pub(super) fn restored_changed(&self) {
+        self.metrics.hub_restored.set(self.history().restored_at().is_some().into());
+        if let Some(identities) = &self.identities {
+            identities.remember();
+        }
+    }
+}
+
+/// Where an Instance is, of which WD, and its version.
+fn placed(view: View<'_>) -> (String, Option<String>, Option<u64>) {
+    let deployment = view.digest.instance().and_then(|facts| facts.deployment(view.name));
+    let version = if let Version::Number(version) = view.digest.version { Some(version) } else { None };
+    (view.namespace.to_owned(), deployment.map(str::to_owned), version)
+}
+
+/// The city of a WD whose status changed: only Karmada writes it, by what the cell says.
+fn reported<'a>(kind: Kind, old: Option<&Known>, new: &'a Known) -> Option<&'a str> {
+    let same = |old: &&Known| old.digest.uid == new.digest.uid;
+    let (before, now) = (old.filter(same)?.digest.deployment()?, new.digest.deployment()?);
+    let news = (before.status, before.observed_generation) != (now.status, now.observed_generation);
+    now.city.as_deref().filter(|_| kind == Kind::WorkloadDeployment && now.reported && news)
+}

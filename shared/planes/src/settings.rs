@@ -1,0 +1,57 @@
+//! What a registry is told.
+
+use std::sync::Arc;
+
+use fedhub_cache::Room;
+use fedhub_core::fence::Fence;
+use fedhub_core::object::{Kind, PlaneId};
+
+use crate::events::OperatorEvents;
+use crate::identity::Identities;
+use crate::watched::{self, Watched};
+
+/// The kinds that the hub role watches on the hub.
+pub const HUB_KINDS: [Kind; 5] =
+    [Kind::Namespace, Kind::Cluster, Kind::PropagationPolicy, Kind::WorkloadDeployment, Kind::Instance];
+/// The kinds that it watches on a project plane.
+pub const PROJECT_KINDS: [Kind; 2] = [Kind::WorkloadDeployment, Kind::Instance];
+
+/// What a registry is told.
+pub struct Settings {
+    /// Makes every jitter reproducible.
+    pub seed: u64,
+    /// The plane that the registry is around: the hub or the cell.
+    pub anchor: PlaneId,
+    /// What is watched there; each kind once.
+    pub anchor_kinds: Vec<Watched>,
+    /// What is watched on each project plane; each kind once.
+    pub project_kinds: Vec<Watched>,
+    /// How many lists of project planes are under way at once: thousands of planes that are found in one instant, or
+    /// lost and found with their server, must not all be listed in it.
+    pub lists_at_once: usize,
+    /// Every write to any plane has to pass it.
+    pub fence: Fence,
+    /// What is remembered of the identities of project planes; without it they are taken for what they say.
+    pub identities: Option<Arc<Identities>>,
+    /// Tells operators what is theirs to see to.
+    pub operators: Option<OperatorEvents>,
+    /// The memory that objects of all planes share; registries of one process share it.
+    pub room: Room,
+}
+
+/// Those of the hub role.
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            anchor: PlaneId::Hub,
+            anchor_kinds: watched::all(&HUB_KINDS),
+            project_kinds: watched::all(&PROJECT_KINDS),
+            lists_at_once: 16,
+            fence: Fence::open(),
+            identities: None,
+            operators: None,
+            room: Room::of(64 << 20),
+        }
+    }
+}

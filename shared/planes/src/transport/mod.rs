@@ -1,0 +1,28 @@
+//! The HTTP stack of one plane: patience, limit on requests in flight, metrics, time-outs, base path, authentication,
+//! over hyper.
+//!
+//! kube's own client waits for ever on a server that accepts and never answers, or that begins an answer and does not
+//! go on, and retries 5xx silently up to fifteen times; here the first two are errors after a few seconds and the
+//! third is the queue's business.
+
+mod body;
+mod connect;
+mod health;
+mod liveness;
+mod measure;
+mod pace;
+mod patience;
+mod pool;
+mod server;
+mod stack;
+mod timeout;
+mod watches;
+
+pub use health::{HealthLayer, ServerHealth, WatchStarts};
+pub use measure::MeasureLayer;
+pub use pace::{APART, PaceLayer};
+pub use patience::PatienceLayer;
+pub use pool::Pools;
+pub use server::{Connection, ConnectionAttempt, Server};
+pub use stack::{Transport, TransportConfig, UnusableConfig};
+pub use timeout::{HeaderTimeoutLayer, TimedOut};

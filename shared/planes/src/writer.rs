@@ -1,0 +1,123 @@
+//! Writes that are not repeated: each answer is remembered as the echo of what was sent (I7), and what a plane did
+//! not keep is said once (I1).
+
+use fedhub_cache::digest::Digest;
+use fedhub_cache::echo::{Echo, Part, lost};
+use fedhub_core::errors::RequestError;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use serde_json::Value;
+
+use crate::Plane;
+
+/// An object to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Write {
+    /// It does not exist.
+    Create(Box<Object>),
+    /// It exists; its resourceVersion is the precondition.
+    Replace {
+        /// What it is to be.
+        object: Box<Object>,
+        /// Whether a dry run comes first, see [`probe`].
+        probe: bool,
+    },
+}
+
+/// A status to be written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatusWrite {
+    /// The whole status.
+    pub status: Value,
+    /// Whether a dry run comes first, see [`probe`].
+    pub probe: bool,
+}
+
+/// Whether a dry run has to tell if a write would change anything: what stands differs from what is meant although
+/// it was written for what is meant now, and nobody remembers what the server made of it (I7, after a restart).
+pub fn probe(differs: bool, written_before: bool, echo: Option<Echo>) -> bool {
+    differs && written_before && echo.is_none()
+}
+
+/// Writes to one plane on behalf of one controller.
+pub struct Writer<'a> {
+    /// The plane.
+    pub plane: &'a Plane,
+    /// The controller's field manager.
+    pub manager: &'static str,
+    /// Where pruned fields are counted.
+    pub metrics: &'a Metrics,
+}
+
+impl Writer<'_> {
+    /// Writes an object. `None` where a dry run showed that nothing would change.
+    pub async fn write(&self, kind: Kind, write: Write) -> Result<Option<Shared>, RequestError> {
+        let (sent, stored) = match write {
+            Write::Create(object) => {
+                let stored = self.plane.create(kind, &object, self.manager).await?;
+                (object, stored)
+            }
+            Write::Replace { object, probe } => {
+                if probe {
+                    let would = self.plane.replace(kind, &object, self.manager, true).await?;
+                    let stands = self.plane.store(kind).digest(object.space(), object.called());
+                    let would_be = Digest::of(&self.plane.id, kind, &would);
+                    if stands.is_some_and(|s| s.content == would_be.content) {
+                        self.learn(kind, &object, Part::Spec, object.spec(), would.spec());
+                        return Ok(None);
+                    }
+                }
+                let stored = self.plane.replace(kind, &object, self.manager, false).await?;
+                (object, stored)
+            }
+        };
+        self.learn(kind, &sent, Part::Spec, sent.spec(), stored.spec());
+        Ok(Some(stored))
+    }
+
+    /// Writes the status of `of`. `None` where a dry run showed that nothing would change.
+    pub async fn write_status(
+        &self,
+        kind: Kind,
+        of: &Object,
+        write: StatusWrite,
+    ) -> Result<Option<Shared>, RequestError> {
+        let StatusWrite { status, probe } = write;
+        if probe {
+            let would = self.plane.replace_status(kind, of, &status, self.manager, true).await?;
+            if would.status() == of.status() {
+                self.learn(kind, of, Part::Status, &status, would.status());
+                return Ok(None);
+            }
+        }
+        let stored = self.plane.replace_status(kind, of, &status, self.manager, false).await?;
+        self.learn(kind, of, Part::Status, &status, stored.status());
+        Ok(Some(stored))
+    }
+
+    /// Merges metadata into that of `of` (I2).
+    pub async fn patch_metadata(
+        &self,
+        kind: Kind,
+        of: &Object,
+        metadata: Value,
+    ) -> Result<Shared, RequestError> {
+        self.plane.patch_metadata(kind, of, metadata, self.manager).await
+    }
+
+    /// Merges a patch of metadata and spec into `of`.
+    pub async fn patch(&self, kind: Kind, of: &Object, patch: Value) -> Result<Shared, RequestError> {
+        self.plane.patch(kind, of, patch, self.manager).await
+    }
+
+    fn learn(&self, kind: Kind, object: &Object, part: Part, sent: &Value, got: &Value) {
+        let key = self.plane.key(kind, object.space(), object.called());
+        let news = self.plane.store(kind).hear(&key.namespace, &key.name, part, Echo::of(sent, got));
+        let fields = if news && !sent.is_null() { lost(sent, got, 10) } else { Vec::new() };
+        if !fields.is_empty() {
+            self.metrics.fields_pruned.inc();
+            tracing::warn!(%key, ?part, ?fields,
+                "the plane did not keep all that was sent: its schema lacks these fields or changes them");
+        }
+    }
+}

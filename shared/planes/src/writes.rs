@@ -1,0 +1,321 @@
+//! Requests to a plane. Every answer to a write enters the store at once (read your own writes); every update and
+//! delete carries a precondition; every write passes the fence of leadership, dry runs need not. Nothing is written to
+//! a plane that was let go.
+
+use std::sync::Arc;
+
+use fedhub_core::errors::{self, Category, LetGo, RequestError, Suspended, Unrecognised};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, Shared, bare, set_too_large};
+use kube::api::{
+    Api, DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
+    PropagationPolicy,
+};
+use kube::core::{Status, request};
+use serde_json::{Value, json};
+
+use crate::Plane;
+use crate::{heard, listwatch};
+
+/// How many objects a page of a list has.
+const PAGE: u32 = 250;
+
+impl Plane {
+    /// Sends a request whose answer is an object, and reads that in bounded memory (I8).
+    async fn ask(
+        &self,
+        kind: Kind,
+        request: Result<http::Request<Vec<u8>>, request::Error>,
+    ) -> kube::Result<Object> {
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        let answer = listwatch::object(&self.client(), request, kind, &self.id, &self.room).await?;
+        answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
+    }
+
+    fn failed(&self, verb: &'static str, kind: Kind) -> impl FnOnce(kube::Error) -> RequestError + '_ {
+        move |source| {
+            let resource = kind.resource().plural.clone();
+            if errors::category(&source) == Category::Forbidden {
+                self.forbidden(verb, &resource);
+            }
+            RequestError { verb, resource, plane: self.id.clone(), source }
+        }
+    }
+
+    /// Sends a write, if this process leads and the plane is not let go for as long as that takes. Where it had left
+    /// already, its end is as unknown as after a crash. A plane that is suspended takes only what lets go of objects that
+    /// are being deleted: those are `terminating`.
+    async fn fenced<T>(
+        &self,
+        dry_run: bool,
+        terminating: bool,
+        request: impl Future<Output = kube::Result<T>>,
+    ) -> kube::Result<T> {
+        let answer = if let Err(held_back) = heard::admit(&self.id) {
+            Err(held_back)
+        } else if self.is_suspended() && !terminating {
+            Err(kube::Error::Service(Box::new(Suspended)))
+        } else if dry_run {
+            request.await
+        } else if !self.recognition.holds() {
+            Err(kube::Error::Service(Box::new(Unrecognised)))
+        } else {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => Err(kube::Error::Service(Box::new(LetGo))),
+                answer = self.fence.guard(request) => {
+                    answer.unwrap_or_else(|fenced| Err(kube::Error::Service(Box::new(fenced))))
+                }
+            }
+        };
+        heard::note(&self.id, &answer);
+        match answer {
+            Err(kube::Error::Api(status)) if status.code == 403 && self.is_suspended() => {
+                Err(kube::Error::Service(Box::new(Suspended)))
+            }
+            answer => answer,
+        }
+    }
+
+    /// Sends a write of `finalizers` to `of`. One that may place ours is known to be under way until the server has
+    /// answered it and the answer is in the store: without an answer nobody knows whether it is stored.
+    async fn marking(
+        &self,
+        kind: Kind,
+        of: &Object,
+        finalizers: &[&str],
+        request: impl Future<Output = kube::Result<Object>>,
+    ) -> kube::Result<Shared> {
+        let mark = self.marks.begin(kind, of, finalizers).map_err(|e| kube::Error::Service(Box::new(e)))?;
+        let answer = self.fenced(false, of.deleting(), request).await;
+        let refused = |status: &Status| status.code < 500 && status.code != 408;
+        let answered = match &answer {
+            Ok(_) => true,
+            Err(kube::Error::Api(status)) => refused(status),
+            Err(_) => false,
+        };
+        let answer = answer.map(|made| self.learn(kind, made));
+        if let Some(mark) = mark.filter(|_| answered) {
+            mark.answered();
+        }
+        answer
+    }
+
+    /// The key of an object of this plane.
+    pub fn key(&self, kind: Kind, namespace: &str, name: &str) -> Key {
+        Key { plane: self.id.clone(), kind, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    fn learn(&self, kind: Kind, mut object: Object) -> Shared {
+        object.metadata.managed_fields = None;
+        let object = Arc::new(object);
+        if let Some(store) = self.store_of(kind, &object) {
+            store.own(&object);
+        }
+        object
+    }
+
+    /// Reads one object from the server, past every store. `None` where the server says that there is none.
+    pub async fn live(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Object>, RequestError> {
+        let request = api(kind, namespace).get(name, &GetParams::default());
+        let answer = match heard::admit(&self.id) {
+            Ok(()) => self.ask(kind, request).await,
+            Err(held_back) => Err(held_back),
+        };
+        let answer = match answer {
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+            answer => answer.map(Some),
+        };
+        heard::note(&self.id, &answer);
+        answer.map_err(self.failed("get", kind))
+    }
+
+    /// Reads one object from the server into the store, which keeps it: for one that is known by its digest only, and
+    /// for one that the server says is there and the watch does not show, as after a list that was not whole.
+    pub async fn refresh(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Shared>, RequestError> {
+        let Some(mut object) = self.live(kind, namespace, name).await? else { return Ok(None) };
+        object.metadata.managed_fields = None;
+        let object = Arc::new(object);
+        if let Some(store) = self.store_of(kind, &object) {
+            store.read(&object);
+        }
+        Ok(Some(object))
+    }
+
+    /// The object that the store knows of: as it is kept there, or else read. `None` where the store knows of none,
+    /// or the server has it no more.
+    pub async fn whole(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Shared>, RequestError> {
+        match self.store(kind).get(namespace, name) {
+            None => Ok(None),
+            Some(known) if known.object.is_some() => Ok(known.object),
+            Some(_) => self.refresh(kind, namespace, name).await,
+        }
+    }
+
+    /// Reads the metadata of objects from the server, past every store and page by page: of a kind that is not watched
+    /// here. Stops at as many as are asked for that `keep` keeps.
+    pub async fn list_metadata(
+        &self,
+        kind: Kind,
+        namespace: Option<&str>,
+        selector: Option<&str>,
+        most: usize,
+        keep: impl Fn(&Object) -> bool,
+    ) -> Result<Vec<Object>, RequestError> {
+        let (client, resource) = (self.client(), kind.resource());
+        let api: Api<Object> = match namespace {
+            Some(namespace) => Api::namespaced_with(client, namespace, resource),
+            None => Api::all_with(client, resource),
+        };
+        let (mut params, mut kept) = (ListParams::default().limit(PAGE), Vec::new());
+        params.label_selector = selector.map(str::to_owned);
+        loop {
+            let page = match heard::admit(&self.id) {
+                Ok(()) => api.list_metadata(&params).await,
+                Err(held_back) => Err(held_back),
+            };
+            heard::note(&self.id, &page);
+            let page = page.map_err(self.failed("list", kind))?;
+            let object = |metadata| Object { metadata, ..bare(kind, "", "") };
+            let objects = page.items.into_iter().map(|item| object(item.metadata));
+            kept.extend(objects.filter(&keep).take(most - kept.len()));
+            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+            if params.continue_token.is_none() || kept.len() == most {
+                return Ok(kept);
+            }
+        }
+    }
+
+    /// Creates an object.
+    pub async fn create(&self, kind: Kind, object: &Object, manager: &str) -> Result<Shared, RequestError> {
+        let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
+        let request = body(object).and_then(|body| api(kind, object.space()).create(&params, body));
+        let made =
+            self.fenced(false, false, self.ask(kind, request)).await.map_err(self.failed("create", kind))?;
+        Ok(self.learn(kind, made))
+    }
+
+    /// Replaces an object; its resourceVersion, which must be set, is the precondition. With `dry_run` nothing is
+    /// stored, and the answer is what the server would have made of it.
+    pub async fn replace(
+        &self,
+        kind: Kind,
+        object: &Object,
+        manager: &str,
+        dry_run: bool,
+    ) -> Result<Shared, RequestError> {
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
+        let api = api(kind, object.space());
+        let request = body(object).and_then(|body| api.replace(object.called(), &params, body));
+        let request = self.ask(kind, request);
+        let answer = if dry_run {
+            self.fenced(true, object.deleting(), request).await.map(Arc::new)
+        } else {
+            let finalizers = object.metadata.finalizers.iter().flatten().map(String::as_str);
+            self.marking(kind, object, &finalizers.collect::<Vec<_>>(), request).await
+        };
+        answer.map_err(self.failed("update", kind))
+    }
+
+    /// Replaces the status of `of`, whose resourceVersion is the precondition. With `dry_run` nothing is stored.
+    pub async fn replace_status(
+        &self,
+        kind: Kind,
+        of: &Object,
+        status: &Value,
+        manager: &str,
+        dry_run: bool,
+    ) -> Result<Shared, RequestError> {
+        let mut sent = fedhub_core::object::bare(kind, of.space(), of.called());
+        sent.metadata.resource_version = Some(of.version().to_owned());
+        sent.metadata.uid = Some(of.uid().to_owned());
+        fedhub_core::object::set_field(&mut sent, "status", status.clone());
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
+        let api = api(kind, of.space());
+        let request =
+            body(&sent).and_then(|body| api.replace_subresource("status", of.called(), &params, body));
+        let made = self
+            .fenced(dry_run, of.deleting(), self.ask(kind, request))
+            .await
+            .map_err(self.failed("update", kind))?;
+        Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
+    }
+
+    /// Merges `metadata` into that of `of`, whose resourceVersion is the precondition: one patch for finalizers and
+    /// annotations (I2).
+    pub async fn patch_metadata(
+        &self,
+        kind: Kind,
+        of: &Object,
+        metadata: Value,
+        manager: &str,
+    ) -> Result<Shared, RequestError> {
+        self.patch(kind, of, json!({ "metadata": metadata }), manager).await
+    }
+
+    /// Merges `patch` into `of`, whose resourceVersion is the precondition: one patch for metadata and spec.
+    pub async fn patch(
+        &self,
+        kind: Kind,
+        of: &Object,
+        mut patch: Value,
+        manager: &str,
+    ) -> Result<Shared, RequestError> {
+        patch["metadata"]["resourceVersion"] = json!(of.version());
+        let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+        let finalizers = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
+        let finalizers: Vec<_> = finalizers.filter_map(Value::as_str).collect();
+        let request = api(kind, of.space()).patch(of.called(), &params, &Patch::Merge(&patch));
+        self.marking(kind, of, &finalizers, self.ask(kind, request)).await.map_err(self.failed("patch", kind))
+    }
+
+    /// Deletes `object` if it is still the one with this UID and, where `exact`, still at this resourceVersion. One
+    /// that is gone already is no error. Says whether it is gone by now: finalizers may hold it.
+    pub async fn delete(&self, kind: Kind, object: &Object, exact: bool) -> Result<bool, RequestError> {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(object.uid().to_owned()),
+                resource_version: exact.then(|| object.version().to_owned()),
+            }),
+            propagation_policy: Some(PropagationPolicy::Background),
+            ..DeleteParams::default()
+        };
+        let request = api(kind, object.space()).delete(object.called(), &params);
+        match self.fenced(false, object.deleting(), self.ask(kind, request)).await {
+            Ok(answer) => {
+                let is_status = answer.types.as_ref().is_some_and(|types| types.kind == "Status");
+                let held = (!is_status && answer.deleting() && answer.metadata.finalizers.is_some())
+                    .then_some(answer);
+                Ok(held.map(|object| self.learn(kind, object)).is_none())
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(true),
+            Err(error) => Err(self.failed("delete", kind)(error)),
+        }
+    }
+}
+
+fn api(kind: Kind, namespace: &str) -> request::Request {
+    listwatch::request(kind, kind.namespaced().then_some(namespace))
+}
+
+fn body(object: &Object) -> Result<Vec<u8>, request::Error> {
+    let mut object = std::borrow::Cow::Borrowed(object);
+    if object.too_large().is_some() {
+        set_too_large(object.to_mut(), None);
+    }
+    serde_json::to_vec(object.as_ref()).map_err(request::Error::SerializeBody)
+}
