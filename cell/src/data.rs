@@ -5,12 +5,12 @@
 //! was expected of an older generation, or does not name what the Instance refers to, opens no gate (W5).
 //! Here only their names count: what is in them is the provider's business, and is not kept in memory.
 
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::message::{Quoted, excerpt};
-use fedhub_shared::names::{
+use fedhub_api::conditions::{find, said};
+use fedhub_core::message::{Quoted, excerpt};
+use fedhub_core::names::{
     EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION, is_object_name,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView};
+use fedhub_core::object::{Kind, Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

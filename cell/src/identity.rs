@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fedhub_shared::cells::{CellId, KUBE_SYSTEM, Source, cluster_of, lost_since, source_lost_since};
-use fedhub_shared::engine::{Change, Known};
-use fedhub_shared::names::LOST;
-use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
-use fedhub_shared::planes::{Plane, Planes};
+use fedhub_api::cells::{CellId, KUBE_SYSTEM, Source, cluster_of, lost_since, source_lost_since};
+use fedhub_cache::{Change, Known};
+use fedhub_core::names::LOST;
+use fedhub_core::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_planes::{Plane, Planes};
 use jiff::Timestamp;
 
 /// Why a cell is not ready although it is in sync.

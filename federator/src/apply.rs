@@ -1,9 +1,9 @@
 //! Performs a plan: every write in its order, each answer remembered.
 
-use fedhub_shared::engine::{Write, Writer};
-use fedhub_shared::errors::RequestError;
-use fedhub_shared::metrics::{Hop, Metrics};
-use fedhub_shared::object::{Kind, ObjectView, Shared};
+use fedhub_core::errors::RequestError;
+use fedhub_core::metrics::{Hop, Metrics};
+use fedhub_core::object::{Kind, ObjectView, Shared};
+use fedhub_planes::{Write, Writer};
 use serde_json::Value;
 use tokio::time::Instant;
 

@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_shared::cells::{CellDown, lost_since};
-use fedhub_shared::digest::Digest;
-use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Writer};
-use fedhub_shared::errors::Error;
-use fedhub_shared::names::{
+use fedhub_api::cells::{CellDown, lost_since};
+use fedhub_cache::Part;
+use fedhub_cache::digest::Digest;
+use fedhub_core::errors::Error;
+use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATOR_MANAGER, MOVING, PlaneName, SOURCE, SOURCE_UID,
 };
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
-use fedhub_shared::planes::{Home, Plane, Planes};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_engine::{Controller, Job, Outcome, Queue};
+use fedhub_planes::Writer;
+use fedhub_planes::{Home, Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;

@@ -5,10 +5,10 @@
 //! it. A state in memory, of WDs that are being deleted: where it is lost, the WD is federated once more.
 
 use dashmap::DashMap;
-use fedhub_shared::digest::{Digest, Uid};
-use fedhub_shared::engine::Change;
-use fedhub_shared::object::{Key, Kind};
-use fedhub_shared::planes::Home;
+use fedhub_cache::Change;
+use fedhub_cache::digest::{Digest, Uid};
+use fedhub_core::object::{Key, Kind};
+use fedhub_planes::Home;
 
 use crate::Federator;
 use crate::controller::is_leaving;

@@ -1,8 +1,8 @@
 //! A WD that is being deleted (F9, I3).
 
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE, SOURCE_UID};
-use fedhub_shared::object::{ObjectView, Shared};
+use fedhub_core::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE, SOURCE_UID};
+use fedhub_core::object::{ObjectView, Shared};
+use fedhub_planes::Write;
 use serde_json::{Value, json};
 
 use crate::held::Held;

@@ -3,15 +3,14 @@
 //! Says yes only where [`crate::plan::plan`] would do nothing. Where it does not see that nothing is to do, the plan
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
-use fedhub_shared::cells::CellDown;
-use fedhub_shared::digest::deployment::{claim, marked, placed, unreported};
-use fedhub_shared::digest::{Deployment, Digest, Version};
-use fedhub_shared::engine::{Echo, Write};
-use fedhub_shared::hash::Sum;
-use fedhub_shared::names::{
-    DELETION_PROTECTED, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane,
-};
-use fedhub_shared::object::{Key, ObjectView, Shared};
+use fedhub_api::cells::CellDown;
+use fedhub_cache::Echo;
+use fedhub_cache::digest::deployment::{claim, marked, placed, unreported};
+use fedhub_cache::digest::{Deployment, Digest, Version};
+use fedhub_core::hash::Sum;
+use fedhub_core::names::{DELETION_PROTECTED, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
+use fedhub_core::object::{Key, ObjectView, Shared};
+use fedhub_planes::Write;
 
 use crate::moving::keeps;
 use crate::observe::{Known, Observed};

@@ -3,14 +3,15 @@
 
 use std::fmt;
 
-use fedhub_shared::engine::{Job, Part};
-use fedhub_shared::errors::{self, Error};
-use fedhub_shared::events::{EventType, ObjectReference, reference};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Key, Kind};
-use fedhub_shared::planes::Plane;
-use fedhub_shared::verdicts::{Counted, Verdicts};
+use fedhub_cache::Part;
+use fedhub_core::errors::{self, Error};
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Key, Kind};
+use fedhub_engine::Job;
+use fedhub_engine::verdicts::{Counted, Verdicts};
+use fedhub_planes::Plane;
+use fedhub_planes::events::{EventType, ObjectReference, reference};
 
 use crate::Federator;
 use crate::observe::Observed;

@@ -1,14 +1,13 @@
 //! Events to keys: which event concerns which WD and which policy.
 
-use fedhub_shared::cells::{CellDown, lost_since};
-use fedhub_shared::digest::deployment;
-use fedhub_shared::digest::{Digest, Uid};
-use fedhub_shared::engine::{Change, Known, Listener, View};
-use fedhub_shared::names::{
-    CITY_CODE, FEDERATION_NAMESPACE, PlaneName, hub_namespace, project_namespace_uid,
-};
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
-use fedhub_shared::planes::{Home, Plane};
+use fedhub_api::cells::{CellDown, lost_since};
+use fedhub_cache::digest::deployment;
+use fedhub_cache::digest::{Digest, Uid};
+use fedhub_cache::{Change, Known, View};
+use fedhub_core::names::{CITY_CODE, FEDERATION_NAMESPACE, PlaneName, hub_namespace, project_namespace_uid};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_planes::Listener;
+use fedhub_planes::{Home, Plane};
 use tokio::time::Instant;
 
 use crate::Federator;

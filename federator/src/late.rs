@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_shared::object::Key;
+use fedhub_core::object::Key;
 use tokio::time::Instant;
 
 /// How long a WD that has gone is remembered: longer than servers (a minute) and proxies let a request live.
@@ -75,7 +75,7 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::object::{Kind, PlaneId};
+    use fedhub_core::object::{Kind, PlaneId};
 
     use super::*;
 

@@ -6,9 +6,9 @@
 //! remembered on both planes until a cell has reported since: the project WD goes on naming the hub namespace that was
 //! lost, and the hub WD that is made in place of the lost one says so.
 
-use fedhub_shared::digest::deployment::reported;
-use fedhub_shared::names::{FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_cache::digest::deployment::reported;
+use fedhub_core::names::{FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID};
+use fedhub_core::object::{Object, ObjectView};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::observe::Observed;

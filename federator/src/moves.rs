@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use fedhub_shared::digest::Uid;
-use fedhub_shared::digest::deployment::claim;
-use fedhub_shared::engine::{Outcome, Writer};
-use fedhub_shared::errors::Error;
-use fedhub_shared::events::EventType;
-use fedhub_shared::hash::Sum;
-use fedhub_shared::message::Quoted;
-use fedhub_shared::names::{FEDERATOR_MANAGER, TOUCHED, binding_name};
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
-use fedhub_shared::planes::Plane;
+use fedhub_cache::digest::Uid;
+use fedhub_cache::digest::deployment::claim;
+use fedhub_core::errors::Error;
+use fedhub_core::hash::Sum;
+use fedhub_core::message::Quoted;
+use fedhub_core::names::{FEDERATOR_MANAGER, TOUCHED, binding_name};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_engine::Outcome;
+use fedhub_planes::Plane;
+use fedhub_planes::Writer;
+use fedhub_planes::events::EventType;
 use serde_json::json;
 use tokio::time::Instant;
 

@@ -11,12 +11,12 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_shared::clock::stamp;
-use fedhub_shared::conditions::said;
-use fedhub_shared::digest::Uid;
-use fedhub_shared::digest::deployment::reported;
-use fedhub_shared::names::{CITY_CODE, CLAIMED_BY, MOVING};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::conditions::said;
+use fedhub_cache::digest::Uid;
+use fedhub_cache::digest::deployment::reported;
+use fedhub_core::clock::stamp;
+use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING};
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::time::Instant;

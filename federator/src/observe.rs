@@ -1,10 +1,10 @@
 //! What a pass over one WD knows before it decides.
 
-use fedhub_shared::cells::CellDown;
-use fedhub_shared::engine::Echo;
-use fedhub_shared::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_shared::object::{Object, ObjectView, Shared};
-use fedhub_shared::planes::Distrust;
+use fedhub_api::cells::CellDown;
+use fedhub_cache::Echo;
+use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_planes::Distrust;
 use jiff::Timestamp;
 
 use crate::moving::Bound;

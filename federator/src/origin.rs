@@ -1,7 +1,7 @@
 //! Whose an object on the hub is (I6): told by what only the federator writes.
 
-use fedhub_shared::names::{PlaneName, SOURCE, SOURCE_UID};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::names::{PlaneName, SOURCE, SOURCE_UID};
+use fedhub_core::object::{Object, ObjectView};
 
 use crate::observe::Observed;
 use crate::refusal::Refusal;

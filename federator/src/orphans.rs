@@ -2,16 +2,16 @@
 //!
 //! They are counted and named, and nothing else: only an operator deletes one. A project WD is proven gone where its
 //! plane is in sync and a live read finds none of that name and UID, or where the plane itself is gone for good
-//! ([`fedhub_shared::planes::Planes::declare_gone`]). A state in memory, drawn afresh after a restart.
+//! ([`fedhub_planes::Planes::declare_gone`]). A state in memory, drawn afresh after a restart.
 
-use fedhub_shared::digest::deployment::source;
-use fedhub_shared::digest::{Digest, Uid};
-use fedhub_shared::errors::Error;
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::{PlaneName, SOURCE, SOURCE_UID};
-use fedhub_shared::object::{Key, Kind, ObjectView};
-use fedhub_shared::planes::{Home, Plane};
-use fedhub_shared::verdicts::{Counted, Verdicts};
+use fedhub_cache::digest::deployment::source;
+use fedhub_cache::digest::{Digest, Uid};
+use fedhub_core::errors::Error;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::{PlaneName, SOURCE, SOURCE_UID};
+use fedhub_core::object::{Key, Kind, ObjectView};
+use fedhub_engine::verdicts::{Counted, Verdicts};
+use fedhub_planes::{Home, Plane};
 
 use crate::Federator;
 use crate::origin::origin;

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use fedhub_shared::conditions::{find, put};
-use fedhub_shared::digest::deployment::{FEDERATED, reported};
-use fedhub_shared::engine::echo::settled;
-use fedhub_shared::engine::writer::probe;
-use fedhub_shared::engine::{StatusWrite, Write};
-use fedhub_shared::names::{
+use fedhub_api::conditions::{find, put};
+use fedhub_cache::digest::deployment::{FEDERATED, reported};
+use fedhub_cache::echo::settled;
+use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
     MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, encode_plane, policy_name,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_planes::writer::probe;
+use fedhub_planes::{StatusWrite, Write};
 use serde_json::{Value, json};
 
 use crate::held::Held;

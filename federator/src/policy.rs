@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_shared::digest::{Digest, Uid};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_cache::digest::{Digest, Uid};
+use fedhub_core::object::{Object, ObjectView};
 use tokio::time::Instant;
 
 /// What to do with a policy.
@@ -73,8 +73,8 @@ impl Quiet {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::names::{CITY_CODE, PlaneName};
-    use fedhub_shared::object::{Kind, PlaneId, bare, set_field};
+    use fedhub_core::names::{CITY_CODE, PlaneName};
+    use fedhub_core::object::{Kind, PlaneId, bare, set_field};
     use serde_json::json;
 
     use super::*;

@@ -5,13 +5,13 @@
 
 use std::fmt;
 
-use fedhub_shared::cells::{CELL_UNREACHABLE, CellDown};
-use fedhub_shared::conditions::{explained, find, said};
-use fedhub_shared::digest::deployment::{FEDERATED, federated};
-use fedhub_shared::errors::{Category, Error, chain};
-use fedhub_shared::events::EventType;
-use fedhub_shared::object::{ObjectView, PlaneId};
-use fedhub_shared::responsibility::attributed;
+use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
+use fedhub_api::conditions::{explained, find, said};
+use fedhub_api::responsibility::attributed;
+use fedhub_cache::digest::deployment::{FEDERATED, federated};
+use fedhub_core::errors::{Category, Error, chain};
+use fedhub_core::object::{ObjectView, PlaneId};
+use fedhub_planes::events::EventType;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -190,7 +190,7 @@ fn category(reason: &str) -> Category {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::conditions::put;
+    use fedhub_api::conditions::put;
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use fedhub_shared::message::Quoted;
-use fedhub_shared::names::is_label_value;
-use fedhub_shared::object::{ObjectView, TooLarge};
+use fedhub_core::message::Quoted;
+use fedhub_core::names::is_label_value;
+use fedhub_core::object::{ObjectView, TooLarge};
 
 use crate::held::Held;
 use crate::observe::Observed;

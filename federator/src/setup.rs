@@ -4,7 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
-use fedhub_shared::planes::Home;
+use fedhub_planes::Home;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 type Locks = Arc<DashMap<Home, Weak<Mutex<()>>>>;

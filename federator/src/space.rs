@@ -4,13 +4,13 @@
 //! stand in it, and be made again under another UID: then it is the hub namespace that the WD is in, as the hub's own
 //! labels and origin mark tell.
 
-use fedhub_shared::digest::Digest;
-use fedhub_shared::digest::deployment::{home, marked, source};
-use fedhub_shared::engine::View;
-use fedhub_shared::errors::Error;
-use fedhub_shared::names::{PlaneName, SOURCE_UID, hub_namespace};
-use fedhub_shared::object::{Key, Kind, ObjectView};
-use fedhub_shared::planes::{Home, Plane};
+use fedhub_cache::View;
+use fedhub_cache::digest::Digest;
+use fedhub_cache::digest::deployment::{home, marked, source};
+use fedhub_core::errors::Error;
+use fedhub_core::names::{PlaneName, SOURCE_UID, hub_namespace};
+use fedhub_core::object::{Key, Kind, ObjectView};
+use fedhub_planes::{Home, Plane};
 
 use crate::Federator;
 
@@ -162,8 +162,8 @@ pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID};
-    use fedhub_shared::object::{PlaneId, bare};
+    use fedhub_core::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID};
+    use fedhub_core::object::{PlaneId, bare};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
     use super::*;

@@ -1,9 +1,9 @@
 //! The status that a project WD is to have (F8).
 
-use fedhub_shared::cells::{CELL_UNREACHABLE, CellDown};
-use fedhub_shared::conditions;
-use fedhub_shared::digest::deployment::{COUNTERS, PROJECTS_OWN, reported};
-use fedhub_shared::object::ObjectView;
+use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
+use fedhub_api::conditions;
+use fedhub_cache::digest::deployment::{COUNTERS, PROJECTS_OWN, reported};
+use fedhub_core::object::ObjectView;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -5,18 +5,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use fedhub_shared::clock::span;
-use fedhub_shared::engine::room::bytes;
-use fedhub_shared::names::is_label_value;
-use fedhub_shared::planes::discovery::Discovery;
-use fedhub_shared::telemetry::LogFormat;
+use fedhub_cache::room::bytes;
+use fedhub_core::clock::span;
+use fedhub_core::names::is_label_value;
+use fedhub_core::telemetry::LogFormat;
+use fedhub_planes::discovery::Discovery;
 
 use crate::cells::CellsArgs;
+use crate::common::MANAGEMENT_NAMESPACE;
 use crate::history::HubCommand;
 use crate::simulate::SimulateArgs;
 
-/// The namespace that `deploy/` gives the management role.
-pub const MANAGEMENT_NAMESPACE: &str = "fedhub-system";
 /// The namespace that `deploy/` gives the cell role, on every plane.
 pub const CELL_NAMESPACE: &str = "fedhub-cells";
 
@@ -139,7 +138,7 @@ pub struct RunArgs {
     /// Address of /livez, /readyz and /metrics.
     #[arg(long, env = "FEDHUB_ADMIN_ADDRESS", default_value = "0.0.0.0:8081", value_name = "IP:PORT")]
     pub admin_address: SocketAddr,
-    /// Log filter, such as `info` or `info,fedhub_shared=debug`.
+    /// Log filter, such as `info` or `info,fedhub_planes=debug`.
     #[arg(long, env = "FEDHUB_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
     /// Log format: `text` or `json`.

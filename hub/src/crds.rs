@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-use fedhub_shared::api::crds::{CrdError, print};
+use fedhub_api::crds::{CrdError, print};
 
 /// Prints the CRDs. A reader that stops reading early is no error.
 pub fn main() -> ExitCode {

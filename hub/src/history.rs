@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Subcommand;
-use fedhub_shared::errors;
-use fedhub_shared::planes::discovery::credentials::Source;
-use fedhub_shared::planes::identity::hub;
+use fedhub_core::errors;
+use fedhub_planes::discovery::credentials::Source;
+use fedhub_planes::identity::hub;
 use kube::Client;
 
-use crate::args::MANAGEMENT_NAMESPACE;
+use crate::common::{MANAGEMENT_NAMESPACE, install_tls_provider};
 
 /// What `fedhub hub` is to do.
 #[derive(Debug, Subcommand)]
@@ -55,7 +55,7 @@ pub fn main(command: &HubCommand) -> ExitCode {
 }
 
 async fn perform(command: &HubCommand) -> anyhow::Result<String> {
-    crate::install_tls_provider()?;
+    install_tls_provider()?;
     match command {
         HubCommand::Status(args) => {
             let remembered = hub::remembered(&client(args)?, &args.namespace).await;

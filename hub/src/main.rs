@@ -1,7 +1,9 @@
 //! The federation hub: one process that bridges project planes with a Karmada hub.
 
+mod admin;
 mod args;
 mod cells;
+mod common;
 mod crds;
 #[cfg(test)]
 mod deploy;
@@ -28,10 +30,4 @@ fn main() -> ExitCode {
         Command::Cells(args) => cells::main(&args),
         Command::Simulate(args) => simulate::main(args),
     }
-}
-
-/// What makes TLS of the process's connections.
-fn install_tls_provider() -> anyhow::Result<()> {
-    let installed = rustls::crypto::ring::default_provider().install_default();
-    installed.map_err(|_| anyhow::anyhow!("another TLS provider is installed"))
 }

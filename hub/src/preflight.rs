@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use fedhub_shared::errors;
+use fedhub_core::errors;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use tokio_util::sync::CancellationToken;

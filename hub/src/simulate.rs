@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use fedhub_shared::clock::{Clock, span};
-use fedhub_shared::errors;
-use fedhub_shared::telemetry::{self, LogFormat};
+use fedhub_core::clock::{Clock, span};
+use fedhub_core::errors;
+use fedhub_core::telemetry::{self, LogFormat};
 use fedhub_simulate::{Part, Times, metrics};
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::run::MISUSE;
+use crate::common::{MISUSE, install_tls_provider};
 
 /// What `fedhub simulate` is told.
 #[derive(Debug, clap::Args)]
@@ -119,7 +119,7 @@ async fn play(args: SimulateArgs) -> anyhow::Result<()> {
     // Asked for first: a signal that comes while the process starts must not be lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    crate::install_tls_provider()?;
+    install_tls_provider()?;
     let mut parts = Vec::new();
     let mut measured = None;
     if let Some(file) = &args.cell_kubeconfig {

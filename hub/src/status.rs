@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use fedhub_cell::identity::Doubt;
-use fedhub_shared::admin;
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::CITY_CODE;
-use fedhub_shared::object::{Kind, ObjectView, PlaneId};
-use fedhub_shared::planes::transport::Transport;
-use fedhub_shared::planes::{Health, Plane, Planes};
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::{Kind, ObjectView, PlaneId};
+use fedhub_planes::transport::Transport;
+use fedhub_planes::{Health, Plane, Planes};
 
+use crate::admin;
 use crate::run::ground::{Controlled, Ground, Role};
 
 /// How many of the planes that lag most are named.

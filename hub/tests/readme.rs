@@ -72,7 +72,7 @@ fn every_flag_is_named_with_its_variable_and_its_default() {
 
 #[test]
 fn every_metric_is_named() {
-    let source = fs::read_to_string(repository().join("shared/src/metrics.rs")).unwrap();
+    let source = fs::read_to_string(repository().join("shared/core/src/metrics.rs")).unwrap();
     let (registration, _) = source.split_once("\nfn counter(").unwrap();
     let mut metrics = BTreeSet::new();
     let makers = [
@@ -104,8 +104,8 @@ fn every_reason_is_named() {
     for (path, function) in [
         ("federator/src/refusal.rs", "pub fn reason("),
         ("projector/src/quarantine.rs", "pub fn label("),
-        ("shared/src/errors.rs", "pub fn label("),
-        ("shared/src/planes/identity/known.rs", "pub fn label("),
+        ("shared/core/src/errors.rs", "pub fn label("),
+        ("shared/planes/src/identity/known.rs", "pub fn label("),
     ] {
         let source = source(path);
         let (_, body) = source.split_once(function).unwrap();

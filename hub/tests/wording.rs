@@ -6,7 +6,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that the process is made of.
-const PRODUCT: [&str; 6] = ["shared", "federator", "projector", "cell", "simulate", "hub"];
+const PRODUCT: [&str; 11] = [
+    "shared/core",
+    "shared/api",
+    "shared/cache",
+    "shared/planes",
+    "shared/engine",
+    "shared/lease",
+    "federator",
+    "projector",
+    "cell",
+    "simulate",
+    "hub",
+];
 /// What errors are called.
 const NAMES: [&str; 9] = ["error", "e", "err", "fault", "source", "cause", "trouble", "refusal", "why"];
 

@@ -1,8 +1,8 @@
 //! Performs a decision.
 
-use fedhub_shared::engine::{Write, Writer};
-use fedhub_shared::errors::RequestError;
-use fedhub_shared::object::{Kind, ObjectView, Shared};
+use fedhub_core::errors::RequestError;
+use fedhub_core::object::{Kind, ObjectView, Shared};
+use fedhub_planes::{Write, Writer};
 
 /// How a write of a projection went.
 pub enum Written {

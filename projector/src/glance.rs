@@ -4,15 +4,15 @@
 //! of an Instance that was seen deleted, and tell so only where [`crate::plan::plan`] would decide the same. Where they tell nothing, the plan
 //! decides, and the [`Sight::circumstances`] that it was judged under are remembered.
 
-use fedhub_shared::cells::CellDown;
-use fedhub_shared::digest::deployment::{home, source};
-use fedhub_shared::digest::instance::{Tells, mirrored, projected, says};
-use fedhub_shared::digest::{Digest, Instance, Version};
-use fedhub_shared::engine::Echo;
-use fedhub_shared::hash::Sum;
-use fedhub_shared::names::encode_plane;
-use fedhub_shared::object::{Kind, ObjectView, Shared};
-use fedhub_shared::turns::Signal;
+use fedhub_api::cells::CellDown;
+use fedhub_api::turns::Signal;
+use fedhub_cache::Echo;
+use fedhub_cache::digest::deployment::{home, source};
+use fedhub_cache::digest::instance::{Tells, mirrored, projected, says};
+use fedhub_cache::digest::{Digest, Instance, Version};
+use fedhub_core::hash::Sum;
+use fedhub_core::names::encode_plane;
+use fedhub_core::object::{Kind, ObjectView, Shared};
 
 use crate::mark::Mark;
 use crate::observe::{Home, Observed};

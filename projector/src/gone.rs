@@ -5,9 +5,9 @@
 //! that the mark records, and its WD alive and reported on by a cell. A hub that was restored from a backup proves nothing before
 //! its cells have written back.
 
-use fedhub_shared::digest::deployment::reported;
-use fedhub_shared::object::{ObjectView, Shared};
-use fedhub_shared::planes::Distrust;
+use fedhub_cache::digest::deployment::reported;
+use fedhub_core::object::{ObjectView, Shared};
+use fedhub_planes::Distrust;
 
 use crate::mark::Mark;
 use crate::observe::{Live, Observed};

@@ -2,10 +2,11 @@
 
 use std::sync::PoisonError;
 
-use fedhub_shared::engine::{Change, Known, Listener, View};
-use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
-use fedhub_shared::planes::Plane;
+use fedhub_cache::{Change, Known, View};
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_planes::Listener;
+use fedhub_planes::Plane;
 use tokio::time::Instant;
 
 use crate::controller::Projector;

@@ -9,14 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_shared::bucket::Bucket;
-use fedhub_shared::cells::{Declaration, Source, lost_since, source_lost_since};
-use fedhub_shared::engine::{Change, Controller, Job, Known, Listener, Outcome, Queue};
-use fedhub_shared::errors::{Error, RequestError};
-use fedhub_shared::events::reference;
-use fedhub_shared::names::{PlaneName, SOURCE_CLUSTER};
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
-use fedhub_shared::planes::{Home, Plane, Planes};
+use fedhub_api::cells::{Declaration, Source, lost_since, source_lost_since};
+use fedhub_cache::{Change, Known};
+use fedhub_core::bucket::Bucket;
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::names::{PlaneName, SOURCE_CLUSTER};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_engine::{Controller, Job, Outcome, Queue};
+use fedhub_planes::Listener;
+use fedhub_planes::events::reference;
+use fedhub_planes::{Home, Plane, Planes};
 use tokio::time::Instant;
 
 /// How many objects of one list are deleted in one pass.

@@ -1,7 +1,7 @@
 //! The annotation by which a projection tells what it is a projection of.
 
-use fedhub_shared::names::PROJECTED_FROM;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::names::PROJECTED_FROM;
+use fedhub_core::object::{Object, ObjectView};
 
 /// `<hub namespace>/<its UID>/<UID of the hub Instance>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl std::fmt::Display for Mark {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::object::{Kind, bare};
+    use fedhub_core::object::{Kind, bare};
 
     use super::*;
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use fedhub_shared::cells::CellDown;
-use fedhub_shared::digest::Digest;
-use fedhub_shared::engine::Echo;
-use fedhub_shared::object::Shared;
-use fedhub_shared::planes::Distrust;
-pub use fedhub_shared::planes::Home;
+use fedhub_api::cells::CellDown;
+use fedhub_cache::Echo;
+use fedhub_cache::digest::Digest;
+use fedhub_core::object::Shared;
+use fedhub_planes::Distrust;
+pub use fedhub_planes::Home;
 use jiff::Timestamp;
 
 /// Everything that [`crate::plan::plan`] decides by.

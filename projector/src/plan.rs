@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use fedhub_shared::digest::Uid;
-use fedhub_shared::digest::deployment::{home, source};
-use fedhub_shared::digest::instance::deployment_name;
-use fedhub_shared::engine::{StatusWrite, Write};
-use fedhub_shared::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_cache::digest::Uid;
+use fedhub_cache::digest::deployment::{home, source};
+use fedhub_cache::digest::instance::deployment_name;
+use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_planes::{StatusWrite, Write};
 
 use crate::mark::Mark;
 use crate::observe::Observed;

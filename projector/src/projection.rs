@@ -1,15 +1,15 @@
 //! What a projection is to be (P3, P4, P8).
 
-use fedhub_shared::digest::Uid;
-use fedhub_shared::digest::instance::{of_deployment, only_defaults};
-use fedhub_shared::engine::echo::settled;
-use fedhub_shared::engine::writer::probe;
-use fedhub_shared::engine::{StatusWrite, Write};
-use fedhub_shared::names::{
+use fedhub_cache::digest::Uid;
+use fedhub_cache::digest::instance::{of_deployment, only_defaults};
+use fedhub_cache::echo::settled;
+use fedhub_core::names::{
     INSTANCE_LABELS, PROJECTED_FROM, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID,
     encode_plane,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_planes::writer::probe;
+use fedhub_planes::{StatusWrite, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::Value;
 

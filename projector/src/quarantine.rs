@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::verdicts::{Counted, Verdicts};
+use fedhub_core::metrics::Metrics;
+use fedhub_engine::verdicts::{Counted, Verdicts};
 
 /// Why an Instance is not projected, and will not be before something about it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use fedhub_shared::cells::{CELL_UNREACHABLE, CellDown};
-use fedhub_shared::conditions::{explained, find, is_true, put};
-use fedhub_shared::digest::instance::city;
-use fedhub_shared::names::CITY_CODE;
-use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
+use fedhub_api::conditions::{explained, find, is_true, put};
+use fedhub_cache::digest::instance::city;
+use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn cities_down(clusters: &[Shared]) -> BTreeMap<u32, CellDown> {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::object::{Kind, bare, set_field};
+    use fedhub_core::object::{Kind, bare, set_field};
     use serde_json::json;
 
     use super::*;

@@ -19,7 +19,7 @@ pub mod teardown;
 
 use std::time::Duration;
 
-use fedhub_shared::clock::Clock;
+use fedhub_core::clock::Clock;
 use futures::future::{BoxFuture, FutureExt, join, join_all};
 use kube::Client;
 

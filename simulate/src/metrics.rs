@@ -9,11 +9,11 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_shared::api::WorkloadDeployment;
-use fedhub_shared::clock::{Clock, stamp};
-use fedhub_shared::errors;
-use fedhub_shared::names::WORKLOAD_DEPLOYMENT_NAME;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::WorkloadDeployment;
+use fedhub_core::clock::{Clock, stamp};
+use fedhub_core::errors;
+use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_sim::AnswerBody;
 use fedhub_sim::http::{Census, Identity, Settings, serve};
 use http::{Request, Response};

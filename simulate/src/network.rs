@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_shared::api::external::networking::{NetworkBinding, NetworkContext};
-use fedhub_shared::clock::Clock;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::external::networking::{NetworkBinding, NetworkContext};
+use fedhub_core::clock::Clock;
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::runtime::controller::Action;

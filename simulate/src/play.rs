@@ -4,8 +4,8 @@ use std::fmt::{Debug, Display};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_shared::errors;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::errors;
+use fedhub_core::object::{Object, ObjectView};
 use futures::{Stream, StreamExt};
 use kube::api::{ApiResource, Patch, PatchParams};
 use kube::runtime::controller::{Action, Error};

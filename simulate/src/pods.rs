@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_shared::api::Instance;
-use fedhub_shared::conditions;
-use fedhub_shared::names::UPSTREAM_CLUSTER;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::Instance;
+use fedhub_api::conditions;
+use fedhub_core::names::UPSTREAM_CLUSTER;
+use fedhub_core::object::{Object, ObjectView};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};

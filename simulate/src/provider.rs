@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_shared::api::Instance;
-use fedhub_shared::clock::Clock;
-use fedhub_shared::hash;
-use fedhub_shared::names::UPSTREAM_CLUSTER;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::Instance;
+use fedhub_core::clock::Clock;
+use fedhub_core::hash;
+use fedhub_core::names::UPSTREAM_CLUSTER;
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use kube::runtime::controller::Action;
 use kube::runtime::{Controller, watcher};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use fedhub_shared::api::external::quota::ResourceClaim;
-use fedhub_shared::clock::Clock;
-use fedhub_shared::conditions;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::conditions;
+use fedhub_api::external::quota::ResourceClaim;
+use fedhub_core::clock::Clock;
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ListParams;

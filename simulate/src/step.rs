@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fedhub_shared::clock::span;
-use fedhub_shared::conditions;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::conditions;
+use fedhub_core::clock::span;
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::Value;
 

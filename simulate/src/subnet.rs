@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_shared::api::external::networking::{NetworkContext, Subnet, SubnetClaim};
-use fedhub_shared::hash;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::external::networking::{NetworkContext, Subnet, SubnetClaim};
+use fedhub_core::hash;
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::PostParams;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 
 use crate::step::{Step, set, time};

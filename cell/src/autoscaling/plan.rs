@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::message::Quoted;
-use fedhub_shared::names::{SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME};
-use fedhub_shared::object::{Kind, Object, ObjectView, bare, set_field};
+use fedhub_api::conditions::{find, said};
+use fedhub_core::message::Quoted;
+use fedhub_core::names::{SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME};
+use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use serde_json::{Value, json};
 
 use super::settings::{Metric, Settings, desired, number};

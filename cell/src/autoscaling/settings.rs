@@ -1,7 +1,7 @@
 //! What a WD's `scaleSettings` ask for.
 
-use fedhub_shared::message::Quoted;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::message::Quoted;
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use crate::quota::quantity::thousandths;

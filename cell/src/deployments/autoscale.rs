@@ -1,8 +1,8 @@
 //! The autoscaler of a WD.
 
-use fedhub_shared::engine::Writer;
-use fedhub_shared::errors::{self, Error, RequestError};
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::errors::{self, Error, RequestError};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_planes::Writer;
 use serde_json::json;
 
 use super::Deployments;

@@ -1,9 +1,9 @@
 //! The end of a WD.
 
-use fedhub_shared::engine::Outcome;
-use fedhub_shared::errors::Error;
-use fedhub_shared::names::WORKLOAD_FINALIZER;
-use fedhub_shared::object::{Kind, ObjectView, Shared};
+use fedhub_core::errors::Error;
+use fedhub_core::names::WORKLOAD_FINALIZER;
+use fedhub_core::object::{Kind, ObjectView, Shared};
+use fedhub_engine::Outcome;
 use serde_json::json;
 
 use super::Deployments;

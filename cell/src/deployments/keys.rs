@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_shared::digest::instance::{deployment_name, of_deployment};
-use fedhub_shared::engine::{Change, Listener};
-use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
-use fedhub_shared::planes::Plane;
+use fedhub_cache::Change;
+use fedhub_cache::digest::instance::{deployment_name, of_deployment};
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_planes::Listener;
+use fedhub_planes::Plane;
 
 use super::Deployments;
 use crate::network::users;

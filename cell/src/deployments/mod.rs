@@ -46,11 +46,12 @@ mod unbind;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fedhub_shared::engine::{Controller, Job, Outcome, Queue, Writer};
-use fedhub_shared::errors::{Error, RequestError};
-use fedhub_shared::names::CELL_MANAGER;
-use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
-use fedhub_shared::planes::Planes;
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::names::CELL_MANAGER;
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_engine::{Controller, Job, Outcome, Queue};
+use fedhub_planes::Planes;
+use fedhub_planes::Writer;
 
 use crate::instances::{self, Instance};
 use schema::CellSchema;

@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fedhub_shared::engine::echo::settled;
-use fedhub_shared::engine::writer::probe;
-use fedhub_shared::engine::{Outcome, Part, StatusWrite, Writer};
-use fedhub_shared::errors::{self, Category, Error, RequestError};
-use fedhub_shared::events::reference_to;
-use fedhub_shared::names::{INSTANCE_FINALIZER, WORKLOAD_FINALIZER};
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
-use fedhub_shared::turns;
+use fedhub_api::turns;
+use fedhub_cache::Part;
+use fedhub_cache::echo::settled;
+use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::names::{INSTANCE_FINALIZER, WORKLOAD_FINALIZER};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_engine::Outcome;
+use fedhub_planes::events::reference_to;
+use fedhub_planes::writer::probe;
+use fedhub_planes::{StatusWrite, Writer};
 use serde_json::{Value, json};
 
 use super::Deployments;
@@ -189,7 +191,7 @@ impl Deployments {
         let (cell, kind) = (self.cell.anchor(), Kind::WorkloadDeployment);
         let store = cell.store(kind);
         let current = store.digest(wd.space(), wd.called());
-        if current.is_none_or(|now| now.version != fedhub_shared::digest::Version::new(wd.version())) {
+        if current.is_none_or(|now| now.version != fedhub_cache::digest::Version::new(wd.version())) {
             // It changed meanwhile: the next pass says what is so then.
             return Ok(());
         }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_shared::api::LocationReference;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::LocationReference;
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use crate::status::gates::{self, Opens};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
-use fedhub_shared::errors::{Category, Error, chain};
-use fedhub_shared::object::{Kind, Object, ObjectView};
+use fedhub_core::errors::{Category, Error, chain};
+use fedhub_core::object::{Kind, Object, ObjectView};
 
 use super::Deployments;
 use crate::instances::{Deployment, Instance, Likeness, TemplateSchema};

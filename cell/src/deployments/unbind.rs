@@ -1,9 +1,9 @@
 //! Networking is switched off: what it held is given back (C6).
 
-use fedhub_shared::digest::instance::of_deployment;
-use fedhub_shared::engine::Outcome;
-use fedhub_shared::errors::{Error, RequestError};
-use fedhub_shared::object::{Kind, ObjectView, bare};
+use fedhub_cache::digest::instance::of_deployment;
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::object::{Kind, ObjectView, bare};
+use fedhub_engine::Outcome;
 use kube::api::{Api, DynamicObject, ListParams};
 
 use super::Deployments;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_shared::api::LocationReference;
-use fedhub_shared::names::{
+use fedhub_api::LocationReference;
+use fedhub_core::names::{
     INSTANCE_CITY, INSTANCE_INDEX, LINKING_LABELS, PLACEMENT_NAME, SERVICE_NAME, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
 };
-use fedhub_shared::object::{Kind, Object, bare, set_field};
+use fedhub_core::object::{Kind, Object, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 

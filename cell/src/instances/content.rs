@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::template::metadata_part;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::RangeBounds;
 
-use fedhub_shared::message::Quoted;
+use fedhub_core::message::Quoted;
 
 use super::ORDERED_READY;
 use super::build::labels;

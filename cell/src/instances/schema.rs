@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fedhub_shared::api::crds;
-use fedhub_shared::object::Kind;
+use fedhub_api::crds;
+use fedhub_core::object::Kind;
 use serde_json::{Map, Value};
 
 /// Which fields of a template the schema fills in where the user says nothing.

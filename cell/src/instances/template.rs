@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_shared::hash;
+use fedhub_core::hash;
 use serde_json::Value;
 
 use super::schema::TemplateSchema;

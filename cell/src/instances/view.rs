@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_shared::conditions;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::conditions;
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::ORDERED_READY;

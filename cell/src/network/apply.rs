@@ -1,8 +1,8 @@
 //! Performs what the plan says.
 
-use fedhub_shared::engine::{Write, Writer};
-use fedhub_shared::errors::RequestError;
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::errors::RequestError;
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_planes::{Write, Writer};
 
 use super::Plan;
 

@@ -1,6 +1,6 @@
 //! The network contexts that an Instance is attached to.
 
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::interface::{Interface, context, same};

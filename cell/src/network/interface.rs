@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_shared::api::IpFamily;
-use fedhub_shared::message::Quoted;
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_api::IpFamily;
+use fedhub_core::message::Quoted;
+use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 

@@ -25,9 +25,9 @@ mod contexts;
 mod interface;
 mod plan;
 
-use fedhub_shared::api::LocationReference;
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
-use fedhub_shared::planes::Plane;
+use fedhub_api::LocationReference;
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_planes::Plane;
 
 pub(crate) use apply::{apply, create};
 pub use contexts::contexts;

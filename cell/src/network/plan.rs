@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_shared::names::{LOCATION, NETWORK, is_label_value};
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::names::{LOCATION, NETWORK, is_label_value};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use serde_json::{Value, json};
 
 use super::interface::{Claims, Interface, same};

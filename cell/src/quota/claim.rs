@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use fedhub_shared::cells::{CellId, Source};
-use fedhub_shared::names::{
+use fedhub_api::cells::{CellId, Source};
+use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_NAMESPACE, PlaneName, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     decode_plane,
 };
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! How much CPU and memory an Instance counts for.
 
-use fedhub_shared::message::Quoted;
+use fedhub_core::message::Quoted;
 use serde_json::Value;
 
 use super::quantity::{self, BadQuantity};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::object::{Object, ObjectView};
-use fedhub_shared::responsibility::attributed;
+use fedhub_api::conditions::{find, said};
+use fedhub_api::responsibility::attributed;
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! Claims that have outlived their Instance (C8), or are given back because quota is off (C6).
 
-use fedhub_shared::cells::CellId;
-use fedhub_shared::engine::Outcome;
-use fedhub_shared::errors::{Error, RequestError};
-use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Key, Kind, Object, PlaneId};
-use fedhub_shared::planes::Plane;
+use fedhub_api::cells::CellId;
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Key, Kind, Object, PlaneId};
+use fedhub_engine::Outcome;
+use fedhub_planes::Plane;
 
 use super::Readiness;
 use crate::quota::claim::{self, is_free};

@@ -1,11 +1,12 @@
 //! Events to keys: which change concerns which Instance and which claim.
 
-use fedhub_shared::cells::Source;
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::engine::{Change, Known as Stored, Listener, View};
-use fedhub_shared::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
-use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
-use fedhub_shared::planes::Plane;
+use fedhub_api::cells::Source;
+use fedhub_api::conditions::{find, said};
+use fedhub_cache::{Change, Known as Stored, View};
+use fedhub_core::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_planes::Listener;
+use fedhub_planes::Plane;
 
 use super::quota::Stance;
 use super::{Plan, Readiness};

@@ -34,10 +34,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_shared::engine::{Controller, Job, Outcome, Queue};
-use fedhub_shared::errors::Error;
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::Planes;
+use fedhub_core::errors::Error;
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::{Controller, Job, Outcome, Queue};
+use fedhub_planes::Planes;
 use tokio::time::Instant;
 
 pub use plan::{Plan, ending, plan};

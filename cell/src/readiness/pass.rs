@@ -1,11 +1,13 @@
 //! A pass over an Instance.
 
-use fedhub_shared::engine::{Outcome, Part, Writer};
-use fedhub_shared::errors::Error;
-use fedhub_shared::events::reference_to;
-use fedhub_shared::names::CELL_MANAGER;
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
-use fedhub_shared::turns::{self, Signal};
+use fedhub_api::turns::{self, Signal};
+use fedhub_cache::Part;
+use fedhub_core::errors::Error;
+use fedhub_core::names::CELL_MANAGER;
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_engine::Outcome;
+use fedhub_planes::Writer;
+use fedhub_planes::events::reference_to;
 use serde_json::Value;
 
 use super::plan::{Plan, ending, plan};

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use fedhub_shared::conditions::{find, put, said};
-use fedhub_shared::engine::echo::settled;
-use fedhub_shared::engine::writer::probe;
-use fedhub_shared::engine::{Echo, StatusWrite};
-use fedhub_shared::object::{Object, ObjectView, set_field};
+use fedhub_api::conditions::{find, put, said};
+use fedhub_cache::Echo;
+use fedhub_cache::echo::settled;
+use fedhub_core::object::{Object, ObjectView, set_field};
+use fedhub_planes::StatusWrite;
+use fedhub_planes::writer::probe;
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fedhub_shared::cells::CellId;
-use fedhub_shared::conditions::find;
-use fedhub_shared::errors::{self, Category, Error, RequestError};
-use fedhub_shared::names::CELL_MANAGER;
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
-use fedhub_shared::planes::{Health, Plane};
+use fedhub_api::cells::CellId;
+use fedhub_api::conditions::find;
+use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::names::CELL_MANAGER;
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_planes::{Health, Plane};
 use serde_json::Value;
 
 use super::Readiness;

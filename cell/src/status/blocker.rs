@@ -1,8 +1,8 @@
 //! What keeps an Instance or a deployment from being ready, and which of several reasons is the one to say (C9). Whose
-//! job each is, [`fedhub_shared::responsibility`] tells.
+//! job each is, [`fedhub_api::responsibility`] tells.
 
-use fedhub_shared::conditions::{explained, stand};
-use fedhub_shared::responsibility::DEADLINE_EXCEEDED;
+use fedhub_api::conditions::{explained, stand};
+use fedhub_api::responsibility::DEADLINE_EXCEEDED;
 use jiff::Timestamp;
 use serde_json::Value;
 

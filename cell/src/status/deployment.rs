@@ -1,12 +1,12 @@
 //! The status of a deployment in its cell.
 
-use fedhub_shared::conditions::{find, is_default, is_true, put, remove, said};
-use fedhub_shared::digest::deployment::FEDERATED;
-use fedhub_shared::message::Quoted;
-use fedhub_shared::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
-use fedhub_shared::object::{Object, ObjectView, Shared};
-use fedhub_shared::responsibility::needs_action;
-use fedhub_shared::turns::{NO_BUDGET, TERMINATION_OVERDUE};
+use fedhub_api::conditions::{find, is_default, is_true, put, remove, said};
+use fedhub_api::responsibility::needs_action;
+use fedhub_api::turns::{NO_BUDGET, TERMINATION_OVERDUE};
+use fedhub_cache::digest::deployment::FEDERATED;
+use fedhub_core::message::Quoted;
+use fedhub_core::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
+use fedhub_core::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

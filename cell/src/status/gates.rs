@@ -1,7 +1,7 @@
 //! What an Instance waits for before it may start, and what it need not wait for any longer (C6).
 
-use fedhub_shared::conditions::holds_for;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::conditions::holds_for;
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::{QUOTA_GRANTED, REFERENCED_DATA_READY};

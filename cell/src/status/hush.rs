@@ -8,9 +8,9 @@
 
 use std::time::Duration;
 
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::object::Object;
-use fedhub_shared::responsibility::needs_action;
+use fedhub_api::conditions::{find, said};
+use fedhub_api::responsibility::needs_action;
+use fedhub_core::object::Object;
 use jiff::Timestamp;
 use serde_json::Value;
 

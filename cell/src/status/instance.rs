@@ -1,7 +1,7 @@
 //! Whether an Instance is ready, and what to tell its user if not.
 
-use fedhub_shared::conditions::{find, put, said};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::conditions::{find, put, said};
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! How far a deployment's networking is, and the words for it.
 
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::message::Quoted;
-use fedhub_shared::names::CITY_CODE;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::conditions::{find, said};
+use fedhub_core::message::Quoted;
+use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::READY;

@@ -6,12 +6,12 @@
 
 use std::time::Duration;
 
-use fedhub_shared::clock::stamp;
-use fedhub_shared::conditions::{find, put, said};
-use fedhub_shared::message::excerpt;
-use fedhub_shared::names::INSTANCE_FINALIZER;
-use fedhub_shared::object::{Object, ObjectView};
-pub use fedhub_shared::responsibility::DEADLINE_EXCEEDED;
+use fedhub_api::conditions::{find, put, said};
+pub use fedhub_api::responsibility::DEADLINE_EXCEEDED;
+use fedhub_core::clock::stamp;
+use fedhub_core::message::excerpt;
+use fedhub_core::names::INSTANCE_FINALIZER;
+use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

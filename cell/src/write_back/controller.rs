@@ -3,17 +3,19 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_shared::bucket::Bucket;
-use fedhub_shared::cells::{CellId, Source};
-use fedhub_shared::digest::Version;
-use fedhub_shared::engine::{Controller, Job, Outcome, Part, Queue, Write, Writer};
-use fedhub_shared::errors::{Error, RequestError};
-use fedhub_shared::events::{EventType, reference};
-use fedhub_shared::metrics::Hop;
-use fedhub_shared::names::{CELL_MANAGER, INSTANCE_FINALIZER, WORKLOAD_DEPLOYMENT_NAME};
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
-use fedhub_shared::planes::{Plane, Planes};
-use fedhub_shared::verdicts::Verdicts;
+use fedhub_api::cells::{CellId, Source};
+use fedhub_cache::Part;
+use fedhub_cache::digest::Version;
+use fedhub_core::bucket::Bucket;
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::metrics::Hop;
+use fedhub_core::names::{CELL_MANAGER, INSTANCE_FINALIZER, WORKLOAD_DEPLOYMENT_NAME};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
+use fedhub_engine::verdicts::Verdicts;
+use fedhub_engine::{Controller, Job, Outcome, Queue};
+use fedhub_planes::events::{EventType, reference};
+use fedhub_planes::{Plane, Planes};
+use fedhub_planes::{Write, Writer};
 use serde_json::json;
 use tokio::time::Instant;
 

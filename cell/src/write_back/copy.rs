@@ -1,14 +1,14 @@
 //! What the copy of an Instance is to be.
 
-use fedhub_shared::cells::CellId;
-use fedhub_shared::digest::instance::of_deployment;
-use fedhub_shared::digest::{Digest, Uid};
-use fedhub_shared::names::{
+use fedhub_api::cells::CellId;
+use fedhub_cache::digest::instance::of_deployment;
+use fedhub_cache::digest::{Digest, Uid};
+use fedhub_core::names::{
     CELL_SOURCE, LINKING_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, encode_plane,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView, bare, set_field};
-use fedhub_shared::planes::Home;
+use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use fedhub_planes::Home;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::plan::Decision;

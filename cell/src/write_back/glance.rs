@@ -3,15 +3,16 @@
 //! Decides only where [`super::plan::plan`] would decide the same. Where it does not see that nothing is to do, the plan
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
-use fedhub_shared::cells::CellId;
-use fedhub_shared::digest::instance::{Tells, copied, labels, only_defaults, says};
-use fedhub_shared::digest::{Digest, Instance};
-use fedhub_shared::engine::{Echo, StatusWrite};
-use fedhub_shared::hash::{self, Sum};
-use fedhub_shared::names::{
+use fedhub_api::cells::CellId;
+use fedhub_cache::Echo;
+use fedhub_cache::digest::instance::{Tells, copied, labels, only_defaults, says};
+use fedhub_cache::digest::{Digest, Instance};
+use fedhub_core::hash::{self, Sum};
+use fedhub_core::names::{
     INSTANCE_FINALIZER, SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, encode_plane,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_planes::StatusWrite;
 use jiff::Timestamp;
 
 use super::copy::{Owner, owner, reference};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_shared::engine::{Change, Known, Listener, View};
-use fedhub_shared::names::WORKLOAD_DEPLOYMENT_NAME;
-use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId};
-use fedhub_shared::planes::{Home, Plane};
+use fedhub_cache::{Change, Known, View};
+use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
+use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_planes::Listener;
+use fedhub_planes::{Home, Plane};
 
 use super::controller::WriteBack;
 use super::plan::Decision;

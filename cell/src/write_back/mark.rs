@@ -1,7 +1,7 @@
 //! Whose a copy on the hub is, by its mark (C10).
 
-use fedhub_shared::cells::{CellId, Source};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_api::cells::{CellId, Source};
+use fedhub_core::object::{Object, ObjectView};
 
 /// Whose a copy is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ impl Whose {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_shared::names::CELL_SOURCE;
-    use fedhub_shared::object::{Kind, bare};
+    use fedhub_core::names::CELL_SOURCE;
+    use fedhub_core::object::{Kind, bare};
 
     use super::*;
 

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use fedhub_shared::engine::{Change, Controller, Job, Listener, Outcome, Queue, Writer};
-use fedhub_shared::errors::Error;
-use fedhub_shared::names::{CELL_MANAGER, INSTANCE_FINALIZER};
-use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId};
-use fedhub_shared::planes::{Plane, Planes};
+use fedhub_cache::Change;
+use fedhub_core::errors::Error;
+use fedhub_core::names::{CELL_MANAGER, INSTANCE_FINALIZER};
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
+use fedhub_engine::{Controller, Job, Outcome, Queue};
+use fedhub_planes::{Listener, Writer};
+use fedhub_planes::{Plane, Planes};
 use serde_json::json;
 
 use super::plan::other_finalizers;

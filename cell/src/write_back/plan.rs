@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use fedhub_shared::digest::instance::only_defaults;
-use fedhub_shared::engine::echo::settled;
-use fedhub_shared::engine::writer::probe;
-use fedhub_shared::engine::{StatusWrite, Write};
-use fedhub_shared::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
-use fedhub_shared::object::{Object, ObjectView, Shared};
+use fedhub_cache::digest::instance::only_defaults;
+use fedhub_cache::echo::settled;
+use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
+use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_planes::writer::probe;
+use fedhub_planes::{StatusWrite, Write};
 use serde_json::{Value, json};
 
 use super::copy::{Owner, owner, wanted};

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use fedhub_shared::cells::{CellId, Source};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::verdicts::Counted;
+use fedhub_api::cells::{CellId, Source};
+use fedhub_core::metrics::Metrics;
+use fedhub_engine::verdicts::Counted;
 
 /// Why an Instance is not written back before something about it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

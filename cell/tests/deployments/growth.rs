@@ -2,7 +2,7 @@
 
 use fedhub_cell::autoscaling::desired;
 use fedhub_cell::deployments::DeploymentsConfig;
-use fedhub_shared::object::{Kind, bare};
+use fedhub_core::object::{Kind, bare};
 use fedhub_sim::until;
 use serde_json::{Value, json};
 

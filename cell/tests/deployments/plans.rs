@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_cell::network::{Plan, Seen, plan};
 use fedhub_cell::status::network::{Location, Network};
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What a WD's scale settings come to, by tables and at random: the plan of its autoscaler (C13).
 
 use fedhub_cell::autoscaling::{Plan, Settings, Step, desired, plan};
-use fedhub_shared::object::{Kind, Object, ObjectView, bare};
+use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The plan of networks over whatever may happen in a cell (C15).
 
 use fedhub_cell::status::network::{Location, Network};
-use fedhub_shared::object::{Kind, Object, ObjectView};
+use fedhub_core::object::{Kind, Object, ObjectView};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

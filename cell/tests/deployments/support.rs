@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Planes, Settings, watched};
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::{Queue, QueueConfig, run_workers};
+use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_planes::{Planes, Settings, watched};
 pub use fedhub_sim::quiet;
 use fedhub_sim::{ApiServer, AuditEntry};
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
 //! A new Instance: what it gets from the template, and what it is given.
 
+use fedhub_api::LocationReference;
 use fedhub_cell::instances::{Deployment, Gate, Instance, build, labels};
-use fedhub_shared::api::LocationReference;
-use fedhub_shared::names::{INSTANCE_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::names::{INSTANCE_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::json;
 
 use crate::support::*;

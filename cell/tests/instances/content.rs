@@ -1,7 +1,7 @@
 //! C5: an Instance whose hash tells nothing is judged by its content.
 
 use fedhub_cell::instances::{Deployment, Likeness, TemplateSchema, build};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use crate::support::*;

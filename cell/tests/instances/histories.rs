@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_cell::instances::{Deployment, Step, Wait, labels, name};
-use fedhub_shared::names::INSTANCE_INDEX;
+use fedhub_core::names::INSTANCE_INDEX;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

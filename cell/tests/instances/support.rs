@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fedhub_cell::instances::{Deployment, Instance, Plan, labels, name, ordinal, plan};
-use fedhub_shared::object::{Kind, Object, bare};
+use fedhub_core::object::{Kind, Object, bare};
 use serde_json::{Value, json};
 
 pub const WD: &str = "web";

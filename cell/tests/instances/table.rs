@@ -1,8 +1,8 @@
 //! Each classification by an example.
 
 use fedhub_cell::instances::{ORDERED_READY, ordinal};
-use fedhub_shared::names::INSTANCE_INDEX;
-use fedhub_shared::object::Object;
+use fedhub_core::names::INSTANCE_INDEX;
+use fedhub_core::object::Object;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! C5: the template hash depends on what the user said only.
 
 use fedhub_cell::instances::{self, TemplateSchema};
-use fedhub_shared::names::is_label_value;
+use fedhub_core::names::is_label_value;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use fedhub_shared::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
-use fedhub_shared::object::{Kind, Shared};
+use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
+use fedhub_core::object::{Kind, Shared};
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! The gate `ReferencedData`: an Instance waits until what its template refers to is in the cell, and says for what.
 
+use fedhub_api::conditions::said;
 use fedhub_cell::data::{refers, verdict};
-use fedhub_shared::conditions::said;
-use fedhub_shared::names::{
+use fedhub_core::names::{
     EXPECTED_REFERENCED_DATA, REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION,
 };
-use fedhub_shared::object::{Kind, bare};
+use fedhub_core::object::{Kind, bare};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

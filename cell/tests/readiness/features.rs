@@ -1,6 +1,6 @@
 //! C6: quota and referenced data are switched off and on again, and credentials fail.
 
-use fedhub_shared::names::{CELL_SOURCE, EXPECTED_REFERENCED_DATA, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
+use fedhub_core::names::{CELL_SOURCE, EXPECTED_REFERENCED_DATA, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
 use fedhub_sim::Fault;
 use serde_json::json;
 
@@ -41,7 +41,7 @@ impl World {
         let not_ready = |e: &fedhub_sim::AuditEntry| {
             let status =
                 e.body.as_ref().filter(|_| e.name.as_deref() == Some("wd-0"))?.get("status")?.clone();
-            let ready = fedhub_shared::conditions::find(&status, "Ready")?.clone();
+            let ready = fedhub_api::conditions::find(&status, "Ready")?.clone();
             (ready["status"] != "True").then_some(())
         };
         self.cell.audit()[from..].iter().filter_map(not_ready).count()

@@ -1,11 +1,11 @@
 //! The pure part: what is written is what is left to say, and then nothing is.
 
+use fedhub_api::conditions::{find, said};
 use fedhub_cell::readiness::{Plan, plan};
 use fedhub_cell::status::gates::opening;
 use fedhub_cell::status::instance::Seen;
 use fedhub_cell::status::network::Network;
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::object::{Kind, Object, ObjectView, bare};
+use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Asking for quota, and what its answers mean.
 
-use fedhub_shared::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
+use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The daily round without quota: an Instance comes to life and goes on; nothing is written twice.
 
-use fedhub_shared::names::SUSPENDED;
+use fedhub_core::names::SUSPENDED;
 use fedhub_sim::Fault;
 use serde_json::json;
 

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_api::conditions;
 use fedhub_cell::identity::{Doubt, Identity};
 use fedhub_cell::readiness::{Quota, Readiness};
-use fedhub_shared::clock::Clock;
-use fedhub_shared::conditions;
-use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::{
-    PlaneName, REFERENCED_DATA, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
-};
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Planes, Settings, Watched, watched};
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::{PlaneName, REFERENCED_DATA, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::{Queue, QueueConfig, run_workers};
+use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_planes::{Planes, Settings, Watched, watched};
 use fedhub_sim::{ApiServer, AuditEntry, resource};
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};

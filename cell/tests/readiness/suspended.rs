@@ -1,6 +1,6 @@
 //! An Instance that is made while its WD is suspended.
 
-use fedhub_shared::names::SUSPENDED;
+use fedhub_core::names::SUSPENDED;
 use serde_json::{Value, json};
 
 use crate::support::*;

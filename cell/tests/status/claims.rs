@@ -1,7 +1,7 @@
+use fedhub_api::cells::CellId;
 use fedhub_cell::quota::claim::{self, Consumer, Whose, is_free, whose};
 use fedhub_cell::quota::sizing::Sizing;
-use fedhub_shared::cells::CellId;
-use fedhub_shared::object::{Kind, Object};
+use fedhub_core::object::{Kind, Object};
 use serde_json::json;
 
 use crate::support::*;

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use fedhub_cell::status::deployment::{Seen, status};
 use fedhub_cell::status::network::{Location, Network};
-use fedhub_shared::names::{REFERENCED_DATA_ERROR, SUSPENDED};
-use fedhub_shared::object::{Object, Shared};
+use fedhub_core::names::{REFERENCED_DATA_ERROR, SUSPENDED};
+use fedhub_core::object::{Object, Shared};
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 use fedhub_cell::status::gates::{Opens, opening};
 use fedhub_cell::status::instance::{Seen, status};
 use fedhub_cell::status::network::Network;
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -250,7 +250,7 @@ fn c9_what_may_not_run_says_so_in_the_providers_conditions_until_it_may() {
     }
     let own = condition("Available", "False", "Suspended", "a word of the provider's");
     let s = of(&instance("wd-0", &[], std::slice::from_ref(&own)), &granted(), &Network::Ready, false);
-    assert_eq!(fedhub_shared::conditions::find(&s, "Available"), Some(&own), "I9");
+    assert_eq!(fedhub_api::conditions::find(&s, "Available"), Some(&own), "I9");
 }
 
 fn judged(kind: &str, status: &str, generation: i64) -> Value {

@@ -1,6 +1,6 @@
+use fedhub_api::responsibility::{Responsible, responsible};
 use fedhub_cell::status::network::{Location, Network};
-use fedhub_shared::object::{Kind, Object};
-use fedhub_shared::responsibility::{Responsible, responsible};
+use fedhub_core::object::{Kind, Object};
 use serde_json::json;
 
 use crate::support::*;

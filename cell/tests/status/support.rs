@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedhub_shared::object::{Kind, Object, Shared, bare};
+use fedhub_core::object::{Kind, Object, Shared, bare};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -74,8 +74,7 @@ pub fn dying(object: &mut Object) {
 
 /// Status, reason and message of a condition.
 pub fn words(status: &Value, kind: &str) -> (String, String, String) {
-    let found =
-        fedhub_shared::conditions::find(status, kind).unwrap_or_else(|| panic!("no {kind}: {status}"));
-    let (status, reason, message) = fedhub_shared::conditions::said(found);
+    let found = fedhub_api::conditions::find(status, kind).unwrap_or_else(|| panic!("no {kind}: {status}"));
+    let (status, reason, message) = fedhub_api::conditions::said(found);
     (status.to_owned(), reason.to_owned(), message.to_owned())
 }

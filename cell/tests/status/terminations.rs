@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_cell::status::termination::{is_overdue, status};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use fedhub_cell::quota::verdict::{Answer, Failure, look_again, quota_granted};
-use fedhub_shared::object::{Kind, Object};
+use fedhub_core::object::{Kind, Object};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 

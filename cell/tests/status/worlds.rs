@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use fedhub_api::conditions::find;
+use fedhub_api::turns::{self, Signal};
 use fedhub_cell::quota::verdict::{Answer, Failure, quota_granted};
 use fedhub_cell::status::network::{Location, Network};
 use fedhub_cell::status::{deployment, instance as own};
-use fedhub_shared::conditions::find;
-use fedhub_shared::names::SUSPENDED;
-use fedhub_shared::object::{Object, ObjectView};
-use fedhub_shared::turns::{self, Signal};
+use fedhub_core::names::SUSPENDED;
+use fedhub_core::object::{Object, ObjectView};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use proptest::test_runner::RngSeed;
@@ -107,7 +107,7 @@ proptest! {
         i in instances("wd-0".to_owned()), network in networks(), suspended: bool, answer in 0..4_usize,
     ) {
         let failure = Failure::Unavailable("x".to_owned());
-        let claim = but(object(fedhub_shared::object::Kind::Instance, "c"), |c| {
+        let claim = but(object(fedhub_core::object::Kind::Instance, "c"), |c| {
             c.data = json!({"status": {"conditions": [condition("Granted", "False", "QuotaExceeded", "w")]}});
         });
         let of = |i: &Object, now| {

@@ -1,6 +1,6 @@
 //! The daily round: Instances come, change and go; nothing is written twice, and nothing is read that is known.
 
-use fedhub_shared::names::{
+use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_FINALIZER, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_UID,
 };

@@ -1,6 +1,6 @@
 //! A finalizer is released only after the copy is proven gone (I3).
 
-use fedhub_shared::names::INSTANCE_FINALIZER;
+use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_sim::Fault;
 use serde_json::json;
 
@@ -65,7 +65,7 @@ async fn i3_a_copy_without_the_label_of_the_city_is_found_all_the_same() {
     let run = world.run();
     quiet(5).await;
     world.hub.fault(Fault::Status(403).on("update", "instances"));
-    let gone = json!({"metadata": {"labels": {fedhub_shared::names::INSTANCE_CITY: null}}});
+    let gone = json!({"metadata": {"labels": {fedhub_core::names::INSTANCE_CITY: null}}});
     world.hub.patch(INSTANCE, NS_A, "wd-0", &gone).unwrap();
     quiet(5).await;
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();

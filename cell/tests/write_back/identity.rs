@@ -1,6 +1,6 @@
 //! Whose an Instance is: by its hub namespace, never by what stands in the cell (I6, C7).
 
-use fedhub_shared::names::{LINKING_LABELS, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_NAME};
+use fedhub_core::names::{LINKING_LABELS, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_NAME};
 use serde_json::json;
 
 use crate::support::*;

@@ -1,6 +1,6 @@
 //! Two cells and one name: each touches its own copies only (C7).
 
-use fedhub_shared::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY};
+use fedhub_core::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY};
 
 use fedhub_sim::AuditEntry;
 use serde_json::json;

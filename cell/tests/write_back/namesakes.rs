@@ -1,6 +1,6 @@
 //! Two clusters under one cell name (C10), and a cell that is declared lost (C11).
 
-use fedhub_shared::names::{CELL_SOURCE, CITY_CODE, LOST};
+use fedhub_core::names::{CELL_SOURCE, CITY_CODE, LOST};
 use fedhub_sim::ApiServer;
 use serde_json::{Value, json};
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use fedhub_cell::write_back::WriteBackOff;
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::INSTANCE_FINALIZER;
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::{Planes, Settings, watched};
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::INSTANCE_FINALIZER;
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::{Queue, QueueConfig, run_workers};
+use fedhub_planes::{Planes, Settings, watched};
 use fedhub_sim::{ApiServer, Fault};
 use serde_json::json;
 use tokio_util::task::TaskTracker;

@@ -1,6 +1,6 @@
 //! Copies whose Instance is gone although its finalizer never ran (I4): they go with proof, and slowly.
 
-use fedhub_shared::names::CELL_SOURCE;
+use fedhub_core::names::CELL_SOURCE;
 use fedhub_sim::Fault;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! On whose behalf a copy stands on the hub: a WD that lives there now (I5, C7).
 
-use fedhub_shared::names::CITY_CODE;
+use fedhub_core::names::CITY_CODE;
 use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::json;
 

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_api::cells::CellId;
+use fedhub_cache::Echo;
+use fedhub_cache::digest::Digest;
 use fedhub_cell::write_back::copy::reference;
 use fedhub_cell::write_back::glance::Sight;
 use fedhub_cell::write_back::plan::{Decision, Observed, Said, plan};
-use fedhub_shared::cells::CellId;
-use fedhub_shared::digest::Digest;
-use fedhub_shared::engine::{Echo, Write};
-use fedhub_shared::names::{
+use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_CITY, INSTANCE_FINALIZER, LINKING_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView, PlaneId, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, Shared, bare, set_field};
+use fedhub_planes::Write;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;

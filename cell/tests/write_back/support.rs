@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use fedhub_cell::identity::{Doubt, Identity};
 use fedhub_cell::write_back::WriteBack;
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::{
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::{
     CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_FINALIZER, INSTANCE_INDEX, PLACEMENT_NAME,
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME,
     WORKLOAD_UID,
 };
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Planes, Settings, Watched, watched};
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::{Queue, QueueConfig, run_workers};
+use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_planes::{Planes, Settings, Watched, watched};
 use fedhub_sim::{ApiServer, AuditEntry};
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};

@@ -34,12 +34,16 @@ struct Import {
 
 /// The files of the crate in `src`.
 pub fn of_crate(src: &Path) -> Graph {
-    let mut sources = Vec::new();
-    read(src, src, &mut sources);
-    graph(sources.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+    graph(files(src).iter().map(|(name, text)| (name.as_str(), text.as_str())))
 }
 
-/// All `.rs` files but those of other programs of the package, in `bin`.
+/// The name and the text of each file in `src`, but for other programs of the package, in `bin`.
+pub fn files(src: &Path) -> Vec<(String, String)> {
+    let mut sources = Vec::new();
+    read(src, src, &mut sources);
+    sources
+}
+
 fn read(root: &Path, dir: &Path, sources: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -80,12 +84,7 @@ fn module(file: &str) -> Module {
 }
 
 /// The file that says what `path` means, where that is one of the crate; re-exports are followed.
-fn target(
-    files: &BTreeMap<Module, File>,
-    from: &[String],
-    path: &[String],
-    depth: usize,
-) -> Option<String> {
+fn target(files: &BTreeMap<Module, File>, from: &[String], path: &[String], depth: usize) -> Option<String> {
     let (mut at, mut rest) = (from.to_vec(), path);
     match path.first()?.as_str() {
         "crate" => {

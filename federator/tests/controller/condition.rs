@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use fedhub_shared::conditions::{find, said};
-use fedhub_shared::names::LOST;
-use fedhub_shared::planes::Settings;
+use fedhub_api::conditions::{find, said};
+use fedhub_core::names::LOST;
+use fedhub_planes::Settings;
 use fedhub_sim::Fault;
 use serde_json::{Value, json};
 

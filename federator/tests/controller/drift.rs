@@ -1,6 +1,6 @@
 //! F2, F4, I6: what hands, tenants and cells change is put right, and nobody else's is touched.
 
-use fedhub_shared::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID, SOURCE};
+use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID, SOURCE};
 use serde_json::{Value, json};
 
 use crate::support::*;

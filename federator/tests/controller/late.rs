@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fedhub_shared::planes::transport::HeaderTimeoutLayer;
+use fedhub_planes::transport::HeaderTimeoutLayer;
 use fedhub_sim::Fault;
 use tokio::sync::Notify;
 use tokio::time::Instant;

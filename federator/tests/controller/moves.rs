@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fedhub_shared::names::{CITY_CODE, CLAIMED_BY, MOVING, TOUCHED};
+use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING, TOUCHED};
 use fedhub_sim::{ApiServer, Fault};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! F11: hub WDs whose project WD is proven gone although its finalizer never ran are counted and named, and left.
 
-use fedhub_shared::names::UPSTREAM_NAMESPACE;
-use fedhub_shared::planes::Settings;
+use fedhub_core::names::UPSTREAM_NAMESPACE;
+use fedhub_planes::Settings;
 use fedhub_sim::Fault;
 use serde_json::json;
 

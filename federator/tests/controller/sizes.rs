@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use fedhub_shared::names::FEDERATOR_FINALIZER;
-use fedhub_shared::object::PlaneId;
+use fedhub_core::names::FEDERATOR_FINALIZER;
+use fedhub_core::object::PlaneId;
 use fedhub_sim::{ApiServer, Fault};
 use serde_json::json;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use fedhub_shared::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
-use fedhub_shared::planes::Settings;
+use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
+use fedhub_planes::Settings;
 use fedhub_sim::Fault;
 use serde_json::json;
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_api::conditions::is_default;
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
+use fedhub_engine::{Queue, QueueConfig, run_workers};
 use fedhub_federator::{ConditionWriter, Federator};
-use fedhub_shared::clock::Clock;
-use fedhub_shared::conditions::is_default;
-use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
-use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Planes, Settings};
+use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_planes::{Planes, Settings};
 use fedhub_sim::{ApiServer, AuditEntry};
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! A project that is suspended and resumed: no write, no error and no retry meanwhile (section 2).
 
-use fedhub_shared::names::SUSPENDED;
-use fedhub_shared::planes::Health;
+use fedhub_core::names::SUSPENDED;
+use fedhub_planes::Health;
 use fedhub_sim::Fault;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Another cluster under a known name (I4).
 
-use fedhub_shared::lease::Fence;
-use fedhub_shared::planes::{Identities, Settings};
+use fedhub_core::fence::Fence;
+use fedhub_planes::{Identities, Settings};
 use fedhub_sim::ApiServer;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -1,13 +1,14 @@
 //! I1, F4: what travels, travels whole.
 
-use fedhub_federator::plan::plan;
-use fedhub_federator::status::desired;
-use fedhub_shared::engine::{Echo, Write};
-use fedhub_shared::names::{
+use fedhub_cache::Echo;
+use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, MIRRORED_ANNOTATIONS, SOURCE, SOURCE_GENERATION, SOURCE_UID,
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
-use fedhub_shared::object::{Object, ObjectView, set_field};
+use fedhub_core::object::{Object, ObjectView, set_field};
+use fedhub_federator::plan::plan;
+use fedhub_federator::status::desired;
+use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
 

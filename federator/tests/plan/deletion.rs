@@ -1,15 +1,15 @@
 //! I3, F9: a finalizer is released only after its work is proven done.
 
+use fedhub_core::names::{
+    DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, SOURCE,
+    SOURCE_UID, UPSTREAM_CLUSTER,
+};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_federator::finalize;
 use fedhub_federator::held::Held;
 use fedhub_federator::observe::Live;
 use fedhub_federator::plan::{Plan, Then, plan};
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{
-    DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, SOURCE,
-    SOURCE_UID, UPSTREAM_CLUSTER,
-};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

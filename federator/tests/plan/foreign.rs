@@ -1,14 +1,14 @@
 //! I9: only our own keys are touched.
 
-use fedhub_federator::observe::Observed;
-use fedhub_federator::plan::plan;
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{
+use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
     MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE,
 };
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
+use fedhub_federator::observe::Observed;
+use fedhub_federator::plan::plan;
+use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -90,9 +90,9 @@ proptest! {
     #[test]
     fn i9_a_status_keeps_the_conditions_that_the_hub_does_not_speak_of(seen in states::observed()) {
         if let Some(write) = plan(&seen).status {
-            let own = fedhub_shared::conditions::find(seen.project.status(), "ReferencedDataReady");
+            let own = fedhub_api::conditions::find(seen.project.status(), "ReferencedDataReady");
             if own.is_some() {
-                prop_assert_eq!(fedhub_shared::conditions::find(&write.status, "ReferencedDataReady"), own);
+                prop_assert_eq!(fedhub_api::conditions::find(&write.status, "ReferencedDataReady"), own);
             }
         }
     }

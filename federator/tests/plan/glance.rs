@@ -1,11 +1,11 @@
 //! I7: what digests call in order, the plan leaves alone; and what the federator left in order, digests call so.
 
+use fedhub_cache::digest::Digest;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_federator::glance::Sight;
 use fedhub_federator::observe::Observed;
 use fedhub_federator::plan::{Plan, plan};
-use fedhub_shared::digest::Digest;
-use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

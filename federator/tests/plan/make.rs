@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use fedhub_federator::observe::{Known, Live, Observed};
-use fedhub_federator::plan::{Plan, plan};
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{
+use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, PlaneName,
     SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_federator::observe::{Known, Live, Observed};
+use fedhub_federator::plan::{Plan, plan};
+use fedhub_planes::Write;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -179,7 +179,7 @@ pub fn shared(object: Object) -> Shared {
 
 /// The reason of the condition `Available`.
 pub fn reason(wd: &Object) -> Option<&str> {
-    fedhub_shared::conditions::find(wd.status(), "Available")?["reason"].as_str()
+    fedhub_api::conditions::find(wd.status(), "Available")?["reason"].as_str()
 }
 
 /// Whether the plan writes anything at all.

@@ -1,14 +1,14 @@
 //! I2, F2, F3: the mark, and the hub namespace.
 
-use fedhub_federator::loss;
-use fedhub_federator::observe::Observed;
-use fedhub_federator::plan::{Plan, Then, plan};
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{
+use fedhub_core::names::{
     FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE,
 };
-use fedhub_shared::object::ObjectView;
+use fedhub_core::object::ObjectView;
+use fedhub_federator::loss;
+use fedhub_federator::observe::Observed;
+use fedhub_federator::plan::{Plan, Then, plan};
+use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ proptest! {
         if seen.project.deleting() {
             prop_assert!(!finalizers, "the API server refuses new finalizers by then");
         } else if plan.mark.is_some() {
-            prop_assert!(fedhub_shared::names::is_label_value(seen.city()));
+            prop_assert!(fedhub_core::names::is_label_value(seen.city()));
         }
     }
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fedhub_cache::Echo;
+use fedhub_cache::digest::deployment::reported;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Object, ObjectView, set_field};
 use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::observe::{Known, Live, Observed};
 use fedhub_federator::plan::{Plan, Then, plan};
-use fedhub_shared::digest::deployment::reported;
-use fedhub_shared::engine::{Echo, Write};
-use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Object, ObjectView, set_field};
-use fedhub_shared::planes::Distrust;
+use fedhub_planes::Distrust;
+use fedhub_planes::Write;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use fedhub_api::conditions::find;
+use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING, SOURCE_GENERATION};
+use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_federator::moving::{Bound, keeps};
 use fedhub_federator::observe::Observed;
 use fedhub_federator::plan::{Plan, Then, plan};
-use fedhub_shared::conditions::find;
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{CITY_CODE, CLAIMED_BY, MOVING, SOURCE_GENERATION};
-use fedhub_shared::object::{Kind, Object, ObjectView, bare, set_field};
+use fedhub_planes::Write;
 use jiff::SignedDuration;
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
 //! F5, F7: the PropagationPolicy of a city.
 
+use fedhub_core::names::{CITY_CODE, is_object_name};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_federator::plan::{Then, plan};
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{CITY_CODE, is_object_name};
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
 

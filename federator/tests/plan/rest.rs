@@ -1,6 +1,6 @@
 //! I7: plans come to rest and stay there, also after a restart.
 
-use fedhub_shared::object::{ObjectView, set_field};
+use fedhub_core::object::{ObjectView, set_field};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

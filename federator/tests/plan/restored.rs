@@ -1,11 +1,11 @@
 //! F9: what a hub lacks that was restored from a backup may have been lost, and run on in its cell.
 
+use fedhub_core::names::{HUB_LOST, HUB_NAMESPACE_UID};
+use fedhub_core::object::{ObjectView, set_field};
 use fedhub_federator::finalize;
 use fedhub_federator::held::Held;
 use fedhub_federator::plan::{Plan, Then};
-use fedhub_shared::names::{HUB_LOST, HUB_NAMESPACE_UID};
-use fedhub_shared::object::{ObjectView, set_field};
-use fedhub_shared::planes::Distrust;
+use fedhub_planes::Distrust;
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};

@@ -1,14 +1,14 @@
 //! Random states of the world, the unlikely ones included.
 
-use fedhub_federator::observe::Observed;
-use fedhub_shared::digest::deployment::{COUNTERS, reported};
-use fedhub_shared::names::{
+use fedhub_cache::digest::deployment::{COUNTERS, reported};
+use fedhub_core::names::{
     CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
     HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE,
 };
-use fedhub_shared::object::{Object, set_field};
-use fedhub_shared::planes::Distrust;
+use fedhub_core::object::{Object, set_field};
+use fedhub_federator::observe::Observed;
+use fedhub_planes::Distrust;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use proptest::collection::{btree_map, vec};
 use proptest::option;

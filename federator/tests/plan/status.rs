@@ -1,12 +1,12 @@
 //! F8, I10 and section 6: the status that a user reads.
 
+use fedhub_api::conditions::find;
+use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::set_field;
 use fedhub_federator::plan::plan;
 use fedhub_federator::refusal::Refusal;
 use fedhub_federator::status::desired;
-use fedhub_shared::conditions::find;
-use fedhub_shared::engine::StatusWrite;
-use fedhub_shared::names::CITY_CODE;
-use fedhub_shared::object::set_field;
+use fedhub_planes::StatusWrite;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! A suspended project's plane is read and not written; its hub WDs say so (section 2).
 
+use fedhub_core::names::SUSPENDED;
+use fedhub_core::object::ObjectView;
 use fedhub_federator::plan::{Plan, plan};
-use fedhub_shared::names::SUSPENDED;
-use fedhub_shared::object::ObjectView;
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! I6: no crossing between tenants.
 
+use fedhub_core::names::{SOURCE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_federator::origin::is_ours;
 use fedhub_federator::plan::plan;
-use fedhub_shared::names::{SOURCE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_shared::object::{Object, ObjectView};
 use proptest::prelude::*;
 use serde_json::json;
 

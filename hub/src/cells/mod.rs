@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use fedhub_shared::errors;
-use fedhub_shared::names::SOURCE_CLUSTER;
-use fedhub_shared::object::{Kind, Object, bare};
-use fedhub_shared::planes::discovery::credentials;
+use fedhub_core::errors;
+use fedhub_core::names::SOURCE_CLUSTER;
+use fedhub_core::object::{Kind, Object, bare};
+use fedhub_planes::discovery::credentials;
 use kube::api::{Api, ListParams};
 use kube::core::ObjectMeta;
 
+use crate::common::install_tls_provider;
 use crate::simulate::named_file;
 use report::{Counts, Report};
 
@@ -70,7 +71,7 @@ pub fn main(args: &CellsArgs) -> ExitCode {
 }
 
 async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
-    crate::install_tls_provider()?;
+    install_tls_provider()?;
     let read = async {
         let hub = client(credentials::Source::file(&args.hub_kubeconfig, args.hub_context.as_deref()))?;
         let clusters = Api::<Object>::all_with(hub.clone(), Kind::Cluster.resource());

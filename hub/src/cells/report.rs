@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fedhub_shared::cells::{CellDown, Declaration, Source, cluster_of};
-use fedhub_shared::conditions::is_true;
-use fedhub_shared::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER};
-use fedhub_shared::object::{Kind, Object, ObjectView, Shared, bare};
+use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of};
+use fedhub_api::conditions::is_true;
+use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare};
 use serde_json::{Value, json};
 
 /// How a cell is.
@@ -243,8 +243,8 @@ impl fmt::Display for Report {
 mod tests {
     use std::sync::Arc;
 
-    use fedhub_shared::names::{CELL_SOURCE, LOST};
-    use fedhub_shared::object::set_field;
+    use fedhub_core::names::{CELL_SOURCE, LOST};
+    use fedhub_core::object::set_field;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use clap::Parser;
-use fedhub_shared::planes::watched::Watched;
-use fedhub_shared::planes::{HUB_KINDS, PROJECT_KINDS, watched};
+use fedhub_planes::watched::Watched;
+use fedhub_planes::{HUB_KINDS, PROJECT_KINDS, watched};
 use serde_json::Value;
 
 use super::{FEATURES, kustomize::overlay, strings};

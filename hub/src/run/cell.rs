@@ -10,17 +10,19 @@ use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
 use fedhub_cell::identity::Identity;
 use fedhub_cell::readiness::{Quota, Readiness};
 use fedhub_cell::write_back::{WriteBack, WriteBackOff};
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Controller, Listener, run_workers};
-use fedhub_shared::lease::{Fence, Leadership};
-use fedhub_shared::names::{
+use fedhub_core::clock::Clock;
+use fedhub_core::fence::Fence;
+use fedhub_core::names::{
     CITY_CODE, INSTANCE_CITY, REFERENCED_DATA, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::discovery::credentials::Source;
-use fedhub_shared::planes::transport::Server;
-use fedhub_shared::planes::watched::{self, Watched};
-use fedhub_shared::planes::{Planes, Settings};
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::{Controller, run_workers};
+use fedhub_lease::Leadership;
+use fedhub_planes::Listener;
+use fedhub_planes::discovery::credentials::Source;
+use fedhub_planes::transport::Server;
+use fedhub_planes::watched::{self, Watched};
+use fedhub_planes::{Planes, Settings};
 
 use super::ground::{Ground, Role, Running};
 use super::management;

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use anyhow::Context;
+use fedhub_cache::Room;
 use fedhub_cell::identity::Identity;
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Queue, QueueConfig, Room};
-use fedhub_shared::lease::{self, Leadership, LeaseConfig, WarmUp};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::Planes;
-use fedhub_shared::planes::discovery::credentials::Source;
-use fedhub_shared::planes::discovery::kubeconfigs::Kubeconfigs;
-use fedhub_shared::planes::discovery::milo::{self, Milo};
-use fedhub_shared::planes::discovery::reload::Followed;
-use fedhub_shared::planes::discovery::{Discovery, single};
-use fedhub_shared::planes::transport::{Server, Transport, TransportConfig};
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::{Queue, QueueConfig};
+use fedhub_lease::{Leadership, LeaseConfig, WarmUp};
+use fedhub_planes::Planes;
+use fedhub_planes::discovery::credentials::Source;
+use fedhub_planes::discovery::kubeconfigs::Kubeconfigs;
+use fedhub_planes::discovery::milo::{self, Milo};
+use fedhub_planes::discovery::reload::Followed;
+use fedhub_planes::discovery::{Discovery, single};
+use fedhub_planes::transport::{Server, Transport, TransportConfig};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -77,7 +78,7 @@ impl Role {
         let (Some(leadership), Some(planes)) = (leadership, self.registries.first()) else { return };
         let queues = self.controllers.iter().map(|controlled| controlled.queue.clone()).collect();
         planes.listen(Arc::new(WarmUp { planes: planes.clone(), warm: leadership.warm() }));
-        tokio::spawn(lease::follow(leadership.terms(), self.registries.clone(), queues));
+        tokio::spawn(fedhub_lease::follow(leadership.terms(), self.registries.clone(), queues));
     }
 
     /// The queue of a controller of that name.
@@ -210,7 +211,7 @@ impl Ground {
     ) -> anyhow::Result<()> {
         match self.args.discovery {
             Discovery::Single => {
-                let plane = PlaneId::Project(fedhub_shared::names::PlaneName::new(single::NAME)?);
+                let plane = PlaneId::Project(fedhub_core::names::PlaneName::new(single::NAME)?);
                 single::engage(planes, home.connection(&plane))?;
             }
             Discovery::Kubeconfigs => {

@@ -1,19 +1,20 @@
 //! The management role: federator and projector over one registry.
 
 use anyhow::Context;
+use fedhub_core::clock::Clock;
+use fedhub_core::fence::Fence;
+use fedhub_core::names::UPSTREAM_NAMESPACE;
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_engine::run_workers;
 use fedhub_federator::{ConditionWriter, Federator};
+use fedhub_lease::Leadership;
+use fedhub_planes::discovery::credentials::Source;
+use fedhub_planes::events::OperatorEvents;
+use fedhub_planes::transport::Server;
+use fedhub_planes::watched::{self, Watched};
+use fedhub_planes::{Identities, PROJECT_KINDS, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::run_workers;
-use fedhub_shared::events::OperatorEvents;
-use fedhub_shared::lease::{Fence, Leadership};
-use fedhub_shared::names::UPSTREAM_NAMESPACE;
-use fedhub_shared::object::{Kind, PlaneId};
-use fedhub_shared::planes::discovery::credentials::Source;
-use fedhub_shared::planes::transport::Server;
-use fedhub_shared::planes::watched::{self, Watched};
-use fedhub_shared::planes::{Identities, PROJECT_KINDS, Planes, Settings};
 
 use super::ground::{Ground, Role, Running};
 use crate::args::RunArgs;

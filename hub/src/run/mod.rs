@@ -8,15 +8,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use fedhub_shared::{admin, errors, telemetry};
+use fedhub_core::{errors, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::admin;
 use crate::args::RunArgs;
+use crate::common::{MISUSE, install_tls_provider};
 use crate::status::Status;
 use ground::{Ground, Role};
-
-/// Exit code for a bad flag or configuration: nothing was started.
-pub const MISUSE: u8 = 2;
 
 /// Checks the arguments, then runs.
 pub fn main(args: RunArgs) -> ExitCode {
@@ -50,7 +49,7 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
     // Asked for first: a signal that comes while the process starts must not be lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    crate::install_tls_provider()?;
+    install_tls_provider()?;
     let ground = Ground::new(args)?;
     let management = ground
         .args

@@ -1,7 +1,7 @@
 //! What was missed while nobody watched (I4): a projection goes only where it is proven that its Instance is gone.
 
+use fedhub_core::names::CITY_CODE;
 use fedhub_projector::controller::ProjectorConfig;
-use fedhub_shared::names::CITY_CODE;
 use fedhub_sim::Fault;
 use serde_json::json;
 

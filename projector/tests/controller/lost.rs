@@ -1,7 +1,7 @@
 //! A cell that Karmada does not reach, and one that is declared lost (C11).
 
+use fedhub_core::names::{CELL_SOURCE, CITY_CODE, LOST, SOURCE_CLUSTER};
 use fedhub_projector::controller::ProjectorConfig;
-use fedhub_shared::names::{CELL_SOURCE, CITY_CODE, LOST, SOURCE_CLUSTER};
 use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! What tenants do to projections by hand, and what servers refuse.
 
-use fedhub_shared::names::{PROJECTED_FROM, UPSTREAM_CLUSTER};
+use fedhub_core::names::{PROJECTED_FROM, UPSTREAM_CLUSTER};
 use fedhub_sim::{ApiServer, Fault, Resource, resource};
 use serde_json::{Value, json};
 

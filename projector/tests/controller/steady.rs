@@ -1,6 +1,6 @@
 //! The daily round: instances come, change and go; nothing is written twice.
 
-use fedhub_shared::names::{PROJECTED_FROM, WORKLOAD_DEPLOYMENT_UID};
+use fedhub_core::names::{PROJECTED_FROM, WORKLOAD_DEPLOYMENT_UID};
 use fedhub_sim::{ApiServer, Resource, resource};
 use serde_json::json;
 

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_projector::controller::ProjectorConfig;
-use fedhub_projector::{LostCells, Projector};
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::events::OperatorEvents;
-use fedhub_shared::lease::{Fence, Leadership, LeaseConfig};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::{
+use fedhub_core::clock::Clock;
+use fedhub_core::fence::Fence;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::{
     CITY_CODE, FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
-use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Planes, Settings};
+use fedhub_engine::{Queue, QueueConfig, run_workers};
+use fedhub_lease::{Leadership, LeaseConfig};
+use fedhub_planes::events::OperatorEvents;
+use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_planes::{Planes, Settings};
+use fedhub_projector::controller::ProjectorConfig;
+use fedhub_projector::{LostCells, Projector};
 use fedhub_sim::{ApiServer, AuditEntry};
 pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Whose an Instance is (I6), and that one plane's trouble stays its own (I8).
 
-use fedhub_shared::names::{
+use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
 use fedhub_sim::Fault;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use fedhub_core::names::PROJECTED_FROM;
+use fedhub_planes::Distrust;
 use fedhub_projector::gone::Unproven;
 use fedhub_projector::observe::{Live, Observed};
 use fedhub_projector::plan::{Decision, plan};
-use fedhub_shared::names::PROJECTED_FROM;
-use fedhub_shared::planes::Distrust;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -60,12 +60,12 @@ fn i4_an_instance_that_is_there_after_all_is_waited_for() {
 
 #[test]
 fn i4_every_lack_of_proof_withholds() {
-    let namespace = |bend: &dyn Fn(&mut fedhub_shared::object::Object)| {
+    let namespace = |bend: &dyn Fn(&mut fedhub_core::object::Object)| {
         let mut space = hub_namespace();
         bend(&mut space);
         Live { namespace: Some(Arc::new(space)), ..proof() }
     };
-    let deployment = |bend: &dyn Fn(&mut fedhub_shared::object::Object)| {
+    let deployment = |bend: &dyn Fn(&mut fedhub_core::object::Object)| {
         let mut wd = hub_wd();
         bend(&mut wd);
         Live { deployment: Some(Arc::new(wd)), ..proof() }

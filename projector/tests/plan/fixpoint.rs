@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
+use fedhub_cache::Echo;
+use fedhub_core::object::{Object, ObjectView, set_field};
+use fedhub_planes::Write;
 use fedhub_projector::observe::Observed;
 use fedhub_projector::plan::{Decision, plan};
-use fedhub_shared::engine::{Echo, Write};
-use fedhub_shared::object::{Object, ObjectView, set_field};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use fedhub_cache::Echo;
+use fedhub_cache::digest::Digest;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Kind, ObjectView, PlaneId, Shared, bare};
+use fedhub_planes::StatusWrite;
 use fedhub_projector::glance::Sight;
 use fedhub_projector::observe::Observed;
 use fedhub_projector::plan::{Decision, plan};
-use fedhub_shared::digest::Digest;
-use fedhub_shared::engine::{Echo, StatusWrite};
-use fedhub_shared::names::PlaneName;
-use fedhub_shared::object::{Kind, ObjectView, PlaneId, Shared, bare};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_core::names::{
+    FEDERATION_NAMESPACE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
+};
+use fedhub_core::object::{Object, ObjectView};
+use fedhub_planes::Write;
 use fedhub_projector::observe::Observed;
 use fedhub_projector::plan::{Decision, plan};
 use fedhub_projector::quarantine::Reason;
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{
-    FEDERATION_NAMESPACE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
-};
-use fedhub_shared::object::{Object, ObjectView};
 
 use crate::support::*;
 
@@ -199,7 +199,7 @@ fn i5_a_dead_owner_on_the_hub_comes_before_a_name_that_is_taken() {
     // Nothing is said about a projection on behalf of an Instance whose own standing is not clear.
     let mut seen = seen();
     seen.hub_deployment = Some(on_hub(&but(hub_wd(), |d| d.metadata.uid = Some("made anew".to_owned()))));
-    bent(&mut seen.projection, |p| *p = object(fedhub_shared::object::Kind::Instance, SPACE, "wd-0", "x"));
+    bent(&mut seen.projection, |p| *p = object(fedhub_core::object::Kind::Instance, SPACE, "wd-0", "x"));
     assert_eq!(plan(&seen), Decision::Park(None));
     let _kept: Arc<Object> = seen.projection.unwrap();
 }

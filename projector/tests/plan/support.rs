@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_projector::mark::Mark;
-use fedhub_projector::observe::{Home, Live, Observed};
-use fedhub_shared::digest::Digest;
-use fedhub_shared::names::{
+use fedhub_cache::digest::Digest;
+use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
-use fedhub_shared::object::{Kind, Object, PlaneId, Shared, bare};
+use fedhub_core::object::{Kind, Object, PlaneId, Shared, bare};
+use fedhub_projector::mark::Mark;
+use fedhub_projector::observe::{Home, Live, Observed};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use fedhub_projector::observe::{Live, Observed};
-use fedhub_projector::plan::{Decision, plan};
-use fedhub_shared::digest::deployment::{home, source};
-use fedhub_shared::engine::Write;
-use fedhub_shared::names::{
+use fedhub_cache::digest::deployment::{home, source};
+use fedhub_core::names::{
     FEDERATION_NAMESPACE, INSTANCE_LABELS, PROJECTED_FROM, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
-use fedhub_shared::object::{Object, ObjectView, Shared};
-use fedhub_shared::planes::Distrust;
+use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_planes::Distrust;
+use fedhub_planes::Write;
+use fedhub_projector::observe::{Live, Observed};
+use fedhub_projector::plan::{Decision, plan};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
@@ -74,7 +74,7 @@ prop_compose! {
         status in statuses(),
         going in mostly(false, vec![true]),
     ) -> Object {
-        let mut wd = object(fedhub_shared::object::Kind::WorkloadDeployment, namespace, "wd", uid);
+        let mut wd = object(fedhub_core::object::Kind::WorkloadDeployment, namespace, "wd", uid);
         let annotations = [(FEDERATION_NAMESPACE, federated), (SOURCE_UID, source)];
         wd.metadata.annotations =
             Some(annotations.into_iter().filter_map(|(k, v)| Some((k.to_owned(), v?.to_owned()))).collect());
@@ -282,7 +282,7 @@ proptest! {
             Decision::Write(Write::Create(object) | Write::Replace { object, .. }) => {
                 prop_assert_eq!(object.spec(), seen.instance.as_ref().unwrap().spec());
                 let before = seen.projection.as_deref().cloned().unwrap_or_else(|| {
-                    fedhub_shared::object::bare(fedhub_shared::object::Kind::Instance, SPACE, "wd-0")
+                    fedhub_core::object::bare(fedhub_core::object::Kind::Instance, SPACE, "wd-0")
                 });
                 prop_assert_eq!(without_ours(&object), without_ours(&before));
             }

@@ -4,9 +4,8 @@
 //! although nothing is left to do. An echo remembers the pair, in the store beside the object; where none is
 //! remembered (after a restart), a dry run of the write tells it.
 
-use serde_json::Value;
-
 use fedhub_core::hash;
+use serde_json::Value;
 
 /// The part of an object that is written as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

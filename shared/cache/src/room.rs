@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use fedhub_core::object::{Object, PlaneId, Shared};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use fedhub_core::object::{Object, PlaneId, Shared};
 
 /// What is free of charge: reading, or working on, an object of this size. Objects are a few kilobytes; larger ones are
 /// large.

@@ -1,5 +1,5 @@
 //! What every crate of fedhub stands on: objects and their keys, names of the wire contract, errors, clock, hashes,
-//! metrics, and the fence of leadership. Nothing in here speaks to a server.
+//! metrics, logs, and the fence of leadership. Nothing in here speaks to a server.
 
 pub mod bucket;
 pub mod clock;
@@ -10,3 +10,4 @@ pub mod message;
 pub mod metrics;
 pub mod names;
 pub mod object;
+pub mod telemetry;

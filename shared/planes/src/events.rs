@@ -19,10 +19,10 @@ use kube::Client;
 use kube::runtime::events::Event;
 pub use kube::runtime::events::EventType;
 use prometheus::IntCounterVec;
-use recorder::EitherGroup;
 use tokio::sync::Semaphore;
 
 use crate::transport::Connection;
+use recorder::EitherGroup;
 
 /// How many forbidden requests are told apart at most.
 const FORBIDDEN_MAX: usize = 1024;

@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 
-use crate::listwatch::object::{Cut, Extent};
-
+use fedhub_core::errors;
+use fedhub_core::object::{Kind, Object, PlaneId, TooLarge, Unreadable, set_too_large};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::core::{ApiResource, TypeMeta};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use fedhub_core::errors;
-use fedhub_core::object::{Kind, Object, PlaneId, TooLarge, Unreadable, set_too_large};
+use crate::listwatch::object::{Cut, Extent};
 
 /// An object, or what can be told of one that cannot be read. Unlike kube's `DeserializeGuard` it is also one where
 /// the metadata is what cannot be read.

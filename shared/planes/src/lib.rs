@@ -16,6 +16,7 @@ pub mod history;
 mod homes;
 pub mod identity;
 mod listener;
+mod lists;
 pub mod listwatch;
 pub mod marks;
 mod notices;

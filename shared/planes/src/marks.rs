@@ -3,13 +3,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Notify;
-
 use fedhub_cache::Store;
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::errors::LetGo;
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectView};
+use tokio::sync::Notify;
 
 /// Whether WDs of a plane hold our finalizer, as far as this process can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

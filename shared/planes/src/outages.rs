@@ -10,9 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use fedhub_core::object::PlaneId;
+use tokio::time::Instant;
 
 /// So many planes are one line, and so many times as many are the next.
 const STEP: usize = 10;

@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
-
 use fedhub_cache::{Room, Store};
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, PlaneId};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Backoffs, Failure};
 use crate::events::{Events, OperatorEvents, Refused};

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
+use crate::lists::Place;
 use crate::listwatch::{self, listwatch};
-use crate::registry::Place;
 use crate::trouble;
 use crate::{Plane, Planes, Watched};
 

@@ -14,7 +14,6 @@ use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::task::TaskTracker;
 
 use crate::events::{OperatorEvents, Refused};
@@ -22,6 +21,7 @@ use crate::history::History;
 use crate::homes::Homes;
 use crate::identity::Identities;
 use crate::listener::Listener;
+use crate::lists::{Lists, Place};
 use crate::origin::Origin;
 use crate::outages::Outages;
 use crate::plane::{Health, Plane};
@@ -49,18 +49,10 @@ pub struct Planes {
     room: Room,
     seed: AtomicU64,
     pub(crate) tasks: TaskTracker,
-    lists: Semaphore,
+    lists: Lists,
     pub(crate) identities: Option<Arc<Identities>>,
     operators: Option<OperatorEvents>,
     refused_events: Refused,
-    /// Those places among them that planes in trouble may have.
-    lists_in_trouble: Semaphore,
-}
-
-/// A place among the lists that are under way.
-pub(crate) struct Place<'a> {
-    _in_trouble: Option<SemaphorePermit<'a>>,
-    _of_all: SemaphorePermit<'a>,
 }
 
 impl Planes {
@@ -105,11 +97,10 @@ impl Planes {
             room,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
-            lists: Semaphore::new(lists_at_once),
+            lists: Lists::at_once(lists_at_once),
             identities,
             operators,
             refused_events,
-            lists_in_trouble: Semaphore::new((lists_at_once - lists_at_once.div_ceil(4)).max(1)),
         })
     }
 
@@ -379,17 +370,9 @@ impl Planes {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// A place among the lists that are under way, in the order of asking. The anchor has no need of one: nothing works
-    /// before its lists are complete, and there is one of it. Planes in trouble wait in a line of their own, and leave
-    /// a quarter of the places: a plane that is well must not wait behind thousands that are tried again and again.
+    /// A place among the lists of project planes that are under way; waits for it.
     pub(crate) async fn turn_to_list(&self, plane: &Plane) -> Option<Place<'_>> {
-        let PlaneId::Project(_) = plane.id else { return None };
-        // The semaphores are never closed.
-        let in_trouble = match plane.health() {
-            Health::Unreachable(_) => Some(self.lists_in_trouble.acquire().await.ok()?),
-            Health::Engaging | Health::Engaged | Health::Suspended => None,
-        };
-        Some(Place { _in_trouble: in_trouble, _of_all: self.lists.acquire().await.ok()? })
+        self.lists.turn(plane).await
     }
 
     pub(crate) fn listeners(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<dyn Listener>>> {

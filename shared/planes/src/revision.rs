@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fedhub_core::object::{Kind, PlaneId};
 use tokio::sync::watch;
 use tokio::time::Instant;
-
-use fedhub_core::object::{Kind, PlaneId};
 
 /// What is known of a server's resourceVersions.
 pub(super) struct Revision {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_core::clock::Clock;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::PlaneName;
+use fedhub_engine::{Queue, QueueConfig, run_workers};
 use fedhub_federator::Federator;
+use fedhub_planes::Planes;
 use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
-use fedhub_shared::clock::Clock;
-use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
-use fedhub_shared::metrics::Metrics;
-use fedhub_shared::names::PlaneName;
-use fedhub_shared::planes::Planes;
 use fedhub_sim::fleet::{Fleet, Population, Settings, State};
 use fedhub_sim::quiet;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_shared::clock::Clock;
+use fedhub_core::clock::Clock;
 use fedhub_sim::{ApiServer, Fault, quiet, until};
 use fedhub_simulate::{FAULT, PROVIDER_FINALIZER, Part, QUOTA, TEARDOWN_FAULT, TEARDOWN_TIME, Times, run};
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ async fn an_instance_is_torn_down_before_it_goes_and_a_fault_ends_with_its_annot
 async fn a_network_is_bound_and_a_lost_context_made_anew() {
     let cell = cluster("cell");
     play(vec![Part::Network(cell.client())], &cell);
-    let put = |binding: fedhub_shared::object::Object, name: &str| {
+    let put = |binding: fedhub_core::object::Object, name: &str| {
         let mut binding = serde_json::to_value(binding).unwrap();
         binding["metadata"]["name"] = json!(name);
         cell.put(binding).unwrap();

@@ -1,6 +1,6 @@
 //! The Pods of Instances, and what they use.
 
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_sim::{quiet, until};
 use fedhub_simulate::metrics::{Asked, CPU, MEMORY, asked, usage};
 use fedhub_simulate::pods::{self, pod};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_simulate::network::{Plan, SLOW, context, context_name, context_step, plan};
 use fedhub_simulate::{FAULT, START_TIME, Step};
 use serde_json::{Value, json};

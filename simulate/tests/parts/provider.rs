@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_shared::object::Object;
+use fedhub_core::object::Object;
 use fedhub_simulate::provider::step;
 use fedhub_simulate::{FAULT, START_TIME, Step};
 use serde_json::{Value, json};

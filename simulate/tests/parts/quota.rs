@@ -1,6 +1,6 @@
 //! The steps of a claim.
 
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_simulate::quota::{Limit, step};
 use proptest::prelude::*;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_shared::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_simulate::subnet::{Plan, plan, subnet_step};
 use fedhub_simulate::{FAULT, START_TIME};
 use serde_json::{Value, json};

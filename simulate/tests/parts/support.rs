@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use fedhub_shared::conditions::find;
-use fedhub_shared::object::Object;
+use fedhub_api::conditions::find;
+use fedhub_core::object::Object;
 use fedhub_sim::{ApiServer, Resource, resource};
 use fedhub_simulate::Step;
 use jiff::Timestamp;

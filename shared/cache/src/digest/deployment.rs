@@ -1,8 +1,6 @@
 //! What is kept of a `WorkloadDeployment`: on a project plane what it is to become on the hub, on the hub what it has
 //! become there (F4), and its status in a form that can be compared (F8).
 
-use serde_json::{Value, json};
-
 use fedhub_api::conditions::{find, is_default, said};
 use fedhub_core::hash::{self, Sum};
 use fedhub_core::names::{
@@ -11,6 +9,7 @@ use fedhub_core::names::{
     UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView, PlaneId};
+use serde_json::{Value, json};
 
 /// The condition that tells how far the newest generation has come (U2).
 pub const FEDERATED: &str = "Federated";

@@ -12,12 +12,13 @@ mod owners;
 pub use deployment::Deployment;
 use fedhub_core::hash::Sum;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, Shared, bare};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
 pub use ids::{Uid, Version};
 pub use instance::Instance;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use owners::owners;
 
 use crate::room;
+use owners::owners;
 
 /// What is kept of one object.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use fedhub_core::message::excerpt;
+use fedhub_core::{errors, hash};
 use k8s_openapi::ByteString;
 use kube::Config;
 use kube::config::{Kubeconfig, KubeconfigError};
-
-use fedhub_core::message::excerpt;
-use fedhub_core::{errors, hash};
 
 /// What is wrong with a kubeconfig.
 #[derive(Debug, thiserror::Error)]

@@ -14,6 +14,9 @@ mod resource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use fedhub_core::errors;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::PlaneId;
 use futures::{StreamExt, pin_mut};
 use http::uri::{InvalidUri, PathAndQuery};
 use kube::api::DynamicObject;
@@ -23,10 +26,6 @@ use kube::{Api, Resource, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
 pub use self::resource::resource;
-
-use fedhub_core::errors;
-use fedhub_core::names::PlaneName;
-use fedhub_core::object::PlaneId;
 
 use self::decision::{Facts, Standing, Verdict, decide};
 use self::leaving::Leaving;

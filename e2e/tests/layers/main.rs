@@ -1,0 +1,246 @@
+//! The layers of the product: which crates know which, and that no two files of a crate know each other.
+//!
+//! Lower crates are free of I/O. A crate knows lower layers alone, and none beside it; tests may reach higher. Within a
+//! crate a file is above what it knows.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod circles;
+mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use circles::{circles, told};
+use serde_json::Value;
+use source::Graph;
+
+/// The crates of the product, the lowest layer first.
+const LAYERS: [&[&str]; 8] = [
+    &["fedhub-core"],
+    &["fedhub-api"],
+    &["fedhub-cache"],
+    &["fedhub-planes"],
+    &["fedhub-engine"],
+    &["fedhub-lease"],
+    &["fedhub-cell", "fedhub-federator", "fedhub-projector"],
+    &["fedhub"],
+];
+
+/// Crates that speak to nobody, and what they may not name.
+const PURE: [&str; 3] = ["fedhub-core", "fedhub-api", "fedhub-cache"];
+const IO: [&str; 12] = [
+    "hyper::",
+    "hyper_util::",
+    "kube::Api",
+    "kube::Client",
+    "kube::api::Api",
+    "kube::runtime::watcher(",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "tokio::fs",
+    "tokio::net",
+    "tokio::spawn",
+];
+
+/// What is known and to be undone: a crate that names one that is none of the product's.
+const OUTSIDE: [(&str, &str); 1] = [("fedhub", "fedhub-simulate")];
+
+/// Circles between files that are known and to be undone; each line is one, whole.
+const KNOWN: [(&str, &[&str]); 8] = [
+    (
+        "federator",
+        &[
+            "apply.rs",
+            "condition.rs",
+            "controller.rs",
+            "deleted.rs",
+            "finalize.rs",
+            "glance.rs",
+            "held.rs",
+            "loss.rs",
+            "moves.rs",
+            "origin.rs",
+            "orphans.rs",
+            "plan.rs",
+            "progress.rs",
+            "refusal.rs",
+            "space.rs",
+            "status.rs",
+        ],
+    ),
+    ("federator", &["moving.rs", "observe.rs"]),
+    ("projector", &["gone.rs", "plan.rs", "projection.rs"]),
+    ("cell", &["deployments/mod.rs", "deployments/schema.rs"]),
+    ("cell", &["instances/build.rs", "instances/content.rs", "instances/view.rs"]),
+    ("cell", &["network/contexts.rs", "network/interface.rs", "network/mod.rs", "network/plan.rs"]),
+    ("cell", &["status/blocker.rs", "status/network.rs"]),
+    ("cell", &["write_back/copy.rs", "write_back/glance.rs", "write_back/plan.rs"]),
+];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
+}
+
+/// The packages of the workspace, as `cargo metadata` tells them.
+fn packages() -> Vec<Value> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["metadata", "--no-deps", "--offline", "--format-version=1"];
+    let output = Command::new(cargo).args(arguments).current_dir(repository()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+fn layer(package: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&package))
+}
+
+/// The folder of a package, within the repository.
+fn folder(package: &Value) -> PathBuf {
+    let manifest = Path::new(package["manifest_path"].as_str().unwrap());
+    manifest.parent().unwrap().strip_prefix(repository()).unwrap().to_path_buf()
+}
+
+/// What the crates of the workspace depend on of each other, tests aside, and breaks the order of layers.
+fn out_of_order(packages: &[Value]) -> BTreeSet<(String, String)> {
+    let mut wrong = BTreeSet::new();
+    for package in packages {
+        let name = package["name"].as_str().unwrap();
+        let Some(own) = layer(name) else { continue };
+        let dependencies = package["dependencies"].as_array().unwrap();
+        for dependency in dependencies.iter().filter(|it| it["kind"] != "dev" && !it["path"].is_null()) {
+            let other = dependency["name"].as_str().unwrap();
+            if layer(other).is_none_or(|of_other| of_other >= own) && !OUTSIDE.contains(&(name, other)) {
+                wrong.insert((name.to_owned(), other.to_owned()));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn a_crate_depends_on_lower_layers_alone() {
+    let packages = packages();
+    for name in LAYERS.iter().copied().flatten() {
+        assert!(packages.iter().any(|package| package["name"] == *name), "there is no crate {name}");
+    }
+    assert_eq!(out_of_order(&packages), BTreeSet::new(), "each of these crates knows one that it must not");
+}
+
+#[test]
+fn a_crate_that_depends_on_a_higher_layer_is_found() {
+    let package = |name: &str, on: &str, kind: Value| serde_json::json!({"name": name, "dependencies": [{"name": on, "kind": kind, "path": "/x"}]});
+    let found = out_of_order(&[
+        package("fedhub-core", "fedhub-planes", Value::Null),
+        package("fedhub-cell", "fedhub-federator", "build".into()),
+        package("fedhub-lease", "fedhub-sim", Value::Null),
+        package("fedhub-planes", "fedhub-lease", "dev".into()),
+        package("fedhub-planes", "fedhub-core", Value::Null),
+    ]);
+    let expected = [
+        ("fedhub-cell", "fedhub-federator"),
+        ("fedhub-core", "fedhub-planes"),
+        ("fedhub-lease", "fedhub-sim"),
+    ];
+    assert_eq!(found, expected.map(|(a, b)| (a.to_owned(), b.to_owned())).into());
+}
+
+#[test]
+fn lower_crates_do_no_io() {
+    let mut found = Vec::new();
+    for package in packages().iter().filter(|package| PURE.contains(&package["name"].as_str().unwrap())) {
+        let folder = repository().join(folder(package));
+        for (name, text) in source::files(&folder.join("src")) {
+            let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let named = |line: &str| IO.iter().find(|io| line.contains(*io)).copied();
+            found.extend(code.filter_map(named).map(|io| format!("{}/{name}: {io}", folder.display())));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn no_two_files_of_a_crate_know_each_other() {
+    let mut known: BTreeMap<&str, Vec<BTreeSet<String>>> = BTreeMap::new();
+    for (folder, files) in KNOWN {
+        known.entry(folder).or_default().push(files.iter().map(|file| (*file).to_owned()).collect());
+    }
+    let mut faults = Vec::new();
+    for package in packages().iter().filter(|package| layer(package["name"].as_str().unwrap()).is_some()) {
+        let folder = folder(package);
+        let folder = folder.to_str().unwrap();
+        let graph = source::of_crate(&repository().join(folder).join("src"));
+        assert!(graph.len() > 1, "{folder} has no files");
+        let mut allowed = known.remove(folder).unwrap_or_default();
+        for circle in circles(&graph) {
+            // One that has become smaller, or has come apart, is still known.
+            if allowed.iter().any(|known| circle.is_subset(known)) {
+                continue;
+            }
+            faults.push(format!("{folder}/src has a circle:\n{}", told(&graph, &circle)));
+        }
+        allowed.retain(|known| !circles(&graph).iter().any(|circle| circle.is_subset(known)));
+        faults.extend(allowed.iter().map(|gone| format!("{folder}/src has this circle no more: {gone:?}\n")));
+    }
+    faults.extend(known.keys().map(|folder| format!("there is no crate in {folder}\n")));
+    assert!(faults.is_empty(), "{}", faults.concat());
+}
+
+fn found(sources: &[(&str, &str)]) -> Vec<Vec<String>> {
+    let graph: Graph = source::graph(sources.iter().copied());
+    circles(&graph).into_iter().map(|circle| circle.into_iter().collect()).collect()
+}
+
+#[test]
+fn a_circle_is_found_however_it_is_written() {
+    const LIB: (&str, &str) = ("lib.rs", "mod a;\nmod b;\npub use a::A;\npub use b::B;");
+    let b = ("b.rs", "use crate::a::A;\npub struct B(A);");
+    for a in [
+        "use crate::b::B;\npub struct A(B);",
+        "use crate::{b, c};\npub struct A(b::B);",
+        "use super::B;\npub struct A(B);",
+        "use crate::B as Other;\npub struct A(Other);",
+        "use crate::b::{self, *};\npub struct A(B);",
+        "pub struct A(crate::b::B);",
+        "pub struct A(super::B);",
+        "pub use crate::b::B;\npub struct A(B);",
+        "fn f() { use crate::b; }\npub struct A;",
+        "pub struct A<'a>(&'a str, [crate::b::B; '\"' as usize]);",
+    ] {
+        assert_eq!(found(&[LIB, ("a.rs", a), b]), [["a.rs", "b.rs"]], "{a}");
+    }
+}
+
+#[test]
+fn what_is_no_circle_is_not_taken_for_one() {
+    const LIB: (&str, &str) = ("lib.rs", "mod a;\nmod b;\npub use a::A;\npub use b::B;");
+    let b = ("b.rs", "use crate::a::A;\npub struct B(A);");
+    for a in [
+        "pub struct A;",
+        "// use crate::b::B;\npub struct A;",
+        "/* crate::b::B */ pub struct A;",
+        "const TEXT: &str = \"crate::b::B\";\npub struct A;",
+        "const TEXT: &str = r#\"\" crate::b::B\"#;\npub struct A;",
+        "pub struct A;\n#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}",
+        "pub use crate::b::B;\npub struct A;",
+        "use other::b::B;\npub struct A(B);",
+    ] {
+        assert_eq!(found(&[LIB, ("a.rs", a), b]), Vec::<Vec<String>>::new(), "{a}");
+    }
+}
+
+#[test]
+fn a_folder_is_above_what_is_in_it_where_that_does_not_know_it() {
+    let lib = ("lib.rs", "mod a;");
+    let child = ("a/b.rs", "pub struct B;");
+    let uses = ("a/mod.rs", "mod b;\nuse b::B;\npub struct A(B);");
+    assert_eq!(found(&[lib, child, uses]), Vec::<Vec<String>>::new());
+    let knows = ("a/b.rs", "use super::A;\npub struct B(A);");
+    assert_eq!(found(&[lib, knows, uses]), [["a/b.rs", "a/mod.rs"]]);
+    let passes = ("a/mod.rs", "mod b;\npub use b::B;\npub struct A;");
+    assert_eq!(found(&[lib, knows, passes]), Vec::<Vec<String>>::new());
+}

@@ -1,0 +1,304 @@
+//! The store: what lists, watches and our own writes make known, in which order, and what it costs.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::sync::Arc;
+
+use fedhub_cache::digest::Version;
+use fedhub_cache::{Change, Echo, Part, Room, Store};
+use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::json;
+
+fn object(name: &str, uid: &str, version: u64) -> Object {
+    let mut o = bare(Kind::Instance, "ns", name);
+    o.metadata.uid = Some(uid.to_owned());
+    o.metadata.resource_version = Some(version.to_string());
+    o
+}
+
+fn store(room: Room) -> Store {
+    Store::new(PlaneId::Hub, Kind::Instance, room)
+}
+
+fn filled(objects: &[Object]) -> Store {
+    let store = store(Room::of(1 << 20));
+    store.list_begins();
+    for o in objects {
+        store.listed(o.clone());
+    }
+    store.list_ends();
+    store
+}
+
+fn version(store: &Store) -> String {
+    store.digest("ns", "a").unwrap().version.to_string()
+}
+
+fn own(store: &Store, object: Object) {
+    store.own(&Arc::new(object));
+}
+
+/// `a`, which is being deleted and has these finalizers.
+fn terminating(finalizers: &[&str]) -> Object {
+    let mut terminating = object("a", "1", 7);
+    terminating.metadata.deletion_timestamp = Some(Time(jiff::Timestamp::UNIX_EPOCH));
+    terminating.metadata.finalizers = Some(finalizers.iter().map(ToString::to_string).collect());
+    terminating
+}
+
+#[test]
+fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
+    let store = filled(&[object("a", "1", 1), object("b", "2", 2)]);
+    store.list_begins();
+    assert!(store.listed(object("a", "1", 1)).is_none(), "nothing changed");
+    let gone = store.list_ends();
+    assert!(matches!(&gone[..], [Change::Deleted { last, gap: true }] if &*last.name == "b"));
+    let seen = store.deleted(object("a", "1", 3));
+    assert!(matches!(seen, Some(Change::Deleted { gap: false, .. })));
+    assert!(store.is_empty());
+}
+
+#[test]
+fn c1_what_our_own_write_ended_while_a_list_was_under_way_is_gone() {
+    let is_a = |gone: &[Change]| matches!(gone, [Change::Deleted { last, gap: true }] if &*last.name == "a");
+    let store = filled(&[terminating(&["ours"])]);
+    store.list_begins();
+    own(&store, terminating(&[]));
+    assert!(is_a(&store.list_ends()), "the watch begins after its deletion");
+    // It was deleted between our write and the list.
+    let store = filled(&[object("a", "1", 7)]);
+    store.list_begins();
+    own(&store, object("a", "1", 8));
+    own(&store, object("a", "1", 9));
+    assert!(is_a(&store.list_ends()));
+}
+
+#[test]
+fn i1_what_we_wrote_while_a_list_was_under_way_stays() {
+    let store = filled(&[object("a", "1", 7), object("b", "2", 2)]);
+    store.list_begins();
+    own(&store, object("new", "9", 9));
+    own(&store, object("a", "1", 8));
+    assert!(store.listed(object("a", "1", 7)).is_none(), "an older state of it");
+    store.listed(object("b", "2", 2));
+    own(&store, object("b", "2", 10));
+    assert!(store.list_ends().is_empty());
+    assert_eq!((version(&store).as_str(), store.len()), ("8", 3));
+}
+
+#[test]
+fn i1_a_list_that_shows_more_of_the_same_version_is_news() {
+    let store = filled(&[object("a", "1", 1)]);
+    store.list_begins();
+    let mut more = object("a", "1", 1);
+    set_field(&mut more, "status", json!({"future": true}));
+    assert!(store.listed(more).is_some(), "a field that the schema hid until now");
+}
+
+#[test]
+fn a_list_of_an_older_world_is_believed() {
+    let store = filled(&[object("a", "1", 50)]);
+    store.list_begins();
+    assert!(store.listed(object("a", "1", 10)).is_some());
+    assert_eq!(version(&store), "10");
+}
+
+#[test]
+fn a_write_during_a_list_is_not_undone_by_it() {
+    let store = filled(&[object("a", "1", 5)]);
+    store.list_begins();
+    own(&store, object("a", "1", 9));
+    assert!(store.listed(object("a", "1", 5)).is_none());
+    store.list_ends();
+    assert_eq!(version(&store), "9");
+}
+
+#[test]
+fn own_writes_are_known_at_once_and_told_once() {
+    let store = filled(&[]);
+    own(&store, object("a", "1", 7));
+    assert!(store.object("ns", "a").is_some());
+    assert!(store.applied(object("a", "1", 6)).is_none(), "older than our own write");
+    assert!(store.applied(object("a", "1", 7)).is_some(), "the event of our own write");
+    assert!(store.applied(object("a", "1", 7)).is_none(), "told already");
+}
+
+#[test]
+fn f6_an_own_write_does_not_swallow_what_its_event_has_to_tell() {
+    let labelled = |version: u64, city: &str| {
+        let mut o = bare(Kind::WorkloadDeployment, "ns", "a");
+        o.metadata.uid = Some("1".to_owned());
+        o.metadata.resource_version = Some(version.to_string());
+        o.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
+        o
+    };
+    let store = Store::new(PlaneId::Hub, Kind::WorkloadDeployment, Room::of(100));
+    store.list_begins();
+    store.listed(labelled(1, "DFW"));
+    store.list_ends();
+    let city =
+        |change: &Change| change.old().map(|old| old.digest.deployment().unwrap().city.clone().unwrap());
+    // Two writes of ours, and in between it is found in order and let go.
+    own(&store, labelled(2, "SEA"));
+    store.rest("ns", "a", &Version::new("2"), 0);
+    own(&store, labelled(3, "ORD"));
+    let told = store.applied(labelled(3, "ORD")).unwrap();
+    assert_eq!(city(&told).as_deref(), Some("DFW"), "what was told last");
+    let told = store.applied(labelled(4, "ORD")).unwrap();
+    assert_eq!(city(&told).as_deref(), Some("ORD"));
+    own(&store, labelled(5, "DFW"));
+    store.list_begins();
+    let told = store.listed(labelled(5, "DFW")).unwrap();
+    assert_eq!(city(&told).as_deref(), Some("ORD"), "by a list, too");
+    own(&store, object("new", "9", 6));
+    assert!(store.applied(object("new", "9", 6)).unwrap().old().is_none(), "nothing was told of it before");
+}
+
+#[test]
+fn the_answer_to_the_last_finalizers_removal_is_known_although_its_version_is_not_new() {
+    let store = filled(&[]);
+    store.applied(terminating(&["ours"]));
+    own(&store, terminating(&["theirs"]));
+    assert!(store.object("ns", "a").unwrap().has_finalizer("ours"), "told already");
+    own(&store, terminating(&[]));
+    assert!(!store.object("ns", "a").unwrap().has_finalizer("ours"));
+    assert!(store.deleted(object("a", "1", 8)).is_some());
+    assert!(store.is_empty());
+}
+
+#[test]
+fn what_had_only_left_the_selection_of_a_watch_is_not_taken_for_dead_when_it_is_back() {
+    let store = filled(&[object("a", "1", 1)]);
+    store.deleted(object("a", "1", 2));
+    own(&store, object("a", "1", 3));
+    assert!(store.is_empty(), "dead as far as anybody knows");
+    store.applied(object("a", "1", 4));
+    own(&store, object("a", "1", 5));
+    assert_eq!(version(&store), "5", "own writes count again");
+}
+
+#[test]
+fn in_a_cell_what_is_in_order_is_kept() {
+    let (a, room) = (object("a", "1", 1), Room::of(0));
+    let store = Store::new(PlaneId::Cell, Kind::Instance, room);
+    store.list_begins();
+    store.listed(a.clone());
+    store.list_ends();
+    store.rest("ns", "a", &Version::new("1"), 0);
+    assert_eq!(store.object("ns", "a").as_deref(), Some(&a));
+}
+
+#[test]
+fn a_late_answer_does_not_raise_the_dead() {
+    let store = filled(&[]);
+    store.applied(object("a", "1", 7));
+    store.deleted(object("a", "1", 8));
+    own(&store, object("a", "1", 7));
+    store.read(&Arc::new(object("a", "1", 7)));
+    assert!(store.is_empty());
+    own(&store, object("a", "2", 9));
+    assert!(store.deleted(object("a", "1", 8)).is_none(), "the new one stands");
+    assert_eq!(store.digest("ns", "a").unwrap().uid.to_string(), "2");
+}
+
+#[test]
+fn an_object_is_kept_from_its_event_until_it_rests() {
+    let store = filled(&[object("a", "1", 1)]);
+    let kept = || store.object("ns", "a").is_some();
+    assert!(!kept(), "most of what is listed is in order");
+    store.applied(object("a", "1", 2));
+    assert!(kept());
+    store.rest("ns", "a", &Version::new("1"), 0);
+    assert!(kept(), "that was about an older version");
+    store.rest("ns", "a", &Version::new("2"), 7);
+    assert!(!kept());
+    assert_eq!(store.judged("ns", "a"), 7);
+    assert!(store.applied(object("a", "1", 2)).is_none(), "no news");
+    store.read(&Arc::new(object("a", "1", 2)));
+    assert!(kept(), "what was read is kept again");
+    assert!(store.applied(object("a", "1", 2)).is_none(), "and is still no news");
+    store.read(&Arc::new(object("a", "1", 3)));
+    assert!(
+        store.applied(object("a", "1", 3)).is_some(),
+        "news that a read brought first is told all the same"
+    );
+}
+
+#[test]
+fn i8_a_flood_is_known_and_only_the_newest_of_it_kept_as_far_as_there_is_room() {
+    // Half of it is for objects that wait: each takes about two kilobytes.
+    let store = store(Room::of(16 << 10));
+    for n in 0..50 {
+        store.applied(object(&format!("a{n:02}"), &n.to_string(), n + 1));
+    }
+    let kept = |n: u64| store.object("ns", &format!("a{n:02}")).is_some();
+    let newest: Vec<_> = (0..50).filter(|n| kept(*n)).collect();
+    assert!((2..10).contains(&newest.len()) && newest.last() == Some(&49), "{newest:?}");
+    assert_eq!(store.len(), 50);
+    let oldest = newest[0];
+    store.rest("ns", "a49", &Version::new("50"), 0);
+    store.release("ns", "a48");
+    assert!(!kept(49) && !kept(48));
+    store.applied(object("a00", "0", 99));
+    assert!(kept(0) && kept(oldest), "there is room again");
+    store.deleted(object("a00", "0", 100));
+    store.applied(object("a01", "1", 99));
+    assert!(kept(1) && kept(oldest), "what is gone needs none");
+}
+
+#[test]
+fn i8_a_flood_of_one_plane_leaves_room_for_what_changes_on_another() {
+    let room = Room::of(64 << 10);
+    let (flooded, other) = (store(room.clone()), store(room));
+    for n in 0..4096 {
+        flooded.applied(object(&format!("a{n:04}"), &n.to_string(), n + 1));
+    }
+    other.applied(object("b", "b", 1));
+    assert!(other.object("ns", "b").is_some());
+}
+
+#[test]
+fn i7_echoes_live_and_die_with_their_object() {
+    let store = filled(&[object("a", "1", 1)]);
+    let (sent, got) = (json!({"a": 1}), json!({"a": 1, "b": 2}));
+    let echo = Echo::of(&sent, &got);
+    assert!(store.hear("ns", "a", Part::Spec, echo));
+    assert!(!store.hear("ns", "a", Part::Spec, echo), "no news");
+    assert!(store.hear("ns", "a", Part::Status, Echo::of(&sent, &sent)));
+    store.applied(object("a", "1", 2));
+    assert_eq!(store.echo("ns", "a", Part::Spec), Some(echo));
+    assert_eq!(store.echo("ns", "a", Part::Status), Some(Echo::Kept));
+    store.applied(object("a", "2", 3));
+    assert_eq!(store.echo("ns", "a", Part::Spec), None, "another object of that name");
+}
+
+#[test]
+fn a_deletion_of_ours_is_known_at_once_and_told_when_the_watch_brings_it() {
+    let store = filled(&[object("a", "1", 1)]);
+    store.own_deleted("ns", "a", "another");
+    assert!(!store.is_empty(), "not of that one");
+    store.own_deleted("ns", "a", "1");
+    assert!(store.is_empty());
+    own(&store, object("a", "1", 2));
+    assert!(store.is_empty(), "a late answer does not raise it");
+    assert!(matches!(store.deleted(object("a", "1", 3)), Some(Change::Deleted { gap: false, .. })));
+}
+
+#[test]
+fn an_object_in_order_costs_at_most_400_bytes() {
+    let store = store(Room::of(0));
+    for n in 0..10_000u64 {
+        let uid = format!("0d0c6a3e-9f2b-4c55-8a1e-{n:012x}");
+        let mut o = object(&format!("a-rather-long-workload-name-dfw-{n}"), &uid, n + 1);
+        set_field(
+            &mut o,
+            "status",
+            json!({"conditions": vec![json!({"type": "Ready", "message": "long"}); 9]}),
+        );
+        store.applied(o);
+    }
+    let each = store.bytes() / store.len();
+    assert!(each <= 400, "{each}");
+}

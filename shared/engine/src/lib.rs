@@ -1,0 +1,12 @@
+//! The engine: fair queues, and the workers that take keys from them.
+//!
+//! A listener of a registry puts keys on its [`Queue`]; workers take them in fair turns over planes and hand them to the
+//! [`Controller`]. Keys of a plane that fails wait for its [`circuit`], so one plane's trouble stays its own (I8).
+
+pub mod circuit;
+pub mod queue;
+pub mod verdicts;
+pub mod worker;
+
+pub use queue::{Job, Outcome, Queue, QueueConfig};
+pub use worker::{Controller, run_workers};

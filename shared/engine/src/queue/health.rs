@@ -1,0 +1,153 @@
+//! What passes tell of planes, and what follows for whose turn it is.
+
+use fedhub_core::object::{Key, PlaneId};
+use fedhub_planes::heard::Heard;
+use fedhub_planes::outages::Recovery;
+use rand::Rng;
+use tokio::time::Instant;
+
+use super::job::Learnt;
+use super::lane::{Alarm, Place, State};
+use super::turns::{Mode, Turns};
+use crate::circuit::{Circuit, Stance};
+
+/// What the project planes are together, for what is logged of them: a queue knows no servers.
+const PROJECTS: &str = "projects";
+
+impl Turns {
+    /// Takes what a pass over a key of a lane has heard of planes.
+    pub fn learn(
+        &mut self,
+        key: &Key,
+        lane: &PlaneId,
+        began: Instant,
+        heard: &Heard,
+        now: Instant,
+    ) -> Learnt {
+        let nothing = Learnt { interrupted: false, news: true };
+        if self.mode == Mode::Held {
+            return nothing;
+        }
+        if heard.hub && heard.sick != Some(PlaneId::Hub) {
+            self.works(&PlaneId::Hub, now);
+        }
+        // A key that was put into the hub's lane before anybody knew whose it is speaks for no plane.
+        if heard.answered(lane) && heard.sick.as_ref() != Some(lane) && *lane != PlaneId::Hub {
+            self.works(lane, now);
+        }
+        let Some(plane) = &heard.sick else { return nothing };
+        let may_open = if *plane == PlaneId::Hub { self.hub_failed(key, lane) } else { plane == lane };
+        let chance = self.rng.random_range(0.0..=1.0);
+        let before = self.circuit(plane).is_some_and(Circuit::interrupts);
+        let first = self.circuit(plane).is_none_or(|circuit| circuit.stance() == Stance::Closed);
+        let first_of_key = self.entries.get(key).is_none_or(|entry| entry.failures == 0);
+        self.judge(plane, |circuit| circuit.failed(began, now, chance, may_open));
+        let Some(circuit) = self.circuit(plane) else { return nothing };
+        let interrupted = circuit.interrupts();
+        let retry_in = circuit.until().map(|until| until - now);
+        let mut news = first || (first_of_key && !interrupted);
+        if news {
+            news = self.failing(plane, "failed", now).is_some();
+        }
+        if interrupted && !before {
+            match self.failing(plane, "circuit_open", now) {
+                Some(planes) => tracing::warn!(controller = self.controller, %plane, planes, ?retry_in,
+                    "the plane fails: its objects wait, and one at a time tries"),
+                None => {
+                    tracing::debug!(controller = self.controller, %plane, ?retry_in, "circuit breaker opened");
+                }
+            }
+        }
+        Learnt { interrupted, news }
+    }
+
+    /// How many project planes have failed so by now, where a line is due; of another plane it always is.
+    fn failing(&mut self, plane: &PlaneId, how: &str, now: Instant) -> Option<usize> {
+        match plane {
+            PlaneId::Project(_) => self.outages.failed(PROJECTS, plane, how, now),
+            PlaneId::Hub | PlaneId::Cell | PlaneId::Management => Some(1),
+        }
+    }
+
+    /// A plane fails no more, or has left.
+    pub fn recovered(&mut self, plane: &PlaneId, now: Instant) {
+        if let Some(Recovery { planes, failing, after }) = self.outages.recovered(PROJECTS, plane, now) {
+            tracing::info!(controller = self.controller, %plane, planes, failing, ?after, "planes work again");
+        }
+    }
+
+    pub fn works(&mut self, plane: &PlaneId, now: Instant) {
+        if *plane == PlaneId::Hub {
+            self.hub_answered(now);
+        }
+        self.recovered(plane, now);
+        let Some(circuit) = self.circuit(plane).filter(|c| c.stance() != Stance::Closed) else { return };
+        let interrupted = circuit.interrupts();
+        self.judge(plane, |circuit| circuit.answered(now));
+        if interrupted && !matches!(plane, PlaneId::Project(_)) {
+            tracing::info!(controller = self.controller, %plane, "the plane works again");
+        }
+        // As one in trouble it may have waited for another one in trouble.
+        self.back_in_line(plane, Place::Sick);
+        self.line_up(plane);
+    }
+
+    /// The hub's, also for the lane of keys that are the hub's alone.
+    fn circuit(&self, plane: &PlaneId) -> Option<&Circuit> {
+        if *plane == PlaneId::Hub { Some(&self.hub) } else { self.lanes.get(plane).map(|lane| &lane.circuit) }
+    }
+
+    /// Changes a circuit, and its alarm with it.
+    pub fn judge(&mut self, plane: &PlaneId, change: impl FnOnce(&mut Circuit)) {
+        let circuit = if *plane == PlaneId::Hub {
+            &mut self.hub
+        } else {
+            let Some(lane) = self.lanes.get_mut(plane) else { return };
+            &mut lane.circuit
+        };
+        let before = circuit.until();
+        change(circuit);
+        let after = circuit.until();
+        if before != after {
+            if let Some(at) = before {
+                self.timers.remove(&(at, Alarm::Circuit(plane.clone())));
+            }
+            if let Some(at) = after {
+                self.timers.insert((at, Alarm::Circuit(plane.clone())));
+            }
+        }
+    }
+
+    /// Timers that are due make their keys ready, and their circuits half open.
+    pub fn ripen(&mut self, now: Instant) {
+        while self.timers.first().is_some_and(|(at, _)| *at <= now) {
+            match self.timers.pop_first() {
+                Some((_, Alarm::Key(key))) => {
+                    if let Some(entry) = self.entries.get_mut(&key) {
+                        entry.timer = None;
+                        if entry.failures == 0 && entry.state != State::Paced {
+                            entry.since = now;
+                        }
+                        self.ready(key, now);
+                    }
+                }
+                Some((_, Alarm::Hub)) => self.awaiting.alarm = None,
+                Some((_, Alarm::Circuit(plane))) => {
+                    self.judge(&plane, |circuit| circuit.ripen(now));
+                    self.line_up(&plane);
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// When the next timer is due.
+    pub fn alarm(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Whether there may be more for a worker, now or later.
+    pub fn more(&self) -> bool {
+        !self.line.is_empty() || !self.timers.is_empty()
+    }
+}

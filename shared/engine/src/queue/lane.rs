@@ -1,0 +1,86 @@
+//! What is kept of a key that is not in order, and of a plane that has such keys.
+
+use std::collections::VecDeque;
+
+use fedhub_core::object::{Key, PlaneId};
+use tokio::time::Instant;
+
+use crate::circuit::Circuit;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Known only for its back-off or its age.
+    Idle,
+    /// It changed again, but has written too often just now.
+    Paced,
+    Ready,
+    /// It needs the hub, which fails: the number of its place among those that do.
+    AwaitsHub(u64),
+    Running {
+        began: Instant,
+        /// It is one of the passes of planes in trouble.
+        sick: bool,
+    },
+}
+
+pub(super) struct Entry {
+    pub state: State,
+    pub lane: PlaneId,
+    /// Since when it is not in order.
+    pub since: Instant,
+    /// The first event that came while it ran.
+    pub next_since: Option<Instant>,
+    pub ready_at: Instant,
+    pub failures: u32,
+    pub timer: Option<Instant>,
+    /// The hub failed its last pass.
+    pub hub_failed: bool,
+}
+
+impl Entry {
+    pub fn new(lane: PlaneId, since: Instant, now: Instant) -> Self {
+        let (state, next_since, timer) = (State::Idle, None, None);
+        Self { state, lane, since, next_since, ready_at: now, failures: 0, timer, hub_failed: false }
+    }
+
+    pub fn unsynced(&self) -> bool {
+        self.state != State::Idle || self.failures > 0
+    }
+
+    pub fn runs(&self) -> bool {
+        matches!(self.state, State::Running { .. })
+    }
+}
+
+/// Where the turn of a lane is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In no line: it has no key ready, may not have one more in flight, or its circuit is open.
+    #[default]
+    Nowhere,
+    /// In the line of turns.
+    Turn,
+    /// It has its share of the idle workers, and waits for that to grow.
+    Crowded,
+    /// It is in trouble, and waits for another one in trouble to end its pass.
+    Sick,
+}
+
+#[derive(Default)]
+pub(super) struct Lane {
+    pub ready: VecDeque<Key>,
+    /// Its entries: it is forgotten with the last.
+    pub keys: usize,
+    pub in_flight: usize,
+    pub place: Place,
+    pub circuit: Circuit,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Alarm {
+    /// The open circuit of a plane is to be tried.
+    Circuit(PlaneId),
+    /// The next key may try the hub.
+    Hub,
+    Key(Key),
+}

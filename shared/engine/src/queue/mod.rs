@@ -1,0 +1,193 @@
+//! The queue of one controller: keys in fair turns over planes.
+//!
+//! A key waits at most once and runs at most once at a time. Turns go round robin over planes, each with a limit on
+//! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
+//! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
+//! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `turns`. A key that changes
+//! without end has its writes spaced out, see `pace`.
+
+mod awaiting;
+mod health;
+mod hub;
+mod job;
+mod lane;
+mod pace;
+mod turns;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fedhub_core::object::{Key, Kind, PlaneId};
+use fedhub_planes::heard::Heard;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+pub use job::{Job, Outcome, QueueConfig};
+
+use turns::{Mode, Turns};
+
+/// The queue of one controller.
+pub struct Queue {
+    turns: Mutex<Turns>,
+    wake: Notify,
+}
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(config: QueueConfig) -> Self {
+        Self { turns: Mutex::new(Turns::new(config)), wake: Notify::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Turns> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// That many more workers will take keys, for the controller of that name. What a plane may have in flight
+    /// depends on how many of them are idle; in a queue without any, on nothing but its own limit.
+    pub fn staff(&self, controller: &'static str, workers: usize) {
+        self.lock().staff(controller, workers);
+    }
+
+    /// Something that concerns `key` changed: it is ready now, in the turn of `lane`, its back-off forgotten. Says whether
+    /// there will be a pass over it.
+    pub fn add(&self, key: Key, lane: &PlaneId) -> bool {
+        let added = self.lock().add(key, lane, Instant::now());
+        self.wake.notify_one();
+        added
+    }
+
+    /// No key is given out before [`Self::lead`], and none is kept: what was waiting is forgotten and what is added
+    /// goes nowhere, for the beginning of a term looks at everything that there is by then.
+    pub fn hold(&self) {
+        self.lock().hold();
+    }
+
+    /// Keys gather from now on, for a term that is about to begin. `since`: when the leader before was last known to
+    /// lead; what changed earlier was its business, and what is found now may have changed any time since.
+    pub fn gather(&self, since: Instant) {
+        self.lock().mode = Mode::Gathers(since);
+    }
+
+    /// Keys are given out from now on, to passes of this term.
+    pub fn lead(&self, epoch: i32) {
+        self.lock().lead(epoch, Instant::now());
+        self.wake.notify_one();
+    }
+
+    /// That plane works again, as its watches tell: its circuit is closed, and all its keys are ready.
+    pub fn works(&self, plane: &PlaneId) {
+        self.lock().works(plane, Instant::now());
+        self.wake.notify_one();
+    }
+
+    /// The next key whose turn it is; waits for one. `None` once the queue is closed.
+    pub async fn next(&self) -> Option<Job> {
+        loop {
+            let notified = self.wake.notified();
+            let timer = {
+                let mut turns = self.lock();
+                if turns.closed {
+                    // Pass it on: one notification wakes one worker.
+                    self.wake.notify_one();
+                    return None;
+                }
+                let now = Instant::now();
+                turns.ripen(now);
+                if let Some(job) = turns.take(now) {
+                    if turns.more() {
+                        // Who is awake goes to work: another one sees to the next key, or waits for the next timer.
+                        self.wake.notify_one();
+                    }
+                    return Some(job);
+                }
+                turns.alarm()
+            };
+            match timer {
+                Some(at) => {
+                    tokio::select! { biased; () = notified => (), () = tokio::time::sleep_until(at) => () }
+                }
+                None => notified.await,
+            }
+        }
+    }
+
+    /// The pass over `job` has ended, and told nothing of any plane.
+    pub fn done(&self, job: &Job, outcome: Outcome) {
+        self.ended(job, outcome, &Heard::default());
+    }
+
+    /// The pass over `job` has ended; `heard` is what it told of planes. Says whether a failure is news: where the
+    /// circuit of the plane is open, which is said once, it is none.
+    pub fn ended(&self, job: &Job, outcome: Outcome, heard: &Heard) -> bool {
+        let news = self.lock().ended(&job.key, outcome, heard, Instant::now());
+        self.wake.notify_one();
+        news
+    }
+
+    /// Forgets the keys of a lane that are not running, and what is known of the plane's health.
+    pub fn forget(&self, lane: &PlaneId) {
+        self.lock().forget(lane);
+        self.wake.notify_one();
+    }
+
+    /// No key is given out any more; [`Self::next`] answers `None`.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.wake.notify_one();
+    }
+
+    /// Keys that are ready.
+    pub fn depth(&self) -> usize {
+        let turns = self.lock();
+        turns.lanes.values().map(|l| l.ready.len()).sum::<usize>() + turns.awaiting.len()
+    }
+
+    /// Whether more is ready for that plane than its turns take now, and the plane works.
+    pub fn is_behind(&self, plane: &PlaneId) -> bool {
+        let turns = self.lock();
+        turns.lanes.get(plane).is_some_and(|lane| !lane.ready.is_empty() && !lane.circuit.interrupts())
+    }
+
+    /// Keys that are ready, running or waiting to be tried again.
+    pub fn pending(&self) -> usize {
+        self.lock().entries.len()
+    }
+
+    /// Planes of which something is kept in memory: those that [`Self::pending`] keys belong to.
+    pub fn lanes(&self) -> usize {
+        self.lock().lanes.len()
+    }
+
+    /// Planes whose keys wait because their circuit is open or half open; the hub is one of them.
+    pub fn circuits_open(&self) -> usize {
+        let turns = self.lock();
+        turns.lanes.values().filter(|l| l.circuit.interrupts()).count() + usize::from(turns.hub.interrupts())
+    }
+
+    /// Whether the hub's circuit is open or half open, so that keys wait for it.
+    pub fn hub_is_out(&self) -> bool {
+        self.lock().hub.interrupts()
+    }
+
+    /// Keys of a kind that are ready, running or failed: what waits for a time of its own is not counted.
+    pub fn unsynced(&self, kind: Kind) -> usize {
+        self.lock().entries.iter().filter(|(key, e)| key.kind == kind && e.unsynced()).count()
+    }
+
+    /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
+    pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
+        let now = Instant::now();
+        let mut ages: BTreeMap<PlaneId, Duration> = BTreeMap::new();
+        for entry in self.lock().entries.values() {
+            if entry.unsynced() {
+                let age = now.saturating_duration_since(entry.since);
+                let oldest = ages.entry(entry.lane.clone()).or_default();
+                *oldest = age.max(*oldest);
+            }
+        }
+        let mut ages: Vec<_> = ages.into_iter().collect();
+        ages.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
+        ages
+    }
+}

@@ -1,0 +1,374 @@
+//! Whose turn it is.
+//!
+//! Three things keep one plane's trouble its own (I8), and none of them counts planes:
+//!
+//! - **A share of the idle workers.** Passes are futures that mostly wait for servers, and planes may be silent for a
+//!   whole time-out. If each plane simply had its limit, forty planes that hang would hold 40 × 16 passes, more than
+//!   there are workers, and the others would have no turn for that long. So a plane may take its first worker always,
+//!   and one more only while it holds fewer than a quarter of the idle ones: the fewer are idle, the less one plane
+//!   may hold, and some are left as long as fewer planes than workers begin to hang in one instant.
+//! - **A circuit for each plane**: after a few failures of the plane itself its keys wait without running, and one at
+//!   a time tries. All planes that are not known to be well together hold at most a quarter of the workers, so that
+//!   even thousands of them leave the rest to the others; what comes first of a plane's watch and its probe ends this.
+//! - **One circuit for the hub**, which most keys need: while it fails, a few of them try, and not each of ten thousand,
+//!   see [`hub`](super::hub). Only failures of several objects open it: one or two that the hub chokes on meet their own
+//!   back-off. A failure of the hub does not open the circuit of the plane whose key it was.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use fedhub_core::object::{Key, PlaneId};
+use fedhub_planes::heard::Heard;
+use fedhub_planes::outages::Outages;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use tokio::time::Instant;
+
+use super::awaiting::Awaiting;
+use super::job::{Job, Learnt, Outcome, QueueConfig};
+use super::lane::{Alarm, Entry, Lane, Place, State};
+use super::pace::Pace;
+use crate::circuit::{Circuit, Stance};
+
+/// The part of the workers that one plane may hold of the idle ones, and all planes in trouble of all: one in so many.
+const SHARE: usize = 4;
+
+/// Whether keys are given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// No, and none are kept: another process leads.
+    Held,
+    /// Not yet: a term is about to begin. What is added may have changed any time since then.
+    Gathers(Instant),
+    Leads,
+}
+
+pub(super) struct Turns {
+    config: QueueConfig,
+    pub controller: &'static str,
+    /// Project planes that fail: they are logged together, as those behind one server fail together.
+    pub outages: Outages,
+    workers: usize,
+    pub mode: Mode,
+    pub closed: bool,
+    epoch: i32,
+    pub entries: BTreeMap<Key, Entry>,
+    pub lanes: BTreeMap<PlaneId, Lane>,
+    /// Lanes in the order of their turns.
+    pub line: VecDeque<PlaneId>,
+    crowded: BTreeSet<PlaneId>,
+    /// The smallest share that a lane was held to be crowded by.
+    crowded_by: usize,
+    sick: VecDeque<PlaneId>,
+    /// Passes under way: all, and those of lanes in trouble.
+    busy: usize,
+    sick_busy: usize,
+    pub hub: Circuit,
+    /// Keys that need it while it fails.
+    pub awaiting: Awaiting,
+    pub timers: BTreeSet<(Instant, Alarm)>,
+    pace: Pace,
+    pub rng: SmallRng,
+}
+
+impl Turns {
+    pub fn new(config: QueueConfig) -> Self {
+        Self {
+            rng: SmallRng::seed_from_u64(config.seed),
+            config,
+            controller: "",
+            outages: Outages::default(),
+            workers: 0,
+            mode: Mode::Leads,
+            closed: false,
+            epoch: 0,
+            entries: BTreeMap::new(),
+            lanes: BTreeMap::new(),
+            line: VecDeque::new(),
+            crowded: BTreeSet::new(),
+            crowded_by: usize::MAX,
+            sick: VecDeque::new(),
+            busy: 0,
+            sick_busy: 0,
+            hub: Circuit::default(),
+            awaiting: Awaiting::default(),
+            timers: BTreeSet::new(),
+            pace: Pace::default(),
+        }
+    }
+
+    pub fn staff(&mut self, controller: &'static str, workers: usize) {
+        (self.controller, self.workers) = (controller, self.workers + workers);
+    }
+
+    // === What there is ===
+
+    pub fn add(&mut self, key: Key, lane: &PlaneId, now: Instant) -> bool {
+        let since = match self.mode {
+            Mode::Held => return false,
+            Mode::Gathers(since) => since,
+            Mode::Leads => now,
+        };
+        let entry = self.entries.entry(key.clone()).or_insert_with(|| {
+            self.lanes.entry(lane.clone()).or_default().keys += 1;
+            Entry::new(lane.clone(), since, now)
+        });
+        entry.failures = 0;
+        // As it is now the hub may take it.
+        entry.hub_failed = false;
+        if let State::AwaitsHub(place) = entry.state {
+            self.awaiting.remove(place);
+            entry.state = State::Idle;
+        }
+        if let Some(at) = entry.timer.take_if(|_| entry.state != State::Paced) {
+            self.timers.remove(&(at, Alarm::Key(key.clone())));
+        }
+        match entry.state {
+            State::Ready | State::Paced | State::AwaitsHub(_) => {}
+            State::Running { .. } => {
+                entry.next_since.get_or_insert(since);
+            }
+            State::Idle => {
+                if entry.lane != *lane {
+                    let old = std::mem::replace(&mut entry.lane, lane.clone());
+                    self.lanes.entry(lane.clone()).or_default().keys += 1;
+                    self.leave(&old);
+                }
+                self.ready(key, now);
+            }
+        }
+        true
+    }
+
+    pub fn hold(&mut self) {
+        self.mode = Mode::Held;
+        self.entries.retain(|_, entry| entry.runs());
+        for lane in self.lanes.values_mut() {
+            *lane = Lane { keys: lane.in_flight, in_flight: lane.in_flight, ..Lane::default() };
+        }
+        self.lanes.retain(|_, lane| lane.keys > 0);
+        self.line.clear();
+        self.crowded.clear();
+        self.sick.clear();
+        self.timers.clear();
+        // The next term finds out anew.
+        self.hub = Circuit::default();
+        self.forget_hub();
+    }
+
+    pub fn lead(&mut self, epoch: i32, now: Instant) {
+        (self.mode, self.epoch) = (Mode::Leads, epoch);
+        self.entries.values_mut().for_each(|entry| entry.ready_at = now);
+    }
+
+    pub fn forget(&mut self, lane: &PlaneId) {
+        let gone = |entry: &Entry| entry.lane == *lane && !entry.runs();
+        let keys: Vec<_> = self.entries.iter().filter(|(_, e)| gone(e)).map(|(k, _)| k.clone()).collect();
+        for key in keys {
+            self.awaiting.ended(&key);
+            let Some(entry) = self.entries.remove(&key) else { continue };
+            if let State::AwaitsHub(place) = entry.state {
+                self.awaiting.remove(place);
+            }
+            if let Some(at) = entry.timer {
+                self.timers.remove(&(at, Alarm::Key(key)));
+            }
+        }
+        self.judge(lane, |circuit| *circuit = Circuit::default());
+        self.recovered(lane, Instant::now());
+        self.line.retain(|id| id != lane);
+        self.sick.retain(|id| id != lane);
+        self.crowded.remove(lane);
+        if let Some(known) = self.lanes.get_mut(lane) {
+            *known = Lane { keys: known.in_flight, in_flight: known.in_flight, ..Lane::default() };
+        }
+        self.lanes.retain(|id, known| id != lane || known.keys > 0);
+    }
+
+    /// One entry less in that lane.
+    fn leave(&mut self, id: &PlaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        lane.keys = lane.keys.saturating_sub(1);
+        if lane.keys == 0 {
+            if let Some(until) = lane.circuit.until() {
+                self.timers.remove(&(until, Alarm::Circuit(id.clone())));
+            }
+            self.lanes.remove(id);
+        }
+    }
+
+    pub fn ready(&mut self, key: Key, now: Instant) {
+        let Some(entry) = self.entries.get_mut(&key) else { return };
+        if let Some(at) = self.pace.not_before(&key, now) {
+            (entry.state, entry.timer) = (State::Paced, Some(at));
+            self.timers.insert((at, Alarm::Key(key)));
+            return;
+        }
+        (entry.state, entry.ready_at) = (State::Ready, now);
+        let id = entry.lane.clone();
+        self.lanes.entry(id.clone()).or_default().ready.push_back(key);
+        self.line_up(&id);
+    }
+
+    // === Turns ===
+
+    /// Puts a lane at the end of the line of turns, if it has a key ready, its circuit is not open and it is in no line.
+    pub fn line_up(&mut self, id: &PlaneId) {
+        let Some(lane) = self.lanes.get_mut(id) else { return };
+        if lane.place == Place::Nowhere && !lane.ready.is_empty() && lane.circuit.stance() != Stance::Open {
+            lane.place = Place::Turn;
+            self.line.push_back(id.clone());
+        }
+    }
+
+    /// How many more workers than its first a lane may hold now, counting that first.
+    fn share(&self) -> usize {
+        if self.workers == 0 { usize::MAX } else { (self.workers.saturating_sub(self.busy) / SHARE).max(1) }
+    }
+
+    /// How many passes of lanes in trouble may be under way.
+    pub fn sick_share(&self) -> usize {
+        if self.workers == 0 { usize::MAX } else { (self.workers / SHARE).max(1) }
+    }
+
+    /// The key whose turn it is, if any plane may have one more in flight.
+    pub fn take(&mut self, now: Instant) -> Option<Job> {
+        if self.mode != Mode::Leads {
+            return None;
+        }
+        self.try_hub(now);
+        let (share, sick_share) = (self.share(), self.sick_share());
+        for _ in self.sick_busy..sick_share {
+            let Some(id) = self.sick.pop_front() else { break };
+            self.back_in_line(&id, Place::Sick);
+        }
+        for _ in 0..self.line.len() {
+            let id = self.line.pop_front()?;
+            let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.place == Place::Turn) else {
+                continue;
+            };
+            lane.place = Place::Nowhere;
+            let sick = lane.circuit.stance() != Stance::Closed;
+            let limit = if sick { 1 } else { self.config.per_plane };
+            if lane.in_flight >= limit || lane.circuit.stance() == Stance::Open {
+                // Its turn comes back when one of its keys is done, or with the alarm of its circuit.
+                continue;
+            }
+            if lane.in_flight >= share {
+                lane.place = Place::Crowded;
+                self.crowded.insert(id);
+                self.crowded_by = share.min(self.crowded_by);
+                continue;
+            }
+            if sick && self.sick_busy >= sick_share {
+                lane.place = Place::Sick;
+                self.sick.push_back(id);
+                continue;
+            }
+            let Some(key) = lane.ready.pop_front() else { continue };
+            lane.in_flight += 1;
+            self.line_up(&id);
+            let entry = self.entries.get_mut(&key)?;
+            entry.state = State::Running { began: now, sick };
+            let waited = now.saturating_duration_since(entry.ready_at);
+            let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
+            let job = Job { key, since: entry.since, waited, epoch: self.epoch, asks_hub };
+            self.busy += 1;
+            self.sick_busy += usize::from(sick);
+            return Some(job);
+        }
+        None
+    }
+
+    /// A pass has ended. Says whether a failure of it is news.
+    pub fn ended(&mut self, key: &Key, outcome: Outcome, heard: &Heard, now: Instant) -> bool {
+        let Some(entry) = self.entries.get_mut(key) else { return true };
+        let State::Running { began, sick } = entry.state else { return true };
+        entry.state = State::Idle;
+        let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
+        self.busy = self.busy.saturating_sub(1);
+        self.sick_busy = self.sick_busy.saturating_sub(usize::from(sick));
+        self.awaiting.ended(key);
+        if let Some(lane) = self.lanes.get_mut(&id) {
+            lane.in_flight = lane.in_flight.saturating_sub(1);
+        }
+        let Learnt { interrupted, news } = self.learn(key, &id, began, heard, now);
+        let needs_hub = heard.held_back || (interrupted && heard.sick == Some(PlaneId::Hub));
+        self.settle(key, outcome, Ended { interrupted, needs_hub, again: next_since }, now);
+        self.crowded.remove(&id);
+        self.back_in_line(&id, Place::Crowded);
+        self.line_up(&id);
+        if self.share() > self.crowded_by {
+            self.crowded_by = usize::MAX;
+            for id in std::mem::take(&mut self.crowded) {
+                self.back_in_line(&id, Place::Crowded);
+            }
+        }
+        news
+    }
+
+    /// What becomes of a key whose pass has ended.
+    fn settle(&mut self, key: &Key, outcome: Outcome, ended: Ended, now: Instant) {
+        let Ended { interrupted, needs_hub, again } = ended;
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        let failed = outcome == Outcome::Failed || needs_hub;
+        if !failed {
+            (entry.failures, entry.hub_failed) = (0, false);
+        } else if !interrupted && !needs_hub {
+            entry.failures = entry.failures.saturating_add(1);
+        }
+        if outcome == Outcome::Wrote {
+            self.pace.wrote(key, now);
+        }
+        let held = self.mode == Mode::Held;
+        if let Some(next_since) = again.filter(|_| !held) {
+            if !failed {
+                entry.since = next_since;
+            }
+            return self.ready(key.clone(), now);
+        }
+        if needs_hub && !held {
+            return self.await_hub(key, now);
+        }
+        if failed && interrupted {
+            // It waits for the circuit, and no time of its own.
+            return self.ready(key.clone(), now);
+        }
+        let wait = match outcome {
+            Outcome::Failed => {
+                Some(backoff(&self.config, entry.failures).mul_f64(self.rng.random_range(0.9..=1.1)))
+            }
+            Outcome::After(wait) => Some(wait),
+            Outcome::InOrder | Outcome::Wrote | Outcome::Waits => None,
+        };
+        if let Some(wait) = wait.filter(|_| !held) {
+            entry.timer = Some(now + wait);
+            self.timers.insert((now + wait, Alarm::Key(key.clone())));
+        } else if let Some(entry) = self.entries.remove(key) {
+            self.leave(&entry.lane);
+        }
+    }
+
+    /// Puts a lane that waited elsewhere back into the line of turns.
+    pub fn back_in_line(&mut self, id: &PlaneId, from: Place) {
+        if let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.place == from) {
+            lane.place = Place::Nowhere;
+            self.line_up(id);
+        }
+    }
+}
+
+/// How a pass has ended, beside its outcome.
+struct Ended {
+    /// It failed by a plane that is kept from more.
+    interrupted: bool,
+    /// By the hub, or it asked for something there and was held back.
+    needs_hub: bool,
+    /// When the first event came meanwhile.
+    again: Option<Instant>,
+}
+
+fn backoff(config: &QueueConfig, failures: u32) -> Duration {
+    let doubled = 2u32.saturating_pow(failures.saturating_sub(1).min(20));
+    config.backoff_first.saturating_mul(doubled).min(config.backoff_max)
+}

@@ -1,0 +1,20 @@
+//! Queues and workers over simulated planes, on paused time.
+
+#[cfg(test)]
+mod circuits;
+#[cfg(test)]
+mod circuits_model;
+#[cfg(test)]
+mod hub_circuit;
+#[cfg(test)]
+mod queue;
+#[cfg(test)]
+mod queue_model;
+#[cfg(test)]
+mod recovery;
+#[cfg(test)]
+mod stalls;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod workers;

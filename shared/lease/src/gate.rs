@@ -1,0 +1,73 @@
+//! What a term means for the rest of the process: whether its workers are given keys; and what the rest means for it:
+//! whether it is worth to have one.
+
+use std::sync::Arc;
+
+use fedhub_cache::Change;
+use fedhub_core::fence::Term;
+use fedhub_core::object::Kind;
+use fedhub_engine::Queue;
+use fedhub_planes::{Listener, Plane, Planes};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Tells the election when the hub and every project plane that can be reached are in sync.
+pub struct WarmUp {
+    /// The registry.
+    pub planes: Arc<Planes>,
+    /// What [`super::Leadership::warm`] gave.
+    pub warm: CancellationToken,
+}
+
+impl Listener for WarmUp {
+    fn changed(&self, _: &Plane, _: Kind, _: &Change) {}
+
+    fn synced(&self, _: &Plane, _: Kind) {
+        if !self.warm.is_cancelled() && self.planes.warm() {
+            self.warm.cancel();
+        }
+    }
+
+    fn left(&self, _: &Plane) {}
+}
+
+/// Holds the queues from now on while the process does not lead, and lets them go in each term, until the election has
+/// ended. They keep nothing meanwhile, however long that is; at the beginning of a term everything that is known is
+/// looked at once.
+pub fn follow(
+    mut terms: watch::Receiver<Option<Term>>,
+    registries: Vec<Arc<Planes>>,
+    queues: Vec<Arc<Queue>>,
+) -> impl Future<Output = ()> {
+    hold(&queues);
+    async move {
+        let mut epoch = None;
+        loop {
+            let term = *terms.borrow_and_update();
+            if term.map(|term| term.epoch) != epoch {
+                epoch = term.map(|term| term.epoch);
+                hold(&queues);
+                if let Some(term) = term {
+                    for queue in &queues {
+                        queue.gather(term.since);
+                    }
+                    for planes in &registries {
+                        planes.look_again();
+                    }
+                    for queue in &queues {
+                        queue.lead(term.epoch);
+                    }
+                }
+            }
+            if terms.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn hold(queues: &[Arc<Queue>]) {
+    for queue in queues {
+        queue.hold();
+    }
+}

@@ -1,0 +1,37 @@
+//! The registry over simulated planes, on paused time.
+
+#[cfg(test)]
+mod discovery;
+#[cfg(test)]
+mod events;
+#[cfg(test)]
+mod health;
+#[cfg(test)]
+mod identity;
+#[cfg(test)]
+mod lists;
+#[cfg(test)]
+mod milo;
+#[cfg(test)]
+mod milo_marks;
+#[cfg(test)]
+mod milo_projects;
+#[cfg(test)]
+mod milo_vanished;
+#[cfg(test)]
+mod planes;
+#[cfg(test)]
+mod pump;
+#[cfg(test)]
+mod refusals;
+#[cfg(test)]
+mod restores;
+#[cfg(test)]
+mod roles;
+mod sizes;
+#[cfg(test)]
+mod storms;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod writes;

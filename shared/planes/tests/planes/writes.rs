@@ -1,0 +1,208 @@
+//! Requests: preconditions, own writes known at once, pruned fields said once, dry runs in place of writes.
+
+use std::sync::Arc;
+
+use fedhub_cache::Part;
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_planes::{Plane, Planes};
+use fedhub_planes::{StatusWrite, Write, Writer};
+use fedhub_sim::{ApiServer, Resource, resource};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+async fn engaged(server: &ApiServer) -> (Arc<Planes>, Arc<Plane>) {
+    let planes = registry(&ApiServer::hub("hub"));
+    let plane = planes.engage(&plane_name("alpha"), client(server));
+    until("alpha in sync", || plane.synced()).await;
+    (planes, plane)
+}
+
+fn object(value: Value) -> Box<Object> {
+    Box::new(serde_json::from_value(value).unwrap())
+}
+
+fn known(plane: &Plane, name: &str) -> Option<Shared> {
+    plane.store(Kind::Instance).object("n", name)
+}
+
+fn namespace(server: &ApiServer) {
+    server.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}})).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_writes_are_known_before_any_event() {
+    let server = ApiServer::project_plane("alpha");
+    namespace(&server);
+    let (planes, plane) = engaged(&server).await;
+    // From here on no watch says anything.
+    server.fault(fedhub_sim::Fault::Hang.on("watch", "*"));
+    let made = plane.create(Kind::Instance, &object(instance("a")), "m").await.unwrap();
+    assert_eq!(known(&plane, "a").unwrap().uid(), made.uid());
+    let mut changed = made.as_ref().clone();
+    changed.data["spec"]["a"] = json!(2);
+    let replaced = plane.replace(Kind::Instance, &changed, "m", false).await.unwrap();
+    assert_eq!(known(&plane, "a").unwrap().version(), replaced.version());
+    let told = plane.replace_status(Kind::Instance, &replaced, &json!({"s": 1}), "m", false).await.unwrap();
+    assert_eq!(known(&plane, "a").unwrap().status(), &json!({"s": 1}));
+    let patched =
+        plane.patch_metadata(Kind::Instance, &told, json!({"annotations": {"a/b": "c"}}), "m").await.unwrap();
+    assert_eq!(known(&plane, "a").unwrap().annotation("a/b"), Some("c"));
+    assert_eq!(known(&plane, "a").unwrap().version(), patched.version());
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_update_and_delete_carries_its_precondition() {
+    let server = ApiServer::project_plane("alpha");
+    server.put(instance("a")).unwrap();
+    let (planes, plane) = engaged(&server).await;
+    let old = plane.whole(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    server.patch("Instance", "n", "a", &json!({"spec": {"a": 3}})).unwrap();
+    quiet(1).await;
+    let code = |e: fedhub_core::errors::RequestError| e.code();
+    let conflict = Some(Some(409));
+    assert_eq!(plane.replace(Kind::Instance, &old, "m", false).await.err().map(code), conflict);
+    let status = json!({"s": 1});
+    assert_eq!(
+        plane.replace_status(Kind::Instance, &old, &status, "m", false).await.err().map(code),
+        conflict
+    );
+    let note = json!({"annotations": {"a/b": "c"}});
+    assert_eq!(plane.patch_metadata(Kind::Instance, &old, note, "m").await.err().map(code), conflict);
+    assert_eq!(plane.delete(Kind::Instance, &old, true).await.err().map(code), conflict);
+    let mut other = old.as_ref().clone();
+    other.metadata.uid = Some("another".to_owned());
+    assert_eq!(plane.delete(Kind::Instance, &other, false).await.err().map(code), conflict);
+    assert!(server.get("Instance", "n", "a").is_some());
+    plane.delete(Kind::Instance, &old, false).await.unwrap();
+    plane.delete(Kind::Instance, &old, false).await.expect("gone already is no error");
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_the_watch_hid_is_read_into_the_store() {
+    let server = ApiServer::project_plane("alpha");
+    server.put(instance("a")).unwrap();
+    server.fault(fedhub_sim::Fault::EmptyList.on("list", "instances").times(1));
+    let (planes, plane) = engaged(&server).await;
+    assert!(known(&plane, "a").is_none());
+    assert!(plane.refresh(Kind::Instance, "n", "a").await.unwrap().is_some());
+    assert!(known(&plane, "a").is_some());
+    assert!(plane.refresh(Kind::Instance, "n", "absent").await.unwrap().is_none());
+    planes.stop().await;
+}
+
+fn opinionated() -> ApiServer {
+    let instance = Resource::custom("compute.datumapis.com", "v1alpha", "Instance", "instances")
+        .with_status()
+        .pruning(|o| {
+            for part in ["spec", "status"] {
+                if let Some(fields) = o[part].as_object_mut() {
+                    fields.remove("unknown");
+                }
+            }
+        })
+        .defaulting(|o| {
+            if o["spec"].is_object() && o["spec"]["put"].is_null() {
+                o["spec"]["put"] = json!("in");
+            }
+        });
+    let server = ApiServer::builder("alpha").resources(resource::project_plane()).resource(instance).build();
+    namespace(&server);
+    server
+}
+
+#[tokio::test(start_paused = true)]
+async fn i1_what_a_plane_does_not_keep_is_counted_once() {
+    let server = opinionated();
+    let (planes, plane) = engaged(&server).await;
+    let pruned = || planes.metrics().fields_pruned.get();
+    let writer = Writer { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let mut sent = instance("a");
+    sent["spec"]["unknown"] = json!({"x": 1});
+    let made = writer.write(Kind::Instance, Write::Create(object(sent.clone()))).await.unwrap().unwrap();
+    assert_eq!((pruned(), made.spec()), (1, &json!({"a": 1, "put": "in"})));
+    let echo = plane.store(Kind::Instance).echo("n", "a", Part::Spec);
+    assert!(fedhub_cache::echo::settled(&sent["spec"], made.spec(), echo));
+
+    let mut again = made.as_ref().clone();
+    again.data["spec"] = sent["spec"].clone();
+    again.metadata.labels = Some([("l".to_owned(), "v".to_owned())].into());
+    let write = Write::Replace { object: Box::new(again), probe: false };
+    let stored = writer.write(Kind::Instance, write).await.unwrap().unwrap();
+    assert_eq!(pruned(), 1, "the same loss is not said twice");
+    let status = StatusWrite { status: json!({"s": 1, "unknown": 2}), probe: false };
+    writer.write_status(Kind::Instance, &stored, status).await.unwrap().unwrap();
+    assert_eq!(pruned(), 2, "the status is another part");
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_a_dry_run_takes_the_place_of_a_write_that_would_change_nothing() {
+    let server = opinionated();
+    let (planes, plane) = engaged(&server).await;
+    let writer = Writer { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let made = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await.unwrap().unwrap();
+    let mark = server.mark();
+    let probe = |change: &dyn Fn(&mut Object)| {
+        let mut object = made.as_ref().clone();
+        object.data["spec"] = json!({"a": 1, "unknown": 1});
+        change(&mut object);
+        Write::Replace { object: Box::new(object), probe: true }
+    };
+    assert!(writer.write(Kind::Instance, probe(&|_| ())).await.unwrap().is_none());
+    let status = StatusWrite { status: json!({"unknown": 1}), probe: false };
+    let told = writer.write_status(Kind::Instance, &made, status.clone()).await.unwrap().unwrap();
+    let again = StatusWrite { probe: true, ..status };
+    assert!(writer.write_status(Kind::Instance, &told, again).await.unwrap().is_none());
+    assert_eq!(server.writes_since(mark).len(), 1, "the first status only");
+
+    let changes: [&dyn Fn(&mut Object); 4] = [
+        &|o| o.data["spec"]["a"] = json!(2),
+        &|o| o.metadata.labels = Some([("l".to_owned(), "v".to_owned())].into()),
+        &|o| o.metadata.annotations = Some([("l".to_owned(), "v".to_owned())].into()),
+        &|o| o.metadata.resource_version.clone_from(&told.metadata.resource_version),
+    ];
+    for (n, change) in changes.into_iter().enumerate() {
+        let current = known(&plane, "a").unwrap();
+        let Write::Replace { mut object, probe } = probe(change) else { panic!("a replace") };
+        object.metadata.resource_version.clone_from(&current.metadata.resource_version);
+        let written = writer.write(Kind::Instance, Write::Replace { object, probe }).await.unwrap();
+        assert!(written.is_some(), "change {n} is a change to what stands");
+    }
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
+    let server = ApiServer::project_plane("alpha");
+    server.put(instance("a")).unwrap();
+    let (planes, plane) = engaged(&server).await;
+    let known = plane.whole(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    // One write is under way when it is let go, as in a connection that has no room for it yet.
+    server.fault(fedhub_sim::Fault::Hang.on("patch", "*"));
+    let patch = {
+        let (plane, known) = (plane.clone(), known.clone());
+        let note = json!({"annotations": {"a/b": "c"}});
+        tokio::spawn(async move { plane.patch_metadata(Kind::Instance, &known, note, "m").await })
+    };
+    quiet(1).await;
+    planes.disengage(&plane_name("alpha"));
+    let mark = server.mark();
+    let refused = |answer: Result<Shared, fedhub_core::errors::RequestError>| {
+        assert_eq!(answer.unwrap_err().category(), fedhub_core::errors::Category::NotEngaged);
+    };
+    refused(patch.await.unwrap());
+    server.clear_faults();
+    let note = json!({"annotations": {"a/b": "c"}});
+    refused(plane.patch_metadata(Kind::Instance, &known, note, "m").await);
+    refused(plane.create(Kind::Instance, &object(instance("b")), "m").await);
+    refused(plane.replace(Kind::Instance, &known, "m", false).await);
+    refused(plane.replace_status(Kind::Instance, &known, &json!({"s": 1}), "m", false).await);
+    let deleted = plane.delete(Kind::Instance, &known, false).await.unwrap_err();
+    assert_eq!(deleted.category(), fedhub_core::errors::Category::NotEngaged);
+    assert!(server.writes_since(mark).is_empty());
+    assert!(plane.live(Kind::Instance, "n", "a").await.unwrap().is_some(), "it may still be read");
+    planes.stop().await;
+}
