@@ -56,6 +56,13 @@ fn read(root: &Path, dir: &Path, sources: &mut Vec<(String, String)>) {
     }
 }
 
+/// The paths that a text names, imported or in its code.
+pub fn paths(text: &str) -> BTreeSet<String> {
+    let file = parse("", text);
+    let imported = file.imports.iter().map(|import| &import.path);
+    imported.chain(&file.paths).map(|path| path.join("::")).collect()
+}
+
 /// The same of files with these names and texts.
 pub fn graph<'a>(sources: impl IntoIterator<Item = (&'a str, &'a str)>) -> Graph {
     let files: BTreeMap<Module, File> =
