@@ -234,3 +234,13 @@ pub fn condition(object: &Value, kind: &str) -> Value {
     let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
     all.find(|c| c["type"] == kind).cloned().unwrap_or_default()
 }
+
+/// I7: what runs after `run` asks for nothing, however long it does.
+pub async fn rests_after_a_restart(world: &World, run: Run, config: DeploymentsConfig) {
+    let from = world.mark();
+    run.stop().await;
+    let run = world.run(config);
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
+}

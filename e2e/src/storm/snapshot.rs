@@ -70,7 +70,7 @@ struct Eyes<'a> {
     /// The template's hash, as most Instances have it.
     hash: Option<String>,
     /// Each Instance in its cell, by namespace and name.
-    in_cells: BTreeMap<(String, String), Value>,
+    in_cells: BTreeMap<(String, String), &'a Value>,
 }
 
 impl Eyes<'_> {
@@ -217,12 +217,12 @@ fn hash(world: &[Found]) -> Option<String> {
 }
 
 /// The Instances of the cells, whose addresses they are given there.
-fn in_cells(world: &[Found]) -> BTreeMap<(String, String), Value> {
+fn in_cells(world: &[Found]) -> BTreeMap<(String, String), &Value> {
     let is_in_cell = |found: &&Found| ways().any(|way| way.cell.name == found.plane);
     let instances = world.iter().filter(|found| found.kind == Kind::Instance).filter(is_in_cell);
     let keyed = instances.map(|found| {
         let object = &found.object;
-        ((space(object).to_owned(), name(object).to_owned()), object.clone())
+        ((space(object).to_owned(), name(object).to_owned()), object)
     });
     keyed.collect()
 }

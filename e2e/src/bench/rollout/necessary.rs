@@ -67,6 +67,11 @@ struct Row {
 }
 
 impl Row {
+    /// With so many more where quota and networking are on.
+    const fn more(self, added: u32) -> Self {
+        Self { added, ..self }
+    }
+
     fn times(&self, features: Features) -> u32 {
         match features {
             Features::Off => self.plain,
@@ -89,12 +94,6 @@ const fn row(
     because: &'static str,
 ) -> Row {
     Row { plane, verbs, resource, plain, added: 0, because }
-}
-
-impl Row {
-    const fn more(self, added: u32) -> Self {
-        Self { added, ..self }
-    }
 }
 
 /// What a life needs that begins with a WD, is soon Ready, and ends with the WD.
