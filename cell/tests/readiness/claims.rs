@@ -261,6 +261,65 @@ async fn c10_a_claim_marked_by_name_alone_is_that_of_the_cell_with_the_instance(
     run.stop().await;
 }
 
+/// As an older version marked it.
+fn by_name(instance: &Value) -> Value {
+    let labels = json!({SOURCE_CLUSTER: CELL, INSTANCE_NAMESPACE: NS});
+    claim_of(CLAIM, &labels, &json!(format!("{CELL}/{}", uid(instance))))
+}
+
+const MARKED: &str = "patch resourceclaims/instance-wd-0";
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_claim_of_the_version_before_does_not_wedge_the_instance_after_its_own() {
+    let world = World::new();
+    let first = world.put_instance("wd-0", &["Quota"]);
+    world.alpha.put(by_name(&first)).unwrap();
+    world.grant();
+    let run = world.run_with_quota();
+    let alpha = position(&world.alpha);
+    quiet(5).await;
+    let claim = world.claim().unwrap();
+    assert_eq!(
+        claim["metadata"]["annotations"][CELL_SOURCE],
+        world.mark_of(&first),
+        "C10: by UID from now on"
+    );
+    assert_eq!(claim["metadata"]["labels"][SOURCE_CLUSTER], CELL);
+    assert_eq!(asked(&world.alpha, alpha), [MARKED]);
+    quiet(600).await;
+    assert_eq!(asked(&world.alpha, alpha), [MARKED], "I7");
+    // The process ends before the claim is released, and knows nothing of that Instance after.
+    run.stop().await;
+    world.cell.delete("Instance", NS, "wd-0").unwrap();
+    let next = world.put_instance("wd-0", &["Quota"]);
+    let run = world.run_with_quota();
+    quiet(30).await;
+    let mark = &world.claim().unwrap()["metadata"]["annotations"][CELL_SOURCE];
+    assert_eq!(*mark, world.mark_of(&next), "{:?}", world.says("wd-0", "QuotaGranted"));
+    world.grant();
+    quiet(5).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c8_a_claim_that_cannot_be_marked_is_the_instances_all_the_same() {
+    let world = World::new();
+    let instance = world.put_instance("wd-0", &["Quota"]);
+    world.alpha.put(by_name(&instance)).unwrap();
+    world.grant();
+    // The rights of the version before.
+    let fault = world.alpha.fault(Fault::Status(403).on("patch", "resourceclaims"));
+    let run = world.run_with_quota();
+    quiet(60).await;
+    assert!(gates(&world.instance("wd-0")).is_empty());
+    assert_eq!(world.says("wd-0", "QuotaGranted").1, "QuotaAvailable");
+    world.alpha.clear_fault(fault);
+    quiet(600).await;
+    assert_eq!(world.claim().unwrap()["metadata"]["annotations"][CELL_SOURCE], world.mark_of(&instance));
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn c10_a_cell_that_does_not_show_who_it_is_claims_nothing() {
     let world = World::new();

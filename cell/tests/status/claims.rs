@@ -1,4 +1,4 @@
-use fedhub_cell::quota::claim::{self, Consumer, Whose, is_free, whose};
+use fedhub_cell::quota::claim::{self, Consumer, Whose, is_free, remarked, whose};
 use fedhub_cell::quota::sizing::Sizing;
 use fedhub_shared::cells::CellId;
 use fedhub_shared::object::{Kind, Object};
@@ -150,4 +150,25 @@ fn c8_a_claim_is_free_where_its_instance_is_gone_or_quota_is_off_and_it_is_this_
         assert_eq!((free(true), free(false)), (on, off), "row {row}");
     }
     assert!(!is_free(&made(), &cell("ord", "k"), true, None, had_none));
+}
+
+#[test]
+fn c10_a_mark_by_name_alone_is_replaced_while_its_instance_stands() {
+    let whole = Some(json!({"annotations": {"federation.datumapis.com/cell-source": "dfw/k/uid-of-wd-0"}}));
+    let next = || but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
+    let elsewhere = || but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned()));
+    for (mark, instance, expected) in [
+        (Some("dfw/uid-of-wd-0"), wd_0(), &whole),
+        (Some("dfw/uid-of-wd-0"), but(wd_0(), dying), &whole),
+        (Some("dfw/uid-of-wd-0"), next(), &None),
+        (Some("dfw/uid-of-wd-0"), elsewhere(), &None),
+        (Some("dfw/k/uid-of-wd-0"), wd_0(), &None),
+        (Some("dfw/twin/uid-of-wd-0"), wd_0(), &None),
+        (Some("ord/uid-of-wd-0"), wd_0(), &None),
+        (Some("dfw"), wd_0(), &None),
+        (None, wd_0(), &None),
+    ] {
+        assert_eq!(remarked(&marked(mark), &instance, &dfw()), *expected, "{mark:?}");
+    }
+    assert_eq!(remarked(&but(marked(Some("dfw/uid-of-wd-0")), dying), &wd_0(), &dfw()), None);
 }

@@ -213,7 +213,7 @@ fn on_hub_of_cell(plane: &Plane, who: Who) {
 }
 
 fn claims(plane: &Plane, who: Who) {
-    plane.needs(who, None, QUOTA, "resourceclaims", "get list watch create delete");
+    plane.needs(who, None, QUOTA, "resourceclaims", "get list watch create patch delete");
 }
 
 #[test]
@@ -283,7 +283,8 @@ fn nobody_may_do_what_is_not_their_business() {
         (project(), Who::Management, "", "secrets", "get list watch"),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
-        (project(), Who::Cell, QUOTA, "resourceclaims", "update patch"),
+        (project(), Who::Cell, QUOTA, "resourceclaims", "update deletecollection"),
+        (project(), Who::Cell, QUOTA, "resourceclaims/status", "get update patch"),
         (management(), Who::Cell, "coordination.k8s.io", "leases", "get create update patch"),
         (cell(), Who::Cell, COMPUTE, "workloaddeployments", "create delete"),
         (cell(), Who::Cell, "", "secrets", "get create update patch delete"),
