@@ -1,5 +1,5 @@
 //! Claims that have outlived their Instance (C8), or are given back because quota is off (C6), and those whose marks an
-//! older version wrote (C10).
+//! older version wrote, or this cell under another name (C10).
 
 use fedhub_shared::cells::CellId;
 use fedhub_shared::engine::Outcome;
@@ -14,7 +14,7 @@ use crate::quota::claim::{self, is_free, remarked};
 
 /// What became of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Released {
+pub(super) enum Released {
     /// Its Instance is not proven gone.
     Kept,
     /// It is on its way out: somebody's finalizer is on it.
@@ -86,7 +86,7 @@ impl Readiness {
     }
 
     /// Deletes a claim that is free by the word of the cell itself.
-    async fn release(&self, project: &Plane, claim: &Object) -> Result<Released, RequestError> {
+    pub(super) async fn release(&self, project: &Plane, claim: &Object) -> Result<Released, RequestError> {
         let Some(cell) = self.cell_id() else { return Ok(Released::Kept) };
         let Some((namespace, name)) = claim::instance_of(claim, &cell) else { return Ok(Released::Kept) };
         let live = self.cell.anchor().live(Kind::Instance, namespace, name).await?;
