@@ -96,6 +96,10 @@ const TABLE: &[Entry] = &[
     operator("CellNameTaken", "give each cluster a cell name of its own, or delete what the other one made"),
     operator(DEADLINE_EXCEEDED, "look into the controllers that hold the finalizers"),
     operator("AutoscalerNameTaken", "delete or rename the HorizontalPodAutoscaler of that name in the cell"),
+    operator(
+        "AutoscalerRefused",
+        "let fedhub write HorizontalPodAutoscalers in the cell, see what refuses them",
+    ),
     operator("AmbiguousSelector", "remove the other autoscalers from the cell"),
     nobody("InstancesProvisioning"),
     nobody("Provisioning"),
