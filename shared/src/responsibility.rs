@@ -60,6 +60,9 @@ const fn nobody(reason: &'static str) -> Entry {
 /// The reason of `Ready` and of the conditions of a deployment: an Instance takes longer to go than it may (C12).
 pub const DEADLINE_EXCEEDED: &str = "TerminationDeadlineExceeded";
 
+/// A reason of the conditions of a deployment: its cell lets no Instance be made.
+pub const INSTANCES_REFUSED: &str = "InstancesRefused";
+
 const MORE_QUOTA: &str = "ask for more quota, or use fewer or smaller instances";
 const LOGS: &str = "look at the instance's logs for why it ends";
 const QUOTA_SERVICE: &str = "look into the project's quota service";
@@ -94,6 +97,7 @@ const TABLE: &[Entry] = &[
     operator("QuotaNamespaceNotFound", QUOTA_SERVICE),
     operator("ValidationFailed", QUOTA_SERVICE),
     operator("CellNameTaken", "give each cluster a cell name of its own, or delete what the other one made"),
+    operator(INSTANCES_REFUSED, "let fedhub create instances in the cell, see what refuses them"),
     operator(DEADLINE_EXCEEDED, "look into the controllers that hold the finalizers"),
     operator("AutoscalerNameTaken", "delete or rename the HorizontalPodAutoscaler of that name in the cell"),
     operator(
@@ -241,6 +245,7 @@ mod tests {
             ("CityCodeMismatch", Responsible::Operator),
             ("NetworkFailedToCreate", Responsible::Operator),
             ("QuotaMisconfigured", Responsible::Operator),
+            (INSTANCES_REFUSED, Responsible::Operator),
             (DEADLINE_EXCEEDED, Responsible::Operator),
             ("Moving", Responsible::Nobody),
             ("InstancesProvisioning", Responsible::Nobody),
