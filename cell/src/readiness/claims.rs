@@ -63,7 +63,8 @@ impl Readiness {
     /// How a claim that stays is marked, where it is not marked so.
     fn remarked(&self, claim: &Object) -> Option<Value> {
         let cell = self.cell_id().filter(|_| self.needs_quota())?;
-        remarked(claim, &self.instance_of(claim, &cell)?, &cell)
+        let instance = self.instance_of(claim, &cell)?;
+        remarked(claim, &instance, &cell)
     }
 
     /// What the watch of the cell shows under the name of the Instance that a claim is for.
