@@ -10,6 +10,7 @@ use fedhub_shared::errors::{self, Category, Error, RequestError};
 use fedhub_shared::events::reference_to;
 use fedhub_shared::names::{INSTANCE_FINALIZER, WORKLOAD_FINALIZER};
 use fedhub_shared::object::{Kind, Object, ObjectView, Shared};
+use fedhub_shared::responsibility::INSTANCES_REFUSED;
 use fedhub_shared::turns;
 use serde_json::{Value, json};
 
@@ -284,10 +285,12 @@ fn obstacle(wait: &Wait<'_>) -> Option<Words> {
     Some(Words::no(reason, wait.to_string()))
 }
 
+/// What of an Instance the cell does not take is the template's fault, what is forbidden is not: rights, admission and
+/// quotas of the cell are its operator's (C9).
 fn refusal(error: &RequestError) -> Words {
-    let message = errors::chain(error);
-    match error.code() {
-        Some(400 | 422) => Words::no("ConfigurationError", message),
-        _ => Words::no("InstancesProvisioning", message),
-    }
+    let reason = match error.code() {
+        Some(400 | 413 | 422) => "ConfigurationError",
+        _ => INSTANCES_REFUSED,
+    };
+    Words::no(reason, errors::chain(error))
 }

@@ -9,7 +9,7 @@ use fedhub_shared::engine::{Queue, QueueConfig, run_workers};
 use fedhub_shared::metrics::Metrics;
 use fedhub_shared::object::{Kind, PlaneId};
 use fedhub_shared::planes::transport::HeaderTimeoutLayer;
-use fedhub_shared::planes::{Planes, Settings, watched};
+use fedhub_shared::planes::{Planes, Settings, Watched};
 pub use fedhub_sim::quiet;
 use fedhub_sim::{ApiServer, AuditEntry};
 use serde_json::{Value, json};
@@ -39,6 +39,11 @@ const KINDS: [Kind; 9] = [
     Kind::SubnetClaim,
     Kind::Subnet,
 ];
+
+fn watched(kind: Kind) -> Watched {
+    let watched = Watched::all(kind);
+    if kind == Kind::HorizontalPodAutoscaler { watched.if_served() } else { watched }
+}
 
 pub fn wd(name: &str, replicas: u32) -> Value {
     json!({
@@ -79,7 +84,7 @@ impl World {
         let settings = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
-            anchor_kinds: watched::all(kinds),
+            anchor_kinds: kinds.iter().copied().map(watched).collect(),
             project_kinds: Vec::new(),
             ..Settings::default()
         };
