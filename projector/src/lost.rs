@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_shared::bucket::Bucket;
-use fedhub_shared::cells::{Declaration, Source, lost_since, source_lost_since};
+use fedhub_shared::cells::{Declaration, Source, declarations, declares, redeclares, source_lost_since};
 use fedhub_shared::engine::{Change, Controller, Job, Known, Listener, Outcome, Queue};
 use fedhub_shared::errors::{Error, RequestError};
 use fedhub_shared::events::reference;
@@ -61,8 +61,7 @@ impl LostCells {
 
     /// Everything, by the declarations that stand now.
     fn look_again(&self) {
-        self.any
-            .store(self.clusters().iter().any(|cluster| lost_since(cluster).is_some()), Ordering::Release);
+        self.any.store(self.clusters().iter().any(|cluster| declares(cluster)), Ordering::Release);
         for project in self.planes.projects() {
             if let PlaneId::Project(name) = &project.id {
                 self.enqueue(name);
@@ -72,6 +71,9 @@ impl LostCells {
 
     async fn release(&self, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
         let (hub, clusters) = (self.planes.hub(), self.clusters());
+        if !clusters.iter().any(|cluster| declares(cluster)) {
+            return Ok(Outcome::InOrder);
+        }
         let is_lost = |source: &Source| source_lost_since(&clusters, source).is_some();
         let (mut copies, mut claims, mut due) = (0, 0, true);
         for namespace in self.planes.homes().of_plane(name) {
@@ -155,14 +157,20 @@ impl LostCells {
                 operators.warn("LostCellRefused", Some(reference(Kind::Cluster, seen)), refusal);
             }
         }
-        let (was, is) = (old.as_deref().and_then(lost_since), now.and_then(lost_since));
-        if was == is {
+        if !redeclares(old.as_deref(), now) {
             return;
         }
-        if let Some(since) = is {
-            tracing::warn!(cluster = &*seen.name, %since, "cell declared lost: releasing what it held");
-        } else {
-            tracing::warn!(cluster = &*seen.name, "cell no longer declared lost");
+        let (was, is) =
+            (old.as_deref().map(declarations).unwrap_or_default(), now.map(declarations).unwrap_or_default());
+        for (annotation, declaration) in &is {
+            if let Declaration::Lost(since) = declaration
+                && was.get(annotation) != Some(declaration)
+            {
+                tracing::warn!(cluster = &*seen.name, %annotation, %since, "cell declared lost: releasing what it held");
+            }
+        }
+        for annotation in was.keys().filter(|annotation| !is.contains_key(*annotation)) {
+            tracing::warn!(cluster = &*seen.name, %annotation, "cell no longer declared lost");
         }
         self.look_again();
     }
