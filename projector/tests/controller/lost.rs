@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use crate::support::*;
 
 const AT: &str = "2026-01-02T15:04:05Z";
+/// Before the servers' clocks begin.
+const LONG_AGO: &str = "2025-12-30T15:04:05Z";
 
 /// Karmada's Cluster of the cell of DFW, Ready or not.
 fn put_cluster(world: &World, ready: &str) {
@@ -174,6 +176,46 @@ async fn c11_a_declaration_by_mistake_can_be_taken_back_before_all_is_gone() {
     declare(&world, Some(AT));
     quiet(600).await;
     assert!(world.hub.list("Instance").is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_a_declaration_that_a_restored_hub_brings_back_releases_nothing() {
+    let world = with_claims();
+    put_cluster(&world, "True");
+    declare(&world, Some(LONG_AGO));
+    let backup = world.hub.snapshot();
+    let run = world.run();
+    quiet(5).await;
+    // The cell is back, and writes.
+    declare(&world, None);
+    put_copies(&world, "cell-1/uid-of-cell-1", 0..2);
+    put_claim(&world, "instance-a", "cell-1", &json!("cell-1/uid-of-cell-1/a"));
+    let stands = || {
+        let claims = names(&world.alpha, "ResourceClaim");
+        (names(&world.alpha, "Instance"), claims)
+            == (vec!["wd-0".into(), "wd-1".into()], vec!["instance-a".into()])
+    };
+    until("the projections", stands).await;
+    quiet(60).await;
+    world.hub.restore(&backup);
+    quiet(600).await;
+    assert!(stands());
+    assert_eq!(run.metrics.hub_restored.get(), 1, "its city is not passed over");
+    assert!(run.withheld("hub_restored") > 0);
+    let told = world.told("LostCellRefused");
+    assert!(told.iter().any(|note| note.contains("restored from a backup")), "{told:?}");
+    // It is written for, and the hub trusted again, while the annotation is there.
+    put_copies(&world, "cell-1/uid-of-cell-1", 0..2);
+    quiet(600).await;
+    assert_eq!((run.metrics.hub_restored.get(), world.hub.list("Instance").len()), (0, 2));
+    assert!(stands());
+    // And is lost after all.
+    let now = world.hub.clock().now().to_string();
+    declare(&world, Some(&now));
+    quiet(120).await;
+    assert!(world.hub.list("Instance").is_empty() && names(&world.alpha, "Instance").is_empty());
+    assert!(names(&world.alpha, "ResourceClaim").is_empty());
     run.stop().await;
 }
 

@@ -1,13 +1,14 @@
 //! Which cells are lost (C11): by annotations of Karmada Clusters, which operators set.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::Source;
 use crate::message::Quoted;
 use crate::names::{CITY_CODE, LOST, LOST_CLUSTER, lost_cluster};
-use crate::object::{Object, ObjectView};
+use crate::object::{Object, ObjectView, Shared};
 
 /// What an annotation of a Cluster says by which an operator declares a cell lost (C11).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,20 @@ pub fn redeclares(old: Option<&Object>, new: Option<&Object>) -> bool {
     let (before, now) = (city(old), city(new));
     (before != now && (before.is_some() || declared(new)))
         || old.map(declarations).unwrap_or_default() != new.map(declarations).unwrap_or_default()
+}
+
+/// The Cluster with those of its declarations whose time `counts`.
+pub fn declaring(cluster: &Shared, counts: impl Fn(Timestamp) -> bool) -> Shared {
+    let stale = |declaration: &Declaration| matches!(declaration, Declaration::Lost(at) if !counts(*at));
+    let all = declarations(cluster);
+    if !all.values().any(stale) {
+        return cluster.clone();
+    }
+    let mut object = Object::clone(cluster);
+    if let Some(annotations) = &mut object.metadata.annotations {
+        annotations.retain(|key, _| !all.get(key.as_str()).is_some_and(stale));
+    }
+    Arc::new(object)
 }
 
 /// Since when a Cluster's cell is declared lost.
@@ -137,10 +152,15 @@ pub fn source_lost_since<C: AsRef<Object>>(clusters: &[C], source: &Source) -> O
     lost_by(clusters, &source.cell, source.cell_uid.as_deref()).map(|(_, since)| since)
 }
 
+/// Whether a city is served, and every cell that serves it is declared lost.
+pub fn is_city_lost<C: AsRef<Object>>(clusters: &[C], code: &str) -> bool {
+    let serves = |cluster: &&C| cluster.as_ref().label(CITY_CODE) == Some(code);
+    let mut cells = clusters.iter().filter(serves).peekable();
+    !code.is_empty() && cells.peek().is_some() && cells.all(|cell| lost_since(cell.as_ref()).is_some())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use crate::cells::tests::{cluster, marked};
     use crate::object::{Kind, bare};
 
@@ -229,5 +249,20 @@ mod tests {
         ] {
             assert_eq!(redeclares(old, new), expected, "{old:?} {new:?}");
         }
+    }
+
+    #[test]
+    fn c11_declarations_that_do_not_count_are_left_out() {
+        let early = "2026-01-02T15:04:05Z";
+        let mut cluster = Object::clone(&cluster("dfw", "k", Some(early)));
+        let annotations = cluster.metadata.annotations.get_or_insert_default();
+        annotations.insert(lost_cluster("l"), "2026-01-03T00:00:00Z".to_owned());
+        annotations.insert("other".to_owned(), early.to_owned());
+        let cluster = Arc::new(cluster);
+        let since: Timestamp = early.parse().unwrap();
+        let counting = declaring(&cluster, |at| at > since);
+        assert_eq!(declarations(&counting).keys().copied().collect::<Vec<_>>(), [lost_cluster("l")]);
+        assert_eq!(counting.annotation("other"), Some(early));
+        assert!(Arc::ptr_eq(&declaring(&cluster, |_| true), &cluster));
     }
 }
