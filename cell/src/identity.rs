@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fedhub_shared::cells::{CellId, KUBE_SYSTEM, Source, lost_by, redeclares, source_lost_since};
+use fedhub_shared::cells::{
+    CellId, KUBE_SYSTEM, Source, is_copy_lost, lost_by, redeclares, source_lost_since,
+};
 use fedhub_shared::engine::{Change, Known};
 use fedhub_shared::names::{LOST, LOST_CLUSTER, lost_cluster};
-use fedhub_shared::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_shared::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use fedhub_shared::planes::{Plane, Planes};
 use jiff::Timestamp;
 
@@ -126,9 +128,9 @@ impl Identity {
         Some((cluster.called().to_owned(), since))
     }
 
-    /// Whether the cell that left this mark is declared lost, so that another may take its place.
-    pub fn is_lost(&self, source: &Source) -> bool {
-        source_lost_since(&self.clusters(), source).is_some()
+    /// Whether the cell that a copy on the hub is of is declared lost, so that another may take its place.
+    pub fn is_of_lost_cell(&self, copy: &Object) -> bool {
+        is_copy_lost(&self.clusters(), copy)
     }
 
     fn clusters(&self) -> Vec<Shared> {

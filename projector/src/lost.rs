@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_shared::bucket::Bucket;
-use fedhub_shared::cells::{Declaration, Source, declarations, declares, redeclares, source_lost_since};
+use fedhub_shared::cells::{
+    Declaration, Source, declarations, declares, is_copy_lost, redeclares, source_lost_since,
+};
 use fedhub_shared::engine::{Change, Controller, Job, Known, Listener, Outcome, Queue};
 use fedhub_shared::errors::{Error, RequestError};
 use fedhub_shared::events::reference;
@@ -83,8 +85,7 @@ impl LostCells {
             if !due || !hub.store(Kind::Instance).any(Some(&namespace), |_| true) {
                 continue;
             }
-            let left =
-                |copy: &Object| !copy.deleting() && Source::of(copy).is_some_and(|source| is_lost(&source));
+            let left = |copy: &Object| !copy.deleting() && is_copy_lost(&clusters, copy);
             let left = hub.list_metadata(Kind::Instance, Some(&namespace), None, AT_ONCE, left).await?;
             let deleted = self.delete(name, hub, Kind::Instance, left).await?;
             copies += deleted.0;
@@ -215,9 +216,8 @@ impl Listener for LostCells {
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
             // A cell that is declared lost writes all the same.
             (PlaneId::Hub, Kind::Instance) if self.any.load(Ordering::Acquire) => {
-                let source = change.known().object.as_deref().and_then(Source::of);
-                let lost = source
-                    .is_some_and(|source| source_lost_since(&self.planes.clusters(), &source).is_some());
+                let copy = change.known().object.as_deref();
+                let lost = copy.is_some_and(|copy| is_copy_lost(&self.planes.clusters(), copy));
                 let namespace = plane.store(Kind::Namespace).object("", &change.known().namespace);
                 if let (true, Some(home)) = (lost, namespace.as_deref().and_then(Home::of)) {
                     self.enqueue(&home.plane);

@@ -12,8 +12,8 @@ use crate::object::{Object, ObjectView};
 use crate::responsibility::attributed;
 
 pub use lost::{
-    Declaration, cluster_of, declarations, declares, declaring, is_city_lost, lost_by, lost_since,
-    redeclares, source_lost_since,
+    Declaration, cluster_of, declarations, declares, declaring, is_city_lost, is_copy_lost, lost_by,
+    lost_since, redeclares, source_lost_since,
 };
 
 /// The namespace whose UID identifies a cluster.

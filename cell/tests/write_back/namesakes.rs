@@ -210,3 +210,27 @@ async fn c11_a_cell_that_is_rebuilt_under_its_name_takes_over_what_is_declared_l
     assert_eq!(first.doubts().first(), Some(&"declared_lost"));
     first.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn c11_an_unmarked_copy_of_a_lost_citys_is_taken_over() {
+    let world = World::with_copies(1).await;
+    let unmarked = json!({"metadata": {"annotations": {CELL_SOURCE: null}}});
+    let old = world.hub.patch(INSTANCE, NS_A, "wd-0", &unmarked).unwrap();
+    world.hub.patch(WD, NS_A, "wd", &json!({"metadata": {"labels": {CITY_CODE: "ORD"}}})).unwrap();
+    let ord = cell("ord");
+    let instance = put_instance(&ord, NS_A, "wd-0", "ORD");
+    let run = world.run_cell(&ord, "ord", "ORD", 20);
+    let put = |name: &str, lost: Option<&str>| {
+        put_cluster(&world, name, "", lost);
+        let labels = json!({"metadata": {"labels": {CITY_CODE: "DFW"}}});
+        world.hub.patch("Cluster", "", name, &labels).unwrap();
+    };
+    put("one", Some("2026-01-02T15:04:05Z"));
+    put("another", None);
+    quiet(60).await;
+    assert_eq!(uid(&world.copy("wd-0").unwrap()), uid(&old), "it may be the other cell's");
+    put("another", Some("2026-01-02T15:04:05Z"));
+    quiet(60).await;
+    assert_eq!(marks(&world), [mark("ord", &ord, &instance)]);
+    run.stop().await;
+}

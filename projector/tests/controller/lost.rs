@@ -1,7 +1,7 @@
 //! A cell that Karmada does not reach, and one that is declared lost (C11).
 
 use fedhub_projector::controller::ProjectorConfig;
-use fedhub_shared::names::{CELL_SOURCE, CITY_CODE, LOST, SOURCE_CLUSTER, lost_cluster};
+use fedhub_shared::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY, LOST, SOURCE_CLUSTER, lost_cluster};
 use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::{Value, json};
 
@@ -247,5 +247,31 @@ async fn c11_what_a_cluster_left_that_was_rebuilt_under_its_name_is_released_by_
         (vec!["wd-0".into()], vec!["wd-0".into()])
     );
     assert_eq!(names(&world.alpha, "ResourceClaim"), ["instance-a"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_unmarked_copies_go_where_all_cells_of_their_city_are_lost() {
+    let world = World::new();
+    put_cluster(&world, "True");
+    for (name, city) in [("wd-0", "DFW"), ("wd-1", "ORD"), ("wd-2", "")] {
+        world.put_instance(NS_A, name);
+        let labels = json!({"metadata": {"labels": {INSTANCE_CITY: city}}});
+        world.hub.patch("Instance", NS_A, name, &labels).unwrap();
+    }
+    let second = json!({
+        "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+        "metadata": {"name": "cell-2", "labels": {CITY_CODE: "DFW"}}, "spec": {"id": "uid-of-cell-2"},
+    });
+    world.hub.put(second).unwrap();
+    let run = world.run();
+    quiet(5).await;
+    declare(&world, Some(AT));
+    quiet(60).await;
+    assert_eq!(world.hub.list("Instance").len(), 3, "it may be the other cell's");
+    world.hub.delete("Cluster", "", "cell-2").unwrap();
+    quiet(60).await;
+    assert_eq!(names(&world.hub, "Instance"), ["wd-1", "wd-2"]);
+    assert_eq!(names(&world.alpha, "Instance"), ["wd-1", "wd-2"]);
     run.stop().await;
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::Source;
 use crate::message::Quoted;
-use crate::names::{CITY_CODE, LOST, LOST_CLUSTER, lost_cluster};
+use crate::names::{CITY_CODE, INSTANCE_CITY, LOST, LOST_CLUSTER, lost_cluster};
 use crate::object::{Object, ObjectView, Shared};
 
 /// What an annotation of a Cluster says by which an operator declares a cell lost (C11).
@@ -159,6 +159,14 @@ pub fn is_city_lost<C: AsRef<Object>>(clusters: &[C], code: &str) -> bool {
     !code.is_empty() && cells.peek().is_some() && cells.all(|cell| lost_since(cell.as_ref()).is_some())
 }
 
+/// Whether a copy on the hub is that of a lost cell: by its mark, and without one, as of older cells, by its city.
+pub fn is_copy_lost<C: AsRef<Object>>(clusters: &[C], copy: &Object) -> bool {
+    match Source::of(copy) {
+        Some(source) => source_lost_since(clusters, &source).is_some(),
+        None => copy.label(INSTANCE_CITY).is_some_and(|code| is_city_lost(clusters, code)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::cells::tests::{cluster, marked};
@@ -223,6 +231,24 @@ mod tests {
         let mut named = Object::clone(&cluster("dfw", "new", None));
         named.metadata.annotations = Some([(lost_cluster("new"), AT.unwrap().to_owned())].into());
         assert!(!lost(&[Arc::new(named)], "dfw/new/i"), "its own annotation declares it");
+    }
+
+    #[test]
+    fn c11_an_unmarked_copy_is_lost_with_all_cells_of_its_city() {
+        const AT: Option<&str> = Some("2026-01-02T15:04:05Z");
+        let serving = |name: &str, code: &str, lost| {
+            let mut cluster = Object::clone(&cluster(name, name, lost));
+            cluster.metadata.labels = Some([(CITY_CODE.to_owned(), code.to_owned())].into());
+            Arc::new(cluster)
+        };
+        let mut copy = bare(Kind::Instance, "ns-1", "wd-0");
+        let both = [serving("a", "DFW", AT), serving("b", "DFW", None), serving("c", "", AT)];
+        assert!(!is_copy_lost(&both, &copy));
+        for (code, expected) in [("DFW", true), ("ORD", false), ("", false)] {
+            copy.metadata.labels = Some([(INSTANCE_CITY.to_owned(), code.to_owned())].into());
+            assert!(!is_copy_lost(&both, &copy), "{code}");
+            assert_eq!(is_copy_lost(&[both[0].clone(), both[2].clone()], &copy), expected, "{code}");
+        }
     }
 
     #[test]
