@@ -1,16 +1,20 @@
 //! Cells as the hub knows them: who they are (C10), whether Karmada reaches them (U2), and whether an operator declared
 //! one lost (C11).
 
+mod lost;
+
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use crate::conditions::find;
-use crate::message::Quoted;
 use crate::names::{CELL_SOURCE, LOST};
 use crate::object::{Object, ObjectView};
 use crate::responsibility::attributed;
+
+pub use lost::{
+    Declaration, cluster_of, declarations, declares, declaring, is_city_lost, is_copy_lost, lost_by,
+    lost_since, redeclares, source_lost_since,
+};
 
 /// The namespace whose UID identifies a cluster.
 pub const KUBE_SYSTEM: &str = "kube-system";
@@ -81,75 +85,6 @@ impl fmt::Display for Source {
     }
 }
 
-/// What the annotation [`LOST`] of a Cluster says (C11).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Declaration {
-    /// The cell is lost since then.
-    Lost(Timestamp),
-    /// Its value is not a time, and so declares nothing.
-    Invalid(String),
-}
-
-impl Declaration {
-    /// Of a Cluster; `None` where an operator declared nothing.
-    pub fn of(cluster: &Object) -> Option<Self> {
-        let value = cluster.annotation(LOST)?;
-        Some(rfc3339(value).map_or_else(|| Self::Invalid(value.to_owned()), Self::Lost))
-    }
-
-    /// Why the annotation of a Cluster declares nothing, in words; `None` where it does, or is not there.
-    pub fn refusal(cluster: &Object) -> Option<String> {
-        match Self::of(cluster)? {
-            Self::Lost(_) => None,
-            Self::Invalid(value) => Some(format!(
-                "the annotation {LOST} of Cluster {} is {}, which is not an RFC 3339 time such as 2026-01-02T15:04:05Z: the \
-                 cell is not declared lost",
-                cluster.called(),
-                Quoted(&value)
-            )),
-        }
-    }
-}
-
-/// Since when a Cluster's cell is declared lost.
-pub fn lost_since(cluster: &Object) -> Option<Timestamp> {
-    match Declaration::of(cluster)? {
-        Declaration::Lost(since) => Some(since),
-        Declaration::Invalid(_) => None,
-    }
-}
-
-/// `date-time` of RFC 3339, which is narrower than what [`Timestamp`] reads.
-fn rfc3339(text: &str) -> Option<Timestamp> {
-    let (date, time) = text.split_at_checked(10)?;
-    let is_date = date.bytes().enumerate().all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    let clock = time.strip_prefix(['T', 't'])?;
-    let is_clock = clock.len() > 8
-        && clock.bytes().take(8).enumerate().all(|(at, byte)| match at {
-            2 | 5 => byte == b':',
-            _ => byte.is_ascii_digit(),
-        });
-    let zone = clock.get(8..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
-    let is_offset = zone.len() == 6 && zone.starts_with(['+', '-']) && zone.as_bytes()[3] == b':';
-    let is_zone = matches!(zone, "Z" | "z") || is_offset;
-    if is_date && is_clock && is_zone { text.parse().ok() } else { None }
-}
-
-/// The Karmada Cluster of a cell: the one that Karmada recorded that UID for (`spec.id`), else the one of its name.
-pub fn cluster_of<'a, C: AsRef<Object>>(clusters: &'a [C], name: &str, uid: Option<&str>) -> Option<&'a C> {
-    let by_id = |cluster: &&C| uid.is_some() && cluster.as_ref().spec()["id"].as_str() == uid;
-    let by_name = |cluster: &&C| cluster.as_ref().called() == name;
-    clusters.iter().find(by_id).or_else(|| clusters.iter().find(by_name))
-}
-
-/// Since when the cell that left this mark is declared lost.
-pub fn source_lost_since<C: AsRef<Object>>(clusters: &[C], source: &Source) -> Option<Timestamp> {
-    lost_since(cluster_of(clusters, &source.cell, source.cell_uid.as_deref())?.as_ref())
-}
-
 /// A cell that Karmada does not reach, or that is declared lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellDown {
@@ -205,13 +140,13 @@ mod tests {
 
     use super::*;
 
-    fn marked(mark: &str) -> Object {
+    pub(super) fn marked(mark: &str) -> Object {
         let mut object = bare(Kind::Instance, "ns-1", "wd-0");
         object.metadata.annotations = Some([(CELL_SOURCE.to_owned(), mark.to_owned())].into());
         object
     }
 
-    fn cluster(name: &str, id: &str, lost: Option<&str>) -> Arc<Object> {
+    pub(super) fn cluster(name: &str, id: &str, lost: Option<&str>) -> Arc<Object> {
         let mut cluster = bare(Kind::Cluster, "", name);
         set_field(&mut cluster, "spec", json!({"id": id}));
         cluster.metadata.annotations = lost.map(|at| [(LOST.to_owned(), at.to_owned())].into());
@@ -254,51 +189,6 @@ mod tests {
         let mut instance = bare(Kind::Instance, "ns-1", "wd-0");
         instance.metadata.uid = Some("i".to_owned());
         assert_eq!(cell.source(&instance).to_string(), "dfw/k/i");
-    }
-
-    #[test]
-    fn c11_only_an_rfc_3339_time_declares_a_cell_lost() {
-        for (value, declares) in [
-            ("2026-01-02T15:04:05Z", true),
-            ("2026-01-02t15:04:05z", true),
-            ("2026-01-02T15:04:05.123Z", true),
-            ("2026-01-02T15:04:05+01:00", true),
-            ("", false),
-            ("true", false),
-            ("yesterday", false),
-            ("2026-01-02", false),
-            ("2026-01-02T15:04Z", false),
-            ("2026-01-02T15:04:05", false),
-            ("2026-13-02T15:04:05Z", false),
-            ("2026-01-02T15:04:05Z[UTC]", false),
-            ("20260102T150405Z", false),
-            ("1767366245", false),
-            ("ü026-01-02T15:04:05Z", false),
-        ] {
-            let cluster = cluster("cell-1", "", Some(value));
-            assert_eq!(lost_since(&cluster).is_some(), declares, "{value}");
-            let refusal = Declaration::refusal(&cluster);
-            assert_eq!(refusal.is_none(), declares, "{value}");
-            assert!(refusal.is_none_or(|words| words.contains("cell-1") && words.contains("RFC 3339")));
-        }
-        assert_eq!(Declaration::of(&cluster("cell-1", "", None)), None);
-    }
-
-    #[test]
-    fn c11_the_cluster_of_a_mark_is_found_by_the_uid_and_else_by_the_name() {
-        const AT: Option<&str> = Some("2026-01-02T15:04:05Z");
-        let lost = |clusters: &[Arc<Object>], mark: &str| {
-            source_lost_since(clusters, &Source::of(&marked(mark)).unwrap()).is_some()
-        };
-        let named = [cluster("dfw", "", AT), cluster("ord", "", None)];
-        assert!(lost(&named, "dfw/k/i") && lost(&named, "dfw/i") && !lost(&named, "ord/k/i"));
-        // The name of the Cluster is not that of the cell.
-        let known = [cluster("a", "k", AT), cluster("b", "l", None)];
-        assert!(lost(&known, "dfw/k/i") && !lost(&known, "dfw/l/i") && !lost(&known, "dfw/i"));
-        // Another cluster has the lost one's name.
-        let renamed = [cluster("dfw", "k", AT), cluster("dfw-2", "l", None)];
-        assert!(!lost(&renamed, "dfw/l/i"));
-        assert!(!lost(&[], "dfw/k/i"));
     }
 
     #[test]

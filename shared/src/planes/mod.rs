@@ -3,6 +3,7 @@
 //! Read on every pass, written when planes come and go. Engaging one plane never waits for another, and disengaging
 //! one ends exactly its own tasks (section 2).
 
+mod declared;
 pub mod discovery;
 pub mod history;
 mod homes;
