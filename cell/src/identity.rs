@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fedhub_api::cells::{CellId, KUBE_SYSTEM, Source, cluster_of, lost_since, source_lost_since};
+use fedhub_api::cells::{CellId, KUBE_SYSTEM, Source, is_copy_lost, lost_by, redeclares, source_lost_since};
 use fedhub_cache::{Change, Known};
-use fedhub_core::names::LOST;
-use fedhub_core::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_core::names::{LOST, LOST_CLUSTER, lost_cluster};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use fedhub_planes::{Plane, Planes};
 use jiff::Timestamp;
 
@@ -65,12 +65,14 @@ impl fmt::Display for Doubt {
             Self::NameTaken { name, by, objects } => write!(
                 f,
                 "cell: another cluster (kube-system {by}) uses the cell name {name}: its {objects} copies and quota claims \
-                 are left alone; give each cluster a --cell-name of its own, or declare the other one lost"
+                 are left alone; give each cluster a --cell-name of its own or, if the other one is gone for good, declare it \
+                 lost by the annotation {}=<RFC 3339 time> of a Cluster on the hub",
+                lost_cluster(by)
             ),
             Self::DeclaredLost { cluster, since } => write!(
                 f,
-                "cell: declared lost since {since} (annotation {LOST} of Cluster {cluster} on the hub): nothing new is \
-                 written to the hub and no quota is claimed until the annotation is removed"
+                "cell: declared lost since {since} (annotation {LOST}, or {LOST_CLUSTER} and its UID, of Cluster {cluster} on \
+                 the hub): nothing new is written to the hub and no quota is claimed until the annotation is removed"
             ),
         }
     }
@@ -104,30 +106,29 @@ impl Identity {
         plane.id == PlaneId::Cell && kind == Kind::Namespace && *change.known().name == *KUBE_SYSTEM
     }
 
-    /// Whether a change declares a cell lost, or takes that back.
+    /// Whether a change may declare a cell lost, or take that back.
     pub fn declares(plane: &Plane, kind: Kind, change: &Change) -> bool {
-        let since = |known: &Known| known.object.as_deref().and_then(lost_since);
-        let now = match change {
-            Change::Applied { new, .. } => since(new),
-            Change::Deleted { .. } => None,
+        if plane.id != PlaneId::Hub || kind != Kind::Cluster {
+            return false;
+        }
+        let (before, now) = match change {
+            Change::Applied { old, new } => (old.as_ref(), Some(new)),
+            Change::Deleted { last, .. } => (Some(last), None),
         };
-        let before = match change {
-            Change::Applied { old, .. } => old.as_ref().and_then(since),
-            Change::Deleted { last, .. } => since(last),
-        };
-        plane.id == PlaneId::Hub && kind == Kind::Cluster && before != now
+        let object = |known: Option<&Known>| known.and_then(|known| known.object.clone());
+        redeclares(object(before).as_deref(), object(now).as_deref())
     }
 
     /// Since when this cell is declared lost, and by which Cluster.
     pub fn declared_lost(&self, cell: &CellId) -> Option<(String, Timestamp)> {
         let clusters = self.clusters();
-        let cluster = cluster_of(&clusters, &cell.name, Some(&cell.uid))?;
-        Some((cluster.called().to_owned(), lost_since(cluster)?))
+        let (cluster, since) = lost_by(&clusters, &cell.name, Some(&cell.uid))?;
+        Some((cluster.called().to_owned(), since))
     }
 
-    /// Whether the cell that left this mark is declared lost, so that another may take its place.
-    pub fn is_lost(&self, source: &Source) -> bool {
-        source_lost_since(&self.clusters(), source).is_some()
+    /// Whether the cell that a copy on the hub is of is declared lost, so that another may take its place.
+    pub fn is_of_lost_cell(&self, copy: &Object) -> bool {
+        is_copy_lost(&self.clusters(), copy)
     }
 
     fn clusters(&self) -> Vec<Shared> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_api::cells::{CellDown, lost_since};
+use fedhub_api::cells::{CellDown, is_city_lost};
 use fedhub_cache::Part;
 use fedhub_cache::digest::Digest;
 use fedhub_core::errors::Error;
@@ -14,7 +14,7 @@ use fedhub_core::names::{
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::Writer;
-use fedhub_planes::{Home, Plane, Planes};
+use fedhub_planes::{Distrust, Home, Plane, Planes};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
@@ -266,15 +266,14 @@ impl Federator {
         self.cells_of(code).first().and_then(|cell| CellDown::of(cell))
     }
 
-    /// Whether every cell of that city is declared lost (C11).
+    /// Whether every cell of that city is declared lost (C11), and the hub known not to have brought that back itself.
     fn is_lost(&self, city: &str) -> bool {
-        let cells = self.cells_of(city);
-        !cells.is_empty() && cells.iter().all(|cell| lost_since(cell).is_some())
+        self.planes.distrust() != Some(Distrust::Unverified) && is_city_lost(&self.planes.clusters(), city)
     }
 
     /// The Clusters that carry a city's code.
     pub(crate) fn cells_of(&self, city: &str) -> Vec<Shared> {
-        let mut cells = self.planes.hub().store(Kind::Cluster).objects(None);
+        let mut cells = self.planes.clusters();
         cells.retain(|cell| cell.label(CITY_CODE) == Some(city));
         cells
     }

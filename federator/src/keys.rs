@@ -49,7 +49,7 @@ impl Federator {
     /// The same, of those WDs that may say something else of their cell than is so, as after a restart: of cells that are
     /// down, and those that do not say that all is well.
     fn notice_doubtful(&self, project: &Plane) {
-        let mut down = self.planes.hub().store(Kind::Cluster).objects(None);
+        let mut down = self.planes.clusters();
         down.retain(|cluster| CellDown::of(cluster).is_some());
         let down: Vec<&str> = down.iter().filter_map(|cluster| cluster.label(CITY_CODE)).collect();
         let doubtful = |wd: View<'_>| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, put};
-use fedhub_cache::digest::deployment::{FEDERATED, reported};
+use fedhub_cache::digest::deployment::{FEDERATED, reported, sent};
 use fedhub_cache::echo::settled;
 use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
@@ -240,7 +240,7 @@ fn policy_spec(namespace: &str, city: &str) -> Value {
     })
 }
 
-/// The hub WD: spec whole, our labels, the origin mark, the mark of a move, the mirrored annotations; all else as it is
+/// The hub WD: spec whole ([`sent`]), our labels, the origin mark, the mark of a move, the mirrored annotations; all else as it is
 /// (F4, F6, I9).
 fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
     let project = &seen.project;
@@ -273,9 +273,9 @@ fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
             None => annotations.remove(key),
         };
     }
-    set_field(&mut wanted, "spec", project.spec().clone());
+    set_field(&mut wanted, "spec", sent(project.spec()).into_owned());
     let Some(hub) = &seen.hub else { return Some(Write::Create(Box::new(wanted))) };
-    let differs = !settled(project.spec(), hub.spec(), seen.spec_echo);
+    let differs = !settled(wanted.spec(), hub.spec(), seen.spec_echo);
     let same_generation = wanted.annotation(SOURCE_GENERATION) == hub.annotation(SOURCE_GENERATION);
     (differs || wanted.metadata != hub.metadata).then(|| Write::Replace {
         probe: probe(differs, same_generation, seen.spec_echo),

@@ -108,13 +108,16 @@ impl Progress {
             Self::Refused(moving @ Refusal::Moving(..)) => ("Unknown", moving.reason(), moving.to_string()),
             Self::Refused(refusal) => ("False", refusal.reason(), refusal.to_string()),
             Self::Failed(failure) => {
-                let reason = match failure {
-                    Failure::HubUnreachable => "HubUnreachable",
-                    Failure::Throttled => "Throttled",
-                    Failure::Forbidden(_) => "Forbidden",
-                    Failure::Invalid(_) => "Pending",
-                };
-                ("False", reason, failure.to_string())
+                let message = failure.to_string();
+                match failure {
+                    Failure::HubUnreachable => ("False", "HubUnreachable", message),
+                    Failure::Throttled => ("False", "Throttled", message),
+                    Failure::Forbidden(_) => ("False", "Forbidden", message),
+                    // C9: what the hub refuses is the user's to correct, which the reason does not tell.
+                    Failure::Invalid(_) => {
+                        ("False", "Pending", attributed("ConfigurationError", &message).into_owned())
+                    }
+                }
             }
             Self::AwaitingCell => {
                 ("Unknown", "AwaitingCell", "federated, waiting for the cell to take it".to_owned())
@@ -127,10 +130,6 @@ impl Progress {
     /// The condition that tells this of `generation`, in the place of `old`.
     pub fn condition(&self, old: Option<&Value>, generation: i64, now: Timestamp) -> Value {
         let (status, reason, message) = self.says();
-        // C9: what the hub refuses is waiting for its user, whatever the reason is called.
-        let blamed =
-            if matches!(self, Self::Failed(Failure::Invalid(_))) { "ConfigurationError" } else { reason };
-        let message = if status == "True" { message } else { attributed(blamed, &message).into_owned() };
         let mut condition = explained(old, FEDERATED, status, reason, &message, now);
         condition["observedGeneration"] = json!(generation);
         condition

@@ -13,6 +13,9 @@ use crate::origin::conflict;
 use crate::refusal::Refusal;
 
 const AVAILABLE: &str = "Available";
+const REPLICAS_READY: &str = "ReplicasReady";
+/// What of a cell that is lost is no more.
+const RUNNING: [&str; 2] = ["readyReplicas", "currentReplicas"];
 /// What is known of a WD before its cell has reported on it (U1).
 const PENDING: &str = "Waiting for the cell to report";
 
@@ -57,13 +60,21 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
     Some(status)
 }
 
-/// C11: that a WD is available is not known while its cell is down, whatever was said last.
+/// C11: that a WD is available, and its Instances ready, is not known while its cell is down, whatever was said last. Of
+/// one that is lost nothing runs.
 pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) {
-    if conditions::is_true(status, AVAILABLE) {
-        let old = conditions::find(standing, AVAILABLE);
-        let doubtful =
-            conditions::explained(old, AVAILABLE, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
-        conditions::put(status, doubtful);
+    for kind in [AVAILABLE, REPLICAS_READY] {
+        if conditions::is_true(status, kind) {
+            let old = conditions::find(standing, kind);
+            let words = down.to_string();
+            let doubtful = conditions::explained(old, kind, down.status(), CELL_UNREACHABLE, &words, now);
+            conditions::put(status, doubtful);
+        }
+    }
+    if down.lost {
+        for counter in RUNNING {
+            status[counter] = json!(0);
+        }
     }
 }
 

@@ -72,7 +72,7 @@ async fn perform(command: &HubCommand) -> anyhow::Result<String> {
         HubCommand::AcceptRestore(args) => {
             let accepted = hub::accept_restore(&client(args)?, &args.namespace).await;
             Ok(if accepted.context("failed to accept the restore")? {
-                "accepted: deletions are inferred again".to_owned()
+                "accepted: deletions are inferred again, and cells that were declared lost before count as lost".to_owned()
             } else {
                 "nothing to accept: the hub is not held to be restored".to_owned()
             })

@@ -115,7 +115,7 @@ impl Projector {
     /// Has the Instances looked at whose cell is down, or is so no more.
     fn cells_changed(&self) {
         let hub = self.planes.hub();
-        let cities = self.unreachable.learn(&hub.store(Kind::Cluster).objects(None));
+        let cities = self.unreachable.learn(&self.planes.clusters());
         if cities.is_empty() {
             return;
         }

@@ -1,20 +1,23 @@
 //! What a lost cell left behind (C11): copies of its Instances on the hub, and quota claims in project planes.
 //!
 //! Only an operator declares a cell lost, by an annotation of its Cluster. Then its copies go from the hub, and by their
-//! deletion, which the projector sees, their projections from the projects (I4); and its claims are released. A pass is over
-//! one project plane. Claims are not watched here: they are listed while a cell is declared lost, and at no other time.
+//! deletion, which the projector sees, their projections from the projects (I4); and its claims are released. While the hub
+//! is held to be restored, nothing is: the declaration may be one that was taken back (I4). A pass is over one project
+//! plane. Claims are not watched here: they are listed while a cell is declared lost, and at no other time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_api::cells::{Declaration, Source, lost_since, source_lost_since};
+use fedhub_api::cells::{
+    Declaration, Source, declarations, declares, is_copy_lost, redeclares, source_lost_since,
+};
 use fedhub_cache::{Change, Known};
 use fedhub_core::bucket::Bucket;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::{PlaneName, SOURCE_CLUSTER};
-use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::Listener;
 use fedhub_planes::events::reference;
@@ -23,7 +26,7 @@ use tokio::time::Instant;
 
 /// How many objects of one list are deleted in one pass.
 const AT_ONCE: usize = 64;
-/// When a plane is looked at again whose bucket is empty.
+/// When a plane is looked at again whose bucket is empty, or where the hub is not trusted.
 const AGAIN: Duration = Duration::from_mins(1);
 
 /// Releases what lost cells left behind.
@@ -44,10 +47,6 @@ impl LostCells {
         Arc::new(Self { planes, queue, deletes_per_minute, buckets, any })
     }
 
-    fn clusters(&self) -> Vec<Shared> {
-        self.planes.hub().store(Kind::Cluster).objects(None)
-    }
-
     fn enqueue(&self, plane: &PlaneName) {
         if self.any.load(Ordering::Acquire) && self.planes.ready(plane) {
             let id = PlaneId::Project(plane.clone());
@@ -63,8 +62,8 @@ impl LostCells {
 
     /// Everything, by the declarations that stand now.
     fn look_again(&self) {
-        self.any
-            .store(self.clusters().iter().any(|cluster| lost_since(cluster).is_some()), Ordering::Release);
+        let clusters = self.planes.hub().store(Kind::Cluster).objects(None);
+        self.any.store(clusters.iter().any(|cluster| declares(cluster)), Ordering::Release);
         for project in self.planes.projects() {
             if let PlaneId::Project(name) = &project.id {
                 self.enqueue(name);
@@ -73,15 +72,22 @@ impl LostCells {
     }
 
     async fn release(&self, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
-        let (hub, clusters) = (self.planes.hub(), self.clusters());
+        if let Some(distrust) = self.planes.distrust() {
+            self.planes.metrics().deletes_withheld.with_label_values(&[distrust.label()]).inc();
+            tracing::debug!(plane = %name, reason = distrust.label(), "what a lost cell left is not deleted");
+            return Ok(Outcome::After(AGAIN));
+        }
+        let (hub, clusters) = (self.planes.hub(), self.planes.clusters());
+        if !clusters.iter().any(|cluster| declares(cluster)) {
+            return Ok(Outcome::InOrder);
+        }
         let is_lost = |source: &Source| source_lost_since(&clusters, source).is_some();
         let (mut copies, mut claims, mut due) = (0, 0, true);
         for namespace in self.planes.homes().of_plane(name) {
             if !due || !hub.store(Kind::Instance).any(Some(&namespace), |_| true) {
                 continue;
             }
-            let left =
-                |copy: &Object| !copy.deleting() && Source::of(copy).is_some_and(|source| is_lost(&source));
+            let left = |copy: &Object| !copy.deleting() && is_copy_lost(&clusters, copy);
             let left = hub.list_metadata(Kind::Instance, Some(&namespace), None, AT_ONCE, left).await?;
             let deleted = self.delete(name, hub, Kind::Instance, left).await?;
             copies += deleted.0;
@@ -148,23 +154,30 @@ impl LostCells {
         let now = seen.object.as_deref().filter(|_| there);
         let before = |known: &Known| known.object.clone();
         let old = if there { change.old().and_then(before) } else { before(seen) };
-        let refusal = now.and_then(Declaration::refusal);
+        let refusal = |cluster: &Object| self.planes.declaration_refusal(cluster);
         if let Some(refusal) =
-            refusal.filter(|now| old.as_deref().and_then(Declaration::refusal).as_ref() != Some(now))
+            now.and_then(refusal).filter(|now| old.as_deref().and_then(refusal).as_ref() != Some(now))
         {
             tracing::warn!(cluster = &*seen.name, "{refusal}");
             if let Some(operators) = self.planes.operators().filter(|_| self.planes.leads()) {
                 operators.warn("LostCellRefused", Some(reference(Kind::Cluster, seen)), refusal);
             }
         }
-        let (was, is) = (old.as_deref().and_then(lost_since), now.and_then(lost_since));
-        if was == is {
+        if !redeclares(old.as_deref(), now) {
             return;
         }
-        if let Some(since) = is {
-            tracing::warn!(cluster = &*seen.name, %since, "cell declared lost: releasing what it held");
-        } else {
-            tracing::warn!(cluster = &*seen.name, "cell no longer declared lost");
+        let (was, is) =
+            (old.as_deref().map(declarations).unwrap_or_default(), now.map(declarations).unwrap_or_default());
+        for (annotation, declaration) in &is {
+            if let Declaration::Lost(since) = declaration
+                && was.get(annotation) != Some(declaration)
+                && self.planes.believes(*since)
+            {
+                tracing::warn!(cluster = &*seen.name, %annotation, %since, "cell declared lost: releasing what it held");
+            }
+        }
+        for annotation in was.keys().filter(|annotation| !is.contains_key(*annotation)) {
+            tracing::warn!(cluster = &*seen.name, %annotation, "cell no longer declared lost");
         }
         self.look_again();
     }
@@ -205,9 +218,8 @@ impl Listener for LostCells {
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
             // A cell that is declared lost writes all the same.
             (PlaneId::Hub, Kind::Instance) if self.any.load(Ordering::Acquire) => {
-                let source = change.known().object.as_deref().and_then(Source::of);
-                let lost =
-                    source.is_some_and(|source| source_lost_since(&self.clusters(), &source).is_some());
+                let copy = change.known().object.as_deref();
+                let lost = copy.is_some_and(|copy| is_copy_lost(&self.planes.clusters(), copy));
                 let namespace = plane.store(Kind::Namespace).object("", &change.known().namespace);
                 if let (true, Some(home)) = (lost, namespace.as_deref().and_then(Home::of)) {
                     self.enqueue(&home.plane);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fedhub_api::responsibility::INSTANCES_REFUSED;
 use fedhub_api::turns;
 use fedhub_cache::Part;
 use fedhub_cache::echo::settled;
@@ -286,10 +287,12 @@ fn obstacle(wait: &Wait<'_>) -> Option<Words> {
     Some(Words::no(reason, wait.to_string()))
 }
 
+/// What of an Instance the cell does not take is the template's fault, what is forbidden is not: rights, admission and
+/// quotas of the cell are its operator's (C9).
 fn refusal(error: &RequestError) -> Words {
-    let message = errors::chain(error);
-    match error.code() {
-        Some(400 | 422) => Words::no("ConfigurationError", message),
-        _ => Words::no("InstancesProvisioning", message),
-    }
+    let reason = match error.code() {
+        Some(400 | 413 | 422) => "ConfigurationError",
+        _ => INSTANCES_REFUSED,
+    };
+    Words::no(reason, errors::chain(error))
 }

@@ -47,15 +47,17 @@ pub fn name(instance: &str) -> String {
     format!("{PREFIX}{instance}")
 }
 
-/// The namespace and name, in the cell, of the Instance that a claim is for; `None` where it names another cell. That it
-/// names this one is no proof that this one made it.
+/// The namespace and name, in the cell, of the Instance that a claim is for; `None` where it is another cell's: neither
+/// by its label, which is no proof that this one made it, nor by its mark, which holds whatever the cell is called (C10).
 pub fn instance_of<'a>(claim: &'a Object, cell: &CellId) -> Option<(&'a str, &'a str)> {
-    let ours = claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
-    let namespace = claim.label(INSTANCE_NAMESPACE).filter(|_| ours)?;
+    let named = claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
+    let marked = || Source::of(claim).is_some_and(|source| source.cell_uid.as_deref() == Some(&*cell.uid));
+    let namespace = claim.label(INSTANCE_NAMESPACE).filter(|_| named || marked())?;
     Some((namespace, claim.called().strip_prefix(PREFIX)?))
 }
 
-/// The claim of `instance` in `cell`. Claims are made once and never changed.
+/// The claim of `instance` in `cell`. What it asks for never changes, whose it is may be said in another way: see
+/// [`remarked`].
 pub fn of(instance: &Object, cell: &CellId, consumer: &Consumer, sizing: &Sizing) -> Object {
     let mut claim = Object::new(&name(instance.called()), resource());
     claim.metadata.namespace = Some(consumer.namespace.clone());
@@ -112,6 +114,27 @@ pub fn whose(claim: &Object, instance: &Object, cell: &CellId, had: impl Fn(&str
         }
         None | Some(_) => Whose::Namesakes,
     }
+}
+
+/// The metadata by which `claim` says that it is `cell`'s as this version says it, under the name that the cell has now;
+/// `None` where it does so, or where it is not the claim of `instance`, which stands. A mark by name alone proves nothing
+/// once its Instance is gone (C10), so it is taken over while that stands.
+pub fn remarked(claim: &Object, instance: &Object, cell: &CellId) -> Option<Value> {
+    if claim.deleting() || instance_of(claim, cell) != Some((instance.space(), instance.called())) {
+        return None;
+    }
+    let stands = |uid: &str| uid == instance.uid();
+    let source = Source::of(claim)?;
+    let ours = stands(&source.instance_uid) && source.is_of(cell, stands);
+    let mark = cell.source(instance);
+    let said = source == mark && claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
+    let metadata = || {
+        json!({
+            "labels": {SOURCE_CLUSTER: &*cell.name},
+            "annotations": {CELL_SOURCE: mark.to_string()},
+        })
+    };
+    (ours && !said).then(metadata)
 }
 
 /// Whether a claim that `cell` made is to be deleted: its Instance is gone (C8), or no quota is `needed` (C6). `there` is

@@ -1,18 +1,20 @@
-//! Claims that have outlived their Instance (C8), or are given back because quota is off (C6).
+//! Claims that have outlived their Instance (C8), or are given back because quota is off (C6), and those whose marks an
+//! older version wrote, or this cell under another name (C10).
 
 use fedhub_api::cells::CellId;
 use fedhub_core::errors::{Error, RequestError};
-use fedhub_core::names::PlaneName;
-use fedhub_core::object::{Key, Kind, Object, PlaneId};
+use fedhub_core::names::{CELL_MANAGER, PlaneName};
+use fedhub_core::object::{Key, Kind, Object, PlaneId, Shared};
 use fedhub_engine::Outcome;
 use fedhub_planes::Plane;
+use serde_json::Value;
 
 use super::Readiness;
-use crate::quota::claim::{self, is_free};
+use crate::quota::claim::{self, is_free, remarked};
 
 /// What became of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Released {
+pub(super) enum Released {
     /// Its Instance is not proven gone.
     Kept,
     /// It is on its way out: somebody's finalizer is on it.
@@ -32,9 +34,14 @@ impl Readiness {
             return Err(Error::NotEngaged(key.plane.clone()));
         };
         let there = project.store(Kind::ResourceClaim).object(&key.namespace, &key.name);
-        let Some(claim) = there.filter(|claim| self.seems_free(claim)) else {
+        let Some(claim) = there else { return Ok(Outcome::InOrder) };
+        if let Some(metadata) = self.remarked(&claim) {
+            project.patch_metadata(Kind::ResourceClaim, &claim, metadata, CELL_MANAGER).await?;
+            return Ok(Outcome::Wrote);
+        }
+        if !self.seems_free(&claim) {
             return Ok(Outcome::InOrder);
-        };
+        }
         Ok(match self.release(&project, &claim).await? {
             Released::Gone => Outcome::Wrote,
             // By the watches: of the claim, or of the Instance that the cell still has.
@@ -42,12 +49,32 @@ impl Readiness {
         })
     }
 
+    /// Whether there is something to be done about a claim.
+    pub(super) fn is_to_keep(&self, claim: &Object) -> bool {
+        self.seems_free(claim) || self.remarked(claim).is_some()
+    }
+
     /// Whether by the watch of the cell a claim of this cell may go: worth a look at the cell itself.
-    pub(super) fn seems_free(&self, claim: &Object) -> bool {
+    fn seems_free(&self, claim: &Object) -> bool {
         let Some(cell) = self.cell_id() else { return false };
-        let Some((namespace, name)) = claim::instance_of(claim, &cell) else { return false };
-        let there = self.cell.anchor().store(Kind::Instance).object(namespace, name);
-        self.is_free(claim, &cell, there.as_deref())
+        self.is_free(claim, &cell, self.instance_of(claim, &cell).as_deref())
+    }
+
+    /// How a claim that stays is marked, where it is not marked so.
+    fn remarked(&self, claim: &Object) -> Option<Value> {
+        let cell = self.cell_id().filter(|_| self.needs_quota())?;
+        let instance = self.instance_of(claim, &cell)?;
+        remarked(claim, &instance, &cell)
+    }
+
+    /// What the watch of the cell shows under the name of the Instance that a claim is for.
+    fn instance_of(&self, claim: &Object, cell: &CellId) -> Option<Shared> {
+        let (namespace, name) = claim::instance_of(claim, cell)?;
+        self.cell.anchor().store(Kind::Instance).object(namespace, name)
+    }
+
+    fn needs_quota(&self) -> bool {
+        self.quota.as_ref().is_some_and(|quota| quota.enabled)
     }
 
     /// Who the cell is, where quota can be spoken to and the cell has shown it.
@@ -56,12 +83,11 @@ impl Readiness {
     }
 
     fn is_free(&self, claim: &Object, cell: &CellId, there: Option<&Object>) -> bool {
-        let needed = self.quota.as_ref().is_some_and(|quota| quota.enabled);
-        is_free(claim, cell, needed, there, |uid| self.tombstones.contains(uid))
+        is_free(claim, cell, self.needs_quota(), there, |uid| self.tombstones.contains(uid))
     }
 
     /// Deletes a claim that is free by the word of the cell itself.
-    async fn release(&self, project: &Plane, claim: &Object) -> Result<Released, RequestError> {
+    pub(super) async fn release(&self, project: &Plane, claim: &Object) -> Result<Released, RequestError> {
         let Some(cell) = self.cell_id() else { return Ok(Released::Kept) };
         let Some((namespace, name)) = claim::instance_of(claim, &cell) else { return Ok(Released::Kept) };
         let live = self.cell.anchor().live(Kind::Instance, namespace, name).await?;

@@ -177,9 +177,9 @@ impl Readiness {
         }
     }
 
-    /// Has a claim looked at, if it seems free.
+    /// Has a claim looked at, if something is to be done about it.
     pub(super) fn keep(&self, project: &Plane, claim: &Object) {
-        if self.cell.anchor().synced() && project.synced() && self.seems_free(claim) {
+        if self.cell.anchor().synced() && project.synced() && self.is_to_keep(claim) {
             self.queue.add(project.key(Kind::ResourceClaim, claim.space(), claim.called()), &project.id);
         }
     }
@@ -192,7 +192,7 @@ impl Readiness {
         }
     }
 
-    /// All Instances, and the claims that may be free.
+    /// All Instances, and the claims that something is to be done about.
     fn look_again(&self) {
         self.wake_all(None, |_| true);
         for project in self.quota.iter().flat_map(|quota| quota.projects.projects()) {

@@ -9,9 +9,12 @@
 //!
 //! # Quota
 //!
-//! With [`Quota`] each Instance has one `ResourceClaim` in its project's plane. It is made once and never changed, and
-//! it is deleted only when a live read of the cell proves its Instance gone (C8): a cell that cannot be reached keeps
-//! every claim. Claims need no finalizer for that: those of this cell are watched by their label, also after a restart.
+//! With [`Quota`] each Instance has one `ResourceClaim` in its project's plane. What it asks for is said once, and it is
+//! deleted only when a live read of the cell proves its Instance gone (C8): a cell that cannot be reached keeps every
+//! claim. Claims need no finalizer for that: those of this cell are watched by their label, also after a restart. The
+//! mark that an older version wrote is replaced while the Instance of that UID stands, for it proves nothing after (C10).
+//! A claim that carries another name of this cell is found when it is in the way, and known by the UID in its mark: it is
+//! renamed, or released where its Instance is gone.
 //!
 //! Switched off, quota keeps nobody waiting and its claims are given back, where the credential for that is still there;
 //! switched on again, what runs claims anew. A credential that fails refuses no Instance that has passed its gate.

@@ -13,7 +13,8 @@ use fedhub_planes::{Health, Plane};
 use serde_json::Value;
 
 use super::Readiness;
-use crate::quota::claim::{self, Consumer, Whose, whose};
+use super::claims::Released;
+use crate::quota::claim::{self, Consumer, Whose, remarked, whose};
 use crate::quota::sizing::{self, Sizing};
 use crate::quota::verdict::{Answer, Failure, is_granted, patience, quota_granted};
 use crate::status::QUOTA_GRANTED;
@@ -169,17 +170,38 @@ impl Readiness {
             Ok(made) => Ok(Known::Claim(made)),
             Err(error) if error.code() == Some(409) => {
                 let there = project.refresh(Kind::ResourceClaim, &consumer.namespace, claim.called()).await?;
-                let whose = there.as_deref().map(|claim| self.whose(claim, instance, cell));
-                Ok(match (there, whose) {
-                    // The answer to an earlier request was lost.
-                    (Some(claim), Some(Whose::Ours)) => Known::Claim(claim),
-                    (_, Some(Whose::Anothers)) => Known::Held,
-                    (_, Some(Whose::Namesakes)) => Known::Namesake,
-                    _ => Known::Occupied,
-                })
+                match there {
+                    Some(there) => self.found(instance, ask, there, &claim).await,
+                    None => Ok(Known::Occupied),
+                }
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Judges the claim that stands where `claim` was to be made, and that the watch does not show: not yet, or never,
+    /// for it is another cell's, or carries the name that this cell had (C10).
+    async fn found(
+        &self,
+        instance: &Object,
+        ask: &Ask,
+        there: Shared,
+        claim: &Object,
+    ) -> Result<Known, RequestError> {
+        let (kind, project) = (Kind::ResourceClaim, &ask.project);
+        Ok(match self.whose(&there, instance, &ask.cell) {
+            // The answer to an earlier request was lost, or the watch is to show it from now on.
+            Whose::Ours => Known::Claim(match remarked(&there, instance, &ask.cell) {
+                Some(metadata) => project.patch_metadata(kind, &there, metadata, CELL_MANAGER).await?,
+                None => there,
+            }),
+            Whose::Earlier if self.release(project, &there).await? == Released::Gone => {
+                Known::Claim(project.create(kind, claim, CELL_MANAGER).await?)
+            }
+            Whose::Earlier | Whose::Going => Known::Occupied,
+            Whose::Anothers => Known::Held,
+            Whose::Namesakes => Known::Namesake,
+        })
     }
 }
 

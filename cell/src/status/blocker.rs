@@ -2,7 +2,7 @@
 //! job each is, [`fedhub_api::responsibility`] tells.
 
 use fedhub_api::conditions::{explained, stand};
-use fedhub_api::responsibility::DEADLINE_EXCEEDED;
+use fedhub_api::responsibility::{DEADLINE_EXCEEDED, INSTANCES_REFUSED};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -57,7 +57,8 @@ pub fn priority(reason: &str) -> u8 {
         "QuotaNotGranted" | "PendingQuota" => 3,
         "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
         "SourceNotFound" | "SourceTooLarge" | "SourceUnauthorized" | "ImageUnavailable"
-        | "InstanceCrashing" | "ConfigurationError" | "InstanceNameTaken" | DEADLINE_EXCEEDED => 5,
+        | "InstanceCrashing" | "ConfigurationError" | "InstanceNameTaken" | INSTANCES_REFUSED
+        | DEADLINE_EXCEEDED => 5,
         "NetworkNotFound" | FAMILY_NOT_CARRIED => 6,
         "NetworkFailedToCreate" => 7,
         "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => 8,

@@ -275,7 +275,7 @@ impl WriteBack {
         let copy_proven = heard.copy.is_some() || (copy.is_none() && sight.copy.is_some());
         let source = copy.as_deref().and_then(Source::of);
         self.identity.note(&self.hub.hub().key(Kind::Instance, &key.namespace, &key.name), source.as_ref());
-        let of_lost_cell = source.is_some_and(|source| self.identity.is_lost(&source));
+        let of_lost_cell = copy.as_deref().is_some_and(|copy| self.identity.is_of_lost_cell(copy));
         let (live_instance, live_deployment) = (heard.instance.clone(), heard.deployment.clone());
         let seen = Observed { sight, copy, copy_proven, live_instance, live_deployment, of_lost_cell };
         Ok((plan(&seen), circumstances))

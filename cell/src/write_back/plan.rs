@@ -154,12 +154,15 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
             Whose::Anothers(source) if !seen.of_lost_cell => {
                 return Decision::Refuse(Refusal::of_another(source, &sight.cell));
             }
-            Whose::Nobodys if !ours(seen, instance, copy) => {
+            Whose::Nobodys if !ours(seen, instance, copy) && !seen.of_lost_cell => {
                 return Decision::Refuse(Refusal::NameTaken(None));
             }
             _ if copy.deleting() => return Decision::Leaving,
             // A lost cell's, which an operator declared (C11).
             Whose::Anothers(_) => return Decision::Delete { copy: copy.clone(), gap: false },
+            Whose::Nobodys if !ours(seen, instance, copy) => {
+                return Decision::Delete { copy: copy.clone(), gap: false };
+            }
             // An earlier Instance's of that name: what its copy says is not true of this one.
             Whose::Ours(uid) if uid != instance.uid() => {
                 return Decision::Delete { copy: copy.clone(), gap: false };

@@ -64,7 +64,7 @@ impl fmt::Display for Refusal {
             Self::CellNameTaken(source) => write!(
                 f,
                 "not written back to the hub: another cluster (kube-system {}) uses the cell name {} and has an Instance of \
-                 this name there; the platform operator has to give each cluster a name of its own",
+                 this name there; the platform operator has to give each cluster a name of its own, or to declare that one lost",
                 source.cell_uid.as_deref().unwrap_or_default(),
                 source.cell
             ),

@@ -224,6 +224,29 @@ async fn c13_what_cannot_be_scaled_by_is_told_and_holds_nothing_else_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn c13_a_cell_that_may_not_touch_autoscalers_says_so_of_what_scales_and_works_on() {
+    let world = World::of(2);
+    world.cell.put(wd("other", 1)).unwrap();
+    world.bend(scaled());
+    for verb in ["list", "watch", "get", "create"] {
+        world.cell.fault(Fault::Status(403).on(verb, "horizontalpodautoscalers"));
+    }
+    let run = world.run(ALONE);
+    quiet(60).await;
+    world.settle().await;
+    assert_eq!(world.names(), ["other-0", "web-0", "web-1"]);
+    let (reason, message) = world.lacks("ScalingActive");
+    assert_eq!(reason, "AutoscalerRefused");
+    assert!(message.contains("Action required by the platform operator: let fedhub write"), "C9: {message}");
+    // The ClusterRole follows.
+    world.cell.clear_faults();
+    quiet(900).await;
+    assert!(world.autoscaler().is_some());
+    assert_eq!(world.scaling(), "Unknown/Pending");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn c13_a_wd_that_is_being_deleted_scales_no_more() {
     let world = World::of(2);
     world.bend(scaled());

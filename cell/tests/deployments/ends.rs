@@ -67,6 +67,7 @@ async fn c3_c9_a_name_that_is_taken_is_said_and_left_alone_and_its_end_noticed()
     let (reason, message) = world.lacks("Available");
     assert_eq!(reason, "InstanceNameTaken");
     assert!(message.contains("web-0 exists and does not belong"), "{message}");
+    assert!(message.contains("Action required by the platform operator: "), "no user sees it: {message}");
     assert_eq!(world.instance("web-0"), foreign);
     assert_eq!(world.wd()["status"]["replicas"], 0);
     world.cell.delete("Instance", SPACE, "web-0").unwrap();

@@ -44,14 +44,11 @@ async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_r
     }
     assert_eq!(condition(&wd, "Available")["status"], "True");
 
-    // I7, and after a restart too.
+    // I7
     let from = world.mark();
     quiet(600).await;
-    run.stop().await;
-    let run = world.run(ALONE);
-    quiet(600).await;
     assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
-    run.stop().await;
+    rests_after_a_restart(&world, run, ALONE).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,13 +62,7 @@ async fn c15_a_binding_in_use_goes_when_the_new_one_is_ready_and_not_before() {
     assert_eq!(world.wd()["status"]["readyReplicas"], 2, "nothing was restarted");
     assert!(!world.asked(from).iter().any(|r| r.starts_with("delete instances")));
 
-    // I7, after a restart too.
-    let from = world.mark();
-    run.stop().await;
-    let run = world.run(NETWORKING);
-    quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
-    run.stop().await;
+    rests_after_a_restart(&world, run, NETWORKING).await;
 }
 
 #[tokio::test(start_paused = true)]

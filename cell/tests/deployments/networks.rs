@@ -76,13 +76,7 @@ async fn a_network_is_bound_its_subnet_claimed_and_then_the_gate_opened() {
     let patched = world.asked(from).into_iter().filter(|r| r.starts_with("patch")).count();
     assert_eq!(patched, 1, "what is made when its networks stand has no gate to be opened");
 
-    // I7, and after a restart too.
-    let from = world.mark();
-    run.stop().await;
-    let run = world.run(NETWORKING);
-    quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
-    run.stop().await;
+    rests_after_a_restart(&world, run, NETWORKING).await;
 }
 
 #[tokio::test(start_paused = true)]

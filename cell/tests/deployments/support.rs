@@ -9,7 +9,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::{Queue, QueueConfig, run_workers};
 use fedhub_planes::transport::HeaderTimeoutLayer;
-use fedhub_planes::{Planes, Settings, watched};
+use fedhub_planes::{Planes, Settings, Watched};
 pub use fedhub_sim::quiet;
 use fedhub_sim::{ApiServer, AuditEntry};
 use serde_json::{Value, json};
@@ -39,6 +39,11 @@ const KINDS: [Kind; 9] = [
     Kind::SubnetClaim,
     Kind::Subnet,
 ];
+
+fn watched(kind: Kind) -> Watched {
+    let watched = Watched::all(kind);
+    if kind == Kind::HorizontalPodAutoscaler { watched.if_served() } else { watched }
+}
 
 pub fn wd(name: &str, replicas: u32) -> Value {
     json!({
@@ -79,7 +84,7 @@ impl World {
         let settings = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
-            anchor_kinds: watched::all(kinds),
+            anchor_kinds: kinds.iter().copied().map(watched).collect(),
             project_kinds: Vec::new(),
             ..Settings::default()
         };
@@ -233,4 +238,14 @@ pub fn uid(object: &Value) -> &str {
 pub fn condition(object: &Value, kind: &str) -> Value {
     let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
     all.find(|c| c["type"] == kind).cloned().unwrap_or_default()
+}
+
+/// I7: what runs after `run` asks for nothing, however long it does.
+pub async fn rests_after_a_restart(world: &World, run: Run, config: DeploymentsConfig) {
+    let from = world.mark();
+    run.stop().await;
+    let run = world.run(config);
+    quiet(600).await;
+    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    run.stop().await;
 }

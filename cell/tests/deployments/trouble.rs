@@ -25,6 +25,27 @@ async fn c9_a_refused_instance_is_said_once_and_tried_again() {
     run.stop().await;
 }
 
+/// By rights, by an admission webhook, by a ResourceQuota: no user can do anything about it, and it does not pass.
+#[tokio::test(start_paused = true)]
+async fn c9_a_forbidden_instance_is_the_operators_job() {
+    let world = World::of(1);
+    world.cell.fault(Fault::Status(403).on("create", "instances"));
+    let run = world.run(ALONE);
+    quiet(600).await;
+    for kind in ["Available", "ReplicasReady"] {
+        let (reason, message) = world.lacks(kind);
+        assert_eq!(reason, "InstancesRefused", "{kind}");
+        assert!(message.contains("failed to create instances"), "{message}");
+        assert!(message.contains("Action required by the platform operator: let fedhub create"), "{message}");
+    }
+    assert_eq!(world.told(), [("InstancesRefused".to_owned(), 1)], "U3");
+    world.cell.clear_faults();
+    quiet(600).await;
+    world.settle().await;
+    assert_eq!(condition(&world.wd(), "Available")["status"], "True");
+    run.stop().await;
+}
+
 /// Section 6: a user reads the server's words, not a dump of its answer.
 #[tokio::test(start_paused = true)]
 async fn c9_a_template_that_is_too_large_is_told_in_words() {

@@ -1,5 +1,5 @@
 use fedhub_api::cells::CellId;
-use fedhub_cell::quota::claim::{self, Consumer, Whose, is_free, whose};
+use fedhub_cell::quota::claim::{self, Consumer, Whose, is_free, remarked, whose};
 use fedhub_cell::quota::sizing::Sizing;
 use fedhub_core::object::{Kind, Object};
 use serde_json::json;
@@ -87,15 +87,18 @@ fn marked(mark: Option<&str>) -> Object {
 #[test]
 fn c8_a_claim_is_told_from_an_earlier_instances_and_another_cells() {
     let made = || claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Unknown(String::new()));
+    let next = || but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
     let whose = |claim: &Object, instance: &Object, cell: &CellId| whose(claim, instance, cell, had_none);
     assert_eq!(whose(&made(), &wd_0(), &dfw()), Whose::Ours);
     assert_eq!(claim::instance_of(&made(), &dfw()), Some(("ns-a", "wd-0")));
-    assert_eq!(claim::instance_of(&made(), &cell("ord", "k")), None);
+    assert_eq!(claim::instance_of(&made(), &cell("ord", "k")), Some(("ns-a", "wd-0")), "C10: renamed");
+    assert_eq!(claim::instance_of(&made(), &cell("ord", "l")), None);
+    assert_eq!(whose(&made(), &wd_0(), &cell("ord", "k")), Whose::Ours);
+    assert_eq!(whose(&made(), &next(), &cell("ord", "k")), Whose::Earlier);
     assert_eq!(whose(&marked(None), &wd_0(), &dfw()), Whose::Ours, "older");
     assert_eq!(whose(&but(made(), dying), &wd_0(), &dfw()), Whose::Going);
-    let next = but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
-    assert_eq!(whose(&made(), &next, &dfw()), Whose::Earlier);
-    assert_eq!(whose(&made(), &wd_0(), &cell("ord", "k")), Whose::Anothers);
+    assert_eq!(whose(&made(), &next(), &dfw()), Whose::Earlier);
+    assert_eq!(whose(&made(), &wd_0(), &cell("ord", "l")), Whose::Anothers);
     assert_eq!(
         whose(&made(), &but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned())), &dfw()),
         Whose::Anothers
@@ -149,5 +152,38 @@ fn c8_a_claim_is_free_where_its_instance_is_gone_or_quota_is_off_and_it_is_this_
         let free = |needed| is_free(&claim, &dfw(), needed, there.as_ref(), had_none);
         assert_eq!((free(true), free(false)), (on, off), "row {row}");
     }
-    assert!(!is_free(&made(), &cell("ord", "k"), true, None, had_none));
+    assert!(is_free(&made(), &cell("ord", "k"), true, None, had_none), "C10: renamed");
+    assert!(!is_free(&made(), &cell("ord", "l"), true, None, had_none));
+}
+
+#[test]
+fn c10_what_a_claim_says_of_its_cell_is_put_right_while_its_instance_stands() {
+    let said = |name: &str| {
+        Some(json!({
+            "labels": {"compute.datumapis.com/source-cluster": name},
+            "annotations": {"federation.datumapis.com/cell-source": format!("{name}/k/uid-of-wd-0")},
+        }))
+    };
+    let whole = said("dfw");
+    let next = || but(wd_0(), |i| i.metadata.uid = Some("next".to_owned()));
+    let elsewhere = || but(wd_0(), |i| i.metadata.namespace = Some("ns-b".to_owned()));
+    for (mark, instance, expected) in [
+        (Some("dfw/uid-of-wd-0"), wd_0(), &whole),
+        (Some("dfw/uid-of-wd-0"), but(wd_0(), dying), &whole),
+        (Some("dfw/uid-of-wd-0"), next(), &None),
+        (Some("dfw/uid-of-wd-0"), elsewhere(), &None),
+        (Some("dfw/k/uid-of-wd-0"), wd_0(), &None),
+        (Some("dfw/twin/uid-of-wd-0"), wd_0(), &None),
+        (Some("ord/uid-of-wd-0"), wd_0(), &None),
+        (Some("dfw"), wd_0(), &None),
+        (None, wd_0(), &None),
+    ] {
+        assert_eq!(remarked(&marked(mark), &instance, &dfw()), *expected, "{mark:?}");
+    }
+    assert_eq!(remarked(&but(marked(Some("dfw/uid-of-wd-0")), dying), &wd_0(), &dfw()), None);
+    // Under another name it is the same cell; another cluster under that name is not.
+    let made = || marked(Some("dfw/k/uid-of-wd-0"));
+    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "k")), said("ord"));
+    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "l")), None);
+    assert_eq!(remarked(&made(), &next(), &cell("ord", "k")), None);
 }

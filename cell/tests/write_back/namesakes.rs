@@ -1,6 +1,6 @@
 //! Two clusters under one cell name (C10), and a cell that is declared lost (C11).
 
-use fedhub_core::names::{CELL_SOURCE, CITY_CODE, LOST};
+use fedhub_core::names::{CELL_SOURCE, CITY_CODE, LOST, lost_cluster};
 use fedhub_sim::ApiServer;
 use serde_json::{Value, json};
 
@@ -183,5 +183,54 @@ async fn c11_a_cell_that_is_declared_lost_and_runs_writes_nothing_new_until_that
     quiet(60).await;
     assert!(run.doubts().is_empty() && world.copy("wd-2").is_some());
     assert_eq!(world.copy("wd-0").unwrap()["status"], status("False"));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_a_cell_that_is_rebuilt_under_its_name_takes_over_what_is_declared_lost_by_uid() {
+    let world = World::with_copies(1).await;
+    let (rebuilt, old) = (cell("rebuilt"), mark_of(&world.copy("wd-0").unwrap()).to_owned());
+    let id = cell_uid(&rebuilt);
+    put_cluster(&world, "dfw", &id, None);
+    let instance = put_instance(&rebuilt, NS_A, "wd-0", "DFW");
+    let run = world.run_cell(&rebuilt, "dfw", "DFW", 20);
+    quiet(60).await;
+    assert_eq!((marks(&world), run.refused("cell_name_taken")), (vec![old], 1));
+    assert!(run.doubts().is_empty(), "Karmada recorded it for the name");
+    let by_uid =
+        json!({"metadata": {"annotations": {lost_cluster(&cell_uid(&world.cell)): "2026-01-02T15:04:05Z"}}});
+    world.hub.patch("Cluster", "", "dfw", &by_uid).unwrap();
+    quiet(60).await;
+    assert_eq!(marks(&world), [mark("dfw", &rebuilt, &instance)]);
+    assert!(run.doubts().is_empty());
+    run.stop().await;
+    // That cluster runs after all.
+    let first = world.run();
+    quiet(5).await;
+    assert_eq!(first.doubts().first(), Some(&"declared_lost"));
+    first.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_an_unmarked_copy_of_a_lost_citys_is_taken_over() {
+    let world = World::with_copies(1).await;
+    let unmarked = json!({"metadata": {"annotations": {CELL_SOURCE: null}}});
+    let old = world.hub.patch(INSTANCE, NS_A, "wd-0", &unmarked).unwrap();
+    world.hub.patch(WD, NS_A, "wd", &json!({"metadata": {"labels": {CITY_CODE: "ORD"}}})).unwrap();
+    let ord = cell("ord");
+    let instance = put_instance(&ord, NS_A, "wd-0", "ORD");
+    let run = world.run_cell(&ord, "ord", "ORD", 20);
+    let put = |name: &str, lost: Option<&str>| {
+        put_cluster(&world, name, "", lost);
+        let labels = json!({"metadata": {"labels": {CITY_CODE: "DFW"}}});
+        world.hub.patch("Cluster", "", name, &labels).unwrap();
+    };
+    put("one", Some("2026-01-02T15:04:05Z"));
+    put("another", None);
+    quiet(60).await;
+    assert_eq!(uid(&world.copy("wd-0").unwrap()), uid(&old), "it may be the other cell's");
+    put("another", Some("2026-01-02T15:04:05Z"));
+    quiet(60).await;
+    assert_eq!(marks(&world), [mark("ord", &ord, &instance)]);
     run.stop().await;
 }

@@ -18,7 +18,7 @@ pub const NAME: &str = "web";
 /// How many Instances it asks for.
 pub const REPLICAS: u32 = 2;
 
-/// The kinds that the demonstration looks at.
+/// The kinds that the demonstration and the benchmarks look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `Namespace`.
@@ -29,6 +29,8 @@ pub enum Kind {
     Deployment,
     /// `Instance`.
     Instance,
+    /// `LocationBinding`.
+    LocationBinding,
 }
 
 impl Kind {
@@ -39,6 +41,7 @@ impl Kind {
             Self::Policy => ("policy.karmada.io", "v1alpha1", "PropagationPolicy"),
             Self::Deployment => ("compute.datumapis.com", "v1alpha", "WorkloadDeployment"),
             Self::Instance => ("compute.datumapis.com", "v1alpha", "Instance"),
+            Self::LocationBinding => ("networking.datumapis.com", "v1alpha", "LocationBinding"),
         };
         ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
     }
@@ -51,6 +54,7 @@ impl fmt::Display for Kind {
             Self::Policy => "PropagationPolicies",
             Self::Deployment => "WorkloadDeployments",
             Self::Instance => "Instances",
+            Self::LocationBinding => "LocationBindings",
         })
     }
 }

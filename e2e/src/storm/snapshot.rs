@@ -35,7 +35,7 @@ pub struct Snapshot(BTreeMap<String, BTreeMap<String, String>>);
 impl Snapshot {
     /// What was found after a rollout of this round's template.
     pub fn of(world: &[Found], round: &str) -> Self {
-        let eyes = Eyes { names: Names::of(world), round, hash: hash(world), addresses: addresses(world) };
+        let eyes = Eyes { names: Names::of(world), round, hash: hash(world), in_cells: in_cells(world) };
         let fields = |found: &Found| (eyes.names.of_object(found), eyes.fields(found));
         Self(world.iter().map(fields).collect())
     }
@@ -69,8 +69,8 @@ struct Eyes<'a> {
     round: &'a str,
     /// The template's hash, as most Instances have it.
     hash: Option<String>,
-    /// The address of each Instance in its cell, by namespace and name.
-    addresses: BTreeMap<(String, String), String>,
+    /// Each Instance in its cell, by namespace and name.
+    in_cells: BTreeMap<(String, String), &'a Value>,
 }
 
 impl Eyes<'_> {
@@ -155,10 +155,10 @@ impl Fields<'_> {
     fn leaf(&self, path: &str, leaf: &Value) -> String {
         let (names, found) = (&self.eyes.names, self.found);
         let key = path.rsplit(['.', '/']).next().unwrap_or(path);
-        if key == "networkIP" {
+        if ["networkIP", "address"].contains(&key) {
             let space = names.space_in_cell(found).unwrap_or_default();
-            let in_cell = self.eyes.addresses.get(&(space, name(&found.object).to_owned()));
-            if in_cell.is_some_and(|address| leaf == address) {
+            let in_cell = self.eyes.in_cells.get(&(space, name(&found.object).to_owned()));
+            if in_cell.and_then(|object| object.pointer(&pointer(path))) == Some(leaf) {
                 return "{its own in the cell}".to_owned();
             }
         }
@@ -216,11 +216,18 @@ fn hash(world: &[Found]) -> Option<String> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(hash, _)| hash.to_owned())
 }
 
-fn addresses(world: &[Found]) -> BTreeMap<(String, String), String> {
-    let in_cells = world.iter().filter(|found| ways().any(|way| way.cell.name == found.plane));
-    let address = |found: &Found| {
-        let address = found.object["status"]["networkInterfaces"][0]["assignments"]["networkIP"].as_str()?;
-        Some(((space(&found.object).to_owned(), name(&found.object).to_owned()), address.to_owned()))
-    };
-    in_cells.filter_map(address).collect()
+/// The Instances of the cells, whose addresses they are given there.
+fn in_cells(world: &[Found]) -> BTreeMap<(String, String), &Value> {
+    let is_in_cell = |found: &&Found| ways().any(|way| way.cell.name == found.plane);
+    let instances = world.iter().filter(|found| found.kind == Kind::Instance).filter(is_in_cell);
+    let keyed = instances.map(|found| {
+        let object = &found.object;
+        ((space(object).to_owned(), name(object).to_owned()), object)
+    });
+    keyed.collect()
+}
+
+/// The JSON pointer of such a path, in whose keys there is no dot.
+fn pointer(path: &str) -> String {
+    format!("/{}", path.replace(['.', '['], "/").replace(']', ""))
 }

@@ -1,6 +1,8 @@
 //! F9: a hub that is restored from a backup. What it lacks may have been lost, and run on in its cell.
 
+use fedhub_core::names::LOST;
 use fedhub_sim::{Fault, Snapshot};
+use serde_json::json;
 
 use crate::support::*;
 
@@ -52,6 +54,18 @@ async fn f9_a_wd_that_a_restored_hub_lacks_goes_when_its_cell_has_reported() {
     let (world, run, backup) = backed_up().await;
     world.hub.restore(&backup);
     until("the refill", || is_refilled(&world)).await;
+    world.delete(WD);
+    ends(&world, &run).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_a_declaration_that_came_back_with_the_hub_proves_nothing_gone() {
+    let (world, run, backup) = backed_up().await;
+    world.hub.restore(&backup);
+    until("the refill", || is_refilled(&world)).await;
+    let lost = json!({"metadata": {"annotations": {LOST: "2025-12-30T00:00:00Z"}}});
+    world.hub.patch("Cluster", "", "cell-1", &lost).unwrap();
     world.delete(WD);
     ends(&world, &run).await;
     run.stop().await;

@@ -1,5 +1,6 @@
 //! F8, I10 and section 6: the status that a user reads.
 
+use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::find;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::set_field;
@@ -207,4 +208,38 @@ fn i10_an_ambiguous_city_makes_new_ones_wait_and_leaves_the_others() {
     moving.cells = 2;
     moving.hub = Some(shared(with(hub_wd(), |wd| label(wd, CITY_CODE, "ORD"))));
     assert!(!writes_hub(&plan(&moving)), "it does not move to where nobody knows");
+}
+
+#[test]
+fn c11_what_a_cell_that_is_down_said_of_replicas_is_not_known_and_nothing_where_it_is_lost() {
+    let reported = json!({
+        "replicas": 2, "currentReplicas": 2, "updatedReplicas": 2, "desiredReplicas": 2, "readyReplicas": 2,
+        "observedGeneration": 7,
+        "conditions": [condition("Available", "True", "Stable"), condition("ReplicasReady", "True", "Ready")],
+    });
+    for (lost, expected, ready) in [(false, "Unknown", 2), (true, "False", 0)] {
+        let mut seen = in_order();
+        seen.hub = Some(shared(status_of(hub_wd(), reported.clone())));
+        seen.cell_down = Some(CellDown { cell: "cell-1".into(), since: "2026-01-02T00:00:00Z".into(), lost });
+        let told = desired(&seen, None).unwrap();
+        for kind in ["Available", "ReplicasReady"] {
+            let condition = find(&told, kind).unwrap();
+            assert_eq!(
+                (&condition["status"], &condition["reason"]),
+                (&json!(expected), &json!("CellUnreachable"))
+            );
+        }
+        assert_eq!((&told["readyReplicas"], &told["currentReplicas"]), (&json!(ready), &json!(ready)));
+        assert_eq!((&told["replicas"], &told["desiredReplicas"]), (&json!(2), &json!(2)));
+    }
+    let mut unready = in_order();
+    unready.hub = Some(shared(status_of(
+        hub_wd(),
+        json!({
+            "replicas": 1, "observedGeneration": 7, "conditions": [condition("ReplicasReady", "False", "Image")],
+        }),
+    )));
+    unready.cell_down = Some(CellDown { cell: "cell-1".into(), since: String::new(), lost: false });
+    let told = desired(&unready, None).unwrap();
+    assert_eq!(find(&told, "ReplicasReady").unwrap()["reason"], "Image", "it says itself why");
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of};
+use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of, lost_by};
 use fedhub_api::conditions::is_true;
-use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER};
+use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster};
 use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare};
 use serde_json::{Value, json};
 
@@ -130,28 +130,30 @@ impl Report {
             clusters: Vec::new(),
             refusal: Declaration::refusal(cluster),
         };
-        let mut cells: BTreeMap<(bool, String), Cell> =
-            clusters.iter().map(|cluster| ((false, cluster.called().to_owned()), known(cluster))).collect();
+        let no_claims = BTreeMap::new();
+        // What no Cluster stands for comes last: each name and UID is a cell of its own.
+        let of_cluster = |cluster: &Object| (false, cluster.called().to_owned(), None);
+        let mut cells: BTreeMap<(bool, String, Option<&str>), Cell> =
+            clusters.iter().map(|cluster| (of_cluster(cluster), known(cluster))).collect();
         let serving = |city: &str| clusters.iter().find(|cluster| cluster.label(CITY_CODE) == Some(city));
         for (city, count) in &counts.deployments {
-            if let Some(cell) = serving(city).and_then(|c| cells.get_mut(&(false, c.called().to_owned()))) {
+            if let Some(cell) = serving(city).and_then(|c| cells.get_mut(&of_cluster(c))) {
                 cell.deployments += count;
             }
         }
-        let no_claims = BTreeMap::new();
         let claims = counts.claims.as_ref().unwrap_or(&no_claims);
         for (holders, are_claims) in [(&counts.instances, false), (claims, true)] {
             for (holder, count) in holders {
-                let (cluster, name) = match holder {
-                    Holder::Marked(name, uid) => (cluster_of(clusters, name, uid.as_deref()), name.as_str()),
-                    Holder::City(city) => (serving(city), ""),
+                let (cluster, name, uid) = match holder {
+                    Holder::Marked(name, uid) => {
+                        (cluster_of(clusters, name, uid.as_deref()), name.as_str(), uid.as_deref())
+                    }
+                    Holder::City(city) => (serving(city), "", None),
                 };
-                let key = match cluster {
-                    Some(cluster) => (false, cluster.called().to_owned()),
-                    None => (true, name.to_owned()),
-                };
+                let key = cluster.map_or_else(|| (true, name.to_owned(), uid), |cluster| of_cluster(cluster));
+                let lost = || lost_by(clusters, name, uid).map(|(_, since)| State::Lost(since.to_string()));
                 let cell = cells.entry(key).or_insert_with(|| Cell {
-                    state: State::NoCluster,
+                    state: lost().unwrap_or(State::NoCluster),
                     refusal: None,
                     ..known(&bare(Kind::Cluster, "", name))
                 });
@@ -203,7 +205,14 @@ impl Cell {
                 self.clusters.join(", ")
             )
         });
-        self.refusal.clone().into_iter().chain(several)
+        let gone = self.clusters.first().filter(|_| self.state == State::NoCluster).map(|uid| {
+            format!(
+                "left by the cluster whose kube-system has the UID {uid}, for which the hub has no Cluster; if it is gone for \
+                 good, annotate any Cluster with {}=<RFC 3339 time>",
+                lost_cluster(uid)
+            )
+        });
+        self.refusal.clone().into_iter().chain(several).chain(gone)
     }
 }
 
@@ -319,7 +328,24 @@ mod tests {
         assert_eq!((report.0[0].claims, report.0[0].instances), (Some(2), 0));
         assert!(report.is_in_order());
         counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "DFW"), Some("cell-dfw/twin/1")));
+        // Karmada recorded another cluster for the name: it is a cell of its own, and lost by its UID.
         let report = Report::of(&clusters, &counts);
+        assert!(!report.is_in_order());
+        assert_eq!((report.0.len(), report.0[0].instances), (2, 0));
+        assert_eq!((&report.0[1].state, report.0[1].instances), (&State::NoCluster, 1));
+        assert!(report.to_string().contains(&lost_cluster("twin")), "{report}");
+        let declare = |uid: &str| {
+            let mut cluster = Object::clone(&clusters[0]);
+            let at = "2026-01-03T00:00:00Z".to_owned();
+            cluster.metadata.annotations = Some([(lost_cluster(uid), at)].into());
+            Report::of(&[Arc::new(cluster)], &counts)
+        };
+        assert_eq!(declare("twin").0[1].state, State::Lost("2026-01-03T00:00:00Z".to_owned()));
+        assert_eq!(declare("other").0[1].state, State::NoCluster);
+        // Where it recorded none, both go by the name.
+        let mut unrecorded = Object::clone(&clusters[0]);
+        set_field(&mut unrecorded, "spec", json!({}));
+        let report = Report::of(&[Arc::new(unrecorded)], &counts);
         assert!(report.to_string().contains("2 clusters left marks") && !report.is_in_order());
     }
 }

@@ -187,8 +187,8 @@ fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
     // C10: who the cell is, by the UID of kube-system.
     plane.needs(who, None, "", "namespaces", "get list watch");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
-    plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update patch");
-    plane.needs(who, None, COMPUTE, "instances", "get create update patch delete");
+    plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
+    plane.needs(who, None, COMPUTE, "instances", "get create patch delete");
     // Owner references with blockOwnerDeletion, where OwnerReferencesPermissionEnforcement is on.
     plane.needs(who, None, COMPUTE, "workloaddeployments/finalizers", "update");
     plane.needs(who, None, "events.k8s.io", "events", "create patch");
@@ -197,9 +197,9 @@ fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
     // C5: what the schema fills into templates.
     plane.needs(who, None, "apiextensions.k8s.io", "customresourcedefinitions", "get");
     if args.networking {
-        plane.needs(who, None, NETWORKING, "networkbindings subnetclaims", "get create update patch delete");
+        plane.needs(who, None, NETWORKING, "networkbindings subnetclaims", "get create");
+        plane.needs(who, None, NETWORKING, "networkbindings", "delete");
         plane.needs(who, None, NETWORKING, "networkcontexts", "get");
-        plane.needs(who, None, NETWORKING, "networkbindings/finalizers networkcontexts/finalizers", "update");
     }
 }
 
@@ -213,7 +213,7 @@ fn on_hub_of_cell(plane: &Plane, who: Who) {
 }
 
 fn claims(plane: &Plane, who: Who) {
-    plane.needs(who, None, QUOTA, "resourceclaims", "get list watch create delete");
+    plane.needs(who, None, QUOTA, "resourceclaims", "get list watch create patch delete");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn nobody_may_do_what_is_not_their_business() {
             }
         }
     }
-    for (plane, who, group, resource, verbs) in [
+    for (plane, who, group, resources, verbs) in [
         // A city's work is the federator's, and Karmada's.
         (hub(), Who::Cell, COMPUTE, "workloaddeployments", "create update patch delete"),
         (hub(), Who::Cell, "", "namespaces", "create update patch delete"),
@@ -283,13 +283,26 @@ fn nobody_may_do_what_is_not_their_business() {
         (project(), Who::Management, "", "secrets", "get list watch"),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
-        (project(), Who::Cell, QUOTA, "resourceclaims", "update patch"),
+        (project(), Who::Cell, QUOTA, "resourceclaims", "update deletecollection"),
+        (project(), Who::Cell, QUOTA, "resourceclaims/status", "get update patch"),
         (management(), Who::Cell, "coordination.k8s.io", "leases", "get create update patch"),
-        (cell(), Who::Cell, COMPUTE, "workloaddeployments", "create delete"),
+        (cell(), Who::Cell, COMPUTE, "workloaddeployments", "create update delete"),
+        (cell(), Who::Cell, COMPUTE, "instances", "update deletecollection"),
+        (cell(), Who::Cell, COMPUTE, "workloaddeployments/status instances/status", "patch"),
+        (cell(), Who::Cell, COMPUTE, "instances/finalizers", "update"),
+        // What the network service is asked for is never changed, and its own objects are read.
+        (cell(), Who::Cell, NETWORKING, "networkbindings", "update patch"),
+        (cell(), Who::Cell, NETWORKING, "subnetclaims", "update patch delete"),
+        (cell(), Who::Cell, NETWORKING, "networkbindings/finalizers networkcontexts/finalizers", "update"),
+        (cell(), Who::Cell, NETWORKING, "networkcontexts subnets", "create update patch delete"),
+        (cell(), Who::Cell, NETWORKING, "locationbindings", "create update patch delete"),
+        (cell(), Who::Cell, "autoscaling", "horizontalpodautoscalers", "update"),
         (cell(), Who::Cell, "", "secrets", "get create update patch delete"),
         (cell(), Who::Management, COMPUTE, "instances", "get list watch"),
     ] {
-        for verb in verbs.split(' ') {
+        for (resource, verb) in
+            resources.split(' ').flat_map(|resource| verbs.split(' ').map(move |verb| (resource, verb)))
+        {
             let allowed = plane.allows(who, Some(who.namespace()), group, resource, verb);
             assert!(!allowed, "{who:?} may {verb} {resource} on {}", plane.name);
         }

@@ -171,7 +171,9 @@ pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
     } else {
         watched::all(&[Kind::WorkloadDeployment, Kind::Instance])
     };
-    kinds.extend(watched::all(&[Kind::Namespace, Kind::HorizontalPodAutoscaler]));
+    kinds.push(Watched::all(Kind::Namespace));
+    // A ClusterRole of an older version says nothing of them: a cell works on without, and what scales says so.
+    kinds.push(Watched::all(Kind::HorizontalPodAutoscaler).if_served());
     if args.referenced_data {
         kinds.extend(
             [Kind::ConfigMap, Kind::Secret].map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true")),
@@ -201,4 +203,22 @@ pub fn on_hub(city: Option<&str>) -> Vec<Watched> {
         of(Kind::WorkloadDeployment, CITY_CODE),
         of(Kind::Instance, INSTANCE_CITY),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Args, Command};
+
+    /// What the first version of the cell's `ClusterRole` granted, and what a flag asks for, may be relied on.
+    #[test]
+    fn c13_a_cell_upgraded_before_its_cluster_role_waits_for_no_autoscalers() {
+        let parsed = Args::try_parse_from(["fedhub", "run", "--enable-cell-controllers"]).unwrap();
+        let Command::Run(args) = parsed.command else { panic!("not run") };
+        let watched = in_cell(&args);
+        let optional = watched.iter().filter(|watched| watched.is_optional()).map(|watched| watched.kind);
+        assert_eq!(optional.collect::<Vec<_>>(), [Kind::HorizontalPodAutoscaler, Kind::LocationBinding]);
+    }
 }

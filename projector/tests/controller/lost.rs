@@ -1,6 +1,6 @@
 //! A cell that Karmada does not reach, and one that is declared lost (C11).
 
-use fedhub_core::names::{CELL_SOURCE, CITY_CODE, LOST, SOURCE_CLUSTER};
+use fedhub_core::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY, LOST, SOURCE_CLUSTER, lost_cluster};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::{Value, json};
@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use crate::support::*;
 
 const AT: &str = "2026-01-02T15:04:05Z";
+/// Before the servers' clocks begin.
+const LONG_AGO: &str = "2025-12-30T15:04:05Z";
 
 /// Karmada's Cluster of the cell of DFW, Ready or not.
 fn put_cluster(world: &World, ready: &str) {
@@ -124,15 +126,15 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
     let (hub, alpha) = (position(&world.hub), position(&world.alpha));
     declare(&world, Some(AT));
     quiet(60).await;
-    // By the name where Karmada recorded no other cluster: nobody knows another Cluster of that one.
-    assert!(names(&world.hub, "Instance").is_empty());
-    assert!(names(&world.alpha, "Instance").is_empty(), "their projections were seen to go (I4)");
+    // Karmada recorded another cluster for the name: what that other one left is not this cell's.
+    assert_eq!(names(&world.hub, "Instance"), ["wd-2"]);
+    assert_eq!(names(&world.alpha, "Instance"), ["wd-2"], "their projections were seen to go (I4)");
     assert_eq!(names(&world.alpha, "ResourceClaim"), ["instance-d", "instance-e"]);
     let deletes = |server: &ApiServer, from| {
         let all = server.audit().into_iter().skip(from).filter(|e| e.verb == "delete");
         all.map(|e| e.body.unwrap()["preconditions"]["uid"].is_string()).collect::<Vec<_>>()
     };
-    assert_eq!((deletes(&world.hub, hub), deletes(&world.alpha, alpha)), (vec![true; 3], vec![true; 6]));
+    assert_eq!((deletes(&world.hub, hub), deletes(&world.alpha, alpha)), (vec![true; 2], vec![true; 5]));
     // At rest nobody asks again.
     let (hub, alpha) = (world.hub.audit().len(), world.alpha.audit().len());
     let lists = |server: &ApiServer, from| {
@@ -174,5 +176,102 @@ async fn c11_a_declaration_by_mistake_can_be_taken_back_before_all_is_gone() {
     declare(&world, Some(AT));
     quiet(600).await;
     assert!(world.hub.list("Instance").is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_a_declaration_that_a_restored_hub_brings_back_releases_nothing() {
+    let world = with_claims();
+    put_cluster(&world, "True");
+    declare(&world, Some(LONG_AGO));
+    let backup = world.hub.snapshot();
+    let run = world.run();
+    quiet(5).await;
+    // The cell is back, and writes.
+    declare(&world, None);
+    put_copies(&world, "cell-1/uid-of-cell-1", 0..2);
+    put_claim(&world, "instance-a", "cell-1", &json!("cell-1/uid-of-cell-1/a"));
+    let stands = || {
+        let claims = names(&world.alpha, "ResourceClaim");
+        (names(&world.alpha, "Instance"), claims)
+            == (vec!["wd-0".into(), "wd-1".into()], vec!["instance-a".into()])
+    };
+    until("the projections", stands).await;
+    quiet(60).await;
+    world.hub.restore(&backup);
+    quiet(600).await;
+    assert!(stands());
+    assert_eq!(run.metrics.hub_restored.get(), 1, "its city is not passed over");
+    assert!(run.withheld("hub_restored") > 0);
+    let told = world.told("LostCellRefused");
+    assert!(told.iter().any(|note| note.contains("restored from a backup")), "{told:?}");
+    // It is written for, and the hub trusted again, while the annotation is there.
+    put_copies(&world, "cell-1/uid-of-cell-1", 0..2);
+    quiet(600).await;
+    assert_eq!((run.metrics.hub_restored.get(), world.hub.list("Instance").len()), (0, 2));
+    assert!(stands());
+    // And is lost after all.
+    let now = world.hub.clock().now().to_string();
+    declare(&world, Some(&now));
+    quiet(120).await;
+    assert!(world.hub.list("Instance").is_empty() && names(&world.alpha, "Instance").is_empty());
+    assert!(names(&world.alpha, "ResourceClaim").is_empty());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_what_a_cluster_left_that_was_rebuilt_under_its_name_is_released_by_its_uid() {
+    let world = with_claims();
+    put_cluster(&world, "True");
+    put_copies(&world, "cell-1/uid-of-cell-1", 0..1);
+    put_copies(&world, "cell-1/uid-before", 1..2);
+    put_claim(&world, "instance-a", "cell-1", &json!("cell-1/uid-of-cell-1/a"));
+    put_claim(&world, "instance-b", "cell-1", &json!("cell-1/uid-before/b"));
+    let run = world.run();
+    quiet(5).await;
+    let lost = |uid: &str, at: Option<&str>| {
+        let annotations = json!({ lost_cluster(uid): at });
+        world.hub.patch("Cluster", "", "cell-1", &json!({"metadata": {"annotations": annotations}})).unwrap();
+    };
+    // That one is not to be declared lost in passing, and no time is none here either.
+    lost("uid-of-cell-1", Some(AT));
+    lost("uid-before", Some("yesterday"));
+    quiet(60).await;
+    assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (2, 2));
+    let told = world.told("LostCellRefused");
+    assert!(told.iter().any(|note| note.contains("RFC 3339")), "{told:?}");
+    lost("uid-before", Some(AT));
+    quiet(60).await;
+    assert_eq!(
+        (names(&world.hub, "Instance"), names(&world.alpha, "Instance")),
+        (vec!["wd-0".into()], vec!["wd-0".into()])
+    );
+    assert_eq!(names(&world.alpha, "ResourceClaim"), ["instance-a"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_unmarked_copies_go_where_all_cells_of_their_city_are_lost() {
+    let world = World::new();
+    put_cluster(&world, "True");
+    for (name, city) in [("wd-0", "DFW"), ("wd-1", "ORD"), ("wd-2", "")] {
+        world.put_instance(NS_A, name);
+        let labels = json!({"metadata": {"labels": {INSTANCE_CITY: city}}});
+        world.hub.patch("Instance", NS_A, name, &labels).unwrap();
+    }
+    let second = json!({
+        "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+        "metadata": {"name": "cell-2", "labels": {CITY_CODE: "DFW"}}, "spec": {"id": "uid-of-cell-2"},
+    });
+    world.hub.put(second).unwrap();
+    let run = world.run();
+    quiet(5).await;
+    declare(&world, Some(AT));
+    quiet(60).await;
+    assert_eq!(world.hub.list("Instance").len(), 3, "it may be the other cell's");
+    world.hub.delete("Cluster", "", "cell-2").unwrap();
+    quiet(60).await;
+    assert_eq!(names(&world.hub, "Instance"), ["wd-1", "wd-2"]);
+    assert_eq!(names(&world.alpha, "Instance"), ["wd-1", "wd-2"]);
     run.stop().await;
 }

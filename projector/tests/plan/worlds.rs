@@ -193,7 +193,8 @@ fn right_to_delete(seen: &Observed) -> Option<bool> {
     let gone = !uid_is(live.instance.as_ref(), instance_uid);
     let stands = uid_is(live.namespace.as_ref(), space_uid) && !live.namespace.as_ref()?.deleting();
     let wd = live.deployment.as_ref()?;
-    let told = wd.status().as_object().is_some_and(|s| !s.is_empty()) && !wd.deleting();
+    // U1: what its schema says of it is no report.
+    let told = !silent(wd.status()) && !wd.deleting();
     (gone && stands && told).then_some(true)
 }
 

@@ -89,10 +89,8 @@ pub fn explained(
     message: &str,
     now: Timestamp,
 ) -> Value {
-    if status == "True" {
-        return stand(old, kind, status, reason, message, now);
-    }
-    stand(old, kind, status, reason, &attributed(reason, message), now)
+    let message = if status == "True" { message.into() } else { attributed(reason, message) };
+    stand(old, kind, status, reason, &message, now)
 }
 
 #[cfg(test)]

@@ -60,6 +60,9 @@ const fn nobody(reason: &'static str) -> Entry {
 /// The reason of `Ready` and of the conditions of a deployment: an Instance takes longer to go than it may (C12).
 pub const DEADLINE_EXCEEDED: &str = "TerminationDeadlineExceeded";
 
+/// A reason of the conditions of a deployment: its cell lets no Instance be made.
+pub const INSTANCES_REFUSED: &str = "InstancesRefused";
+
 const MORE_QUOTA: &str = "ask for more quota, or use fewer or smaller instances";
 const LOGS: &str = "look at the instance's logs for why it ends";
 const QUOTA_SERVICE: &str = "look into the project's quota service";
@@ -71,7 +74,6 @@ const TABLE: &[Entry] = &[
     user("InstanceCrashing", LOGS),
     user("Failed", LOGS),
     user("ConfigurationError", "correct the workload's template"),
-    user("InstanceNameTaken", "delete or rename the instance that has the name"),
     user("SourceNotFound", "create the ConfigMap or Secret, or take the reference to it out of the template"),
     user("SourceTooLarge", "make the ConfigMap or Secret smaller"),
     user("NetworkNotFound", "create the network, or correct its name in the workload's template"),
@@ -94,8 +96,14 @@ const TABLE: &[Entry] = &[
     operator("QuotaNamespaceNotFound", QUOTA_SERVICE),
     operator("ValidationFailed", QUOTA_SERVICE),
     operator("CellNameTaken", "give each cluster a cell name of its own, or delete what the other one made"),
+    operator("InstanceNameTaken", "delete the instance of that name in the cell, which fedhub did not make"),
+    operator(INSTANCES_REFUSED, "let fedhub create instances in the cell, see what refuses them"),
     operator(DEADLINE_EXCEEDED, "look into the controllers that hold the finalizers"),
     operator("AutoscalerNameTaken", "delete or rename the HorizontalPodAutoscaler of that name in the cell"),
+    operator(
+        "AutoscalerRefused",
+        "let fedhub write HorizontalPodAutoscalers in the cell, see what refuses them",
+    ),
     operator("AmbiguousSelector", "remove the other autoscalers from the cell"),
     nobody("InstancesProvisioning"),
     nobody("Provisioning"),
@@ -237,6 +245,8 @@ mod tests {
             ("CityCodeMismatch", Responsible::Operator),
             ("NetworkFailedToCreate", Responsible::Operator),
             ("QuotaMisconfigured", Responsible::Operator),
+            ("InstanceNameTaken", Responsible::Operator),
+            (INSTANCES_REFUSED, Responsible::Operator),
             (DEADLINE_EXCEEDED, Responsible::Operator),
             ("Moving", Responsible::Nobody),
             ("InstancesProvisioning", Responsible::Nobody),

@@ -91,6 +91,14 @@ pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "c
 pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
 /// Annotation of a Karmada Cluster, set by an operator: since when its cell is lost, as an RFC 3339 time (C11).
 pub const LOST: &str = "federation.datumapis.com/lost";
+/// What annotations of a Karmada Cluster begin with by which an operator declares another cluster lost, one that no Cluster
+/// stands for; the UID of its namespace `kube-system` follows. The value is that of [`LOST`].
+pub const LOST_CLUSTER: &str = "lost.federation.datumapis.com/";
+
+/// The annotation that declares the cluster lost whose `kube-system` has that UID.
+pub fn lost_cluster(uid: &str) -> String {
+    format!("{LOST_CLUSTER}{uid}")
+}
 
 /// Finalizer of the deployment controller on a cell's WD.
 pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";

@@ -17,6 +17,21 @@ pub struct Remembered {
     pub restored_at: Option<u64>,
     /// When it was last noticed to have been restored, also after it is trusted again.
     pub last_restore: Option<Timestamp>,
+    /// The last restore that an operator accepted, by the same time.
+    pub accepted: Option<Timestamp>,
+}
+
+impl Remembered {
+    /// Whether an operator has accepted all restores.
+    pub fn is_accepted(&self) -> bool {
+        self.accepted >= self.last_restore && (self.restored_at.is_none() || self.last_restore.is_some())
+    }
+
+    /// Whether what an operator declared on the hub at that time counts (C11): where the hub was restored since, the
+    /// declaration may be one that was taken back after the backup, unless the operator accepts that.
+    pub fn believes(&self, declared: Timestamp) -> bool {
+        self.is_accepted() || self.last_restore.is_some_and(|restore| declared > restore)
+    }
 }
 
 /// The cities that projections and WDs stand for, and those whose cells have written back since.
@@ -52,6 +67,11 @@ impl History {
         self.ours.restored_at
     }
 
+    /// All that is to be remembered.
+    pub fn remembered(&self) -> Remembered {
+        self.ours
+    }
+
     /// An object was seen at that version. Says whether it is the first that is higher than what is stored.
     pub fn seen(&mut self, version: u64) -> bool {
         let before = self.unwritten().is_some();
@@ -69,7 +89,12 @@ impl History {
         if newest >= highest {
             return false;
         }
-        self.ours = Remembered { highest: newest, restored_at: Some(newest), last_restore: Some(now) };
+        self.ours = Remembered {
+            highest: newest,
+            restored_at: Some(newest),
+            last_restore: Some(now),
+            accepted: None,
+        };
         self.concluded = true;
         self.reported.clear();
         true
@@ -102,6 +127,9 @@ impl History {
         let Some(stored) = stored else {
             // Taken away by hand: nothing is held against the hub any more.
             let accepted = before.is_some_and(|before| before.restored_at.is_some());
+            if accepted {
+                self.ours.accepted = self.ours.last_restore;
+            }
             return accepted && self.ours.restored_at.take().is_some();
         };
         let anothers = before.map_or(stored.restored_at.is_some(), |b| b.restored_at != stored.restored_at);
@@ -131,11 +159,27 @@ mod tests {
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     fn remembered(highest: u64, restored_at: Option<u64>) -> Remembered {
-        Remembered { highest, restored_at, last_restore: restored_at.map(|_| NOW) }
+        Remembered { highest, restored_at, last_restore: restored_at.map(|_| NOW), accepted: None }
     }
 
     fn accepted(highest: u64) -> Remembered {
         Remembered { restored_at: None, ..remembered(highest, Some(highest)) }
+    }
+
+    #[test]
+    fn c11_what_was_declared_before_a_restore_counts_once_an_operator_accepts_that() {
+        let (before, after) =
+            (NOW - std::time::Duration::from_secs(1), NOW + std::time::Duration::from_secs(1));
+        for (remembered, expected) in [
+            (remembered(9, None), (true, true)),
+            (remembered(9, Some(9)), (false, true)),
+            (accepted(9), (false, true)),
+            (Remembered { accepted: Some(before), ..accepted(9) }, (false, true)),
+            (Remembered { accepted: Some(NOW), ..accepted(9) }, (true, true)),
+            (Remembered { last_restore: None, ..remembered(9, Some(9)) }, (false, false)),
+        ] {
+            assert_eq!((remembered.believes(before), remembered.believes(after)), expected, "{remembered:?}");
+        }
     }
 
     fn known(highest: u64) -> History {

@@ -8,6 +8,7 @@
 //! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
 
 pub mod backoff;
+mod declared;
 pub mod discovery;
 pub mod events;
 pub mod guard;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fedhub_api::cells::lost_since;
+use fedhub_api::cells::is_city_lost;
 use fedhub_cache::digest::instance::mirrored;
 use fedhub_cache::digest::{Digest, Version};
 use fedhub_cache::{Change, Known, View};
@@ -142,6 +142,7 @@ impl Planes {
             revision.newest.fetch_max(newest, Ordering::AcqRel);
         }
         let now = self.clock().now();
+        let before = self.history().remembered();
         if self.history().compare(highest, newest, now) {
             tracing::warn!(
                 plane = %plane.id,
@@ -151,6 +152,7 @@ impl Planes {
                  or until `fedhub hub accept-restore`"
             );
             self.restored_changed();
+            self.judge_declarations(before);
         }
         true
     }
@@ -182,7 +184,8 @@ impl Planes {
         if !listed || !self.warm() {
             return;
         }
-        let now = self.history().awaited(&self.cities(hub, at));
+        let cities = self.cities(hub, at);
+        let now = self.history().awaited(&cities);
         if now.is_empty() {
             tracing::info!(
                 "every cell in use has written back since the hub was restored: deletions are inferred again"
@@ -199,7 +202,7 @@ impl Planes {
         let (wd, mut cities) = (Kind::WorkloadDeployment, Cities::default());
         let city = |digest: &Digest| Some(digest.deployment()?.city.as_deref()?.to_owned());
         // A city that no Cluster carries and whose WD nobody ever reported on has no cell that could write back.
-        let clusters = hub.store(Kind::Cluster).objects(None);
+        let clusters = self.clusters();
         let served: BTreeSet<&str> = clusters.iter().filter_map(|c| c.label(CITY_CODE)).collect();
         let has_cell = |wd: &Digest| {
             wd.deployment()
@@ -232,16 +235,13 @@ impl Planes {
         }
         cities.used.extend(cities.copied.iter().cloned());
         // C11: nobody waits for what is lost.
-        let is_lost = |city: &String| {
-            let mut cells = clusters.iter().filter(|c| c.label(CITY_CODE) == Some(city.as_str())).peekable();
-            cells.peek().is_some() && cells.all(|cell| lost_since(cell).is_some())
-        };
-        cities.used.retain(|city| !is_lost(city));
+        cities.used.retain(|city| !is_city_lost(&clusters, city));
         cities
     }
 
     /// What the management plane remembers of the hub.
     pub(super) fn learn_history(&self, stored: Option<Remembered>) {
+        let before = self.history().remembered();
         if self.history().learn(stored) {
             let restored = self.history().restored_at().is_some();
             tracing::warn!(
@@ -250,6 +250,7 @@ impl Planes {
             );
         }
         self.metrics.hub_restored.set(self.history().restored_at().is_some().into());
+        self.judge_declarations(before);
     }
 
     /// Whether deletions are inferred changed, and is to be stored and shown.

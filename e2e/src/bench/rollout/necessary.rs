@@ -2,8 +2,8 @@
 //!
 //! Necessary is what no program could leave out that keeps the same promises by the same API: a create carries no
 //! status, for that is a subresource; a finalizer goes by a patch alone; a deletion by the garbage collector costs
-//! nothing. Networking and quota are off here. With quota there are five more: the claim made and deleted, the read that
-//! proves its Instance gone (C8), and the patch that opens the gate, with a status before it that says why (C6).
+//! nothing. What quota and networking add is counted apart. An Instance's network is its WD's: it adds nothing but a gate,
+//! which opens with that of quota.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -45,35 +45,68 @@ pub struct Request {
     pub refused: bool,
 }
 
+/// What the cells do for an Instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Features {
+    /// No quota, and no networking.
+    Off,
+    /// Both.
+    QuotaAndNetworking,
+}
+
 /// A kind of request in the life of an Instance.
 struct Row {
     plane: Plane,
     verbs: &'static [&'static str],
     resource: &'static str,
-    times: u32,
+    /// Without features.
+    plain: u32,
+    /// What quota and networking add.
+    added: u32,
     because: &'static str,
+}
+
+impl Row {
+    /// With so many more where quota and networking are on.
+    const fn more(self, added: u32) -> Self {
+        Self { added, ..self }
+    }
+
+    fn times(&self, features: Features) -> u32 {
+        match features {
+            Features::Off => self.plain,
+            Features::QuotaAndNetworking => self.plain + self.added,
+        }
+    }
+
+    fn is_for(&self, request: &Request) -> bool {
+        self.plane == request.plane
+            && self.resource == request.resource
+            && self.verbs.contains(&request.verb.as_str())
+    }
 }
 
 const fn row(
     plane: Plane,
     verbs: &'static [&'static str],
     resource: &'static str,
-    times: u32,
+    plain: u32,
     because: &'static str,
 ) -> Row {
-    Row { plane, verbs, resource, times, because }
+    Row { plane, verbs, resource, plain, added: 0, because }
 }
 
 /// What a life needs that begins with a WD, is soon Ready, and ends with the WD.
-const NECESSARY: [Row; 11] = [
+const NECESSARY: [Row; 14] = [
     row(Plane::Cell, &["create"], "instances", 1, "it has to be made; its finalizer comes with it"),
     row(
         Plane::Cell,
         &["update"],
         "instances/status",
         1,
-        "that it is Ready; stages that pass in a moment need not be told",
-    ),
+        "that it is Ready, and before its gates open, why (C6); stages that pass in a moment need not be told",
+    )
+    .more(1),
     row(
         Plane::Cell,
         &["create", "patch"],
@@ -88,7 +121,10 @@ const NECESSARY: [Row; 11] = [
         1,
         "its WD's finalizer waits for it; the garbage collector would come after that",
     ),
-    row(Plane::Cell, &["patch"], "instances", 1, "the finalizer off, once its copy is gone"),
+    row(Plane::Cell, &["patch"], "instances", 1, "the finalizer off, once its copy is gone; its gates").more(1),
+    row(Plane::Cell, &["get"], "instances", 0, "that it is gone, before its claim goes (C8)").more(1),
+    row(Plane::Project, &["create"], "resourceclaims", 0, "its claim").more(1),
+    row(Plane::Project, &["delete"], "resourceclaims", 0, "its claim, given back").more(1),
     row(Plane::Hub, &["create"], "instances", 1, "the copy"),
     row(Plane::Hub, &["update"], "instances/status", 1, "that it is Ready"),
     row(
@@ -104,13 +140,14 @@ const NECESSARY: [Row; 11] = [
 ];
 
 /// How many requests an Instance's life needs.
-pub fn necessary() -> u32 {
-    NECESSARY.iter().map(|row| row.times).sum()
+pub fn necessary(features: Features) -> u32 {
+    NECESSARY.iter().map(|row| row.times(features)).sum()
 }
 
 /// What was asked for so many Instances of so many WDs.
 #[derive(Debug)]
 pub struct Table {
+    features: Features,
     instances: f64,
     deployments: f64,
     /// For each row: requests, and how many of them were refused.
@@ -123,8 +160,9 @@ pub struct Table {
 
 impl Table {
     /// Sorts requests into the table. Watches are left out.
-    pub fn of(requests: &[Request], instances: usize, deployments: usize) -> Self {
+    pub fn of(requests: &[Request], features: Features, instances: usize, deployments: usize) -> Self {
         let mut table = Self {
+            features,
             instances: number(instances),
             deployments: number(deployments),
             rows: [(0, 0); NECESSARY.len()],
@@ -132,13 +170,8 @@ impl Table {
             of_deployments: BTreeMap::new(),
         };
         for request in requests.iter().filter(|request| request.verb != "watch") {
-            let here = |row: &Row| {
-                row.plane == request.plane
-                    && row.resource == request.resource
-                    && row.verbs.contains(&request.verb.as_str())
-            };
             let name = || format!("{} {} {}", request.plane, request.verb, request.resource);
-            if let Some(at) = NECESSARY.iter().position(here) {
+            if let Some(at) = NECESSARY.iter().position(|row| row.is_for(request)) {
                 table.rows[at].0 += 1;
                 table.rows[at].1 += usize::from(request.refused);
             } else if of_instance(request) {
@@ -158,7 +191,7 @@ impl Table {
 
     /// That in terms of what is necessary.
     pub fn ratio(&self) -> f64 {
-        self.each() / f64::from(necessary())
+        self.each() / f64::from(necessary(self.features))
     }
 
     /// As a report has it: for an Instance, and apart from that for a WD.
@@ -166,7 +199,7 @@ impl Table {
         let rows = NECESSARY.iter().zip(self.rows).map(|(row, (count, refused))| {
             json!({
                 "request": format!("{} {} {}", row.plane, row.verbs.join(" or "), row.resource),
-                "necessary": row.times,
+                "necessary": row.times(self.features),
                 "measured": rounded(number(count) / self.instances, 3),
                 "refused": refused,
                 "because": row.because,
@@ -177,7 +210,7 @@ impl Table {
         };
         json!({
             "per_instance": rounded(self.each(), 3),
-            "necessary": necessary(),
+            "necessary": necessary(self.features),
             "rows": rows.collect::<Vec<_>>(),
             "unnecessary_per_instance": each(&self.others, self.instances),
             "per_deployment": each(&self.of_deployments, self.deployments),
@@ -201,22 +234,28 @@ mod tests {
     }
 
     /// What a life needs, no more and no less.
-    fn life() -> Vec<Request> {
-        let each = |row: &Row| request(row.plane, row.verbs[0], row.resource);
-        NECESSARY.iter().filter(|row| row.times == 1).map(each).collect()
+    fn life(features: Features) -> Vec<Request> {
+        let each = |row: &Row| {
+            (0..row.times(features))
+                .map(|_| request(row.plane, row.verbs[0], row.resource))
+                .collect::<Vec<_>>()
+        };
+        NECESSARY.iter().flat_map(each).collect()
     }
 
     #[test]
     fn a_life_of_what_is_necessary_is_on_the_mark() {
-        assert_eq!(life().len(), necessary() as usize);
-        let two: Vec<_> = [life(), life()].concat();
-        let table = Table::of(&two, 2, 1);
-        assert_eq!((table.each(), table.ratio()), (10.0, 1.0));
+        for (features, each) in [(Features::Off, 10.0), (Features::QuotaAndNetworking, 15.0)] {
+            assert_eq!(life(features).len(), necessary(features) as usize);
+            let two: Vec<_> = [life(features), life(features)].concat();
+            let table = Table::of(&two, features, 2, 1);
+            assert_eq!((table.each(), table.ratio()), (each, 1.0));
+        }
     }
 
     #[test]
     fn every_other_request_counts_where_it_belongs() {
-        let mut all = life();
+        let mut all = life(Features::Off);
         all.extend([
             request(Plane::Project, "delete", "instances"),
             request(Plane::Project, "get", "instances"),
@@ -226,7 +265,7 @@ mod tests {
             request(Plane::Project, "create", "events"),
             request(Plane::Cell, "watch", "instances"),
         ]);
-        let table = Table::of(&all, 1, 1);
+        let table = Table::of(&all, Features::Off, 1, 1);
         assert_eq!(table.each(), 14.0);
         let json = table.json();
         assert_eq!(json["unnecessary_per_instance"], json!({"project get instances": 1.0}));
@@ -243,12 +282,8 @@ mod tests {
 
     #[test]
     fn no_request_has_two_rows() {
-        for request in life() {
-            let rows = NECESSARY.iter().filter(|row| {
-                row.plane == request.plane
-                    && row.resource == request.resource
-                    && row.verbs.contains(&request.verb.as_str())
-            });
+        for request in life(Features::QuotaAndNetworking) {
+            let rows = NECESSARY.iter().filter(|row| row.is_for(&request));
             assert_eq!(rows.count(), 1, "{request:?}");
         }
     }

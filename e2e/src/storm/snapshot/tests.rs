@@ -38,7 +38,7 @@ fn world(round: &str, mark: u8) -> Vec<Found> {
                 "ownerReferences": [{ "kind": "WorkloadDeployment", "uid": format!("bbbbbbbb-1111-4000-8000-{owner:012x}") }],
             },
             "spec": { "controller": { "templateHash": format!("hash-{mark}") } },
-            "status": { "networkInterfaces": [{ "assignments": { "networkIP": address } }] },
+            "status": { "networkInterfaces": [{ "assignments": { "networkIP": address }, "addresses": [{ "address": address }] }] },
         });
         Found { plane, kind: Kind::Instance, object }
     };
@@ -94,7 +94,7 @@ fn what_is_missing_and_what_is_too_much_is_told_by_its_name() {
 
 #[test]
 fn a_field_that_differs_is_told() {
-    let cases: [(usize, &str, Value, &str); 9] = [
+    let cases: [(usize, &str, Value, &str); 10] = [
         (1, "/status/readyReplicas", json!(0), "status.readyReplicas: 0, expected 1"),
         (
             1,
@@ -133,6 +133,12 @@ fn a_field_that_differs_is_told() {
             "/status/networkInterfaces/0/assignments/networkIP",
             json!("10.0.0.9"),
             "status.networkInterfaces[0].assignments.networkIP: 10.0.0.9, expected {its own in the cell}",
+        ),
+        (
+            6,
+            "/status/networkInterfaces/0/addresses/0/address",
+            json!("10.0.0.9"),
+            "status.networkInterfaces[0].addresses[0].address: 10.0.0.9, expected {its own in the cell}",
         ),
     ];
     for (at, pointer, value, expected) in cases {

@@ -16,6 +16,7 @@ pub const NAME: &str = "fedhub-hub-history";
 const HIGHEST: &str = "highestResourceVersion";
 const RESTORED_AT: &str = "restoredAtResourceVersion";
 const LAST_RESTORE: &str = "lastRestore";
+const ACCEPTED: &str = "acceptedRestore";
 
 /// What a `ConfigMap` says. An entry that cannot be parsed says nothing.
 pub(super) fn read(map: &ConfigMap) -> Remembered {
@@ -25,6 +26,7 @@ pub(super) fn read(map: &ConfigMap) -> Remembered {
         highest: number(HIGHEST).unwrap_or_default(),
         restored_at: number(RESTORED_AT),
         last_restore: text(LAST_RESTORE).and_then(|at| at.parse().ok()),
+        accepted: text(ACCEPTED).and_then(|at| at.parse().ok()),
     }
 }
 
@@ -40,6 +42,10 @@ pub(super) fn written(stored: Option<&ConfigMap>, remembered: Remembered) -> Con
     if let Some(at) = remembered.last_restore {
         data.insert(LAST_RESTORE.to_owned(), at.to_string());
     }
+    match remembered.accepted {
+        Some(at) => data.insert(ACCEPTED.to_owned(), at.to_string()),
+        None => data.remove(ACCEPTED),
+    };
     map
 }
 
@@ -58,16 +64,18 @@ pub async fn remembered(management: &Client, namespace: &str) -> kube::Result<Op
     Ok(api.get_opt(NAME).await?.as_ref().map(read))
 }
 
-/// Has deletions inferred again on a hub that was restored. Says whether it was remembered to have been.
+/// Has deletions inferred again on a hub that was restored, and what was declared there before count (C11). Says whether
+/// it was remembered to have been, and nobody had accepted that.
 pub async fn accept_restore(management: &Client, namespace: &str) -> kube::Result<bool> {
     let api: Api<ConfigMap> = Api::namespaced(management.clone(), namespace);
     loop {
         let Some(stored) = api.get_opt(NAME).await? else { return Ok(false) };
         let remembered = read(&stored);
-        if remembered.restored_at.is_none() {
+        if remembered.restored_at.is_none() && remembered.is_accepted() {
             return Ok(false);
         }
-        let accepted = written(Some(&stored), Remembered { restored_at: None, ..remembered });
+        let accepted = Remembered { restored_at: None, accepted: remembered.last_restore, ..remembered };
+        let accepted = written(Some(&stored), accepted);
         match api.replace(NAME, &PostParams::default(), &accepted).await {
             Ok(_) => return Ok(true),
             // The leader wrote meanwhile.

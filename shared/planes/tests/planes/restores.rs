@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fedhub_api::cells::lost_since;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::PlaneName;
 use fedhub_planes::identity::hub;
@@ -258,6 +259,51 @@ async fn c11_a_cell_that_is_declared_lost_is_not_waited_for() {
     assert_eq!(run.planes.distrust(), Some(Distrust::Restored));
     put_cluster(json!({"federation.datumapis.com/lost": "2026-01-02T15:04:05Z"}));
     until("it to be trusted", || run.planes.distrust().is_none()).await;
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn c11_a_declaration_from_before_the_restore_counts_once_an_operator_accepts_that() {
+    let world = World::new();
+    let metadata = json!({
+        "name": "cell-dfw", "labels": {"topology.datum.net/city-code": "DFW"},
+        "annotations": {"federation.datumapis.com/lost": "2025-12-30T00:00:00Z"},
+    });
+    let cluster =
+        json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": metadata});
+    world.hub.put(cluster).unwrap();
+    let lost = |run: &Process| {
+        let cells = run.planes.clusters();
+        cells.iter().any(|cell| lost_since(cell).is_some())
+    };
+    let backup = world.hub.snapshot();
+    world.put("wd-2");
+    let run = world.start();
+    quiet(30).await;
+    assert!(lost(&run));
+    world.hub.restore(&backup);
+    until("it to be noticed", || run.planes.distrust().is_some()).await;
+    quiet(600).await;
+    assert_eq!(
+        (run.planes.distrust(), lost(&run)),
+        (Some(Distrust::Restored), false),
+        "its city is waited for"
+    );
+    world.touch(1);
+    until("it to be trusted", || run.planes.distrust().is_none()).await;
+    quiet(30).await;
+    assert!(!lost(&run), "the cell has just written");
+    run.end().await;
+    let run = world.start();
+    quiet(60).await;
+    assert!(!lost(&run), "nor after a restart");
+    assert!(hub::accept_restore(&client(&world.management), HOME).await.unwrap());
+    quiet(30).await;
+    assert!(lost(&run));
+    // It is one of what was accepted, of no later restore.
+    world.hub.restore(&backup);
+    until("it to be noticed", || run.planes.distrust().is_some()).await;
+    assert!(!lost(&run));
     run.end().await;
 }
 

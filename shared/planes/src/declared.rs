@@ -1,0 +1,62 @@
+//! Which declarations of lost cells count (C11): none that a restore of the hub may have brought back (I4).
+
+use std::sync::Arc;
+
+use fedhub_api::cells::{Declaration, declarations, declaring};
+use fedhub_cache::{Change, Known};
+use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use jiff::Timestamp;
+
+use crate::Planes;
+use crate::history::Remembered;
+
+impl Planes {
+    /// The hub's Clusters, with those of their declarations that count.
+    pub fn clusters(&self) -> Vec<Shared> {
+        let remembered = self.history().remembered();
+        let clusters = self.anchor.store(Kind::Cluster).objects(None);
+        clusters.iter().map(|cluster| declaring(cluster, |at| remembered.believes(at))).collect()
+    }
+
+    /// Whether a declaration of that time counts.
+    pub fn believes(&self, declared: Timestamp) -> bool {
+        self.history().remembered().believes(declared)
+    }
+
+    /// Why an annotation of a Cluster declares nothing, in words; `None` where each counts, or none is there.
+    pub fn declaration_refusal(&self, cluster: &Object) -> Option<String> {
+        Declaration::refusal(cluster).or_else(|| {
+            let remembered = self.history().remembered();
+            let noticed = remembered.last_restore.map(|at| format!(" at {at}")).unwrap_or_default();
+            let (annotation, since) = declarations(cluster).into_iter().find_map(|(by, declared)| match declared {
+                Declaration::Lost(since) if !remembered.believes(since) => Some((by, since)),
+                Declaration::Lost(_) | Declaration::Invalid(_) => None,
+            })?;
+            Some(format!(
+                "the annotation {annotation} of Cluster {} is of {since}, and the hub was found restored from a backup{noticed}: \
+                 it may have been taken back, and the cell is not declared lost; take it off, or if the cell is lost, \
+                 give it a later time or run `fedhub hub accept-restore`",
+                cluster.called()
+            ))
+        })
+    }
+
+    /// Has everybody look again at the Clusters with declarations that count now and did not before, or the other way
+    /// round, as if those had been made just now.
+    pub(super) fn judge_declarations(&self, before: Remembered) {
+        let now = self.history().remembered();
+        let same = |at: Timestamp| before.believes(at) == now.believes(at);
+        let store = self.anchor.store(Kind::Cluster);
+        for cluster in store.objects(None) {
+            let without = declaring(&cluster, same);
+            let Some(new) = store.get("", cluster.called()).filter(|_| !Arc::ptr_eq(&without, &cluster))
+            else {
+                continue;
+            };
+            let change = Change::Applied { old: Some(Known { object: Some(without), ..new.clone() }), new };
+            for listener in self.listeners().iter() {
+                listener.changed(&self.anchor, Kind::Cluster, &change);
+            }
+        }
+    }
+}
