@@ -4,6 +4,9 @@
 //! writes. Of each it knows a [`Digest`]: a few hundred bytes that tell whether the object is in order. The object
 //! itself is kept only while something about it waits to be done, and only as long as there is [`Room`]. What an event
 //! changed is told as a [`Change`]; what a server made of a write is remembered as its [`Echo`].
+//!
+//! This crate stands below that of the planes, not above it: a plane holds the stores of its kinds and its watches feed
+//! them, while a store needs no plane, no client and no task to be what it is.
 
 mod change;
 pub mod digest;

@@ -10,7 +10,9 @@ use kube::{Api, ResourceExt};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::known::{Known, Refusal, Seen, Verdict};
+use super::entry::Seen;
+use super::known::Known;
+use super::verdict::{Refusal, Verdict};
 use crate::Plane;
 use crate::backoff::Failure;
 

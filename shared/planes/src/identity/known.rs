@@ -4,56 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_core::names::PlaneName;
 
-/// The UIDs that tell one cluster from another, as a plane showed them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
-    /// Of its namespace `kube-system`.
-    pub kube_system: Option<String>,
-    /// Of its namespace `default`.
-    pub default: Option<String>,
-}
-
-impl Seen {
-    fn uids(&self) -> impl Iterator<Item = &String> {
-        self.kube_system.iter().chain(&self.default)
-    }
-
-    fn shows(&self, uid: &str) -> bool {
-        self.uids().any(|seen| seen == uid)
-    }
-}
-
-/// What is remembered of a plane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// One of the UIDs that it showed.
-    pub identity: String,
-    /// The UID of its Project, where a root server is the authority on which planes there are.
-    pub project: Option<String>,
-}
-
-impl Entry {
-    /// As it is stored: the identity, and after a slash the Project.
-    pub fn read(stored: &str) -> Option<Self> {
-        let (identity, project) = stored.split_once('/').unwrap_or((stored, ""));
-        let project = Some(project.to_owned()).filter(|project| !project.is_empty());
-        (!identity.is_empty()).then(|| Self { identity: identity.to_owned(), project })
-    }
-
-    /// The same for what is to be stored.
-    pub fn written(&self) -> String {
-        match &self.project {
-            Some(project) => format!("{}/{project}", self.identity),
-            None => self.identity.clone(),
-        }
-    }
-
-    /// Whether it is about another Project than the one that has the name now: that one is gone, for no two have one
-    /// name at a time.
-    fn is_past(&self, project: Option<&str>) -> bool {
-        self.project.as_deref().zip(project).is_some_and(|(before, now)| before != now)
-    }
-}
+use super::entry::{Entry, Seen};
+use super::verdict::{Refusal, Verdict};
 
 /// A plane that was accepted by this process.
 #[derive(Clone, Debug)]
@@ -61,54 +13,6 @@ struct Claim {
     entry: Entry,
     /// What was remembered then.
     judged_by: Option<Entry>,
-}
-
-/// What becomes of a plane that showed itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It is the one that the name stands for, from now on if not before.
-    Accept,
-    /// It showed nothing to know it by.
-    Nameless,
-    /// It is not worked on.
-    Refuse(Refusal),
-}
-
-/// Why a plane is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The name stands for another cluster.
-    AnotherIdentity {
-        /// What is remembered.
-        known: String,
-        /// What was seen.
-        seen: String,
-    },
-    /// The cluster has another name already.
-    IdentityTaken {
-        /// Which.
-        by: PlaneName,
-        /// The identity of both.
-        identity: String,
-    },
-}
-
-impl Refusal {
-    /// The metric label.
-    pub fn label(&self) -> &'static str {
-        match self {
-            Self::AnotherIdentity { .. } => "another_identity",
-            Self::IdentityTaken { .. } => "identity_taken",
-        }
-    }
-
-    /// The reason of the Event.
-    pub fn event(&self) -> &'static str {
-        match self {
-            Self::AnotherIdentity { .. } => "AnotherIdentity",
-            Self::IdentityTaken { .. } => "IdentityTaken",
-        }
-    }
 }
 
 /// All identities that are known. No two names that are accepted at the same time have one identity.

@@ -17,9 +17,9 @@ use kube::{Api, Client, ResourceExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::entry::Entry;
 use super::hub::{self, empty};
 use super::identities::{Identities, shard};
-use super::known::Entry;
 use crate::Planes;
 use crate::history::Remembered;
 

@@ -4,13 +4,17 @@
 //! management plane before anything of a plane is listed, and again whenever its watches start anew: another cluster
 //! behind the same address or in the same kubeconfig is not worked on (I4).
 
+mod entry;
 pub mod hub;
 mod identities;
 mod known;
 mod memory;
 mod recognise;
 mod recognition;
+mod verdict;
 
+pub use entry::{Entry, Seen};
 pub use identities::Identities;
-pub use known::{Entry, Known, Refusal, Seen, Verdict};
+pub use known::Known;
 pub(crate) use recognition::Recognition;
+pub use verdict::{Refusal, Verdict};

@@ -5,6 +5,7 @@
 pub mod envelope;
 pub mod lexer;
 pub mod object;
+mod weight;
 
 use std::io;
 use std::pin::Pin;

@@ -2,14 +2,8 @@
 //! is over the limit no more is kept than what names it, and lets it be answered and deleted.
 
 use super::lexer::{Lexer, Token};
+use super::weight::Weight;
 
-/// What a JSON map takes in memory beside its content, about: a node of its tree.
-const MAP: usize = 640;
-/// What a JSON value takes, beside its text.
-const VALUE: usize = 48;
-/// How many bytes of memory may be needed for one byte of the limit on an object's text: maps of one short field each
-/// take fifty times their text.
-const EXPANSION: usize = 16;
 /// Longest member that names an object.
 const NAME: usize = 1024;
 
@@ -66,10 +60,9 @@ pub struct ObjectCutter {
     status_left_out: bool,
     /// Members that name the object, with commas between.
     names: Vec<u8>,
-    /// Bytes of text and of memory, the status aside.
-    bytes: usize,
-    weight: usize,
-    status_weight: usize,
+    /// Of the object, its status aside, and of its status.
+    weight: Weight,
+    status_weight: Weight,
 }
 
 impl ObjectCutter {
@@ -89,9 +82,8 @@ impl ObjectCutter {
             skips: None,
             status_left_out: false,
             names: Vec::new(),
-            bytes: 0,
-            weight: 0,
-            status_weight: 0,
+            weight: Weight::default(),
+            status_weight: Weight::default(),
         }
     }
 
@@ -163,16 +155,9 @@ impl ObjectCutter {
         if self.skips == Some(2) && self.key == b"managedFields" {
             return;
         }
-        let structure = match token {
-            Token::Open => MAP,
-            Token::Comma | Token::Colon => VALUE,
-            _ => 0,
-        };
-        if self.section == Some(Section::Status) {
-            self.status_weight += length + structure;
-        } else {
-            self.bytes += length;
-            self.weight += length + structure;
+        match self.section {
+            Some(Section::Status) => self.status_weight.add(token, length),
+            _ => self.weight.add(token, length),
         }
     }
 
@@ -254,14 +239,13 @@ impl ObjectCutter {
 
     /// Lets go what is over a limit.
     fn fit(&mut self) {
-        let memory = self.limit.saturating_mul(EXPANSION);
         let [kind, metadata, status, _] = self.parts.each_ref().map(Vec::len);
-        if !self.status_left_out && (status > self.limit || self.status_weight > memory) {
+        if !self.status_left_out && (status > self.limit || self.status_weight.is_heavy(self.limit)) {
             self.status_left_out = true;
             self.parts[Section::Status as usize] = Vec::new();
             self.leave_out(Section::Status);
         }
-        if self.extent == Extent::Whole && (self.bytes > self.limit || self.weight > memory) {
+        if self.extent == Extent::Whole && self.weight.is_over(self.limit) {
             self.extent = Extent::Metadata;
             self.parts[Section::Other as usize] = Vec::new();
             self.leave_out(Section::Other);
@@ -314,7 +298,7 @@ impl ObjectCutter {
             text.push(b'{');
         }
         text.push(b'}');
-        Cut { text, size: self.bytes.max(self.weight / EXPANSION), extent: self.extent }
+        Cut { text, size: self.weight.size(), extent: self.extent }
     }
 }
 

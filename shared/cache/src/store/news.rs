@@ -1,0 +1,162 @@
+//! What lists and watches say, and servers answer.
+
+use fedhub_core::object::{Object, ObjectView, Shared};
+
+use super::Store;
+use super::stored::{Keeping, known};
+use crate::change::{Change, Known};
+use crate::digest::Uid;
+
+impl Store {
+    /// A list begins: what it does not name will be absent, by inference.
+    pub fn list_begins(&self) {
+        let mut objects = self.lock();
+        objects.epoch = objects.epoch.wrapping_add(1);
+    }
+
+    /// The list names this object. A list is the server's word of a new epoch: it is taken even where it is older
+    /// than what was known (a restored backup), unless we wrote since the list began. Listed objects are not kept:
+    /// most of them are in order.
+    pub fn listed(&self, object: Object) -> Option<Change> {
+        let digest = self.digest_of(&object);
+        let mut objects = self.lock();
+        let epoch = objects.epoch;
+        if let Some(known) = objects.find_mut(object.space(), object.called()) {
+            if known.epoch == epoch && digest.version.older_than(&known.digest.version) {
+                known.unnamed = false;
+                return None;
+            }
+            let same = known.digest.version == digest.version && known.digest.content == digest.content;
+            if same && !known.own {
+                known.epoch = epoch;
+                return None;
+            }
+        }
+        let (namespace, name) = (object.space().into(), object.called().into());
+        let object: Option<Shared> = self.whole.then(|| object.into());
+        let keeping = object.clone().map(Keeping::Always);
+        Some(objects.put(Known { namespace, name, digest, object }, keeping, false))
+    }
+
+    /// The list names an object that cannot be read: what was known of it stands.
+    pub fn keep(&self, namespace: &str, name: &str) {
+        let mut objects = self.lock();
+        let epoch = objects.epoch;
+        if let Some(known) = objects.find_mut(namespace, name) {
+            (known.epoch, known.unnamed) = (epoch, false);
+        }
+    }
+
+    /// The list is complete: what it did not name is gone, by inference; but for what we created since it began. Our
+    /// write to an object that stood before may have been its last, and the watch begins after its end.
+    pub fn list_ends(&self) -> Vec<Change> {
+        let mut objects = self.lock();
+        objects.synced = true;
+        let epoch = objects.epoch;
+        let missing: Vec<Known> = objects
+            .spaces
+            .iter()
+            .flat_map(|(space, names)| names.iter().map(move |(name, s)| (space, name, s)))
+            .filter(|(.., s)| s.epoch != epoch || s.unnamed)
+            .map(|(space, name, s)| known(space, name, s))
+            .collect();
+        for last in &missing {
+            objects.remove(&last.namespace, &last.name);
+        }
+        objects.compact();
+        missing.into_iter().map(|last| Change::Deleted { last, gap: true }).collect()
+    }
+
+    /// The watch says that the object is there.
+    pub fn applied(&self, object: Object) -> Option<Change> {
+        let digest = self.digest_of(&object);
+        let mut objects = self.lock();
+        if let Some(known) = objects.find(object.space(), object.called()) {
+            let same = known.digest.version == digest.version;
+            if digest.version.older_than(&known.digest.version) || (same && !known.own) {
+                return None;
+            }
+        } else {
+            // It lives: what was told as deleted had only left what the watch selects.
+            objects.buried.retain(|uid| *uid != digest.uid);
+        }
+        let (namespace, name) = (object.space().into(), object.called().into());
+        let object = object.into();
+        let keeping = self.place(&object);
+        Some(objects.put(Known { namespace, name, digest, object: Some(object) }, keeping, false))
+    }
+
+    /// The watch says that the object is gone.
+    pub fn deleted(&self, object: Object) -> Option<Change> {
+        let digest = self.digest_of(&object);
+        let (namespace, name) = (object.space().into(), object.called().into());
+        self.gone(Known { namespace, name, digest, object: Some(object.into()) })
+    }
+
+    /// The watch says that an object is gone, in words that cannot be read: the one that was known.
+    pub fn deleted_unread(&self, namespace: &str, name: &str) -> Option<Change> {
+        self.gone(self.get(namespace, name)?)
+    }
+
+    fn gone(&self, last: Known) -> Option<Change> {
+        let mut objects = self.lock();
+        objects.bury(last.digest.uid.clone());
+        // Another object of that name may stand there already: our own write was faster than the watch.
+        if objects.find(&last.namespace, &last.name).is_some_and(|s| s.digest.uid != last.digest.uid) {
+            return None;
+        }
+        objects.remove(&last.namespace, &last.name);
+        Some(Change::Deleted { last, gap: false })
+    }
+
+    /// The server's answer to a write of ours: known at once, told when the watch brings it.
+    pub fn own(&self, object: &Shared) {
+        // The answer to the write that took the last finalizer off: the server names the version that it replaced.
+        let last = object.deleting() && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty);
+        self.answered(object, last);
+    }
+
+    /// The server's answer to a read of ours: known and kept, where it is not older than what is known.
+    pub fn read(&self, object: &Shared) {
+        self.answered(object, true);
+    }
+
+    /// The server's answer to a deletion of ours: the object of that UID is gone. Told when the watch brings it.
+    pub fn own_deleted(&self, namespace: &str, name: &str, uid: &str) {
+        let mut objects = self.lock();
+        if objects.find(namespace, name).is_some_and(|s| s.digest.uid.is(uid)) {
+            objects.bury(Uid::new(uid));
+            objects.remove(namespace, name);
+        }
+    }
+
+    fn answered(&self, object: &Shared, same_version_too: bool) {
+        let digest = self.digest_of(object);
+        let mut objects = self.lock();
+        if objects.buried.contains(&digest.uid) {
+            return;
+        }
+        let mut own = true;
+        if let Some(known) = objects.find(object.space(), object.called())
+            && known.digest.uid == digest.uid
+        {
+            let same = known.digest.version == digest.version;
+            let newer = known.digest.version.older_than(&digest.version);
+            let news = newer || (same && same_version_too);
+            if !news {
+                return;
+            }
+            own = known.own || known.digest != digest;
+        }
+        let (namespace, name) = (object.space().into(), object.called().into());
+        let keeping = self.place(object);
+        objects.put(Known { namespace, name, digest, object: Some(object.clone()) }, keeping, own);
+    }
+
+    fn place(&self, object: &Shared) -> Option<Keeping> {
+        if self.whole {
+            return Some(Keeping::Always(object.clone()));
+        }
+        self.room.keep(object).map(Keeping::While)
+    }
+}

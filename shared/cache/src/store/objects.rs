@@ -1,0 +1,101 @@
+//! What is known of all objects of a store.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::stored::{Keeping, Kept, Stored, Told, known};
+use crate::change::{Change, Known};
+use crate::digest::Uid;
+use crate::echo::Heard;
+
+/// By name; each in a box of its own, for a tree's nodes are not always full.
+pub(super) type Names = BTreeMap<Box<str>, Box<Stored>>;
+
+#[derive(Default)]
+pub(super) struct Objects {
+    /// Whether objects are kept, in order or not.
+    pub(super) whole: bool,
+    /// Counts lists: entries of an older epoch were not in the newest list.
+    pub(super) epoch: u32,
+    pub(super) synced: bool,
+    pub(super) spaces: BTreeMap<Box<str>, Names>,
+    /// UIDs that the watch reported deleted, newest last: the late answer to a write must not raise the dead.
+    pub(super) buried: VecDeque<Uid>,
+}
+
+/// How many deleted UIDs are remembered. An answer to a write is later than the watch by requests in flight only.
+const GRAVES: usize = 1024;
+
+impl Objects {
+    pub(super) fn find(&self, namespace: &str, name: &str) -> Option<&Stored> {
+        self.spaces.get(namespace)?.get(name).map(Box::as_ref)
+    }
+
+    pub(super) fn find_mut(&mut self, namespace: &str, name: &str) -> Option<&mut Stored> {
+        self.spaces.get_mut(namespace)?.get_mut(name).map(Box::as_mut)
+    }
+
+    pub(super) fn put(&mut self, new: Known, object: Option<Keeping>, own: bool) -> Change {
+        let mut kept = Kept { object, told: None };
+        let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
+        if let Some(stored) = self.find_mut(&new.namespace, &new.name) {
+            // What a change is told against is what was told before, whatever we wrote meanwhile: our own write must not
+            // swallow the news that its event brings to others.
+            let old = if stored.own {
+                let told = stored.kept.take().and_then(|kept| kept.told);
+                told.map(|told| Known {
+                    namespace: new.namespace.clone(),
+                    name: new.name.clone(),
+                    digest: told.digest,
+                    object: told.object,
+                })
+            } else {
+                Some(known(&new.namespace, &new.name, stored))
+            };
+            kept.told = old.as_ref().filter(|_| own).map(|old| {
+                let object = old.object.clone().filter(|_| whole);
+                Told { digest: old.digest.clone(), object }
+            });
+            if stored.digest.uid != digest.uid {
+                (stored.heard, stored.judged) = (Heard::default(), 0);
+            }
+            let same = stored.digest.uid == digest.uid;
+            stored.unnamed = own && same && (stored.unnamed || stored.epoch != epoch);
+            (stored.digest, stored.epoch, stored.own) = (digest, epoch, own);
+            stored.kept = kept.or_nothing();
+            return Change::Applied { old, new };
+        }
+        let stored = Stored {
+            digest,
+            kept: kept.or_nothing(),
+            heard: Heard::default(),
+            judged: 0,
+            epoch,
+            own,
+            unnamed: false,
+        };
+        self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
+        Change::Applied { old: None, new }
+    }
+
+    pub(super) fn bury(&mut self, uid: Uid) {
+        if self.buried.len() == GRAVES {
+            self.buried.pop_front();
+        }
+        self.buried.push_back(uid);
+    }
+
+    /// Makes the trees anew: one that grew in order, as by a list, has nodes that are half empty.
+    pub(super) fn compact(&mut self) {
+        for names in self.spaces.values_mut() {
+            *names = std::mem::take(names).into_iter().collect();
+        }
+    }
+
+    pub(super) fn remove(&mut self, namespace: &str, name: &str) {
+        let Some(names) = self.spaces.get_mut(namespace) else { return };
+        names.remove(name);
+        if names.is_empty() {
+            self.spaces.remove(namespace);
+        }
+    }
+}
