@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::args::{Args, Command};
 
-    /// What the first version of the cell's ClusterRole granted, and what a flag asks for, may be relied on.
+    /// What the first version of the cell's `ClusterRole` granted, and what a flag asks for, may be relied on.
     #[test]
     fn c13_a_cell_upgraded_before_its_cluster_role_waits_for_no_autoscalers() {
         let parsed = Args::try_parse_from(["fedhub", "run", "--enable-cell-controllers"]).unwrap();

@@ -1,6 +1,6 @@
 //! Planes over simulated servers, and a listener that notes what it hears.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use fedhub_shared::clock::Clock;
@@ -16,6 +16,8 @@ pub use fedhub_sim::{quiet, until};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tower::Layer;
+use tracing::Dispatch;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
 /// The time-out to headers of the clients here.
@@ -143,4 +145,12 @@ pub fn reason(health: &Health) -> String {
         Health::Unreachable(reason) => reason.clone(),
         other => panic!("{other:?}"),
     }
+}
+
+/// Has the thread's log go to `subscriber`. With no other dispatcher in the process, tracing would ask the thread that
+/// reaches a line first whether anybody wants it, and a test on another thread may be that one: a second one is kept.
+pub fn log_to(subscriber: impl tracing::Subscriber + Send + Sync) -> DefaultGuard {
+    static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
+    LazyLock::force(&SECOND);
+    tracing::subscriber::set_default(subscriber)
 }
