@@ -174,13 +174,19 @@ impl Identity {
         lost.into_iter().chain(self.name_taken(&cell)).collect()
     }
 
+    /// Whether Karmada recorded this very cluster for its cell's name.
+    pub fn is_recorded(&self, cell: &CellId) -> bool {
+        let recorded =
+            |cluster: &Shared| *cluster.called() == *cell.name && cluster.spec()["id"] == *cell.uid;
+        self.clusters().iter().any(recorded)
+    }
+
     /// A cluster that Karmada recorded for this name is not put out of service by one that borrows it.
     fn name_taken(&self, cell: &CellId) -> Option<Doubt> {
-        let clusters = self.clusters();
-        let named = clusters.iter().find(|cluster| cluster.called() == &*cell.name);
-        if named.is_some_and(|cluster| cluster.spec()["id"] == *cell.uid) {
+        if self.is_recorded(cell) {
             return None;
         }
+        let clusters = self.clusters();
         let lives = |uid: &Arc<str>| {
             let source = Source {
                 cell: cell.name.to_string(),

@@ -105,7 +105,7 @@ fn every_reason_is_named() {
         ("federator/src/refusal.rs", "pub fn reason("),
         ("projector/src/quarantine.rs", "pub fn label("),
         ("shared/core/src/errors.rs", "pub fn label("),
-        ("shared/planes/src/identity/known.rs", "pub fn label("),
+        ("shared/planes/src/identity/verdict.rs", "pub fn label("),
     ] {
         let source = source(path);
         let (_, body) = source.split_once(function).unwrap();

@@ -72,14 +72,14 @@ impl LostCells {
     }
 
     async fn release(&self, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
+        let (hub, clusters) = (self.planes.hub(), self.planes.clusters());
+        if !clusters.iter().any(|cluster| declares(cluster)) {
+            return Ok(Outcome::InOrder);
+        }
         if let Some(distrust) = self.planes.distrust() {
             self.planes.metrics().deletes_withheld.with_label_values(&[distrust.label()]).inc();
             tracing::debug!(plane = %name, reason = distrust.label(), "what a lost cell left is not deleted");
             return Ok(Outcome::After(AGAIN));
-        }
-        let (hub, clusters) = (self.planes.hub(), self.planes.clusters());
-        if !clusters.iter().any(|cluster| declares(cluster)) {
-            return Ok(Outcome::InOrder);
         }
         let is_lost = |source: &Source| source_lost_since(&clusters, source).is_some();
         let (mut copies, mut claims, mut due) = (0, 0, true);

@@ -118,8 +118,9 @@ pub fn whose(claim: &Object, instance: &Object, cell: &CellId, had: impl Fn(&str
 
 /// The metadata by which `claim` says that it is `cell`'s as this version says it, under the name that the cell has now;
 /// `None` where it does so, or where it is not the claim of `instance`, which stands. A mark by name alone proves nothing
-/// once its Instance is gone (C10), so it is taken over while that stands.
-pub fn remarked(claim: &Object, instance: &Object, cell: &CellId) -> Option<Value> {
+/// once its Instance is gone (C10), so it is taken over while that stands. Under another name only one that Karmada
+/// `recorded` this cell for: else it might be another's.
+pub fn remarked(claim: &Object, instance: &Object, cell: &CellId, recorded: bool) -> Option<Value> {
     if claim.deleting() || instance_of(claim, cell) != Some((instance.space(), instance.called())) {
         return None;
     }
@@ -127,14 +128,15 @@ pub fn remarked(claim: &Object, instance: &Object, cell: &CellId) -> Option<Valu
     let source = Source::of(claim)?;
     let ours = stands(&source.instance_uid) && source.is_of(cell, stands);
     let mark = cell.source(instance);
-    let said = source == mark && claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
+    let named = *source.cell == *cell.name && claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
+    let to_say = if named { source != mark } else { recorded };
     let metadata = || {
         json!({
             "labels": {SOURCE_CLUSTER: &*cell.name},
             "annotations": {CELL_SOURCE: mark.to_string()},
         })
     };
-    (ours && !said).then(metadata)
+    (ours && to_say).then(metadata)
 }
 
 /// Whether a claim that `cell` made is to be deleted: its Instance is gone (C8), or no quota is `needed` (C6). `there` is

@@ -64,7 +64,12 @@ impl Readiness {
     fn remarked(&self, claim: &Object) -> Option<Value> {
         let cell = self.cell_id().filter(|_| self.needs_quota())?;
         let instance = self.instance_of(claim, &cell)?;
-        remarked(claim, &instance, &cell)
+        remarked(claim, &instance, &cell, self.is_recorded(&cell))
+    }
+
+    /// Whether the name that the cell runs under is its own by Karmada's word.
+    pub(super) fn is_recorded(&self, cell: &CellId) -> bool {
+        self.quota.as_ref().is_some_and(|quota| quota.identity.is_recorded(cell))
     }
 
     /// What the watch of the cell shows under the name of the Instance that a claim is for.

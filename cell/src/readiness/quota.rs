@@ -191,10 +191,12 @@ impl Readiness {
         let (kind, project) = (Kind::ResourceClaim, &ask.project);
         Ok(match self.whose(&there, instance, &ask.cell) {
             // The answer to an earlier request was lost, or the watch is to show it from now on.
-            Whose::Ours => Known::Claim(match remarked(&there, instance, &ask.cell) {
-                Some(metadata) => project.patch_metadata(kind, &there, metadata, CELL_MANAGER).await?,
-                None => there,
-            }),
+            Whose::Ours => {
+                Known::Claim(match remarked(&there, instance, &ask.cell, self.is_recorded(&ask.cell)) {
+                    Some(metadata) => project.patch_metadata(kind, &there, metadata, CELL_MANAGER).await?,
+                    None => there,
+                })
+            }
             Whose::Earlier if self.release(project, &there).await? == Released::Gone => {
                 Known::Claim(project.create(kind, claim, CELL_MANAGER).await?)
             }

@@ -9,6 +9,8 @@ mod data;
 #[cfg(test)]
 mod features;
 #[cfg(test)]
+mod marks;
+#[cfg(test)]
 mod places;
 #[cfg(test)]
 mod plans;

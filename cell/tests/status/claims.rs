@@ -178,12 +178,13 @@ fn c10_what_a_claim_says_of_its_cell_is_put_right_while_its_instance_stands() {
         (Some("dfw"), wd_0(), &None),
         (None, wd_0(), &None),
     ] {
-        assert_eq!(remarked(&marked(mark), &instance, &dfw()), *expected, "{mark:?}");
+        assert_eq!(remarked(&marked(mark), &instance, &dfw(), false), *expected, "{mark:?}");
     }
-    assert_eq!(remarked(&but(marked(Some("dfw/uid-of-wd-0")), dying), &wd_0(), &dfw()), None);
+    assert_eq!(remarked(&but(marked(Some("dfw/uid-of-wd-0")), dying), &wd_0(), &dfw(), true), None);
     // Under another name it is the same cell; another cluster under that name is not.
     let made = || marked(Some("dfw/k/uid-of-wd-0"));
-    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "k")), said("ord"));
-    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "l")), None);
-    assert_eq!(remarked(&made(), &next(), &cell("ord", "k")), None);
+    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "k"), true), said("ord"));
+    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "k"), false), None, "the name may be another's");
+    assert_eq!(remarked(&made(), &wd_0(), &cell("ord", "l"), true), None);
+    assert_eq!(remarked(&made(), &next(), &cell("ord", "k"), true), None);
 }

@@ -176,7 +176,7 @@ async fn i8_a_hub_that_hangs_for_a_minute_is_said_in_few_words_and_asked_rarely_
     let lines = LogLines::default();
     let writer = lines.clone();
     let log = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    let _log = tracing::subscriber::set_default(log);
+    let _log = log_to(log);
     let world = World::new();
     world.trouble.hangs.store(true, Ordering::SeqCst);
     let plane = project("a");

@@ -27,7 +27,7 @@ impl Lines {
     fn start() -> (Self, DefaultGuard) {
         let lines = Self::default();
         let subscriber = tracing_subscriber::registry().with(lines.clone());
-        (lines, tracing::subscriber::set_default(subscriber))
+        (lines, log_to(subscriber))
     }
 
     fn take(&self) -> Vec<String> {
