@@ -77,13 +77,13 @@ pub struct Deployments {
     /// UIDs of Instances that went as soon as we deleted them, until the watch shows it: no pass before that deletes
     /// them again.
     gone: Mutex<BTreeSet<String>>,
-    schema: Mutex<CellSchema>,
+    schema: CellSchema,
 }
 
 impl Deployments {
     /// A controller over the registry around the cell, fed through `queue`.
     pub fn new(cell: Arc<Planes>, queue: Arc<Queue>, config: DeploymentsConfig) -> Arc<Self> {
-        Arc::new(Self { cell, queue, config, gone: Mutex::default(), schema: Mutex::default() })
+        Arc::new(Self { cell, queue, config, gone: Mutex::default(), schema: CellSchema::default() })
     }
 
     fn gone(&self) -> MutexGuard<'_, BTreeSet<String>> {

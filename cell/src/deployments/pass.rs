@@ -51,7 +51,7 @@ impl Deployments {
         let mut pass = Pass::over(self.writer());
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) { wd } else { pass.mark(&wd).await? };
         let wd = self.autoscale(&mut pass, wd).await?;
-        let schema = self.schema(&wd).await?;
+        let schema = self.schema.judging(self.cell.anchor(), &wd).await?;
         let deployment = Deployment::by(&wd, &schema);
         let view = self.networks(&mut pass, &wd).await?;
         let at_rest = self.instances(&mut pass, &wd, &deployment, &view).await?;

@@ -1,12 +1,12 @@
 //! The schema that tells what users said in their templates: the cell's own (C5).
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fedhub_core::errors::{Category, Error, chain};
 use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_planes::Plane;
 
-use super::Deployments;
 use crate::instances::{Deployment, Instance, Likeness, TemplateSchema};
 
 /// The name of the CRD of WDs.
@@ -14,8 +14,11 @@ const CRD: &str = "workloaddeployments.compute.datumapis.com";
 /// So many templates are remembered at most.
 const MAX_CONFIRMED: usize = 4096;
 
-/// What is known of the cell's schema.
-pub(super) struct CellSchema {
+/// The cell's schema, as far as it is known.
+#[derive(Default)]
+pub(super) struct CellSchema(Mutex<Known>);
+
+struct Known {
     current: Arc<TemplateSchema>,
     /// The hashes, by that schema, of templates for which it was read.
     confirmed: BTreeSet<String>,
@@ -23,27 +26,26 @@ pub(super) struct CellSchema {
     unreadable: bool,
 }
 
-impl Default for CellSchema {
+impl Default for Known {
     fn default() -> Self {
         let current = TemplateSchema::built_in().clone();
         Self { current, confirmed: BTreeSet::new(), unreadable: false }
     }
 }
 
-impl Deployments {
+impl CellSchema {
     /// The schema to judge the Instances of a WD by. Where they differ from the template in nothing that a newer schema
     /// could not have made up, the cell's CRD is asked before: it is at least as new as the object that was read by it.
-    pub(super) async fn schema(&self, wd: &Object) -> Result<Arc<TemplateSchema>, Error> {
-        let schema = self.known_schema().current.clone();
+    pub(super) async fn judging(&self, cell: &Plane, wd: &Object) -> Result<Arc<TemplateSchema>, Error> {
+        let schema = self.known().current.clone();
         let deployment = Deployment::by(wd, &schema);
-        if self.known_schema().confirmed.contains(&deployment.template_hash) || !self.in_doubt(&deployment) {
+        if self.known().confirmed.contains(&deployment.template_hash) || !in_doubt(cell, &deployment) {
             return Ok(schema);
         }
-        let cell = self.cell.anchor();
         let read = match cell.live(Kind::CustomResourceDefinition, "", CRD).await {
             Ok(crd) => crd.and_then(|crd| TemplateSchema::of_crd_spec(crd.spec())),
             Err(error) if error.category() == Category::Forbidden => {
-                if !std::mem::replace(&mut self.known_schema().unreadable, true) {
+                if !std::mem::replace(&mut self.known().unreadable, true) {
                     tracing::warn!(
                         name = CRD,
                         error = chain(&error),
@@ -54,7 +56,7 @@ impl Deployments {
             }
             Err(error) => return Err(error.into()),
         };
-        let mut known = self.known_schema();
+        let mut known = self.known();
         if let Some(read) = read.filter(|read| *read != *known.current) {
             known.current = Arc::new(read);
             known.confirmed.clear();
@@ -66,18 +68,18 @@ impl Deployments {
         Ok(schema)
     }
 
-    /// Whether the hash of any of the WD's Instances differs in a way that a schema may explain.
-    fn in_doubt(&self, deployment: &Deployment<'_>) -> bool {
-        let all = self.cell.anchor().store(Kind::Instance).objects(Some(deployment.namespace));
-        all.iter().any(|object| {
-            let instance = Instance::of(object);
-            deployment.owns(&instance)
-                && !instance.deleting
-                && matches!(deployment.likeness(object), Likeness::Equal | Likeness::Extended)
-        })
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn known_schema(&self) -> std::sync::MutexGuard<'_, CellSchema> {
-        self.schema.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Whether the hash of any of the WD's Instances differs in a way that a schema may explain.
+fn in_doubt(cell: &Plane, deployment: &Deployment<'_>) -> bool {
+    let all = cell.store(Kind::Instance).objects(Some(deployment.namespace));
+    all.iter().any(|object| {
+        let instance = Instance::of(object);
+        deployment.owns(&instance)
+            && !instance.deleting
+            && matches!(deployment.likeness(object), Likeness::Equal | Likeness::Extended)
+    })
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
+use super::build::is_reserved;
 use super::template::metadata_part;
-use super::view::Deployment;
+use super::view::{Deployment, Instance};
 use crate::quota::quantity;
 
 /// What an Instance is to the template of its WD.
@@ -22,39 +23,51 @@ pub enum Likeness {
     Different,
 }
 
-/// Compares an Instance of the WD with its template.
-pub(super) fn likeness(deployment: &Deployment<'_>, instance: &Object) -> Likeness {
-    let hash = instance.spec()["controller"]["templateHash"].as_str();
-    if hash == Some(&*deployment.template_hash) {
-        return Likeness::Hashed;
+impl Deployment<'_> {
+    /// The view of an Instance. One of this WD's whose content is the template's counts as made from it, whatever its
+    /// hash is (C5).
+    pub fn view<'b>(&'b self, object: &'b Object) -> Instance<'b> {
+        let view = Instance::of(object);
+        if self.owns(&view) && self.likeness(object) == Likeness::Equal {
+            return Instance { template_hash: Some(&self.template_hash), ..view };
+        }
+        view
     }
-    let schema = deployment.schema;
-    let mut wanted = schema.said_spec(&deployment.template["spec"]);
-    let mut stands = schema.said_spec(instance.spec());
-    let own = hash.and_then(metadata_part);
-    // What a controller writes into a spec, a template has no say in. Of the location that is so unless the template
-    // names one, and only our own hash tells that it named another before.
-    let location = own.is_none() || wanted["location"].is_null();
-    for spec in [&mut wanted, &mut stands] {
-        if let Some(fields) = spec.as_object_mut() {
-            fields.remove("controller");
-            if location {
-                fields.remove("location");
+
+    /// What an Instance of this WD is to its template.
+    pub fn likeness(&self, instance: &Object) -> Likeness {
+        let hash = instance.spec()["controller"]["templateHash"].as_str();
+        if hash == Some(&*self.template_hash) {
+            return Likeness::Hashed;
+        }
+        let schema = self.schema;
+        let mut wanted = schema.said_spec(&self.template["spec"]);
+        let mut stands = schema.said_spec(instance.spec());
+        let own = hash.and_then(metadata_part);
+        // What a controller writes into a spec, a template has no say in. Of the location that is so unless the template
+        // names one, and only our own hash tells that it named another before.
+        let location = own.is_none() || wanted["location"].is_null();
+        for spec in [&mut wanted, &mut stands] {
+            if let Some(fields) = spec.as_object_mut() {
+                fields.remove("controller");
+                if location {
+                    fields.remove("location");
+                }
             }
         }
-    }
-    let (same, metadata): (Same, bool) = match own {
-        Some(part) => (|a, b| a == b, Some(part) == metadata_part(&deployment.template_hash)),
-        None => (|a, b| alike(a, b, false), carries(instance, &deployment.template["metadata"])),
-    };
-    if !metadata {
-        Likeness::Different
-    } else if same(&wanted, &stands) {
-        Likeness::Equal
-    } else if extends(&wanted, &stands, same) {
-        Likeness::Extended
-    } else {
-        Likeness::Different
+        let (same, metadata): (Same, bool) = match own {
+            Some(part) => (|a, b| a == b, Some(part) == metadata_part(&self.template_hash)),
+            None => (|a, b| alike(a, b, false), carries(instance, &self.template["metadata"])),
+        };
+        if !metadata {
+            Likeness::Different
+        } else if same(&wanted, &stands) {
+            Likeness::Equal
+        } else if extends(&wanted, &stands, same) {
+            Likeness::Extended
+        } else {
+            Likeness::Different
+        }
     }
 }
 
@@ -66,7 +79,7 @@ fn carries(instance: &Object, metadata: &Value) -> bool {
     let has = |field: &str, there: Option<&BTreeMap<String, String>>| {
         let wanted = metadata[field].as_object().into_iter().flatten();
         wanted
-            .filter(|(key, value)| value.is_string() && !super::build::is_reserved(key))
+            .filter(|(key, value)| value.is_string() && !is_reserved(key))
             .all(|(key, value)| there.and_then(|all| all.get(key)).map(String::as_str) == value.as_str())
     };
     has("labels", instance.metadata.labels.as_ref())

@@ -7,7 +7,6 @@ use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::ORDERED_READY;
-use super::content::{Likeness, likeness};
 use super::schema::TemplateSchema;
 use super::template::template_hash;
 
@@ -65,21 +64,6 @@ impl<'a> Deployment<'a> {
             template_hash: template_hash(template, schema),
             schema,
         }
-    }
-
-    /// The view of an Instance. One of this WD's whose content is the template's counts as made from it, whatever its
-    /// hash is (C5).
-    pub fn view<'b>(&'b self, object: &'b Object) -> Instance<'b> {
-        let view = Instance::of(object);
-        if self.owns(&view) && self.likeness(object) == Likeness::Equal {
-            return Instance { template_hash: Some(&self.template_hash), ..view };
-        }
-        view
-    }
-
-    /// What an Instance of this WD is to its template.
-    pub fn likeness(&self, object: &Object) -> Likeness {
-        likeness(self, object)
     }
 
     /// Whether this WD made that Instance: by the UID of its controller, never by name or label (C3).

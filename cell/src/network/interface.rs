@@ -8,8 +8,7 @@ use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
-use super::plan::{Seen, free};
-use super::subnet;
+use super::seen::Seen;
 use crate::status::network::Network;
 
 /// The class of the subnets that Instances are in.
@@ -131,6 +130,11 @@ pub(super) fn context(binding: &Object) -> Option<(&str, &str)> {
     Some((context["namespace"].as_str()?, context["name"].as_str()?)).filter(|(_, name)| !name.is_empty())
 }
 
+/// Namespace and name of the subnet that a claim got.
+pub(super) fn subnet(claim: &Object) -> Option<(&str, &str)> {
+    Some((claim.space(), claim.status().pointer("/subnetRef/name")?.as_str()?))
+}
+
 /// Subnet claims to create.
 #[derive(Debug, Default)]
 pub(super) struct Claims(pub(super) Vec<Object>);
@@ -157,6 +161,18 @@ impl Claims {
         set_field(&mut claim, "spec", spec);
         self.0.push(claim);
     }
+}
+
+/// The first name `<base>-<n>` that nothing has.
+pub(super) fn free(base: &str, names: &mut BTreeSet<String>) -> String {
+    let mut number = 0;
+    let mut name = format!("{base}-{number}");
+    while names.contains(&name) {
+        number += 1;
+        name = format!("{base}-{number}");
+    }
+    names.insert(name.clone());
+    name
 }
 
 /// A claim ends with its context, which is not its controller.

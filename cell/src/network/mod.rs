@@ -24,6 +24,7 @@ mod apply;
 mod contexts;
 mod interface;
 mod plan;
+mod seen;
 
 use fedhub_api::LocationReference;
 use fedhub_core::object::{Kind, Object, ObjectView, Shared};
@@ -31,11 +32,12 @@ use fedhub_planes::Plane;
 
 pub(crate) use apply::{apply, create};
 pub use contexts::contexts;
-pub use plan::{Plan, Seen, plan};
+pub use plan::{Plan, plan};
+pub use seen::{Seen, place};
 
 use crate::instances::Instance;
 use crate::status::network::{Location, Network};
-use interface::context;
+use interface::{context, subnet};
 
 /// What the cell's stores tell of a WD's networking.
 #[derive(Clone, Debug)]
@@ -119,11 +121,6 @@ fn location(cell: &Plane, wd: &Object) -> Location {
     Location::of(city, locations.iter().map(AsRef::as_ref))
 }
 
-/// Namespace and name of the subnet that a claim got.
-fn subnet(claim: &Object) -> Option<(&str, &str)> {
-    Some((claim.space(), claim.status().pointer("/subnetRef/name")?.as_str()?))
-}
-
 /// The bindings that an object of the network service matters to: those that got that context, or the context of that
 /// claim, or of the claim that got that subnet.
 pub(crate) fn users(cell: &Plane, kind: Kind, object: &Object) -> Vec<Shared> {
@@ -144,17 +141,4 @@ pub(crate) fn users(cell: &Plane, kind: Kind, object: &Object) -> Vec<Shared> {
         }
         _ => Vec::new(),
     }
-}
-
-/// The location that a WD is known to be in: the one that the cell serves, or, while it says none, the one that was
-/// known before. `None` also where they contradict each other.
-pub fn place(deployment: &Object, location: &Location) -> Option<LocationReference> {
-    let name = match location {
-        Location::Serving(name) => Some(name.as_str()),
-        Location::Missing | Location::Unasked => {
-            deployment.status().pointer("/location/name").and_then(|name| name.as_str())
-        }
-        Location::Ambiguous(_) | Location::Elsewhere { .. } => None,
-    };
-    name.map(|name| LocationReference { name: name.to_owned(), namespace: None })
 }

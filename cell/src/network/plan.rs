@@ -6,30 +6,11 @@ use fedhub_core::names::{LOCATION, NETWORK, is_label_value};
 use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
 use serde_json::{Value, json};
 
-use super::interface::{Claims, Interface, same};
-use super::place;
+use super::interface::{Claims, Interface, free, same};
+use super::seen::{Seen, place};
 use crate::instances::{Instance, owner};
 use crate::status::gates;
-use crate::status::network::{Location, Network};
-
-/// What the plan looks at.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
-    /// The WD.
-    pub deployment: &'a Object,
-    /// Its own Instances (C3), those on their way out too.
-    pub instances: &'a [Shared],
-    /// All bindings in its namespace.
-    pub bindings: &'a [Shared],
-    /// The contexts that its bindings got.
-    pub contexts: &'a [Shared],
-    /// All subnet claims in the namespaces of those.
-    pub claims: &'a [Shared],
-    /// The subnets that those claims got.
-    pub subnets: &'a [Shared],
-    /// The location that the cell serves.
-    pub location: &'a Location,
-}
+use crate::status::network::Network;
 
 /// What is to be done about a WD's networks, and how far they are.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,18 +127,6 @@ pub fn plan(seen: &Seen<'_>) -> Plan {
 /// binding too.
 fn binds(binding: &Object, network: &Value, place: &str, here: &str) -> bool {
     same(&binding.spec()["network"], network, here) && binding.spec()["location"]["name"] == place
-}
-
-/// The first name `<base>-<n>` that nothing has.
-pub(super) fn free(base: &str, names: &mut BTreeSet<String>) -> String {
-    let mut number = 0;
-    let mut name = format!("{base}-{number}");
-    while names.contains(&name) {
-        number += 1;
-        name = format!("{base}-{number}");
-    }
-    names.insert(name.clone());
-    name
 }
 
 /// A binding of the WD to a network. Network and location of a binding never change: for others there is another one.

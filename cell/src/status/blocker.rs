@@ -6,7 +6,10 @@ use fedhub_api::responsibility::{DEADLINE_EXCEEDED, INSTANCES_REFUSED};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::network::{FAMILY_NOT_CARRIED, NETWORK_PROVISIONING};
+/// Reason: a network is on its way.
+pub(super) const NETWORK_PROVISIONING: &str = "NetworkProvisioning";
+/// Reason: an interface asks for an address family that its network does not have.
+pub(super) const FAMILY_NOT_CARRIED: &str = "AddressFamilyNotCarried";
 
 /// What a condition says, most often about one thing that blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]

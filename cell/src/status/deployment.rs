@@ -10,8 +10,8 @@ use fedhub_core::object::{Object, ObjectView, Shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::blocker::{Words, foremost, priority};
-use super::network::{Location, NETWORK_PROVISIONING, Network};
+use super::blocker::{NETWORK_PROVISIONING, Words, foremost, priority};
+use super::network::{Location, Network};
 use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
 use super::{
     AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY, SCALING_ACTIVE,

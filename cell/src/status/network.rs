@@ -7,7 +7,7 @@ use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
 use super::READY;
-use super::blocker::Words;
+use super::blocker::{FAMILY_NOT_CARRIED, NETWORK_PROVISIONING, Words, priority};
 
 /// How far the networking of a deployment is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,14 +77,9 @@ impl Network {
     }
 
     fn rank(&self) -> u8 {
-        self.blocker().map_or(0, |b| super::blocker::priority(&b.reason))
+        self.blocker().map_or(0, |b| priority(&b.reason))
     }
 }
-
-/// Reason: a network is on its way.
-pub(super) const NETWORK_PROVISIONING: &str = "NetworkProvisioning";
-/// Reason: an interface asks for an address family that its network does not have.
-pub(super) const FAMILY_NOT_CARRIED: &str = "AddressFamilyNotCarried";
 
 const ON_THE_WAY: [&str; 5] =
     ["", "Pending", "NetworkContextNotReady", "NotProgrammed", "ProgrammingInProgress"];

@@ -19,8 +19,10 @@ use fedhub_planes::{Write, Writer};
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::decision::Decision;
+use super::finalizer::is_released;
 use super::glance::Sight;
-use super::plan::{Decision, Observed, Said, is_released, plan};
+use super::plan::{Observed, Said, plan};
 use super::refusal::{Held, Refusal, Verdict};
 use crate::identity::Identity;
 use crate::status::gates;

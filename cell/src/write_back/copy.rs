@@ -11,7 +11,7 @@ use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_planes::Home;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
-use super::plan::Decision;
+use super::decision::Decision;
 use super::refusal::Refusal;
 
 /// On whose behalf an Instance is written back.

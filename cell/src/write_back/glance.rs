@@ -16,7 +16,8 @@ use fedhub_planes::StatusWrite;
 use jiff::Timestamp;
 
 use super::copy::{Owner, owner, reference};
-use super::plan::{Decision, is_released, itself};
+use super::decision::{Decision, itself};
+use super::finalizer::is_released;
 use super::refusal::Refusal;
 use crate::status::hush::hushed;
 

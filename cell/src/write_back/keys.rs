@@ -9,7 +9,7 @@ use fedhub_planes::Listener;
 use fedhub_planes::{Home, Plane};
 
 use super::controller::WriteBack;
-use super::plan::Decision;
+use super::decision::Decision;
 use crate::identity::Identity;
 
 impl WriteBack {

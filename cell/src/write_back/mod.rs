@@ -21,6 +21,8 @@
 
 pub mod controller;
 pub mod copy;
+pub mod decision;
+mod finalizer;
 pub mod glance;
 pub mod keys;
 pub mod mark;

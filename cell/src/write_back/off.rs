@@ -12,7 +12,7 @@ use fedhub_planes::{Listener, Writer};
 use fedhub_planes::{Plane, Planes};
 use serde_json::json;
 
-use super::plan::other_finalizers;
+use super::finalizer::other_finalizers;
 
 /// Takes the write-back's place where it is switched off.
 pub struct WriteBackOff {

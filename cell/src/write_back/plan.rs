@@ -1,16 +1,16 @@
 //! What a pass over one Instance does: a pure function from what was observed to one decision.
 
-use std::time::Duration;
-
 use fedhub_cache::digest::instance::only_defaults;
 use fedhub_cache::echo::settled;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
 use fedhub_core::object::{Object, ObjectView, Shared};
 use fedhub_planes::writer::probe;
 use fedhub_planes::{StatusWrite, Write};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::copy::{Owner, owner, wanted};
+use super::decision::{Decision, itself, release};
+use super::finalizer::{finalizers, is_released};
 use super::glance::Sight;
 use super::mark::Whose;
 use super::refusal::Refusal;
@@ -38,42 +38,6 @@ pub struct Observed {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said(pub Option<Shared>);
 
-/// What to do about one Instance and its copy.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Decision {
-    /// Everything is as it should be.
-    Nothing,
-    /// The hub has no living WD, or no namespace, for it: nothing to do, and no error. Their events bring it back.
-    Park,
-    /// It cannot be written back as it is.
-    Refuse(Refusal),
-    /// These finalizers are to be the Instance's: what was written to the hub is not to be forgotten.
-    Mark(Value),
-    /// The copy's metadata or spec.
-    Write(Write),
-    /// The copy's status.
-    Status(Shared, StatusWrite),
-    /// The Instance is coming up: a status that lasts for so long is to be written then.
-    Hush(Duration),
-    /// The copy is to go; its UID is the precondition.
-    Delete {
-        /// The copy.
-        copy: Shared,
-        /// Whether its Instance was not seen to go, so that the bucket limits it (I4).
-        gap: bool,
-    },
-    /// The copy is on its way out: its event brings the next pass.
-    Leaving,
-    /// Read the copy from the hub, then plan again (I3).
-    ReadCopy,
-    /// Read the Instance from the cell, then plan again (I4).
-    ReadInstance,
-    /// Read the WD from the hub, then plan again (I5).
-    ReadDeployment,
-    /// The copy is proven gone: these finalizers are left.
-    Release(Value),
-}
-
 /// Decides (C7).
 pub fn plan(seen: &Observed) -> Decision {
     match (&seen.sight.instance, &seen.copy) {
@@ -83,12 +47,6 @@ pub fn plan(seen: &Observed) -> Decision {
         (Some(instance), copy) if is_released(instance) => leave(seen, instance, copy.as_ref()),
         (Some(instance), copy) => stay(seen, instance, copy.as_ref()),
     }
-}
-
-/// The Instance is its own copy, for the cell is its own hub: it stands there as it is to be, and nobody waits for its end.
-pub(super) fn itself(instance: &Object) -> Decision {
-    let held = instance.deleting() && instance.has_finalizer(INSTANCE_FINALIZER);
-    if held { release(instance) } else { Decision::Nothing }
 }
 
 /// A copy without an Instance: its finalizer never ran. Absence in a store proves nothing; the cell has to say it.
@@ -103,12 +61,6 @@ fn orphan(seen: &Observed, copy: &Shared) -> Decision {
         Some(Said(Some(instance))) if instance.uid() == uid => Decision::Park,
         Some(_) => Decision::Delete { copy: copy.clone(), gap: true },
     }
-}
-
-/// Whether an Instance is being deleted and everybody but us has let go of it. Until then its copy stays and tells how far
-/// that is (C7). No server lets anybody else take hold of it any more.
-pub(super) fn is_released(instance: &Object) -> bool {
-    instance.deleting() && finalizers(instance).all(|f| f == INSTANCE_FINALIZER)
 }
 
 /// Nobody else holds the Instance: first its copy goes, then our finalizer (I3).
@@ -127,17 +79,6 @@ fn leave(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision 
         return Decision::ReadCopy;
     }
     release(instance)
-}
-
-fn release(instance: &Object) -> Decision {
-    Decision::Release(other_finalizers(instance))
-}
-
-/// The finalizers of an Instance without that of the write-back, for a merge patch. That replaces the list; the
-/// resourceVersion makes sure that it is the one that was read (I9).
-pub(super) fn other_finalizers(instance: &Object) -> Value {
-    let others: Vec<&String> = finalizers(instance).filter(|f| *f != INSTANCE_FINALIZER).collect();
-    if others.is_empty() { Value::Null } else { json!(others) }
 }
 
 fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
@@ -221,8 +162,4 @@ fn ours(seen: &Observed, instance: &Object, copy: &Object) -> bool {
             city.is_some() && copy.label(INSTANCE_CITY) == city
         }
     }
-}
-
-fn finalizers(instance: &Object) -> impl Iterator<Item = &String> {
-    instance.metadata.finalizers.iter().flatten()
 }

@@ -7,8 +7,9 @@ use fedhub_api::cells::CellId;
 use fedhub_cache::Echo;
 use fedhub_cache::digest::Digest;
 use fedhub_cell::write_back::copy::reference;
+use fedhub_cell::write_back::decision::Decision;
 use fedhub_cell::write_back::glance::Sight;
-use fedhub_cell::write_back::plan::{Decision, Observed, Said, plan};
+use fedhub_cell::write_back::plan::{Observed, Said, plan};
 use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_CITY, INSTANCE_FINALIZER, LINKING_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,

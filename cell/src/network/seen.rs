@@ -1,0 +1,38 @@
+//! What is seen of a WD's networking.
+
+use fedhub_api::LocationReference;
+use fedhub_core::object::{Object, ObjectView, Shared};
+
+use crate::status::network::Location;
+
+/// What the plan looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The WD.
+    pub deployment: &'a Object,
+    /// Its own Instances (C3), those on their way out too.
+    pub instances: &'a [Shared],
+    /// All bindings in its namespace.
+    pub bindings: &'a [Shared],
+    /// The contexts that its bindings got.
+    pub contexts: &'a [Shared],
+    /// All subnet claims in the namespaces of those.
+    pub claims: &'a [Shared],
+    /// The subnets that those claims got.
+    pub subnets: &'a [Shared],
+    /// The location that the cell serves.
+    pub location: &'a Location,
+}
+
+/// The location that a WD is known to be in: the one that the cell serves, or, while it says none, the one that was
+/// known before. `None` also where they contradict each other.
+pub fn place(deployment: &Object, location: &Location) -> Option<LocationReference> {
+    let name = match location {
+        Location::Serving(name) => Some(name.as_str()),
+        Location::Missing | Location::Unasked => {
+            deployment.status().pointer("/location/name").and_then(|name| name.as_str())
+        }
+        Location::Ambiguous(_) | Location::Elsewhere { .. } => None,
+    };
+    name.map(|name| LocationReference { name: name.to_owned(), namespace: None })
+}
