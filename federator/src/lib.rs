@@ -24,6 +24,7 @@ pub mod progress;
 pub mod refusal;
 mod setup;
 pub mod space;
+mod stall;
 pub mod status;
 
 pub use condition::ConditionWriter;

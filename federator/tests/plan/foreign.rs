@@ -5,7 +5,7 @@ use fedhub_federator::plan::plan;
 use fedhub_shared::engine::Write;
 use fedhub_shared::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER,
+    MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE,
 };
 use fedhub_shared::object::{Object, ObjectView};
@@ -27,6 +27,7 @@ fn foreign(object: &Object) -> Value {
         SOURCE_GENERATION,
         HUB_LOST,
         MOVING,
+        RESYNC,
     ];
     let mut metadata = serde_json::to_value(&object.metadata).unwrap();
     for field in ["labels", "annotations"] {
