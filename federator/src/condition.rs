@@ -161,8 +161,13 @@ impl ConditionWriter {
         let leads = self.federator.planes.leads();
         let mut behind = BTreeMap::new();
         for (key, wait) in self.federator.noticed.due(now) {
-            let Some((project, wd)) = self.wd(&key) else { continue };
+            let Some((project, wd)) = self.wd(&key) else {
+                self.federator.stalls.judge(&key, None, now);
+                continue;
+            };
             let told = self.told(&key, &project, &wd);
+            let waits = told == Some(Told::Progress(Progress::AwaitingCell));
+            self.federator.stalls.judge(&key, waits.then_some(wait.generation), now);
             let is_behind = *behind
                 .entry(key.plane.clone())
                 .or_insert_with_key(|plane| self.federator.queue.is_behind(plane));
@@ -184,6 +189,13 @@ impl ConditionWriter {
             // What is in doubt is looked at again: nothing else may happen to it.
             if news && !leads || matches!(told, Some(Told::CleanupHeld | Told::Progress(Progress::Pending))) {
                 self.federator.notice(&project, &key);
+            }
+        }
+        for key in self.federator.stalls.due(now) {
+            if self.wd(&key).is_none() {
+                self.federator.stalls.judge(&key, None, now);
+            } else if leads {
+                self.federator.queue.add(key.clone(), &key.plane);
             }
         }
     }

@@ -33,6 +33,7 @@ use crate::policy::{Quiet, Verdict, uses};
 use crate::progress::Failure;
 use crate::setup::{SetupGuard, SetupLocks};
 use crate::space::Read;
+use crate::stall::Stalls;
 
 /// How often one pass may observe and plan anew; each round follows a write or a live read.
 const ROUNDS: usize = 8;
@@ -52,6 +53,7 @@ pub struct Federator {
     pub(crate) seen_deleted: SeenDeleted,
     pub(crate) orphans: Orphans,
     pub(crate) touches: Touches,
+    pub(crate) stalls: Stalls,
 }
 
 impl Federator {
@@ -70,11 +72,12 @@ impl Federator {
             seen_deleted: SeenDeleted::default(),
             orphans: Orphans::default(),
             touches: Touches::default(),
+            stalls: Stalls::default(),
         })
     }
 
     /// How many entries each memory holds, by its name: none may grow without end.
-    pub fn remembered(&self) -> [(&'static str, usize); 8] {
+    pub fn remembered(&self) -> [(&'static str, usize); 9] {
         [
             ("namespaces", self.namespaces.len()),
             ("setups", self.setups.len()),
@@ -84,6 +87,7 @@ impl Federator {
             ("touches", self.touches.len()),
             ("noticed", self.noticed.len()),
             ("seen_deleted", self.seen_deleted.len()),
+            ("stalls", self.stalls.len()),
         ]
     }
 
@@ -150,12 +154,14 @@ impl Federator {
         for _ in 0..ROUNDS {
             let end = if wrote { Then::Again } else { Then::Done };
             let Some(sight) = self.look(plane, project, key, &mut setup).await? else { return Ok(end) };
-            if live.is_none() && self.in_order(plane, project, key, &sight) {
+            let stalled = self.is_stalled(key, &sight).await?;
+            if live.is_none() && !stalled && self.in_order(plane, project, key, &sight) {
                 return Ok(end);
             }
-            let Some(seen) = self.observe(plane, project, key, &sight, live.take()).await? else {
+            let Some(mut seen) = self.observe(plane, project, key, &sight, live.take()).await? else {
                 return Ok(Then::Wait);
             };
+            seen.stalled = stalled;
             let plan = plan(&seen);
             if plan.release.is_some() {
                 // Whatever becomes of the answer: nothing of it is on the hub by now.
@@ -175,7 +181,9 @@ impl Federator {
                 let generation = seen.project.metadata.generation.unwrap_or_default();
                 self.noticed.federated(key, generation, Instant::now());
             }
-            if applied.federated {
+            if applied.federated && stalled {
+                self.say_resynced(key, seen.city());
+            } else if applied.federated {
                 tracing::info!(plane = %plane, namespace = key.namespace, name = key.name, city = seen.city(), "federated");
             }
             match applied.then {
@@ -333,7 +341,9 @@ impl Federator {
         let Some(whole) = project.whole(wd, &key.namespace, &key.name).await? else { return Ok(None) };
         let deployment = hub.whole(wd, &sight.hub_namespace_name, &key.name).await?;
         let bound = match &deployment {
-            Some(wd) if wd.annotation(MOVING).is_some() => self.bound(wd, city(&whole)).await?,
+            Some(wd) if wd.annotation(MOVING).is_some() => {
+                self.bound(wd.space(), wd.called(), city(&whole)).await?
+            }
             _ => None,
         };
         let there = deployment.as_ref().and_then(|wd| wd.label(CITY_CODE)).unwrap_or(city(&whole));
@@ -350,6 +360,7 @@ impl Federator {
             cell_lost,
             spec_echo: sight.spec_echo,
             bound,
+            stalled: false,
             status_echo: project.store(wd).echo(&key.namespace, &key.name, Part::Status),
             suspended: sight.suspended,
             distrust: self.planes.distrust(),

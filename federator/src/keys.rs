@@ -152,6 +152,7 @@ impl Federator {
                 let stands = |key: &Key| plane.store(key.kind).digest(&key.namespace, &key.name).is_some();
                 self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id || stands(key));
                 self.noticed.retain(|key| key.plane != plane.id || stands(key));
+                self.stalls.retain(|key| key.plane != plane.id || stands(key));
                 self.seen_deleted.retain(|key| key.plane != plane.id || stands(key));
                 let wds = plane.store(Kind::WorkloadDeployment);
                 self.namespaces.retain(|at, _| at.plane != *name || wds.any(Some(&at.namespace), |_| true));
@@ -381,6 +382,7 @@ impl Listener for Federator {
         self.namespaces.retain(|at, _| at.plane != *name);
         self.holds.retain(self.planes.metrics(), |key| key.plane != plane.id);
         self.noticed.retain(|key| key.plane != plane.id);
+        self.stalls.retain(|key| key.plane != plane.id);
         self.seen_deleted.retain(|key| key.plane != plane.id);
         self.forget_orphans(name);
     }

@@ -22,8 +22,10 @@ pub mod plan;
 pub mod policy;
 pub mod progress;
 pub mod refusal;
+mod resync;
 mod setup;
 pub mod space;
+mod stall;
 pub mod status;
 
 pub use condition::ConditionWriter;

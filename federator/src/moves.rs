@@ -8,7 +8,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::hash::Sum;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{FEDERATOR_MANAGER, TOUCHED, binding_name};
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, ObjectView, Shared};
 use fedhub_engine::Outcome;
 use fedhub_planes::Plane;
 use fedhub_planes::Writer;
@@ -21,12 +21,12 @@ use crate::condition::say;
 use crate::moving::{Bound, FIRST, keeps};
 
 impl Federator {
-    /// What Karmada's `ResourceBinding` says of a hub WD that moves to that city.
-    pub(crate) async fn bound(&self, wd: &Object, city: &str) -> Result<Option<Bound>, Error> {
+    /// What Karmada's `ResourceBinding` says of the hub WD of that name, for a WD of that city.
+    pub(crate) async fn bound(&self, space: &str, wd: &str, city: &str) -> Result<Option<Bound>, Error> {
         let hub = self.planes.hub();
-        let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd.called());
+        let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd);
         let cells: Vec<String> = self.cells_of(city).iter().map(|cell| cell.called().to_owned()).collect();
-        let binding = hub.live(Kind::ResourceBinding, wd.space(), &name).await?;
+        let binding = hub.live(Kind::ResourceBinding, space, &name).await?;
         Ok(binding.map(|binding| Bound::of(&binding, &cells)))
     }
 

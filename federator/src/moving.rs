@@ -68,6 +68,8 @@ pub struct Bound {
     here: bool,
     /// The status that such a cell reported, null where none has.
     status: Value,
+    /// Whether Karmada says of such a cell that it has not applied the WD there.
+    lags: bool,
 }
 
 impl Bound {
@@ -77,11 +79,18 @@ impl Bound {
         let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
         let clusters = list(&binding.spec()["clusters"]);
         let items = list(&binding.status()["aggregatedStatus"]);
+        let lags = items.iter().any(|item| ours(&item["clusterName"]) && item["applied"] != true);
         let theirs = items.into_iter().find(|item| ours(&item["clusterName"]) && reported(&item["status"]));
         Self {
             here: !clusters.is_empty() && clusters.iter().all(|cluster| ours(&cluster["name"])),
             status: theirs.map(|mut item| item["status"].take()).unwrap_or_default(),
+            lags,
         }
+    }
+
+    /// Whether Karmada says that it has not applied the WD in a cell of its city (F8).
+    pub fn lags(&self) -> bool {
+        self.lags
     }
 
     /// Whether the status that `hub` has is the one that a cell of its city reported.

@@ -38,6 +38,8 @@ pub struct Observed {
     pub suspended: bool,
     /// What Karmada's `ResourceBinding` says, where the hub WD records a move (F6).
     pub bound: Option<Bound>,
+    /// Whether Karmada is to apply the hub WD anew (F8).
+    pub stalled: bool,
     /// Why what the hub lacks may have been lost, if there is reason to think so (F9).
     pub distrust: Option<Distrust>,
     /// When the hub was last noticed to have been restored, also after it is trusted again.
@@ -83,6 +85,7 @@ impl Observed {
             cell_lost: false,
             spec_echo: None,
             bound: None,
+            stalled: false,
             status_echo,
             suspended: false,
             distrust: None,

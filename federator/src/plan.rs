@@ -5,9 +5,10 @@ use std::time::Duration;
 use fedhub_api::conditions::{find, put};
 use fedhub_cache::digest::deployment::{FEDERATED, reported, sent};
 use fedhub_cache::echo::settled;
+use fedhub_core::clock::stamp;
 use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_CLUSTER,
+    MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, encode_plane, policy_name,
 };
 use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
@@ -240,7 +241,7 @@ fn policy_spec(namespace: &str, city: &str) -> Value {
     })
 }
 
-/// The hub WD: spec whole ([`sent`]), our labels, the origin mark, the mark of a move, the mirrored annotations; all else as it is
+/// The hub WD: spec whole ([`sent`]), our labels, the origin mark, the marks of a move and of a resync, the mirrored annotations; all else as it is
 /// (F4, F6, I9).
 fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
     let project = &seen.project;
@@ -266,6 +267,12 @@ fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
         Some(moving) => annotations.insert(MOVING.to_owned(), moving.to_string()),
         None => annotations.remove(MOVING),
     };
+    // F8: from when Karmada is to apply it anew until its cell has reported.
+    if seen.stalled {
+        annotations.insert(RESYNC.to_owned(), stamp(seen.now));
+    } else if Progress::of(seen, None) == Progress::Applied {
+        annotations.remove(RESYNC);
+    }
     for key in MIRRORED_ANNOTATIONS {
         let suspended = Some("true").filter(|_| seen.suspended && key == SUSPENDED);
         match suspended.or_else(|| project.annotation(key)) {

@@ -1,10 +1,10 @@
 //! What need not be told yet: the stages of an Instance that is coming up.
 //!
-//! An Instance passes through several stages in a moment: its provider has seen it, made it, started it. Told one by one,
-//! each would be a write in the cell, one on the hub and one in the project's plane, and be overtaken before anybody
-//! read it. So a stage has to last for a while to be told. What somebody has to do something about, that an Instance is
-//! ready, and that it is suspended are told at once. So it is with an Instance that is being deleted: how far that is, is
-//! told when it lasts.
+//! An Instance passes through several stages in a moment: its gates open, its provider has seen it, made it, started it.
+//! Told one by one, each would be a write in the cell, one on the hub and one in the project's plane, and be overtaken
+//! before anybody read it. So a stage has to last for a while to be told. What somebody has to do something about, that an
+//! Instance is ready, and that it is suspended are told at once. So it is with an Instance that is being deleted: how far
+//! that is, is told when it lasts.
 
 use std::time::Duration;
 

@@ -25,7 +25,7 @@ pub enum Decision {
     Write(Write),
     /// The copy's status.
     Status(Shared, StatusWrite),
-    /// The Instance is coming up: a status that lasts for so long is to be written then.
+    /// The Instance is coming up: gates or a status that last for so long are to be written then.
     Hush(Duration),
     /// The copy is to go; its UID is the precondition.
     Delete {

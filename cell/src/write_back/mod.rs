@@ -2,8 +2,9 @@
 //!
 //! A pass over one Instance: [`glance`] decides by digests alone where they tell enough, which they do whenever nothing
 //! is to do, only the status is to be written, or the copy is to go; else [`plan`] decides by the whole copy. Both are
-//! pure. [`controller`] reads and writes, [`keys`] says when there is a pass. A copy is made at once; its status is written
-//! when it is worth telling ([`crate::status::hush`]).
+//! pure. [`controller`] reads and writes, [`keys`] says when there is a pass. A copy is made at once,
+//! but where gates hold its Instance: then it is made when they are gone, or worth telling, as is a status
+//! ([`crate::status::hush`]).
 //!
 //! A copy lives until nobody but the write-back holds its Instance any more: while a provider tears the Instance down, the
 //! copy says so, and with it the project ([`crate::status::termination`]). Then the copy goes, is proven gone (I3), and the

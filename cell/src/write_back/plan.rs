@@ -14,6 +14,7 @@ use super::finalizer::{finalizers, is_released};
 use super::glance::Sight;
 use super::mark::Whose;
 use super::refusal::Refusal;
+use crate::status::gates;
 use crate::status::hush::{hushed, on_the_way};
 
 /// Everything that [`plan`] decides by.
@@ -142,7 +143,13 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
 /// The copy of an Instance that is not on its way up stood once. Where it does not, the hub may have been rebuilt, and
 /// its WD may have another UID than the store knows: the hub's garbage collector takes a copy whose owner is not there
 /// (I5).
+///
+/// Gates that open in a moment need not be told: each would be written again on the hub and in the project (C6).
 fn create(seen: &Observed, instance: &Object, owner: &Owner<'_>, wanted: Object) -> Decision {
+    let waits = !instance.deleting() && !gates::of(instance).is_empty();
+    if let Some(wait) = hushed(instance, instance.status(), seen.sight.now).filter(|_| waits) {
+        return Decision::Hush(wait);
+    }
     match &seen.live_deployment {
         None if !on_the_way(instance, seen.sight.now) => Decision::ReadDeployment,
         // The watch brings what the hub has.

@@ -83,6 +83,36 @@ async fn c7_the_stages_of_an_instance_that_comes_up_are_one_status_write() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn c6_gates_that_open_in_a_moment_cost_nothing_and_those_that_last_are_told() {
+    let world = World::new();
+    let run = world.run();
+    quiet(5).await;
+    let gated = |name: &str| {
+        let reason = condition("Ready", "False", "SchedulingGatesPresent");
+        let mut instance = instance_saying(NS_A, name, "DFW", &json!({"conditions": [reason]}));
+        instance["spec"]["controller"] = json!({"schedulingGates": [{"name": "Quota"}]});
+        world.cell.put(instance).unwrap();
+    };
+    let hub = position(&world.hub);
+    gated("wd-0");
+    quiet(1).await;
+    assert!(asked(&world.hub, hub).is_empty(), "{:?}", asked(&world.hub, hub));
+    world.patch_instance("wd-0", &json!({"spec": {"controller": {"schedulingGates": null}}}));
+    world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("True")).unwrap();
+    quiet(60).await;
+    assert_eq!(asked(&world.hub, hub), ["create instances/wd-0", "update instances/status/wd-0"]);
+
+    let hub = position(&world.hub);
+    gated("wd-1");
+    quiet(5).await;
+    assert_eq!(asked(&world.hub, hub), ["create instances/wd-1", "update instances/status/wd-1"]);
+    let copied = world.copy("wd-1").unwrap();
+    let waits_for = &copied["spec"]["controller"]["schedulingGates"];
+    assert_eq!(*waits_for, json!([{"name": "Quota"}]), "users see what it waits for");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn c7_a_gate_that_opens_costs_one_write() {
     let world = World::new();
     let run = world.run();

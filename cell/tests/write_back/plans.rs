@@ -16,7 +16,7 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, Shared, bare, set_field};
 use fedhub_planes::Write;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -134,6 +134,12 @@ fn coming_up(instance: &mut Object) {
     set_field(instance, "status", json!({"conditions": [ready]}));
 }
 
+/// It waits for its networks.
+fn gate(instance: &mut Object) {
+    let gates = json!({"schedulingGates": [{"name": "Network"}]});
+    set_field(instance, "spec", json!({"size": "small", "controller": gates}));
+}
+
 fn labelled(object: &mut Object, labels: &[(&str, &str)]) {
     let all = object.metadata.labels.get_or_insert_default();
     all.extend(labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
@@ -235,8 +241,10 @@ fn worlds() -> impl Strategy<Value = Facts> {
                 }
                 _ => {}
             }
-            if spec == 0 {
-                set_field(instance, "spec", json!({"size": "large", "unknown": 1}));
+            match spec {
+                0 => set_field(instance, "spec", json!({"size": "large", "unknown": 1})),
+                1 => gate(instance),
+                _ => {}
             }
             match finalized {
                 0 => instance.metadata.finalizers = None,
@@ -420,4 +428,32 @@ fn c7_a_stage_is_no_status_to_write_yet_and_the_spec_is() {
     facts.copy = None;
     let done = facts.settle();
     assert!(matches!(&done[..], [Decision::Write(Write::Create(_)), last] if *last == hush), "{done:?}");
+}
+
+#[test]
+fn c6_a_copy_waits_for_gates_that_open_in_a_moment_and_for_no_others() {
+    let mut facts = Facts { copy: None, ..right() };
+    let gated = |facts: &mut Facts, age: i64, reason: &str| {
+        let instance = facts.instance.as_mut().unwrap();
+        coming_up(instance);
+        gate(instance);
+        instance.metadata.creation_timestamp = Some(Time(now() - SignedDuration::from_secs(age)));
+        instance.data["status"]["conditions"][0]["reason"] = json!(reason);
+    };
+    let makes = |facts: &Facts| matches!(plan(&facts.seen(None)), Decision::Write(Write::Create(_)));
+    for (age, left) in [(0, 2), (1, 1)] {
+        gated(&mut facts, age, "SchedulingGatesPresent");
+        assert_eq!(plan(&facts.seen(None)), Decision::Hush(Duration::from_secs(left)), "{age}");
+    }
+    gated(&mut facts, 2, "SchedulingGatesPresent");
+    assert!(makes(&facts), "it has waited long enough to be told");
+    for reason in ["PendingQuota", "NetworkNotFound", "SourceNotFound", "Suspended"] {
+        gated(&mut facts, 0, reason);
+        assert!(makes(&facts), "{reason} is told at once");
+    }
+    gated(&mut facts, 0, "SchedulingGatesPresent");
+    let held = facts.instance.as_mut().unwrap();
+    held.metadata.finalizers.as_mut().unwrap().push("vm".to_owned());
+    held.metadata.deletion_timestamp = Some(Time(now()));
+    assert!(makes(&facts), "C7: a deletion that takes long is visible");
 }

@@ -222,8 +222,13 @@ pub fn put_instance(cell: &ApiServer, space: &str, name: &str, city: &str) -> Va
 }
 
 pub fn put_instance_saying(cell: &ApiServer, space: &str, name: &str, city: &str, status: &Value) -> Value {
+    cell.put(instance_saying(space, name, city, status)).unwrap()
+}
+
+/// An Instance as its controllers make it.
+pub fn instance_saying(space: &str, name: &str, city: &str, status: &Value) -> Value {
     let (wd, ordinal) = name.rsplit_once('-').unwrap();
-    cell.put(json!({
+    json!({
         "apiVersion": API, "kind": INSTANCE,
         "metadata": {
             "namespace": space, "name": name,
@@ -237,8 +242,7 @@ pub fn put_instance_saying(cell: &ApiServer, space: &str, name: &str, city: &str
         },
         "spec": {"size": "small", "unknown": {"kept": [1, 2]}},
         "status": status,
-    }))
-    .unwrap()
+    })
 }
 
 /// A client as the transport makes them: with a limit on the time to headers.

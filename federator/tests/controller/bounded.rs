@@ -119,8 +119,13 @@ async fn bounded_a_standby_keeps_no_keys() {
         ("touches", 0),
         ("noticed", 0),
         ("seen_deleted", 0),
+        ("stalls", 2),
     ];
-    assert_eq!(standby.federator.remembered(), spaces, "one for each namespace that a WD of ours stands in");
+    assert_eq!(
+        standby.federator.remembered(),
+        spaces,
+        "one for each namespace that a WD of ours stands in, and one for each WD that no cell reports on"
+    );
     leader.stop().await;
     standby.stop().await;
 }

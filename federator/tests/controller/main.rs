@@ -30,6 +30,8 @@ mod restored;
 mod schemas;
 #[cfg(test)]
 mod sizes;
+#[cfg(test)]
+mod stalled;
 mod steady;
 #[cfg(test)]
 mod support;

@@ -2,7 +2,7 @@
 
 use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
-    MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER,
+    MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView};
@@ -27,6 +27,7 @@ fn foreign(object: &Object) -> Value {
         SOURCE_GENERATION,
         HUB_LOST,
         MOVING,
+        RESYNC,
     ];
     let mut metadata = serde_json::to_value(&object.metadata).unwrap();
     for field in ["labels", "annotations"] {

@@ -13,7 +13,7 @@ use crate::make::{PLANE, fresh};
 use crate::model::Model;
 use crate::states;
 
-fn glance(seen: &Observed) -> bool {
+pub fn glance(seen: &Observed) -> bool {
     let plane = PlaneName::new(PLANE).unwrap();
     let id = PlaneId::Project(plane.clone());
     let digest = |plane: &PlaneId, wd: &Object| Digest::of(plane, Kind::WorkloadDeployment, wd);

@@ -24,6 +24,8 @@ mod rest;
 #[cfg(test)]
 mod restored;
 #[cfg(test)]
+mod stalled;
+#[cfg(test)]
 mod states;
 #[cfg(test)]
 mod status;

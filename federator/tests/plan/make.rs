@@ -121,6 +121,7 @@ pub fn seen(
         status_echo: None,
         suspended: false,
         bound: None,
+        stalled: false,
         distrust: None,
         last_restore: None,
         seen_deleted: false,

@@ -103,6 +103,7 @@ impl Model {
             status_echo: self.status_echo,
             suspended: self.suspended,
             bound: self.bound.clone(),
+            stalled: false,
             distrust: self.distrust,
             last_restore: self.last_restore,
             seen_deleted: self.seen_deleted,

@@ -3,7 +3,7 @@
 use fedhub_cache::digest::deployment::{COUNTERS, reported};
 use fedhub_core::names::{
     CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
-    HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,
+    HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, set_field};
@@ -180,6 +180,7 @@ pub fn namespace() -> impl Strategy<Value = Option<Object>> {
 pub fn hub() -> impl Strategy<Value = Option<Object>> {
     let marks = (maybe(&source()), maybe(UID));
     let claim = select(vec!["city-dfw", "city-ord", "gone"]);
+    let state = select(vec![None, None, None, Some(HUB_LOST), Some(RESYNC)]);
     let moving = select(vec!["DFW/2026-01-01T00:00:00Z", "ORD/2026-01-01T00:00:00Z", "junk"]);
     let some = (
         marks,
@@ -189,13 +190,13 @@ pub fn hub() -> impl Strategy<Value = Option<Object>> {
         vec(option::of(select(vec!["", "a", "true"]).prop_map(str::to_owned)), 3),
         unknown_fields(),
         status_value(),
-        (chance(3), option::weighted(0.7, claim), option::weighted(0.3, moving)),
+        (state, option::weighted(0.7, claim), option::weighted(0.3, moving)),
     )
         .prop_map(
-            |((from, uid), city, protected, dying, mirrored, unknown, status, (lost, claim, moving))| {
+            |((from, uid), city, protected, dying, mirrored, unknown, status, (state, claim, moving))| {
                 let mut wd = status_of(hub_wd(), status);
-                if lost {
-                    annotate(&mut wd, HUB_LOST, "true");
+                if let Some(key) = state {
+                    annotate(&mut wd, key, "true");
                 }
                 for (key, value) in [(CLAIMED_BY, claim), (MOVING, moving)] {
                     if let Some(value) = value {

@@ -80,6 +80,8 @@ pub struct Metrics {
     pub finalizers_held: IntGaugeVec,
     /// Writes whose answer lacked fields that were sent (I1).
     pub fields_pruned: IntCounter,
+    /// Hub WDs that Karmada was made to apply anew (F8).
+    pub resyncs: IntCounter,
     /// Cities by how many Clusters carry their code: `none`, `one`, `many`.
     pub cells_for_city: IntGaugeVec,
     /// Whether this process leads: 1 or 0.
@@ -211,6 +213,7 @@ impl Metrics {
                 "fields_pruned_total",
                 "Writes whose answer lacked or changed what was sent.",
             )?,
+            resyncs: counter(r, "resyncs_total", "Hub WDs that Karmada was made to apply anew.")?,
             cells_for_city: gauges(
                 r,
                 "cells_for_city",

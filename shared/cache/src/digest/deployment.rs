@@ -7,7 +7,7 @@ use fedhub_api::conditions::{find, is_default, said};
 use fedhub_core::hash::{self, Sum};
 use fedhub_core::names::{
     CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
-    HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, SOURCE, SOURCE_GENERATION, SOURCE_UID,
+    HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID,
     UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView, PlaneId};
@@ -87,7 +87,7 @@ impl Deployment {
                     object.label(UPSTREAM_NAMESPACE),
                     object.label(CITY_CODE),
                     object.label(DELETION_PROTECTED.0),
-                    object.annotation(MOVING),
+                    object.annotation(MOVING).or(object.annotation(RESYNC)),
                 )
             } else {
                 marked(
@@ -153,7 +153,7 @@ pub fn claim(policy: Option<&str>) -> u64 {
 }
 
 /// What the federator writes on a hub WD beside what travels: the origin mark, its labels (F4) and the mark of a move
-/// (F6).
+/// (F6) or of a resync (F8).
 pub fn placed(
     source: Option<&str>,
     uid: Option<&str>,

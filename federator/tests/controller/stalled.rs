@@ -1,0 +1,103 @@
+//! F8: Karmada loses that it has applied a WD.
+
+use fedhub_core::names::RESYNC;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+const WRITE: &str = "update workloaddeployments/web";
+const BINDING: &str = "web-workloaddeployment";
+
+/// What Karmada says of `alpha`'s WD. It leaves out `applied: false`.
+fn karmada_says(world: &World, applied: bool) {
+    let space = hub_space(&world.alpha);
+    let mut item = json!({"clusterName": "cell-1"});
+    if applied {
+        item["applied"] = json!(true);
+    }
+    let binding = json!({
+        "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+        "metadata": {"namespace": space, "name": BINDING}, "spec": {"clusters": [{"name": "cell-1"}]},
+    });
+    if world.hub.get("ResourceBinding", &space, BINDING).is_none() {
+        world.hub.put(binding).unwrap();
+    }
+    let status = json!({"aggregatedStatus": [item]});
+    world.hub.patch_status("ResourceBinding", &space, BINDING, &status).unwrap();
+}
+
+fn resync(wd: &Value) -> Option<&str> {
+    wd["metadata"]["annotations"][RESYNC].as_str()
+}
+
+fn seen(generation: Option<i64>) -> Value {
+    let mut status = reported(1);
+    status["observedGeneration"] = json!(generation);
+    status
+}
+
+/// Both a generation whose report is lost, and one that was reported before what the cell says is left out.
+#[tokio::test(start_paused = true)]
+async fn f8_i7_karmada_is_made_to_apply_what_it_says_it_has_not_and_left_alone_after() {
+    for generation in [2, 1] {
+        let world = World::telling();
+        let run = world.federated().await;
+        world.report(WD, &seen(Some(1)));
+        karmada_says(&world, true);
+        quiet(3600).await;
+        karmada_says(&world, false);
+        if generation == 2 {
+            let patch = json!({"spec": {"placementName": "q"}});
+            world.alpha.patch("WorkloadDeployment", SPACE, WD, &patch).unwrap();
+        } else {
+            world.report(WD, &seen(None));
+        }
+        quiet(5).await;
+        let from = world.positions();
+        quiet(50).await;
+        assert_eq!(world.writes(from)[0], [""; 0], "not before its time");
+        quiet(20).await;
+        let first = world.hub_wd(WD).unwrap();
+        assert!(resync(&first).is_some());
+        quiet(170).await;
+        assert_eq!(world.writes(from)[0], [WRITE; 2], "again, after twice the time");
+        assert_ne!(resync(&world.hub_wd(WD).unwrap()), resync(&first));
+        assert_eq!(run.metrics.resyncs.get(), 2);
+        // It applies it this time.
+        karmada_says(&world, true);
+        world.report(WD, &seen(Some(generation)));
+        until("the status", || {
+            let wd = world.wd(WD).unwrap();
+            wd["status"]["observedGeneration"].as_i64() == Some(generation)
+                && federated(&wd).is_some_and(|(status, _)| status == "True")
+        })
+        .await;
+        quiet(60).await;
+        assert_eq!(world.writes(from)[0], [WRITE; 3], "the annotation goes");
+        assert_eq!(resync(&world.hub_wd(WD).unwrap()), None);
+        assert_eq!(resync(&world.wd(WD).unwrap()), None);
+        let from = world.positions();
+        quiet(3600).await;
+        run.stop().await;
+        let run = world.run();
+        quiet(3600).await;
+        assert_eq!(world.writes(from), nothing(), "neither at rest nor after a restart");
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn f8_i7_a_cell_that_is_silent_is_asked_after_ever_more_seldom_and_nothing_is_written() {
+    let world = World::telling();
+    let run = world.federated().await;
+    karmada_says(&world, true);
+    quiet(30).await;
+    let from = world.positions();
+    quiet(3600).await;
+    assert_eq!(world.writes(from), nothing());
+    let get = format!("get resourcebindings/{BINDING}");
+    let asked = world.asked(from)[0].iter().filter(|it| **it == get).count();
+    assert_eq!(asked, 2 * 7, "of either plane's: {:?}", world.asked(from)[0]);
+    assert_eq!(run.metrics.resyncs.get(), 0);
+    run.stop().await;
+}

@@ -1,0 +1,74 @@
+//! F8: what Karmada says it has not applied.
+
+use fedhub_cache::digest::deployment::COUNTERS;
+use fedhub_core::names::RESYNC;
+use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use fedhub_federator::moving::Bound;
+use fedhub_federator::plan::{Plan, plan};
+use serde_json::{Value, json};
+
+use crate::glance::glance;
+use crate::make::{annotate, body, hub_wd, in_order, marked, shared, status_of, with};
+
+const BEFORE: &str = "2026-01-01T00:00:00Z";
+
+/// The hub WD that a plan writes; `None` where it writes none.
+fn resync(annotation: Option<&str>, stalled: bool, reported: Option<i64>) -> Option<Object> {
+    let status = |generation: Option<i64>| {
+        let counters = COUNTERS.iter().map(|counter| ((*counter).to_owned(), json!(1)));
+        let generation = generation.map(|g| ("observedGeneration".to_owned(), json!(g)));
+        Value::Object(counters.chain(generation).collect())
+    };
+    let mut seen = in_order();
+    seen.stalled = stalled;
+    seen.project = shared(status_of(marked(), status(reported.or(Some(7)))));
+    let hub = status_of(hub_wd(), status(reported));
+    seen.hub = Some(shared(with(hub, |wd| annotation.into_iter().for_each(|at| annotate(wd, RESYNC, at)))));
+    let plan = plan(&seen);
+    let written = plan.deployment.as_ref().map(|write| body(write).clone());
+    assert_eq!(Plan { deployment: None, ..plan }, Plan::default(), "nothing of it reaches the project");
+    assert!(stalled || written.is_none() || !glance(&seen), "a glance sees that the annotation is to go");
+    written
+}
+
+#[test]
+fn f8_i7_a_resync_is_written_where_it_is_due_and_goes_with_the_report() {
+    for (annotation, stalled, reported, expected) in [
+        (None, false, Some(7), None),
+        (None, false, Some(6), None),
+        (None, false, None, None),
+        (None, true, None, Some(true)),
+        (None, true, Some(6), Some(true)),
+        (Some(BEFORE), true, None, Some(true)),
+        (Some(BEFORE), false, None, None),
+        (Some(BEFORE), false, Some(6), None),
+        (Some(BEFORE), false, Some(7), Some(false)),
+    ] {
+        let written = resync(annotation, stalled, reported);
+        let stands = written.as_ref().map(|wd| wd.annotation(RESYNC).is_some());
+        assert_eq!(stands, expected, "{annotation:?} {stalled} {reported:?}");
+        assert!(written.is_none_or(|wd| wd.annotation(RESYNC) != Some(BEFORE)), "each is another");
+    }
+}
+
+#[test]
+fn f8_karmada_lags_where_it_says_of_the_cell_that_it_has_not_applied() {
+    let applied = json!({"clusterName": "cell-1", "applied": true});
+    let lags = json!({"clusterName": "cell-1", "appliedMessage": "not initialized", "health": "Unknown"});
+    let false_ = json!({"clusterName": "cell-1", "applied": false});
+    let other = json!({"clusterName": "cell-2"});
+    for (items, expected) in [
+        (json!(null), false),
+        (json!([]), false),
+        (json!([applied]), false),
+        (json!([lags]), true),
+        (json!([false_]), true),
+        (json!([other]), false),
+        (json!([other, applied]), false),
+        (json!([other, lags]), true),
+    ] {
+        let mut binding = bare(Kind::ResourceBinding, "ns-1", "web-dfw-workloaddeployment");
+        set_field(&mut binding, "status", json!({"aggregatedStatus": items}));
+        assert_eq!(Bound::of(&binding, &["cell-1".to_owned()]).lags(), expected, "{items}");
+    }
+}
