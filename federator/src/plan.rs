@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, put};
-use fedhub_cache::digest::deployment::{FEDERATED, reported, sent};
+use fedhub_cache::digest::deployment::{FEDERATED, reported};
 use fedhub_cache::echo::settled;
 use fedhub_core::clock::stamp;
 use fedhub_core::names::{
@@ -241,8 +241,8 @@ fn policy_spec(namespace: &str, city: &str) -> Value {
     })
 }
 
-/// The hub WD: spec whole ([`sent`]), our labels, the origin mark, the marks of a move and of a resync, the mirrored annotations; all else as it is
-/// (F4, F6, I9).
+/// The hub WD: spec whole, our labels, the origin mark, the marks of a move and of a resync, the mirrored annotations;
+/// all else as it is (F4, F6, F8, I9).
 fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
     let project = &seen.project;
     let mut wanted = seen.hub.as_ref().map_or_else(
@@ -280,9 +280,9 @@ fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
             None => annotations.remove(key),
         };
     }
-    set_field(&mut wanted, "spec", sent(project.spec()).into_owned());
+    set_field(&mut wanted, "spec", project.spec().clone());
     let Some(hub) = &seen.hub else { return Some(Write::Create(Box::new(wanted))) };
-    let differs = !settled(wanted.spec(), hub.spec(), seen.spec_echo);
+    let differs = !settled(project.spec(), hub.spec(), seen.spec_echo);
     let same_generation = wanted.annotation(SOURCE_GENERATION) == hub.annotation(SOURCE_GENERATION);
     (differs || wanted.metadata != hub.metadata).then(|| Write::Replace {
         probe: probe(differs, same_generation, seen.spec_echo),

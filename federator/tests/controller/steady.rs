@@ -116,41 +116,6 @@ async fn i7_nothing_is_written_at_rest_nor_after_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn c13_a_wd_without_a_number_has_one_on_the_hub_for_no_write_more() {
-    let world = World::new();
-    let run = world.federated().await;
-    let from = world.positions();
-    let least = |n: u32| json!({"spec": {"scaleSettings": {"minReplicas": n}}});
-    world.alpha.patch("WorkloadDeployment", SPACE, WD, &least(2)).unwrap();
-    until("the number", || world.hub_wd(WD).unwrap()["spec"]["replicas"] == 2).await;
-    quiet(60).await;
-    assert_eq!(world.writes(from)[0], ["update workloaddeployments/web"]);
-    assert_eq!(world.wd(WD).unwrap()["spec"].get("replicas"), None, "the project's is its user's");
-    let mut meant = world.wd(WD).unwrap()["spec"].clone();
-    meant["replicas"] = json!(2);
-    assert_eq!(world.hub_wd(WD).unwrap()["spec"], meant, "I1");
-    // I7: what comes back, and a restart, cost what they cost with a number.
-    let from = world.positions();
-    world.report(WD, &reported(2));
-    quiet(60).await;
-    assert_eq!(world.writes(from)[0], [""; 0]);
-    run.stop().await;
-    let from = world.positions();
-    let run = world.run();
-    quiet(600).await;
-    assert_eq!(world.writes(from), nothing());
-    assert!(world.asked(from)[0].is_empty(), "no dry run, as nothing differs: {:?}", world.asked(from));
-    // F4: edited by hand, it is put back.
-    let by_hand = json!({"spec": {"replicas": 9}});
-    let space = hub_space(&world.alpha);
-    world.hub.patch("WorkloadDeployment", &space, WD, &by_hand).unwrap();
-    until("the number", || world.hub_wd(WD).unwrap()["spec"]["replicas"] == 2).await;
-    world.alpha.patch("WorkloadDeployment", SPACE, WD, &least(3)).unwrap();
-    until("the next", || world.hub_wd(WD).unwrap()["spec"]["replicas"] == 3).await;
-    run.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn i7_a_change_of_spec_is_one_write() {
     let world = World::new();
     let run = world.federated().await;

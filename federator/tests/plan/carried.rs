@@ -10,7 +10,7 @@ use fedhub_federator::plan::plan;
 use fedhub_federator::status::desired;
 use fedhub_planes::Write;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::make::{
     CITY, Edit, SPACE, UID, annotate, body, hub_wd, in_order, label, marked, shared, source, spec, status_of,
@@ -72,40 +72,6 @@ fn i1_nulls_empties_and_zeros_stay() {
     seen.project = shared(with(marked(), |wd| set_field(wd, "spec", odd.clone())));
     let write = plan(&seen).deployment.unwrap();
     assert_eq!(body(&write).spec().to_string(), odd.to_string());
-}
-
-#[test]
-fn c13_a_wd_that_says_no_number_has_its_minimum_on_the_hub_and_all_else_as_it_is() {
-    let said = |replicas: Value, least: u32| {
-        merged(
-            spec(CITY),
-            &json!({"replicas": replicas, "scaleSettings": {"minReplicas": least}, "x": {"y": 1}}),
-        )
-    };
-    let absent = |least| {
-        let mut spec = said(Value::Null, least);
-        spec.as_object_mut().unwrap().remove("replicas");
-        spec
-    };
-    let mut seen = in_order();
-    let project = |spec: Value| shared(with(marked(), |wd| set_field(wd, "spec", spec)));
-    let hub = |spec: Value| Some(shared(with(hub_wd(), |wd| set_field(wd, "spec", spec))));
-    seen.project = project(absent(2));
-    assert_eq!(*body(&plan(&seen).deployment.unwrap()).spec(), said(json!(2), 2));
-    // I7: that is what is meant.
-    seen.hub = hub(said(json!(2), 2));
-    assert_eq!(plan(&seen).deployment, None);
-    // Taken off by hand, or another one put there: it is put back.
-    for drifted in [absent(2), said(json!(5), 2)] {
-        seen.hub = hub(drifted);
-        assert_eq!(*body(&plan(&seen).deployment.unwrap()).spec(), said(json!(2), 2));
-    }
-    // It is not kept where the minimum changes.
-    seen.hub = hub(said(json!(2), 2));
-    seen.project = project(absent(3));
-    assert_eq!(*body(&plan(&seen).deployment.unwrap()).spec(), said(json!(3), 3));
-    seen.project = project(said(json!(0), 3));
-    assert_eq!(*body(&plan(&seen).deployment.unwrap()).spec(), said(json!(0), 3));
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub fn now() -> Timestamp {
 }
 
 pub fn spec(city: &str) -> Value {
-    json!({"cityCode": city, "placementName": "p", "replicas": 1, "scaleSettings": {"minReplicas": 1}})
+    json!({"cityCode": city, "placementName": "p", "scaleSettings": {"minReplicas": 1}})
 }
 
 /// A project WD that was never looked at.

@@ -1,8 +1,6 @@
 //! What is kept of a `WorkloadDeployment`: on a project plane what it is to become on the hub, on the hub what it has
 //! become there (F4), and its status in a form that can be compared (F8).
 
-use std::borrow::Cow;
-
 use fedhub_api::conditions::{find, is_default, said};
 use fedhub_core::hash::{self, Sum};
 use fedhub_core::names::{
@@ -32,7 +30,7 @@ pub struct Deployment {
     pub lost: bool,
     /// Whether its status says anything.
     pub reported: bool,
-    /// Hash of its spec; on a project plane, of what the hub is to have of it, see [`sent`].
+    /// Hash of its spec.
     pub spec: u64,
     /// Hash of its status less what a hub and a project may differ in: [`PROJECTS_OWN`], `observedGeneration`, and what
     /// the schema says (U1).
@@ -59,8 +57,6 @@ impl Deployment {
     pub(super) fn of(plane: &PlaneId, object: &Object) -> Self {
         let (spec, status) = (object.spec(), object.status());
         let on_hub = *plane == PlaneId::Hub;
-        let of_project = matches!(plane, PlaneId::Project(_));
-        let meant = if of_project { sent(spec) } else { Cow::Borrowed(spec) };
         let generation = object.metadata.generation.unwrap_or_default().to_string();
         let city = if on_hub { object.label(CITY_CODE) } else { spec["cityCode"].as_str() };
         let namespace = object.annotation(FEDERATION_NAMESPACE);
@@ -69,7 +65,7 @@ impl Deployment {
             held: object.has_finalizer(FEDERATOR_FINALIZER),
             lost: on_hub && object.annotation(HUB_LOST).is_some(),
             reported: reported(status),
-            spec: hash::json(&meant),
+            spec: hash::json(spec),
             status: comparable(status),
             generation: object.metadata.generation.unwrap_or_default(),
             federated: federated(find(status, FEDERATED).filter(|told| !is_default(told))),
@@ -99,18 +95,6 @@ impl Deployment {
             claim: claim(object.annotation(CLAIMED_BY).filter(|_| on_hub)),
         }
     }
-}
-
-/// The spec that the hub is to have of a project's WD: the very same, with the number that it means where it says none
-/// (C13). A server cannot answer for the scale subresource of an object without one, so that hub and cell have it always.
-pub fn sent(spec: &Value) -> Cow<'_, Value> {
-    let least = &spec["scaleSettings"]["minReplicas"];
-    if !spec["replicas"].is_null() || !least.is_number() {
-        return Cow::Borrowed(spec);
-    }
-    let mut spec = spec.clone();
-    spec["replicas"] = least.clone();
-    Cow::Owned(spec)
 }
 
 /// Whether a status says anything that its schema does not put there by itself (U1): a WD that was just made has one
@@ -199,36 +183,6 @@ fn comparable(status: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn c13_the_hub_has_the_number_that_is_meant_and_all_else_as_it_is() {
-        let other = json!({"cityCode": "DFW", "scaleSettings": {"minReplicas": 2}, "x": null});
-        let with = |replicas: Value| {
-            let mut spec = other.clone();
-            spec["replicas"] = replicas;
-            spec
-        };
-        for absent in [other.clone(), with(Value::Null)] {
-            assert_eq!(*sent(&absent), with(json!(2)));
-        }
-        for said in [json!(0), json!(7)] {
-            assert_eq!(*sent(&with(said.clone())), with(said));
-        }
-        for nothing in [json!(null), json!({}), json!({"scaleSettings": {}}), json!({"scaleSettings": null})]
-        {
-            assert_eq!(*sent(&nothing), nothing);
-        }
-        // I7: the two are known for equal by their digests alone.
-        let digest = |plane: PlaneId, spec: Value| {
-            let mut wd =
-                fedhub_core::object::bare(fedhub_core::object::Kind::WorkloadDeployment, "default", "wd");
-            wd.data = json!({"spec": spec});
-            Deployment::of(&plane, &wd).spec
-        };
-        let project = PlaneId::Project(fedhub_core::names::PlaneName::new("alpha").unwrap());
-        assert_eq!(digest(project, other.clone()), digest(PlaneId::Hub, with(json!(2))));
-        assert_ne!(digest(PlaneId::Hub, other.clone()), digest(PlaneId::Hub, with(json!(2))));
-    }
 
     #[test]
     fn u1_what_the_schema_says_is_no_report() {
