@@ -19,10 +19,10 @@ LOCKED := --locked
 
 # The instance of the planes that `planes` and `down` are about.
 NAME ?= default
-# How many processes `storm` kills.
+# How many processes `chaos` kills.
 KILLS ?= 50
 
-.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e storm bench crds build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e chaos storm bench crds build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -46,7 +46,7 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 	done
 
 test: KILLS = 10
-test: lint unit e2e storm ## All tests: lint, unit and property tests, then every suite on real planes, and a short storm
+test: lint unit e2e chaos ## All tests: lint, unit and property tests, then every suite on real planes, and a few kills
 
 lint: fmt-check clippy deny ## Formatting, clippy for all targets, licences and duplicates of dependencies
 
@@ -56,11 +56,15 @@ unit: need-rust ## Unit and property tests
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
 
-storm: build ## Kill processes at random moments of rollouts, KILLS=50 times; SEED=number repeats a storm
-	$(TARGET)/e2e storm --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+chaos: build ## Kill processes at random moments of rollouts, KILLS=50 times; SEED=number repeats a run
+	$(TARGET)/e2e chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+
+# The former name of `chaos`, for one release.
+storm: chaos
 
 bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails where a bar is missed
-	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-sim --bin fedhub --bin fedhub-bench --bin fedhub-sim
+	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-fake-apiserver -p fedhub-simulate \
+		--bin fedhub --bin fedhub-bench --bin fedhub-fake-apiserver --bin fedhub-simulate
 	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
 
 crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/api
@@ -82,7 +86,7 @@ $(CARGO_DENY): | need-rust
 	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)
 
 build: need-rust need-go
-	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-e2e
+	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-simulate
 
 need-rust:
 	@command -v cargo >/dev/null || { echo 'make: `cargo` was not found: install Rust 1.95 or newer (https://rustup.rs)' >&2; exit 1; }

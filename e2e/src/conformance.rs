@@ -1,14 +1,12 @@
 //! The conformance script of the in-memory API servers, against a real plane and against one of those: both have to
 //! give the same answers.
 
-use fedhub_sim::ApiServer;
-use fedhub_sim::conformance::{self, Outcome};
+use fedhub_fake_apiserver::ApiServer;
+use fedhub_fake_apiserver::conformance::{self, Outcome};
 use kube::Client;
 
-use crate::{
-    Error,
-    planes::{self, Layout, kubeconfig},
-};
+use crate::Error;
+use crate::planes::{self, Layout, kubeconfig};
 
 /// How a step went on both servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +16,13 @@ pub struct Step {
     /// What was not as expected on the real plane.
     pub real: Option<String>,
     /// What was not as expected on the one in memory.
-    pub sim: Option<String>,
+    pub fake: Option<String>,
 }
 
 impl Step {
     /// Whether both gave the answer that is expected, and so the same.
     pub fn passed(&self) -> bool {
-        self.real.is_none() && self.sim.is_none()
+        self.real.is_none() && self.fake.is_none()
     }
 
     /// One line.
@@ -33,7 +31,7 @@ impl Step {
             fault.as_ref().map(|fault| format!("; {server}: {fault}")).unwrap_or_default()
         };
         let verdict = if self.passed() { "ok  " } else { "FAIL" };
-        format!("{verdict} {}{}{}", self.name, fault("real", &self.real), fault("sim", &self.sim))
+        format!("{verdict} {}{}{}", self.name, fault("real", &self.real), fault("fake", &self.fake))
     }
 }
 
@@ -43,12 +41,12 @@ pub async fn run(layout: &Layout, plane: &str) -> Result<Vec<Step>, Error> {
     let unready =
         |last| Error::Timeout { what: format!("the script's resource on {plane}"), seconds: 30, last };
     conformance::prepare(&real).await.map_err(unready)?;
-    let sim = ApiServer::project_plane("sim");
-    sim.register(conformance::widget());
+    let fake = ApiServer::project_plane("fake");
+    fake.register(conformance::widget());
     let name = format!("conformance-{}", std::process::id());
-    let (real, sim) = (script(&real, &name).await, script(&sim.client(), &name).await);
-    let both = real.into_iter().zip(sim);
-    Ok(both.map(|(real, sim)| Step { name: real.step, real: real.fault, sim: sim.fault }).collect())
+    let (real, fake) = (script(&real, &name).await, script(&fake.client(), &name).await);
+    let both = real.into_iter().zip(fake);
+    Ok(both.map(|(real, fake)| Step { name: real.step, real: real.fault, fake: fake.fault }).collect())
 }
 
 async fn script(client: &Client, name: &str) -> Vec<Outcome> {

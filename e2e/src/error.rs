@@ -1,6 +1,7 @@
 //! Everything that can go wrong between "no binaries yet" and "the planes are usable".
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 /// An error of the harness. Each says what was being done and, where a log tells more, where that is.
 #[derive(Debug, thiserror::Error)]
@@ -121,9 +122,9 @@ pub enum Error {
     /// A benchmark saw what it cannot measure by.
     #[error("{0}")]
     Benchmark(String),
-    /// What a storm saw is not as it should be.
+    /// What chaos left is not as it should be.
     #[error("{0}")]
-    Storm(String),
+    Chaos(String),
     /// A background task ended without an answer.
     #[error("a background task failed: {0}")]
     Task(#[from] tokio::task::JoinError),

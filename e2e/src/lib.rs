@@ -1,22 +1,25 @@
 //! Real planes as processes, chainsaw suites, the demonstration and the benchmarks.
 //!
 //! [`tools`] builds the servers from pinned Go modules, [`planes`] runs them, [`fedhub`] runs the hub process beside
-//! them; [`servers`] brings both up. [`front`] puts the planes of projects below paths of one server, [`link`] is a line
-//! to a plane that can be cut. [`suites`] runs the chainsaw suites, [`storm`] kills processes in the midst of rollouts,
+//! them; [`servers`] brings both up. [`gateway`] puts the planes of projects below paths of one server, [`link`] is a line
+//! to a plane that can be cut. [`suites`] runs the chainsaw suites, [`chaos`] kills processes in the midst of rollouts,
 //! [`bench`] measures.
+//!
+//! Three packages stand beside this one: `fake-apiserver` (API servers in memory), `simulate` (the services that a cell
+//! and quota need) and `testing` (what tests of controllers share).
 
 pub mod bench;
+pub mod chaos;
 pub mod conformance;
 pub mod demo;
 pub mod error;
 pub mod fedhub;
-pub mod front;
+pub mod gateway;
 pub mod link;
 pub mod planes;
 pub mod progress;
 pub mod secrecy;
 pub mod servers;
-pub mod storm;
 pub mod suites;
 pub mod tools;
 

@@ -1,12 +1,14 @@
 //! A line to a plane that a suite can cut: what comes to its port goes on to the plane's, byte by byte. While its process
 //! is paused (SIGSTOP) nothing passes, and nobody is told.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
+use std::{fs, io};
 
 use kube::config::Kubeconfig;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::{Error, planes::write_atomically};
+use crate::Error;
+use crate::planes::write_atomically;
 
 /// A line that is open.
 pub struct Link {

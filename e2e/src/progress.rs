@@ -1,9 +1,7 @@
 //! One line per step, with the time since the start, on standard error.
 
-use std::{
-    io::{IsTerminal, Write},
-    time::{Duration, Instant},
-};
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
 
 /// Says what is being done. Cheap to clone; a silent one says nothing.
 #[derive(Debug, Clone)]

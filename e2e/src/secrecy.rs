@@ -1,15 +1,14 @@
 //! What a run logged is searched for every token, key and password that was in use: fedhub's logs must hold none.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use k8s_openapi::ByteString;
 use serde_json::Value;
 
-use crate::{Error, planes::Layout};
+use crate::Error;
+use crate::planes::Layout;
 
 /// A word that is in every credential that a suite makes up.
 pub const MADE_UP: &str = "never-to-be-logged";
@@ -28,7 +27,7 @@ pub struct Leak {
     pub secret: String,
 }
 
-/// Searches the logs of fedhub, and of what plays services, for the credentials of an instance.
+/// Searches the logs of fedhub, and of the simulated services, for the credentials of an instance.
 pub fn search(layout: &Layout) -> Result<Vec<Leak>, Error> {
     let pieces = credentials(layout.root())?;
     let mut leaks = Vec::new();

@@ -1,16 +1,12 @@
 //! Planes with fedhub beside them: brought up, or found as an earlier run left them.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use crate::{
-    Error,
-    fedhub::{self, Fedhub},
-    planes::{self, Layout, Planes},
-    progress::Progress,
-};
+use crate::Error;
+use crate::fedhub::{self, Fedhub};
+use crate::planes::{self, Layout, Planes};
+use crate::progress::Progress;
 
 /// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
 const POLICY_QUIET_TIME: &str = "2s";
@@ -54,6 +50,7 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
 }
 
 async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
+    copied(planes, &fedhub::simulate(&options.fedhub), fedhub::SIMULATE)?;
     let program = copied(planes, &options.fedhub, "fedhub")?;
     let mut arguments = vec![format!("--policy-quiet-time={POLICY_QUIET_TIME}")];
     arguments.extend(options.fedhub_arguments.iter().cloned());

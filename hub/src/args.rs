@@ -14,7 +14,6 @@ use fedhub_planes::discovery::Discovery;
 use crate::cells::CellsArgs;
 use crate::common::MANAGEMENT_NAMESPACE;
 use crate::history::HubCommand;
-use crate::simulate::SimulateArgs;
 
 /// The namespace that `deploy/` gives the cell role, on every plane.
 pub const CELL_NAMESPACE: &str = "fedhub-cells";
@@ -40,8 +39,6 @@ pub enum Command {
     Hub(HubCommand),
     /// List the cells that the hub knows: city, state, and what they hold. Reads only.
     Cells(CellsArgs),
-    /// Play other services (hypervisor, network, quota), for tests and demonstrations, until SIGTERM or SIGINT.
-    Simulate(SimulateArgs),
 }
 
 /// What `fedhub run` is told.

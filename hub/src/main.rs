@@ -10,7 +10,6 @@ mod deploy;
 mod history;
 mod preflight;
 mod run;
-mod simulate;
 mod status;
 
 use std::process::ExitCode;
@@ -28,6 +27,5 @@ fn main() -> ExitCode {
         Command::Crds => crds::main(),
         Command::Hub(command) => history::main(&command),
         Command::Cells(args) => cells::main(&args),
-        Command::Simulate(args) => simulate::main(args),
     }
 }

@@ -35,8 +35,7 @@ mod tests {
         assert!(refused(&["run"]).contains("no role"));
         let unreadable = ["run", "--enable-management-controllers", "--hub-kubeconfig=/nowhere/hub.yaml"];
         assert!(refused(&unreadable).contains("/nowhere/hub.yaml"));
-        assert!(refused(&["simulate"]).contains("no part is chosen"));
-        assert!(refused(&["simulate", "--quota", "--project-kubeconfig=a"]).contains("NAME=FILE"));
+        assert!(refused(&["cells", "--project-kubeconfig=a"]).contains("NAME=FILE"));
         assert!(refused(&["run", "--discovery=nonsense"]).contains("nonsense"));
         assert!(refused(&["run", "--header-timeout=9"]).contains("500ms"), "it says what a span looks like");
     }

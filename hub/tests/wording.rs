@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The crates that the process is made of.
+/// The crates that the process is made of, and the simulated services, whose log is read beside its own.
 const PRODUCT: [&str; 11] = [
     "shared/core",
     "shared/api",
@@ -16,7 +16,7 @@ const PRODUCT: [&str; 11] = [
     "federator",
     "projector",
     "cell",
-    "simulate",
+    "e2e/simulate",
     "hub",
 ];
 /// What errors are called.

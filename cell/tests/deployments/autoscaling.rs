@@ -1,6 +1,6 @@
 //! A WD that scales has an autoscaler, which owns its number, and any other has none (C13).
 
-use fedhub_sim::{ApiServer, Fault, Resource, resource};
+use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -34,7 +34,7 @@ impl World {
 
     /// Writes to autoscalers, and to what a WD wants, since then.
     fn scaling_writes(&self, from: usize) -> Vec<String> {
-        let mut asked = self.asked(from);
+        let mut asked = asked(&self.cell, from);
         asked.retain(|r| r.contains("horizontal") || r.starts_with("patch workloaddeployments/"));
         asked
     }
@@ -46,7 +46,7 @@ async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
     let run = world.run(ALONE);
     world.settle().await;
     assert_eq!((world.autoscaler(), world.scaling()), (None, String::new()));
-    let from = world.mark();
+    let from = position(&world.cell);
     world.bend(scaled());
     world.settle().await;
     assert_eq!(world.scaling_writes(from), [format!("create horizontalpodautoscalers/{WD}")]);
@@ -69,7 +69,7 @@ async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
     world.settle().await;
     assert_eq!(world.names().len(), 4);
     // Bounds that change: it is told, and the cell keeps to them before it has done so.
-    let from = world.mark();
+    let from = position(&world.cell);
     world.bend(json!({"spec": {"scaleSettings": {"maxReplicas": 3}}}));
     world.settle().await;
     assert_eq!(world.scaling_writes(from), [format!("patch horizontalpodautoscalers/{WD}")]);
@@ -77,21 +77,21 @@ async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
     assert_eq!((world.names().len(), &world.wd()["status"]["desiredReplicas"]), (3, &json!(3)));
 
     // Neither a look nor a restart writes anything (I7).
-    let from = world.mark();
+    let from = position(&world.cell);
     world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
     quiet(600).await;
     run.stop().await;
     let run = world.run(ALONE);
     quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    assert!(asked(&world.cell, from).is_empty(), "{:?}", asked(&world.cell, from));
 
     // Switched off: what it held is given back (C6).
     world.bend(json!({"spec": {"replicas": null, "scaleSettings": {"maxReplicas": null, "metrics": null}}}));
     world.settle().await;
     assert_eq!((world.autoscaler(), world.names().len(), world.scaling()), (None, 1, String::new()));
-    let from = world.mark();
+    let from = position(&world.cell);
     quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    assert!(asked(&world.cell, from).is_empty(), "{:?}", asked(&world.cell, from));
     run.stop().await;
 }
 
@@ -182,17 +182,21 @@ async fn c13_what_cannot_be_scaled_by_is_told_and_holds_nothing_else_up() {
     assert_eq!(world.scaling(), "True/ValidMetricFound");
     let message = &condition(&world.wd(), "ScalingActive")["message"];
     assert_eq!(message, "The number of instances is kept between 1 and 5");
-    let from = world.mark();
+    let from = position(&world.cell);
     world.autoscaler_says("ScalingActive", "True", "ValidMetricFound", "from memory");
     world.cell.patch_status(HPA, SPACE, WD, &json!({"currentReplicas": 2})).unwrap();
     quiet(5).await;
-    assert!(world.asked(from).is_empty(), "what it measures is no news: {:?}", world.asked(from));
+    assert!(
+        asked(&world.cell, from).is_empty(),
+        "what it measures is no news: {:?}",
+        asked(&world.cell, from)
+    );
     world.autoscaler_says("ScalingActive", "False", "AmbiguousSelector", "b and a");
     quiet(5).await;
-    let from = world.mark();
+    let from = position(&world.cell);
     world.autoscaler_says("ScalingActive", "False", "AmbiguousSelector", "a and b");
     quiet(5).await;
-    assert!(world.asked(from).is_empty(), "nor is their order: {:?}", world.asked(from));
+    assert!(asked(&world.cell, from).is_empty(), "nor is their order: {:?}", asked(&world.cell, from));
     world.autoscaler_says("AbleToScale", "False", "FailedGetScale", "words of its own");
     quiet(5).await;
     let (reason, message) = world.lacks("ScalingActive");
@@ -284,12 +288,12 @@ async fn c13_i7_what_the_server_makes_of_an_autoscaler_is_not_written_again() {
     world.settle().await;
     let target = &world.autoscaler().unwrap()["spec"]["metrics"][0]["resource"]["target"];
     assert_eq!(*target, json!({"type": "AverageValue", "averageValue": "500m"}));
-    let from = world.mark();
+    let from = position(&world.cell);
     world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
     quiet(600).await;
     run.stop().await;
     let run = world.run(ALONE);
     quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    assert!(asked(&world.cell, from).is_empty(), "{:?}", asked(&world.cell, from));
     run.stop().await;
 }

@@ -11,19 +11,19 @@ async fn i3_the_finalizer_goes_when_the_last_instance_is_gone() {
     world.settle().await;
     let others = json!(["others/hold", "compute.datumapis.com/workload-controller"]);
     world.bend(json!({"metadata": {"finalizers": others}}));
-    let from = world.mark();
+    let from = position(&world.cell);
     world.cell.delete("WorkloadDeployment", SPACE, WD).unwrap();
     quiet(60).await;
     assert_eq!(world.names(), ["-web-0", "-web-1", "-web-2"], "all at once");
     assert_eq!(
-        world.asked(from),
+        asked(&world.cell, from),
         ["delete instances/web-0", "delete instances/web-1", "delete instances/web-2"]
     );
     for entry in &world.cell.audit()[from..] {
         if entry.verb == "delete" {
             let sent = &entry.body.as_ref().unwrap()["preconditions"]["uid"];
             assert_eq!(
-                sent,
+                *sent,
                 uid(&world.instance(entry.name.as_ref().unwrap())),
                 "only the one that was meant"
             );
@@ -35,9 +35,9 @@ async fn i3_the_finalizer_goes_when_the_last_instance_is_gone() {
     quiet(60).await;
     // I9: another's finalizer is left.
     assert_eq!(world.wd()["metadata"]["finalizers"], json!(["others/hold"]));
-    assert_eq!(world.asked(from).len(), 4, "{:?}", world.asked(from));
+    assert_eq!(asked(&world.cell, from).len(), 4, "{:?}", asked(&world.cell, from));
     quiet(600).await;
-    assert_eq!(world.asked(from).len(), 4);
+    assert_eq!(asked(&world.cell, from).len(), 4);
     run.stop().await;
 }
 
@@ -94,10 +94,10 @@ async fn c3_an_instance_deleted_by_hand_is_made_anew() {
     let run = world.run(ALONE);
     world.settle().await;
     // Whoever takes the owner off leaves the name of it.
-    let from = world.mark();
+    let from = position(&world.cell);
     world.cell.delete("Instance", SPACE, "web-0").unwrap();
     world.settle().await;
     assert_eq!(world.names(), ["web-0", "web-1"]);
-    assert_eq!(world.asked(from)[0], "create instances/web-0");
+    assert_eq!(asked(&world.cell, from)[0], "create instances/web-0");
     run.stop().await;
 }

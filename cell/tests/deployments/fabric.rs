@@ -75,7 +75,7 @@ pub async fn serve(world: &World, chosen: impl Fn(&str) -> bool) {
     for _ in 0..20 {
         quiet(5).await;
         let revision = world.cell.revision();
-        let lacks = |o: &Value| condition(o, "Ready")["status"] != "True" && !dying(o);
+        let lacks = |o: &Value| condition(o, "Ready")["status"] != "True" && !is_terminating(o);
         let name = |o: &Value| o["metadata"]["name"].as_str().unwrap().to_owned();
         for it in world.cell.list("NetworkBinding").iter().filter(|b| lacks(b) && chosen(&name(b))) {
             bind(world, &name(it));

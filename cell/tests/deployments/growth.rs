@@ -3,7 +3,7 @@
 use fedhub_cell::autoscaling::desired;
 use fedhub_cell::deployments::DeploymentsConfig;
 use fedhub_core::object::{Kind, bare};
-use fedhub_sim::until;
+use fedhub_fake_apiserver::until;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -14,7 +14,7 @@ async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_r
     let run = world.run(ALONE);
     quiet(60).await;
     let status = "update workloaddeployments/status/web";
-    assert_eq!(world.asked(0), ["patch workloaddeployments/web", "create instances/web-0", status]);
+    assert_eq!(asked(&world.cell, 0), ["patch workloaddeployments/web", "create instances/web-0", status]);
     let first = world.instance("web-0");
     let metadata = &first["metadata"];
     assert_eq!(metadata["labels"]["app"], "web");
@@ -22,14 +22,14 @@ async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_r
     assert_eq!(metadata["ownerReferences"][0]["uid"], uid(&world.wd()));
     assert!(metadata["finalizers"].is_null() && first["spec"]["controller"]["schedulingGates"].is_null());
 
-    let from = world.mark();
+    let from = position(&world.cell);
     world.ready("web-0");
     quiet(60).await;
-    assert_eq!(world.asked(from), ["create instances/web-1", status], "one step and one word of it");
-    let from = world.mark();
+    assert_eq!(asked(&world.cell, from), ["create instances/web-1", status], "one step and one word of it");
+    let from = position(&world.cell);
     world.ready("web-1");
     quiet(60).await;
-    assert_eq!(world.asked(from), [status]);
+    assert_eq!(asked(&world.cell, from), [status]);
     let wd = world.wd();
     assert_eq!(wd["metadata"]["finalizers"], json!(["compute.datumapis.com/workload-controller"]));
     for (field, value) in [
@@ -45,9 +45,9 @@ async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_r
     assert_eq!(condition(&wd, "Available")["status"], "True");
 
     // I7
-    let from = world.mark();
+    let from = position(&world.cell);
     quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    assert!(asked(&world.cell, from).is_empty(), "{:?}", asked(&world.cell, from));
     rests_after_a_restart(&world, run, ALONE).await;
 }
 
@@ -57,7 +57,7 @@ async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
     let run = world.run(ALONE);
     quiet(5).await;
     let status = "update workloaddeployments/status/web";
-    let told = |from| world.asked(from).into_iter().filter(|r| r == status).count();
+    let told = |from| asked(&world.cell, from).into_iter().filter(|r| r == status).count();
     let begun = |name: &str| {
         let hash = world.instance(name)["spec"]["controller"]["templateHash"].clone();
         let programmed = json!({"type": "Programmed", "status": "True", "reason": "Programmed", "message": "",
@@ -68,7 +68,7 @@ async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
         let status = json!({"controller": {"observedTemplateHash": hash}, "conditions": conditions});
         world.cell.patch_status("Instance", SPACE, name, &status).unwrap();
     };
-    let from = world.mark();
+    let from = position(&world.cell);
     world.ready("web-0");
     until("web-1", || world.names().len() == 2).await;
     begun("web-1");
@@ -81,7 +81,7 @@ async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
     world.scale(3);
     until("web-2", || world.names().len() == 3).await;
     quiet(1).await;
-    let from = world.mark();
+    let from = position(&world.cell);
     begun("web-2");
     quiet(60).await;
     assert_eq!(told(from), 1, "it lasts");
@@ -121,11 +121,11 @@ async fn c1_it_grows_and_shrinks() {
     world.scale(3);
     world.settle().await;
     assert_eq!(world.names(), ["web-0", "web-1", "web-2"]);
-    let from = world.mark();
+    let from = position(&world.cell);
     world.scale(1);
     world.settle().await;
     assert_eq!(world.names(), ["web-0"]);
-    let deleted: Vec<_> = world.asked(from).into_iter().filter(|r| r.starts_with("delete")).collect();
+    let deleted: Vec<_> = asked(&world.cell, from).into_iter().filter(|r| r.starts_with("delete")).collect();
     assert_eq!(deleted, ["delete instances/web-2", "delete instances/web-1"], "each once, the highest first");
     world.bend(json!({"spec": {"replicas": null, "scaleSettings": {"minReplicas": 2}}}));
     world.settle().await;
@@ -158,9 +158,9 @@ async fn c2_the_next_is_asked_to_go_when_the_last_is_gone() {
         for counter in ["replicas", "currentReplicas", "updatedReplicas", "readyReplicas"] {
             assert_eq!(status[counter], ready, "{counter} of {names:?}");
         }
-        let from = world.mark();
+        let from = position(&world.cell);
         quiet(600).await;
-        assert!(world.asked(from).is_empty(), "I7: what does not go is not asked again and again");
+        assert!(asked(&world.cell, from).is_empty(), "I7: what does not go is not asked again and again");
         world.let_go();
     }
     run.stop().await;
@@ -223,13 +223,13 @@ async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_delete
     world.settle().await;
     world.cell.delete("WorkloadDeployment", SPACE, WD).unwrap();
     quiet(5).await;
-    let from = world.mark();
+    let from = position(&world.cell);
     world.say("web-0", "False", "Terminating");
     quiet(5).await;
-    assert!(world.asked(from).is_empty(), "nobody has to know yet");
+    assert!(asked(&world.cell, from).is_empty(), "nobody has to know yet");
     world.say("web-0", "False", "TerminationDeadlineExceeded");
     quiet(600).await;
-    assert_eq!(world.asked(from), ["update workloaddeployments/status/web"]);
+    assert_eq!(asked(&world.cell, from), ["update workloaddeployments/status/web"]);
     let (reason, message) = world.lacks("Available");
     assert_eq!(reason, "TerminationDeadlineExceeded");
     assert!(message.contains("\"web-0\": words"), "{message}");
@@ -250,10 +250,10 @@ async fn i9_labels_and_a_location_are_put_right_in_one_patch_and_others_left() {
     let labels = json!({"compute.datumapis.com/workload-name": "another", "mine": "yes"});
     world.cell.patch("Instance", SPACE, "web-0", &json!({"metadata": {"labels": labels}})).unwrap();
 
-    let from = world.mark();
+    let from = position(&world.cell);
     let run = world.run(NETWORKING);
     quiet(60).await;
-    let patches: Vec<_> = world.asked(from).into_iter().filter(|r| r.starts_with("patch")).collect();
+    let patches: Vec<_> = asked(&world.cell, from).into_iter().filter(|r| r.starts_with("patch")).collect();
     assert_eq!(patches, ["patch instances/web-0"]);
     let instance = world.instance("web-0");
     assert_eq!(instance["spec"]["location"], json!({"name": "dfw-1"}));

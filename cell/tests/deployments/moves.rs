@@ -10,7 +10,7 @@ use crate::support::*;
 fn bindings(world: &World) -> Vec<String> {
     let text = |b: &Value| {
         let (name, place) = (&b["metadata"]["name"], &b["spec"]["location"]["name"]);
-        let mark = if dying(b) { "-" } else { "" };
+        let mark = if is_terminating(b) { "-" } else { "" };
         format!("{mark}{} in {}", name.as_str().unwrap(), place.as_str().unwrap())
     };
     world.cell.list("NetworkBinding").iter().map(text).collect()
@@ -27,7 +27,7 @@ fn moves(world: &World, from: &str, to: &str) {
 }
 
 /// `web` runs with two Instances in dfw-1, on a network that is ready.
-async fn running() -> (World, Run) {
+async fn running() -> (World, Run<()>) {
     let world = World::of(2);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(NETWORKING);
@@ -50,17 +50,17 @@ async fn c15_a_binding_in_use_goes_when_the_new_one_is_ready_and_not_before() {
     bind(&world, "web-net-0-0");
     quiet(60).await;
     assert_eq!(bindings(&world), ["web-net-0 in dfw-1", "web-net-0-0 in dfw-2"]);
-    let from = world.mark();
+    let from = position(&world.cell);
     serve(&world, |name| name == "web-net-0-0").await;
     assert_eq!((place(&world, "web-0"), place(&world, "web-1")), ("dfw-2".to_owned(), "dfw-2".to_owned()));
     assert_eq!(bindings(&world), ["web-net-0 in dfw-2", "web-net-0-0 in dfw-2"], "under its own name again");
     serve(&world, |_| true).await;
     assert_eq!(bindings(&world), ["web-net-0 in dfw-2"]);
-    let order = |request: &str| world.asked(from).iter().position(|r| r == request).unwrap();
+    let order = |request: &str| asked(&world.cell, from).iter().position(|r| r == request).unwrap();
     assert!(order("patch instances/web-1") < order("delete networkbindings/web-net-0"));
     assert_eq!(world.wd()["status"]["location"], json!({"name": "dfw-2"}));
     assert_eq!(world.wd()["status"]["readyReplicas"], 2, "nothing was restarted");
-    assert!(!world.asked(from).iter().any(|r| r.starts_with("delete instances")));
+    assert!(!asked(&world.cell, from).iter().any(|r| r.starts_with("delete instances")));
 
     rests_after_a_restart(&world, run, NETWORKING).await;
 }
@@ -86,7 +86,7 @@ async fn c15_a_binding_that_does_not_go_is_not_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn c15_there_and_back_again_leaves_what_was_there() {
     let (world, run) = running().await;
-    let uid_before = uid(&binding(&world, "web-net-0")).to_owned();
+    let uid_before = uid(&binding(&world, "web-net-0"));
     moves(&world, "dfw-1", "dfw-2");
     quiet(60).await;
     moves(&world, "dfw-2", "dfw-1");

@@ -1,6 +1,6 @@
 //! Networking on: bindings, subnet claims, the gate.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::fabric::*;
@@ -11,7 +11,7 @@ fn names(world: &World, kind: &str) -> Vec<String> {
     world.cell.names(kind).into_iter().map(|(_, name)| name).collect()
 }
 
-async fn in_dallas(replicas: u32) -> (World, Run) {
+async fn in_dallas(replicas: u32) -> (World, Run<()>) {
     let world = World::of(replicas);
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let run = world.run(NETWORKING);
@@ -29,7 +29,7 @@ async fn a_network_is_bound_its_subnet_claimed_and_then_the_gate_opened() {
         "create instances/web-0",
         status,
     ];
-    assert_eq!(world.asked(0), first);
+    assert_eq!(asked(&world.cell, 0), first);
     let made = binding(&world, "web-net-0");
     assert_eq!(
         made["spec"],
@@ -48,10 +48,10 @@ async fn a_network_is_bound_its_subnet_claimed_and_then_the_gate_opened() {
     assert_eq!(world.instance("web-0")["spec"]["location"], json!({"name": "dfw-1"}));
     assert_eq!(world.lacks("Available").0, "NetworkProvisioning");
 
-    let from = world.mark();
+    let from = position(&world.cell);
     bind(&world, "web-net-0");
     quiet(60).await;
-    let others = |from| world.asked(from).into_iter().filter(|r| *r != status).collect::<Vec<_>>();
+    let others = |from| asked(&world.cell, from).into_iter().filter(|r| *r != status).collect::<Vec<_>>();
     assert_eq!(others(from), ["create subnetclaims/default-dfw-1-0"]);
     let claim = world.cell.get("SubnetClaim", SPACE, "default-dfw-1-0").unwrap();
     assert_eq!(
@@ -66,14 +66,14 @@ async fn a_network_is_bound_its_subnet_claimed_and_then_the_gate_opened() {
     assert_eq!((&owner["uid"], &owner["controller"]), (&json!(uid(&context)), &Value::Null));
     assert_eq!(gates(&world, "web-0"), json!([{"name": "Network"}]), "not yet");
 
-    let from = world.mark();
+    let from = position(&world.cell);
     allot(&world, "default-dfw-1-0");
     quiet(60).await;
     assert_eq!(others(from), ["patch instances/web-0"]);
     assert!(gates(&world, "web-0").is_null());
     world.settle().await;
     assert!(world.names().contains(&"web-1".to_owned()));
-    let patched = world.asked(from).into_iter().filter(|r| r.starts_with("patch")).count();
+    let patched = asked(&world.cell, from).into_iter().filter(|r| r.starts_with("patch")).count();
     assert_eq!(patched, 1, "what is made when its networks stand has no gate to be opened");
 
     rests_after_a_restart(&world, run, NETWORKING).await;
@@ -109,8 +109,8 @@ async fn c9_a_refused_binding_is_said_and_holds_up_no_instance() {
     assert_eq!(reason, "NetworkFailedToCreate");
     assert!(message.contains("failed to create networkbindings"), "{message}");
     assert_eq!(world.names(), ["web-0"]);
-    let written = world.asked(0).into_iter().filter(|r| r.starts_with("update")).count();
-    assert_eq!(written, 1, "I7: {:?}", world.asked(0));
+    let written = asked(&world.cell, 0).into_iter().filter(|r| r.starts_with("update")).count();
+    assert_eq!(written, 1, "I7: {:?}", asked(&world.cell, 0));
     world.cell.clear_fault(refusal);
     quiet(600).await;
     assert_eq!(names(&world, "NetworkBinding"), ["web-net-0"]);
@@ -229,10 +229,10 @@ async fn c6_i9_the_gate_goes_with_others_that_are_satisfied_and_foreign_ones_sta
     world.cell.patch_status("Instance", SPACE, "web-0", &json!({"conditions": [granted]})).unwrap();
     bind(&world, "web-net-0");
     quiet(5).await;
-    let from = world.mark();
+    let from = position(&world.cell);
     allot(&world, "default-dfw-1-0");
     quiet(60).await;
-    let patches: Vec<_> = world.asked(from).into_iter().filter(|r| r.starts_with("patch")).collect();
+    let patches: Vec<_> = asked(&world.cell, from).into_iter().filter(|r| r.starts_with("patch")).collect();
     assert_eq!(patches, ["patch instances/web-0"]);
     assert_eq!(crate::fabric::gates(&world, "web-0"), json!([{"name": "others/gate"}]));
     run.stop().await;

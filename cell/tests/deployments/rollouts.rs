@@ -14,14 +14,14 @@ async fn c2_a_rollout_goes_down_one_at_a_time() {
     let world = World::of(3);
     let run = world.run(ALONE);
     world.settle().await;
-    let (before, from) = (hashes(&world), world.mark());
+    let (before, from) = (hashes(&world), position(&world.cell));
     world.release("2");
     quiet(5).await;
     assert_eq!(world.names().len(), 3, "deleted and made anew");
     assert_eq!(hashes(&world)[..2], before[..2], "one only, until it is Ready");
     world.settle().await;
     assert!(hashes(&world).iter().all(|h| *h == hashes(&world)[0] && *h != before[0]));
-    let steps: Vec<_> = world.asked(from).into_iter().filter(|r| !r.contains("status")).collect();
+    let steps: Vec<_> = asked(&world.cell, from).into_iter().filter(|r| !r.contains("status")).collect();
     let each = |n| [format!("delete instances/web-{n}"), format!("create instances/web-{n}")];
     assert_eq!(steps, [each(2), each(1), each(0)].concat());
     run.stop().await;
@@ -72,12 +72,15 @@ async fn a_rollout_waits_while_the_wd_is_suspended_and_scaling_does_not() {
 
     world.say("web-0", "False", "Suspended");
     world.release("3");
-    let from = world.mark();
+    let from = position(&world.cell);
     quiet(60).await;
-    assert!(world.asked(from).iter().all(|r| r.contains("status")));
+    assert!(asked(&world.cell, from).iter().all(|r| r.contains("status")));
     world.suspend(false);
     world.settle().await;
-    assert!(world.asked(from).contains(&"delete instances/web-0".to_owned()), "resumed: the rollout goes on");
+    assert!(
+        asked(&world.cell, from).contains(&"delete instances/web-0".to_owned()),
+        "resumed: the rollout goes on"
+    );
     assert_eq!(world.wd()["status"]["suspended"], false);
     run.stop().await;
 }

@@ -1,7 +1,7 @@
 //! C5: neither a newer CRD nor another controller's hashes replace an Instance.
 
-use fedhub_sim::Fault;
-use fedhub_sim::resource::Resource;
+use fedhub_fake_apiserver::Fault;
+use fedhub_fake_apiserver::resource::Resource;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -40,7 +40,7 @@ impl World {
     }
 
     fn uids(&self) -> Vec<String> {
-        self.names().iter().map(|name| uid(&self.instance(name)).to_owned()).collect()
+        self.names().iter().map(|name| uid(&self.instance(name))).collect()
     }
 
     fn hash(&self, name: &str) -> Value {
@@ -49,7 +49,7 @@ impl World {
 
     /// Requests since then, but for statuses.
     fn steps(&self, from: usize) -> Vec<String> {
-        self.asked(from).into_iter().filter(|asked| !asked.contains("/status/")).collect()
+        asked(&self.cell, from).into_iter().filter(|asked| !asked.contains("/status/")).collect()
     }
 }
 
@@ -58,7 +58,7 @@ async fn c5_a_crd_with_one_more_default_rolls_nothing() {
     let world = World::with_crds(2);
     let run = world.run(ALONE);
     world.settle().await;
-    let (before, hash, from) = (world.uids(), world.hash("web-0"), world.mark());
+    let (before, hash, from) = (world.uids(), world.hash("web-0"), position(&world.cell));
     world.upgrade_crd();
     world.settle().await;
     assert_eq!(world.uids(), before);
@@ -68,7 +68,7 @@ async fn c5_a_crd_with_one_more_default_rolls_nothing() {
     run.stop().await;
 
     // A process that does not know it yet asks again; then a change of it is a change like any other.
-    let (run, from) = (world.run(ALONE), world.mark());
+    let (run, from) = (world.run(ALONE), position(&world.cell));
     world.settle().await;
     assert_eq!((world.uids(), world.steps(from)), (before.clone(), vec![CRD.to_owned()]));
     world.tier("premium");
@@ -119,7 +119,7 @@ async fn c5_what_another_controller_made_of_the_template_is_relabelled_and_not_r
     };
     set("web-0", json!({"templateHash": "5c7f9b8d6"}));
     set("web-1", Value::Null);
-    let (run, from) = (world.run(ALONE), world.mark());
+    let (run, from) = (world.run(ALONE), position(&world.cell));
     world.settle().await;
     assert_eq!(world.uids(), before);
     assert_eq!((world.hash("web-0"), world.hash("web-1")), (hash.clone(), hash.clone()));

@@ -1,20 +1,12 @@
 //! A cell with a WD `web`, and a controller of WDs over it. The provider and the network service are the tests.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
-use fedhub_core::clock::Clock;
-use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, PlaneId};
-use fedhub_engine::{Queue, QueueConfig, run_workers};
-use fedhub_planes::transport::HeaderTimeoutLayer;
-use fedhub_planes::{Planes, Settings, Watched};
-pub use fedhub_sim::quiet;
-use fedhub_sim::{ApiServer, AuditEntry};
+use fedhub_fake_apiserver::ApiServer;
+use fedhub_planes::{Settings, Watched};
+use fedhub_testing::{Process, client};
+pub use fedhub_testing::{Run, asked, is_terminating, position, quiet, uid};
 use serde_json::{Value, json};
-use tokio_util::task::TaskTracker;
-use tower::Layer;
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
 pub const NET: &str = "networking.datumapis.com/v1alpha";
@@ -77,9 +69,7 @@ impl World {
     }
 
     /// A process: registry, queue, controller, workers.
-    pub fn run(&self, config: DeploymentsConfig) -> Run {
-        let metrics = Metrics::new().unwrap();
-        let clock = Clock::from_tokio(self.cell.clock().now());
+    pub fn run(&self, config: DeploymentsConfig) -> Run<()> {
         let kinds = if config.networking { &KINDS[..] } else { &KINDS[..5] };
         let settings = Settings {
             seed: 7,
@@ -88,18 +78,14 @@ impl World {
             project_kinds: Vec::new(),
             ..Settings::default()
         };
-        let client = kube::Client::new(
-            HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(self.cell.service()),
-            "default",
-        );
-        let planes = Planes::with(client, metrics.clone(), clock, settings);
-        let queue = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
+        let mut process = Process::on(&self.cell);
+        let planes = process.planes(client(&self.cell), settings);
+        let queue = process.queue(planes.seed());
         let controller = Deployments::new(planes.clone(), queue.clone(), config);
         planes.listen(controller.clone());
         planes.start();
-        let tasks = TaskTracker::new();
-        run_workers(&controller, &queue, &metrics, 4, &tasks);
-        Run { planes, queue, tasks }
+        process.work(&controller, &queue, 4);
+        process.running(())
     }
 
     /// Merges into `web`.
@@ -134,7 +120,7 @@ impl World {
     pub fn names(&self) -> Vec<String> {
         let all = self.cell.list("Instance");
         let name = |i: &Value| i["metadata"]["name"].as_str().unwrap().to_owned();
-        all.iter().map(|i| if dying(i) { format!("-{}", name(i)) } else { name(i) }).collect()
+        all.iter().map(|i| if is_terminating(i) { format!("-{}", name(i)) } else { name(i) }).collect()
     }
 
     pub fn ready(&self, name: &str) {
@@ -160,7 +146,7 @@ impl World {
             let before = self.cell.revision();
             for i in self.cell.list("Instance") {
                 let ready = condition(&i, "Ready")["status"] == "True";
-                if !ready && !dying(&i) && i["spec"]["controller"]["schedulingGates"].is_null() {
+                if !ready && !is_terminating(&i) && i["spec"]["controller"]["schedulingGates"].is_null() {
                     self.ready(i["metadata"]["name"].as_str().unwrap());
                 }
             }
@@ -174,7 +160,7 @@ impl World {
 
     /// The write-back's part, where the hub is there: what is on its way out is let go.
     pub fn let_go(&self) {
-        for i in self.cell.list("Instance").iter().filter(|i| dying(i)) {
+        for i in self.cell.list("Instance").iter().filter(|i| is_terminating(i)) {
             let name = i["metadata"]["name"].as_str().unwrap();
             self.cell.patch("Instance", SPACE, name, &json!({"metadata": {"finalizers": null}})).unwrap();
         }
@@ -189,17 +175,6 @@ impl World {
         (text("reason"), text("message"))
     }
 
-    /// Where the record ends now.
-    pub fn mark(&self) -> usize {
-        self.cell.audit().len()
-    }
-
-    /// Requests for single objects since then, in short: `create instances/web-0`.
-    pub fn asked(&self, from: usize) -> Vec<String> {
-        let single = |e: &&AuditEntry| e.is_single() && e.resource != "events";
-        self.cell.audit()[from..].iter().filter(single).map(AuditEntry::short).collect()
-    }
-
     /// The reasons of the Events on WDs, each with how often it was told.
     pub fn told(&self) -> Vec<(String, u64)> {
         let all = self.cell.list("events.events.k8s.io").into_iter();
@@ -210,30 +185,6 @@ impl World {
     }
 }
 
-pub struct Run {
-    planes: Arc<Planes>,
-    queue: Arc<Queue>,
-    tasks: TaskTracker,
-}
-
-impl Run {
-    /// The process ends; what it knew is forgotten.
-    pub async fn stop(self) {
-        self.queue.close();
-        self.tasks.close();
-        self.tasks.wait().await;
-        self.planes.stop().await;
-    }
-}
-
-pub fn dying(object: &Value) -> bool {
-    !object["metadata"]["deletionTimestamp"].is_null()
-}
-
-pub fn uid(object: &Value) -> &str {
-    object["metadata"]["uid"].as_str().unwrap()
-}
-
 /// A condition, null where there is none of that type.
 pub fn condition(object: &Value, kind: &str) -> Value {
     let mut all = object["status"]["conditions"].as_array().into_iter().flatten();
@@ -241,11 +192,11 @@ pub fn condition(object: &Value, kind: &str) -> Value {
 }
 
 /// I7: what runs after `run` asks for nothing, however long it does.
-pub async fn rests_after_a_restart(world: &World, run: Run, config: DeploymentsConfig) {
-    let from = world.mark();
+pub async fn rests_after_a_restart(world: &World, run: Run<()>, config: DeploymentsConfig) {
+    let from = position(&world.cell);
     run.stop().await;
     let run = world.run(config);
     quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    assert!(asked(&world.cell, from).is_empty(), "{:?}", asked(&world.cell, from));
     run.stop().await;
 }

@@ -1,6 +1,6 @@
 //! Refusals, lost answers, gaps.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;
@@ -14,7 +14,7 @@ async fn c9_a_refused_instance_is_said_once_and_tried_again() {
     let (reason, message) = world.lacks("Available");
     assert_eq!(reason, "ConfigurationError");
     assert!(message.contains("failed to create instances") && message.contains("template"), "{message}");
-    let asked = world.asked(0);
+    let asked = asked(&world.cell, 0);
     let count = |what: &str| asked.iter().filter(|r| r.starts_with(what)).count();
     assert!(count("create") > 2, "{asked:?}");
     assert_eq!(count("update workloaddeployments/status"), 1, "I7: {asked:?}");
@@ -115,9 +115,9 @@ async fn c1_lost_answers_cut_watches_and_5xx_end_in_the_same_state() {
         world.settle().await;
         assert_eq!(world.names(), ["web-0", "web-1", "web-2"], "seed {seed}");
         assert_eq!(world.wd()["status"]["readyReplicas"], 3, "seed {seed}");
-        let from = world.mark();
+        let from = position(&world.cell);
         quiet(600).await;
-        assert!(world.asked(from).is_empty(), "I7, seed {seed}: {:?}", world.asked(from));
+        assert!(asked(&world.cell, from).is_empty(), "I7, seed {seed}: {:?}", asked(&world.cell, from));
         run.stop().await;
     }
 }
@@ -125,7 +125,7 @@ async fn c1_lost_answers_cut_watches_and_5xx_end_in_the_same_state() {
 /// A cell whose CRD is an older one.
 #[tokio::test(start_paused = true)]
 async fn i7_a_status_that_is_pruned_is_not_written_again_also_after_a_restart() {
-    use fedhub_sim::{ApiServer, Resource, resource};
+    use fedhub_fake_apiserver::{ApiServer, Resource, resource};
     let pruning =
         Resource::custom("compute.datumapis.com", "v1alpha", "WorkloadDeployment", "workloaddeployments")
             .with_status()
@@ -139,14 +139,14 @@ async fn i7_a_status_that_is_pruned_is_not_written_again_also_after_a_restart() 
     world.cell.put(wd(WD, 1)).unwrap();
     let run = world.run(ALONE);
     world.settle().await;
-    let from = world.mark();
+    let from = position(&world.cell);
     world.bend(json!({"metadata": {"labels": {"mine": "yes"}}}));
     quiet(600).await;
-    assert!(world.asked(from).is_empty(), "{:?}", world.asked(from));
+    assert!(asked(&world.cell, from).is_empty(), "{:?}", asked(&world.cell, from));
     run.stop().await;
     let run = world.run(ALONE);
     quiet(600).await;
-    assert_eq!(world.asked(from), ["update workloaddeployments/status/web (dry)"]);
+    assert_eq!(asked(&world.cell, from), ["update workloaddeployments/status/web (dry)"]);
     run.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! C6: networking is switched off and on again.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::fabric::gates;

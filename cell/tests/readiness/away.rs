@@ -1,6 +1,6 @@
 //! Project planes that come, go and fail.
 
-use fedhub_sim::{ApiServer, Fault, resource};
+use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 
 use crate::support::*;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_core::names::CELL_SOURCE;
 use fedhub_core::object::{Kind, Shared};
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! C6: quota and referenced data are switched off and on again, and credentials fail.
 
 use fedhub_core::names::{CELL_SOURCE, EXPECTED_REFERENCED_DATA, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;
@@ -38,7 +38,7 @@ impl World {
 
     /// How often `wd-0` was said not to be ready since then.
     fn unready(&self, from: usize) -> usize {
-        let not_ready = |e: &fedhub_sim::AuditEntry| {
+        let not_ready = |e: &fedhub_fake_apiserver::AuditEntry| {
             let status =
                 e.body.as_ref().filter(|_| e.name.as_deref() == Some("wd-0"))?.get("status")?.clone();
             let ready = fedhub_api::conditions::find(&status, "Ready")?.clone();

@@ -1,7 +1,7 @@
 //! Whose a claim is, by its mark (C10, I9).
 
 use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::claims::DELETED;

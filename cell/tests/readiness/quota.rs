@@ -1,7 +1,7 @@
 //! Asking for quota, and what its answers mean.
 
 use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! The daily round without quota: an Instance comes to life and goes on; nothing is written twice.
 
 use fedhub_core::names::SUSPENDED;
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;

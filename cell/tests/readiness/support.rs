@@ -6,18 +6,14 @@ use std::time::Duration;
 use fedhub_api::conditions;
 use fedhub_cell::identity::{Doubt, Identity};
 use fedhub_cell::readiness::{Quota, Readiness};
-use fedhub_core::clock::Clock;
-use fedhub_core::metrics::Metrics;
-use fedhub_core::names::{PlaneName, REFERENCED_DATA, SOURCE_CLUSTER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
+use fedhub_core::names::{REFERENCED_DATA, SOURCE_CLUSTER};
 use fedhub_core::object::{Kind, PlaneId};
-use fedhub_engine::{Queue, QueueConfig, run_workers};
-use fedhub_planes::transport::HeaderTimeoutLayer;
+use fedhub_engine::Queue;
+use fedhub_fake_apiserver::{ApiServer, AuditEntry, resource};
 use fedhub_planes::{Planes, Settings, Watched, watched};
-use fedhub_sim::{ApiServer, AuditEntry, resource};
-pub use fedhub_sim::{quiet, until};
+use fedhub_testing::{Process, cell, cell_uid, client, plane_name, put_hub_namespace, put_namespace};
+pub use fedhub_testing::{asked, condition, position, quiet, uid, until};
 use serde_json::{Value, json};
-use tokio_util::task::TaskTracker;
-use tower::Layer;
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
 /// The cell's name.
@@ -54,24 +50,15 @@ impl World {
     pub fn new() -> Self {
         let plane = || ApiServer::builder("alpha").resources(resource::project_plane());
         let alpha = plane().resource(resource::resource_claim()).build();
-        let world = Self { cell: ApiServer::cell("cell"), hub: ApiServer::hub("hub"), alpha };
-        world
-            .cell
-            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}))
-            .unwrap();
+        let world = Self { cell: cell("cell"), hub: ApiServer::hub("hub"), alpha };
         world.put_namespace(NS, "alpha");
-        world
-            .alpha
-            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}))
-            .unwrap();
+        put_namespace(&world.alpha, SPACE);
         world.put_wd("wd");
         world
     }
 
     pub fn put_namespace(&self, name: &str, project: &str) {
-        let labels = json!({UPSTREAM_CLUSTER: format!("cluster-{project}"), UPSTREAM_NAMESPACE: SPACE});
-        let metadata = json!({"name": name, "labels": labels});
-        self.cell.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
+        put_hub_namespace(&self.cell, name, project, SPACE);
     }
 
     pub fn put_wd(&self, name: &str) -> Value {
@@ -148,8 +135,7 @@ impl World {
 
     /// The mark of what stands for that Instance of the cell.
     pub fn mark_of(&self, instance: &Value) -> String {
-        let cell = self.cell.get("Namespace", "", "kube-system").unwrap();
-        format!("{CELL}/{}/{}", uid(&cell), uid(instance))
+        format!("{CELL}/{}/{}", cell_uid(&self.cell), uid(instance))
     }
 
     pub fn claim(&self) -> Option<Value> {
@@ -185,8 +171,7 @@ impl World {
 
     /// The same with these features.
     pub fn process_with(&self, quota: Option<&str>, features: &Features) -> Run {
-        let metrics = Metrics::new().unwrap();
-        let clock = Clock::from_tokio(self.cell.clock().now());
+        let mut process = Process::on(&self.cell);
         let kinds = [
             Kind::Namespace,
             Kind::WorkloadDeployment,
@@ -207,7 +192,7 @@ impl World {
             project_kinds: Vec::new(),
             ..Settings::default()
         };
-        let cell = Planes::with(client(&self.cell), metrics.clone(), clock.clone(), around_cell);
+        let cell = process.planes(client(&self.cell), around_cell);
         let around_hub = Settings {
             seed: 8,
             project_kinds: vec![Watched::labelled(
@@ -217,8 +202,8 @@ impl World {
             )],
             ..Settings::default()
         };
-        let hub = Planes::with(client(&self.hub), metrics.clone(), clock, around_hub);
-        let queue = Arc::new(Queue::new(QueueConfig { seed: cell.seed(), ..QueueConfig::default() }));
+        let hub = process.planes(client(&self.hub), around_hub);
+        let queue = process.queue(cell.seed());
         let identity = Identity::new(quota.unwrap_or_default(), cell.clone(), Some(hub.clone()));
         let quota = quota.map(|_| Quota {
             projects: hub.clone(),
@@ -230,23 +215,25 @@ impl World {
         hub.listen(readiness.clone());
         cell.start();
         hub.start();
-        let tasks = TaskTracker::new();
-        run_workers(&readiness, &queue, &metrics, 8, &tasks);
-        Run { cell, hub, queue, identity, tasks }
+        process.work(&readiness, &queue, 8);
+        process.running(Parts { cell, hub, queue, identity })
     }
 }
 
-pub struct Run {
+/// A process of the cell.
+pub type Run = fedhub_testing::Run<Parts>;
+
+/// What of a process the tests look at.
+pub struct Parts {
     pub cell: Arc<Planes>,
     pub hub: Arc<Planes>,
     pub queue: Arc<Queue>,
-    pub identity: Arc<Identity>,
-    tasks: TaskTracker,
+    identity: Arc<Identity>,
 }
 
-impl Run {
+impl Parts {
     pub fn engage(&self, name: &str, server: &ApiServer) {
-        self.hub.engage(&PlaneName::new(name).unwrap(), client(server));
+        self.hub.engage(&plane_name(name), client(server));
     }
 
     /// Why the cell is not ready.
@@ -255,47 +242,14 @@ impl Run {
     }
 
     pub fn disengage(&self, name: &str) {
-        self.hub.disengage(&PlaneName::new(name).unwrap());
+        self.hub.disengage(&plane_name(name));
     }
-
-    /// The process ends; what it knew is forgotten.
-    pub async fn stop(self) {
-        self.queue.close();
-        self.tasks.close();
-        self.tasks.wait().await;
-        self.cell.stop().await;
-        self.hub.stop().await;
-    }
-}
-
-/// A client as the transport makes them: with a limit on the time to headers.
-pub fn client(server: &ApiServer) -> kube::Client {
-    kube::Client::new(HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(server.service()), "default")
-}
-
-pub fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-01-02T00:00:00Z"})
-}
-
-pub fn uid(object: &Value) -> String {
-    object["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 
 /// The names of an Instance's gates.
 pub fn gates(instance: &Value) -> Vec<&str> {
     let list = instance["spec"]["controller"]["schedulingGates"].as_array();
     list.into_iter().flatten().filter_map(|gate| gate["name"].as_str()).collect()
-}
-
-/// Where the record of a server ends now.
-pub fn position(server: &ApiServer) -> usize {
-    server.audit().len()
-}
-
-/// Requests for single objects since `from`, in short, but for Events.
-pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
-    let single = |e: &&AuditEntry| e.is_single() && e.resource != "events";
-    server.audit()[from..].iter().filter(single).map(AuditEntry::short).collect()
 }
 
 /// Reasons and notes of the Events that were said since `from`.

@@ -1,6 +1,6 @@
 //! An Instance that is being deleted: how far that is, and who is late.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;

@@ -1,6 +1,8 @@
 //! The words of the cell's controllers: pure functions, by tables and by random worlds.
 
 #[cfg(test)]
+mod arbitrary;
+#[cfg(test)]
 mod claims;
 #[cfg(test)]
 mod deployments;
@@ -19,5 +21,3 @@ mod terminations;
 #[cfg(test)]
 #[cfg(test)]
 mod verdicts;
-#[cfg(test)]
-mod worlds;

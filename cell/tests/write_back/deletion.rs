@@ -1,7 +1,7 @@
 //! A finalizer is released only after the copy is proven gone (I3).
 
 use fedhub_core::names::INSTANCE_FINALIZER;
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;
@@ -83,7 +83,7 @@ async fn i3_a_copy_that_somebodys_finalizer_keeps_holds_ours() {
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
     quiet(600).await;
     assert!(world.cell.get(INSTANCE, NS_A, "wd-0").is_some());
-    assert_eq!((run.held("copy_leaving"), run.failed()), (1, 0));
+    assert_eq!((run.held("copy_leaving"), run.failed("write_back")), (1, 0));
     world.hub.patch(INSTANCE, NS_A, "wd-0", &json!({"metadata": {"finalizers": null}})).unwrap();
     quiet(5).await;
     assert!(world.cell.list(INSTANCE).is_empty());
@@ -93,7 +93,7 @@ async fn i3_a_copy_that_somebodys_finalizer_keeps_holds_ours() {
 
 /// What the cell says of an Instance whose deletion lasts.
 fn terminating() -> serde_json::Value {
-    json!({"suspended": false, "conditions": [condition("Ready", "False", "Terminating")]})
+    json!({"suspended": false, "conditions": [condition("Ready", "False", "Terminating", "")]})
 }
 
 /// These hold `wd-0`.

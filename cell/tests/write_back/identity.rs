@@ -45,7 +45,7 @@ async fn c7_without_all_linking_labels_nothing_is_touched_and_it_is_said_once() 
         quiet(60).await;
         assert!(asked(&world.hub, hub).is_empty(), "{key}: {:?}", asked(&world.hub, hub));
         assert_eq!(world.copy("wd-0").unwrap(), copy, "{key}");
-        assert_eq!(run.refused("unlinked"), 1, "{key}");
+        assert_eq!(run.quarantined("unlinked"), 1, "{key}");
         let events = world.cell.list("events.events.k8s.io");
         // Those that follow soon are the same Event's.
         assert!(events.len() == 1 && events[0]["note"].as_str().unwrap().contains(LINKING_LABELS[0]));
@@ -53,9 +53,9 @@ async fn c7_without_all_linking_labels_nothing_is_touched_and_it_is_said_once() 
             json!({"metadata": {"labels": {key: right}}, "spec": {"n": null}, "status": status("True")});
         world.patch_instance("wd-0", &change);
         quiet(60).await;
-        assert_eq!(run.refused("unlinked"), 0, "{key}");
+        assert_eq!(run.quarantined("unlinked"), 0, "{key}");
     }
-    assert_eq!(run.failed(), 0, "no error");
+    assert_eq!(run.failed("write_back"), 0, "no error");
     run.stop().await;
 }
 
@@ -71,11 +71,11 @@ async fn c7_a_hub_namespace_that_does_not_say_whose_it_is_is_no_home() {
     quiet(60).await;
     assert!(world.copy("wd-0").is_none());
     assert!(world.hub.get(INSTANCE, NS_B, "wd-0").is_some(), "the other tenant's is written");
-    assert_eq!((run.refused("unidentifiable"), run.failed()), (1, 0));
+    assert_eq!((run.quarantined("unidentifiable"), run.failed("write_back")), (1, 0));
     world.hub.patch("Namespace", "", NS_A, &labels(json!("cluster-alpha"))).unwrap();
     quiet(5).await;
     assert!(world.copy("wd-0").is_some(), "its event brings it");
-    assert_eq!(run.refused("unidentifiable"), 0);
+    assert_eq!(run.quarantined("unidentifiable"), 0);
     run.stop().await;
 }
 

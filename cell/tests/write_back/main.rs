@@ -1,8 +1,6 @@
 //! Write-back: the plan by tables and random worlds, and the controller over simulated planes on paused time.
 
 #[cfg(test)]
-mod daily;
-#[cfg(test)]
 mod deletion;
 #[cfg(test)]
 mod identity;
@@ -22,5 +20,7 @@ mod partition;
 mod plans;
 #[cfg(test)]
 mod single;
+#[cfg(test)]
+mod steady_state;
 #[cfg(test)]
 mod support;

@@ -2,7 +2,7 @@
 
 use fedhub_core::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY};
 
-use fedhub_sim::AuditEntry;
+use fedhub_fake_apiserver::AuditEntry;
 use serde_json::json;
 
 use crate::support::*;
@@ -26,7 +26,7 @@ async fn c7_two_cells_do_not_fight_while_a_deployment_moves() {
         copies.iter().map(|c| mark_of(c).split('/').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(marks(), ["dfw", "dfw"], "the new cell waits");
-    assert_eq!(there.refused("name_taken"), 2);
+    assert_eq!(there.quarantined("name_taken"), 2);
     world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("False")).unwrap();
     quiet(60).await;
     let taken = || {
@@ -45,7 +45,10 @@ async fn c7_two_cells_do_not_fight_while_a_deployment_moves() {
     }
     assert_eq!(marks(), ["ord", "ord"]);
     assert!(world.cell.list(INSTANCE).is_empty());
-    assert_eq!((there.refused("name_taken"), here.failed(), there.failed()), (0, 0, 0));
+    assert_eq!(
+        (there.quarantined("name_taken"), here.failed("write_back"), there.failed("write_back")),
+        (0, 0, 0)
+    );
     let quiet_from = position(&world.hub);
     quiet(600).await;
     assert!(writes(&world.hub, quiet_from).is_empty());
@@ -65,7 +68,7 @@ async fn c7_two_cells_of_one_city_do_not_fight_either() {
     quiet(600).await;
     assert_eq!(world.hub.objects_hash(), before);
     assert_eq!(asked(&world.hub, hub), ["get instances/wd-0"], "and it does not ask for ever");
-    assert_eq!(there.refused("name_taken"), 1);
+    assert_eq!(there.quarantined("name_taken"), 1);
     // Its own deletion leaves the other's copy alone.
     other.delete(INSTANCE, NS_A, "wd-0").unwrap();
     quiet(60).await;

@@ -1,7 +1,7 @@
 //! Two clusters under one cell name (C10), and a cell that is declared lost (C11).
 
 use fedhub_core::names::{CELL_SOURCE, CITY_CODE, LOST, lost_cluster};
-use fedhub_sim::ApiServer;
+use fedhub_fake_apiserver::ApiServer;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -38,7 +38,7 @@ async fn c10_another_cluster_under_this_cells_name_is_left_alone_and_said() {
     let second = world.run_cell(&twin, "dfw", "DFW", 20);
     quiet(60).await;
     assert_eq!(second.doubts(), ["name_taken"]);
-    assert_eq!(second.refused("cell_name_taken"), 1);
+    assert_eq!(second.quarantined("cell_name_taken"), 1);
     let why = second.identity.doubts()[0].to_string();
     assert!(why.contains(&cell_uid(&world.cell)) && why.contains("--cell-name"), "{why}");
     let events = twin.list("events.events.k8s.io");
@@ -56,7 +56,7 @@ async fn c10_another_cluster_under_this_cells_name_is_left_alone_and_said() {
     assert_eq!(world.hub.objects_hash(), before);
     assert!(writes(&world.hub, from).is_empty(), "{:?}", writes(&world.hub, from));
     assert!(first.doubts().is_empty(), "nobody wrote under its name");
-    assert_eq!((first.failed(), second.failed()), (0, 0));
+    assert_eq!((first.failed("write_back"), second.failed("write_back")), (0, 0));
     first.stop().await;
     second.stop().await;
 }
@@ -94,7 +94,7 @@ async fn c10_a_mark_by_name_alone_is_adopted_by_the_cell_with_the_instance_and_b
         let expected = if has { mark("dfw", &world.cell, &source) } else { format!("dfw/{of}") };
         assert_eq!(marks(&world), [expected]);
         assert_eq!(uid(&world.copy("wd-0").unwrap()), uid(&copy), "not made anew");
-        assert_eq!(run.refused("unproven_mark"), i64::from(!has));
+        assert_eq!(run.quarantined("unproven_mark"), i64::from(!has));
         assert_eq!(writes(&world.hub, from).len(), usize::from(has));
         world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
         quiet(60).await;
@@ -153,7 +153,7 @@ async fn c11_the_names_of_a_cell_are_taken_over_once_it_is_declared_lost_and_not
     quiet(60).await;
     assert_eq!(marks(&world), instances.each_ref().map(|instance| mark("ord", &ord, instance)));
     assert_ne!(uid(&world.copy("wd-0").unwrap()), uid(&old), "another Instance: made anew");
-    assert_eq!((there.refused("name_taken"), there.failed()), (0, 0));
+    assert_eq!((there.quarantined("name_taken"), there.failed("write_back")), (0, 0));
     assert!(there.doubts().is_empty());
     there.stop().await;
 }
@@ -195,7 +195,7 @@ async fn c11_a_cell_that_is_rebuilt_under_its_name_takes_over_what_is_declared_l
     let instance = put_instance(&rebuilt, NS_A, "wd-0", "DFW");
     let run = world.run_cell(&rebuilt, "dfw", "DFW", 20);
     quiet(60).await;
-    assert_eq!((marks(&world), run.refused("cell_name_taken")), (vec![old], 1));
+    assert_eq!((marks(&world), run.quarantined("cell_name_taken")), (vec![old], 1));
     assert!(run.doubts().is_empty(), "Karmada recorded it for the name");
     let by_uid =
         json!({"metadata": {"annotations": {lost_cluster(&cell_uid(&world.cell)): "2026-01-02T15:04:05Z"}}});

@@ -3,21 +3,17 @@
 use std::sync::Arc;
 
 use fedhub_cell::write_back::WriteBackOff;
-use fedhub_core::clock::Clock;
-use fedhub_core::metrics::Metrics;
 use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_core::object::{Kind, PlaneId};
-use fedhub_engine::{Queue, QueueConfig, run_workers};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Planes, Settings, watched};
-use fedhub_sim::{ApiServer, Fault};
+use fedhub_testing::{Process, client};
 use serde_json::json;
-use tokio_util::task::TaskTracker;
 
 use crate::support::*;
 
 /// A process of that cell without the write-back.
-fn run(server: &ApiServer) -> (Arc<Planes>, Metrics) {
-    let metrics = Metrics::new().unwrap();
+fn run(server: &ApiServer) -> fedhub_testing::Run<Arc<Planes>> {
     let settings = Settings {
         seed: 7,
         anchor: PlaneId::Cell,
@@ -25,14 +21,14 @@ fn run(server: &ApiServer) -> (Arc<Planes>, Metrics) {
         project_kinds: Vec::new(),
         ..Settings::default()
     };
-    let clock = Clock::from_tokio(server.clock().now());
-    let cell = Planes::with(client(server), metrics.clone(), clock, settings);
-    let queue = Arc::new(Queue::new(QueueConfig { seed: 9, ..QueueConfig::default() }));
+    let mut process = Process::on(server);
+    let cell = process.planes(client(server), settings);
+    let queue = process.queue(9);
     let off = WriteBackOff::new(cell.clone(), queue.clone());
     cell.listen(off.clone());
     cell.start();
-    run_workers(&off, &queue, &metrics, 4, &TaskTracker::new());
-    (cell, metrics)
+    process.work(&off, &queue, 4);
+    process.running(cell)
 }
 
 fn finalizers(cell: &ApiServer, name: &str) -> serde_json::Value {
@@ -47,12 +43,12 @@ async fn c14_the_finalizer_goes_and_no_deletion_waits_for_a_copy() {
     // It waits for the hub since before the restart.
     world.cell.delete(INSTANCE, NS_A, "wd-2").unwrap();
     let hub = position(&world.hub);
-    let (cell, metrics) = run(&world.cell);
+    let off = run(&world.cell);
     quiet(60).await;
     assert!(finalizers(&world.cell, "wd-0").is_null());
     assert_eq!(finalizers(&world.cell, "wd-1"), json!(["other.example/theirs"]), "I9");
     assert!(world.cell.get(INSTANCE, NS_A, "wd-2").is_none(), "gone");
-    assert_eq!(metrics.writeback_enabled.get(), 0);
+    assert_eq!(off.metrics.writeback_enabled.get(), 0);
 
     // One that comes with it later, as of a replica that was not told yet.
     world.put_instance(NS_A, "wd-3");
@@ -65,7 +61,7 @@ async fn c14_the_finalizer_goes_and_no_deletion_waits_for_a_copy() {
     let from = position(&world.cell);
     quiet(600).await;
     assert!(asked(&world.cell, from).is_empty(), "I7");
-    cell.stop().await;
+    off.stop().await;
 
     // Switched on again, each has its finalizer, and what is gone has no copy.
     let run = world.run();
@@ -79,10 +75,10 @@ async fn c14_the_finalizer_goes_and_no_deletion_waits_for_a_copy() {
 async fn c14_a_cell_that_refuses_is_tried_again() {
     let world = World::with_copies(1).await;
     let fault = world.cell.fault(Fault::Status(500).on("patch", "instances"));
-    let (cell, _) = run(&world.cell);
+    let off = run(&world.cell);
     quiet(60).await;
     world.cell.clear_fault(fault);
     quiet(300).await;
     assert!(finalizers(&world.cell, "wd-0").is_null());
-    cell.stop().await;
+    off.stop().await;
 }

@@ -1,7 +1,7 @@
 //! Copies whose Instance is gone although its finalizer never ran (I4): they go with proof, and slowly.
 
 use fedhub_core::names::CELL_SOURCE;
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! On whose behalf a copy stands on the hub: a WD that lives there now (I5, C7).
 
 use fedhub_core::names::CITY_CODE;
-use fedhub_sim::{ApiServer, Fault, resource};
+use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use serde_json::json;
 
 use crate::support::*;
@@ -14,12 +14,12 @@ async fn c7_without_its_wd_on_the_hub_nothing_is_written_and_no_error_is_seen() 
     let run = world.run();
     quiet(600).await;
     assert!(asked(&world.hub, 0).is_empty(), "{:?}", asked(&world.hub, 0));
-    assert_eq!((run.parked(), run.failed()), (1, 0));
+    assert_eq!((run.objects("write_back", "parked"), run.failed("write_back")), (1, 0));
     let wd = world.put_wd(NS_A, "wd", "DFW");
     quiet(1).await;
     let owner = &world.copy("wd-0").unwrap()["metadata"]["ownerReferences"][0];
     assert_eq!(owner["uid"], wd["metadata"]["uid"], "woken by that WD's event");
-    assert_eq!(run.parked(), 0);
+    assert_eq!(run.objects("write_back", "parked"), 0);
     run.stop().await;
 }
 
@@ -101,7 +101,7 @@ async fn i5_what_the_hub_lost_is_copied_for_the_wd_that_it_has_now() {
             writes(&world.hub, from).iter().filter(|w| **w == format!("create instances/{name}")).count();
         assert_eq!(made, 1, "{name}");
     }
-    assert_eq!(run.failed(), 0);
+    assert_eq!(run.failed("write_back"), 0);
     run.stop().await;
 }
 
@@ -138,7 +138,7 @@ async fn c7_a_hub_namespace_that_is_gone_holds_nothing() {
     quiet(60).await;
     assert!(world.cell.get(INSTANCE, NS_A, "wd-0").is_none());
     assert!(writes(&world.hub, from).is_empty());
-    assert_eq!(run.failed(), 0);
+    assert_eq!(run.failed("write_back"), 0);
     // The federator makes it anew.
     world.put_namespace(NS_A, "alpha");
     world.put_wd(NS_A, "wd", "DFW");
@@ -159,7 +159,7 @@ async fn c7_a_wd_of_another_city_is_no_owner() {
     world.put_instance(NS_A, "wd-1");
     quiet(60).await;
     assert!(asked(&world.hub, from).is_empty());
-    assert_eq!((run.parked(), run.failed()), (2, 0));
+    assert_eq!((run.objects("write_back", "parked"), run.failed("write_back")), (2, 0));
     run.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! The hub cannot be reached from the cell for a while: nothing is lost, and all is caught up with.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;
@@ -79,7 +79,7 @@ async fn i8_a_hub_that_fails_two_projects_is_tried_by_one_key_at_a_time() {
 #[tokio::test(start_paused = true)]
 async fn i4_a_hub_that_lost_its_state_is_filled_again() {
     let world = World::with_copies(4).await;
-    let empty = fedhub_sim::ApiServer::hub("hub").snapshot();
+    let empty = fedhub_fake_apiserver::ApiServer::hub("hub").snapshot();
     let run = world.run();
     quiet(5).await;
     world.hub.restore_bumped(&empty);

@@ -22,7 +22,7 @@ async fn c7_where_the_cell_is_the_hub_an_instance_is_its_own_copy() {
     world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
     quiet(60).await;
     assert_eq!(world.copy("wd-0"), None, "nothing else has to go first");
-    assert_eq!((run.held("copy_leaving"), run.failed()), (0, 0));
+    assert_eq!((run.held("copy_leaving"), run.failed("write_back")), (0, 0));
 
     // After a restart likewise.
     run.stop().await;

@@ -1,26 +1,22 @@
 //! A hub, a cell, and the write-back between them: two registries and one queue.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use fedhub_cell::identity::{Doubt, Identity};
 use fedhub_cell::write_back::WriteBack;
-use fedhub_core::clock::Clock;
-use fedhub_core::metrics::Metrics;
 use fedhub_core::names::{
     CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_FINALIZER, INSTANCE_INDEX, PLACEMENT_NAME,
-    UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME,
-    WORKLOAD_UID,
+    WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_NAME, WORKLOAD_UID,
 };
 use fedhub_core::object::{Kind, PlaneId};
-use fedhub_engine::{Queue, QueueConfig, run_workers};
-use fedhub_planes::transport::HeaderTimeoutLayer;
-use fedhub_planes::{Planes, Settings, Watched, watched};
-use fedhub_sim::{ApiServer, AuditEntry};
-pub use fedhub_sim::{quiet, until};
+use fedhub_engine::Queue;
+use fedhub_fake_apiserver::{ApiServer, AuditEntry};
+use fedhub_planes::{Settings, Watched, watched};
+use fedhub_testing::{Process, client, gap, put_hub_namespace, requests};
+pub use fedhub_testing::{
+    cell, cell_uid, condition, instance_status as status, position, put_kube_system, quiet, uid, until,
+};
 use serde_json::{Value, json};
-use tokio_util::task::TaskTracker;
-use tower::Layer;
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
 /// The hub namespaces of two projects, which have these names in the cell too.
@@ -51,10 +47,7 @@ impl World {
     }
 
     pub fn put_namespace(&self, space: &str, project: &str) {
-        let labels = json!({ UPSTREAM_CLUSTER: format!("cluster-{project}"), UPSTREAM_NAMESPACE: "shop" });
-        self.hub
-            .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels}}))
-            .unwrap();
+        put_hub_namespace(&self.hub, space, project, "shop");
     }
 
     pub fn put_wd(&self, space: &str, name: &str, city: &str) -> Value {
@@ -97,8 +90,7 @@ impl World {
 
     /// A process of the cell of that name and city.
     pub fn run_cell(&self, cell: &ApiServer, name: &str, city: &str, deletes_per_minute: u32) -> Run {
-        let metrics = Metrics::new().unwrap();
-        let clock = || Clock::from_tokio(self.hub.clock().now());
+        let mut process = Process::on(&self.hub);
         let around_cell = Settings {
             seed: 7,
             anchor: PlaneId::Cell,
@@ -117,9 +109,9 @@ impl World {
             project_kinds: Vec::new(),
             ..Settings::default()
         };
-        let cell = Planes::with(client(cell), metrics.clone(), clock(), around_cell);
-        let hub = Planes::with(client(&self.hub), metrics.clone(), clock(), around_hub);
-        let queue = Arc::new(Queue::new(QueueConfig { seed: 9, ..QueueConfig::default() }));
+        let cell = process.planes(client(cell), around_cell);
+        let hub = process.planes(client(&self.hub), around_hub);
+        let queue = process.queue(9);
         let identity = Identity::new(name, cell.clone(), Some(hub.clone()));
         let write_back =
             WriteBack::new(cell.clone(), hub.clone(), identity.clone(), deletes_per_minute, queue.clone());
@@ -127,15 +119,13 @@ impl World {
         hub.listen(write_back.clone());
         cell.start();
         hub.start();
-        let tasks = TaskTracker::new();
-        run_workers(&write_back, &queue, &metrics, 4, &tasks);
-        Run { cell, hub, queue, write_back, identity, metrics, tasks }
+        process.work(&write_back, &queue, 4);
+        process.running(Parts { queue, write_back, identity })
     }
 
     /// The hub forgets what watches may resume from, and ends them: a gap.
     pub fn gap(&self) {
-        self.hub.compact();
-        self.hub.break_watches();
+        gap(&self.hub);
     }
 
     /// Instances that stand, and their copies as a process left them.
@@ -150,71 +140,21 @@ impl World {
     }
 }
 
-pub struct Run {
-    pub cell: Arc<Planes>,
-    pub hub: Arc<Planes>,
+/// A process of the cell.
+pub type Run = fedhub_testing::Run<Parts>;
+
+/// What of a process the tests look at.
+pub struct Parts {
     pub queue: Arc<Queue>,
     pub write_back: Arc<WriteBack>,
     pub identity: Arc<Identity>,
-    pub metrics: Metrics,
-    tasks: TaskTracker,
 }
 
-impl Run {
-    /// The process ends; what it knew is forgotten.
-    pub async fn stop(self) {
-        self.queue.close();
-        self.tasks.close();
-        self.tasks.wait().await;
-        self.cell.stop().await;
-        self.hub.stop().await;
-    }
-
-    /// Runs for that long, then stops.
-    pub async fn stop_after(self, seconds: u64) {
-        quiet(seconds).await;
-        self.stop().await;
-    }
-
+impl Parts {
     /// Why the cell is not ready.
     pub fn doubts(&self) -> Vec<&'static str> {
         self.identity.doubts().iter().map(Doubt::label).collect()
     }
-
-    pub fn held(&self, reason: &str) -> i64 {
-        self.metrics.finalizers_held.with_label_values(&[reason]).get()
-    }
-
-    pub fn parked(&self) -> i64 {
-        self.metrics.objects.with_label_values(&["write_back", "parked"]).get()
-    }
-
-    pub fn refused(&self, reason: &str) -> i64 {
-        self.metrics.quarantined.with_label_values(&[reason]).get()
-    }
-
-    pub fn failed(&self) -> u64 {
-        let of = |category| self.metrics.reconciles.with_label_values(&["write_back", category]).get();
-        ["transient", "conflict", "throttled", "forbidden", "invalid", "bug"].into_iter().map(of).sum()
-    }
-}
-
-/// A cell as Kubernetes makes it: with the namespace that it is known by.
-pub fn cell(name: &str) -> ApiServer {
-    let cell = ApiServer::cell(name);
-    put_kube_system(&cell);
-    cell
-}
-
-pub fn put_kube_system(server: &ApiServer) {
-    server
-        .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}))
-        .unwrap();
-}
-
-/// The UID by which a cell is known.
-pub fn cell_uid(cell: &ApiServer) -> String {
-    uid(&cell.get("Namespace", "", "kube-system").unwrap())
 }
 
 pub fn put_instance(cell: &ApiServer, space: &str, name: &str, city: &str) -> Value {
@@ -245,40 +185,16 @@ pub fn instance_saying(space: &str, name: &str, city: &str, status: &Value) -> V
     })
 }
 
-/// A client as the transport makes them: with a limit on the time to headers.
-pub fn client(server: &ApiServer) -> kube::Client {
-    kube::Client::new(HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(server.service()), "default")
-}
-
-pub fn status(ready: &str) -> Value {
-    json!({"suspended": false, "conditions": [
-        {"type": "Ready", "status": ready, "reason": "R", "message": "", "lastTransitionTime": "2026-01-02T00:00:00Z"},
-    ]})
-}
-
-pub fn condition(kind: &str, status: &str, reason: &str) -> Value {
-    json!({"type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": "2026-01-02T00:00:00Z"})
-}
-
-pub fn uid(object: &Value) -> String {
-    object["metadata"]["uid"].as_str().unwrap().to_owned()
-}
-
 pub fn mark_of(copy: &Value) -> &str {
     copy["metadata"]["annotations"][CELL_SOURCE].as_str().unwrap_or_default()
 }
 
-/// Where the record of a server ends now.
-pub fn position(server: &ApiServer) -> usize {
-    server.audit().len()
-}
-
 /// Requests for single objects since `from`, in short: `create instances/wd-0`.
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
-    server.audit()[from..].iter().filter(|e| e.is_single()).map(AuditEntry::short).collect()
+    requests(server, from, AuditEntry::is_single)
 }
 
 /// The writes since `from`, in short.
 pub fn writes(server: &ApiServer, from: usize) -> Vec<String> {
-    server.audit()[from..].iter().filter(|e| e.is_write()).map(AuditEntry::short).collect()
+    requests(server, from, AuditEntry::is_write)
 }

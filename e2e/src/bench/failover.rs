@@ -1,34 +1,24 @@
 //! `failover`: two replicas, and a leader that is asked to end, killed, or stopped for a minute.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use kube::{
-    Client, ResourceExt,
-    api::{DeleteParams, ListParams, Patch, PatchParams},
-};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::{Client, ResourceExt};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use super::{
-    Options, loader,
-    objects::{Kind, api, api_all},
-    process::Process,
-    report::{Claim, Report},
-    stage::{Space, Stage},
-    stats::{median, percentile, rounded},
-    watch::Sight,
-};
-use crate::{
-    Error,
-    planes::{
-        topology::projects,
-        wait::{NotYet, until},
-    },
-};
+use super::environment::{Environment, Space};
+use super::objects::{Kind, api, api_all};
+use super::process::Process;
+use super::report::{Claim, Report};
+use super::stats::{median, percentile, rounded};
+use super::watch::Arrivals;
+use super::{Options, loader};
+use crate::Error;
+use crate::planes::topology::projects;
+use crate::planes::wait::{NotYet, until};
 
 /// WDs in a second, all the time: the gap is how long the unluckiest waits.
 const PACE: u32 = 20;
@@ -44,17 +34,17 @@ const STOPPED: Duration = Duration::from_mins(1);
 const CHANGED: usize = 50;
 
 /// Ends a leader in three ways.
-pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
     let (mut asked, mut killed) = (Vec::new(), Vec::new());
     for at in 0..options.repetitions {
-        asked.push(Box::pin(gap(stage, &format!("f{at}term"), Signal::SIGTERM, 8)).await?);
-        stage.progress.step(format!("SIGTERM: {:.3} s", asked[at]));
+        asked.push(Box::pin(gap(environment, &format!("f{at}term"), Signal::SIGTERM, 8)).await?);
+        environment.progress.step(format!("SIGTERM: {:.3} s", asked[at]));
     }
     for at in 0..options.repetitions {
-        killed.push(Box::pin(gap(stage, &format!("f{at}kill"), Signal::SIGKILL, 30)).await?);
-        stage.progress.step(format!("SIGKILL: {:.3} s", killed[at]));
+        killed.push(Box::pin(gap(environment, &format!("f{at}kill"), Signal::SIGKILL, 30)).await?);
+        environment.progress.step(format!("SIGKILL: {:.3} s", killed[at]));
     }
-    let stopped = Box::pin(stop(stage)).await?;
+    let stopped = Box::pin(stop(environment)).await?;
     let middle = |values: &[f64]| median(values).unwrap_or(f64::NAN);
     let worst = |values: &[f64]| percentile(values, 100).unwrap_or(f64::NAN);
     let digits = |values: &[f64]| values.iter().map(|value| rounded(*value, 3)).collect::<Vec<_>>();
@@ -74,12 +64,12 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
 }
 
 /// Seconds that the unluckiest WD waits when the leader gets a signal.
-async fn gap(stage: &Stage, prefix: &str, signal: Signal, seconds: u32) -> Result<f64, Error> {
+async fn gap(environment: &Environment, prefix: &str, signal: Signal, seconds: u32) -> Result<f64, Error> {
     // Namespaces of its own: of those that were cleared the policies are terminating for as long as Karmada stands still.
-    let spaces = &loader::spaces(&stage.project, prefix, NAMESPACES).await?;
-    let mut pair = Pair::start(stage).await?;
+    let spaces = &loader::spaces(&environment.project, prefix, NAMESPACES).await?;
+    let mut pair = Pair::start(environment).await?;
     let leader = pair.leader().await?;
-    let longest = flow(stage, spaces, prefix, seconds, async {
+    let longest = flow(environment, spaces, prefix, seconds, async {
         tokio::time::sleep(BEFORE).await;
         pair.0[leader].signal(signal)?;
         pair.0[leader].ended().await
@@ -87,7 +77,7 @@ async fn gap(stage: &Stage, prefix: &str, signal: Signal, seconds: u32) -> Resul
     .await?;
     pair.0[1 - leader].settled().await?;
     pair.0.remove(1 - leader).stop().await?;
-    stage.clear(spaces).await?;
+    environment.clear(spaces).await?;
     Ok(longest)
 }
 
@@ -98,23 +88,23 @@ struct Stopped {
 }
 
 /// Stops the leader at work, lets the other one carry edits and deletions, and lets the first go on.
-async fn stop(stage: &Stage) -> Result<Stopped, Error> {
-    let spaces = &loader::spaces(&stage.project, "fstop", NAMESPACES).await?;
-    let mut pair = Pair::start(stage).await?;
+async fn stop(environment: &Environment) -> Result<Stopped, Error> {
+    let spaces = &loader::spaces(&environment.project, "fstop", NAMESPACES).await?;
+    let mut pair = Pair::start(environment).await?;
     let leader = pair.leader().await?;
     let mut before = super::metrics::Scrape::default();
     let began = Instant::now();
-    let gap = flow(stage, spaces, "fstop", 30, async {
+    let gap = flow(environment, spaces, "fstop", 30, async {
         tokio::time::sleep(BEFORE).await;
         before = pair.0[leader].scrape().await?;
         pair.0[leader].signal(Signal::SIGSTOP)
     })
     .await?;
-    change(stage, spaces).await?;
+    change(environment, spaces).await?;
     pair.0[1 - leader].settled().await?;
     // Not a condition but a part of what is measured: it sleeps for so long.
     tokio::time::sleep((STOPPED + BEFORE).saturating_sub(began.elapsed())).await;
-    stage.progress.step("the leader that was stopped goes on");
+    environment.progress.step("the leader that was stopped goes on");
     pair.0[leader].signal(Signal::SIGCONT)?;
     let gave_up = pair.0[leader].port();
     until("the leader of before to notice that it is not", Duration::from_mins(1), || async {
@@ -125,7 +115,7 @@ async fn stop(stage: &Stage) -> Result<Stopped, Error> {
     // A watch of its own may have ended meanwhile; what it learns from the next one must not make it write either.
     tokio::time::sleep(Duration::from_secs(5)).await;
     pair.0[1 - leader].settled().await?;
-    let differ = differing(stage, spaces).await?;
+    let differ = differing(environment, spaces).await?;
     let writes = pair.0[leader].scrape().await?.since(&before);
     let writes = writes.sum(
         "fedhub_api_requests_total",
@@ -137,24 +127,24 @@ async fn stop(stage: &Stage) -> Result<Stopped, Error> {
     for process in pair.0 {
         process.stop().await?;
     }
-    stage.clear(spaces).await?;
+    environment.clear(spaces).await?;
     Ok(Stopped { gap, stale: differ, writes })
 }
 
 /// A stream of WDs while something happens; the longest time that one was on the project plane and not on the hub.
 async fn flow(
-    stage: &Stage,
+    environment: &Environment,
     spaces: &[Space],
     prefix: &str,
     seconds: u32,
     happens: impl Future<Output = Result<(), Error>>,
 ) -> Result<f64, Error> {
-    let mut came = Sight::of(&stage.project, Kind::Deployment, prefix, |_| true).await?;
-    let mut arrived = Sight::of(&stage.hub, Kind::Deployment, prefix, |_| true).await?;
+    let mut came = Arrivals::of(&environment.project, Kind::Deployment, prefix, |_| true).await?;
+    let mut arrived = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     let count = usize::try_from(PACE * seconds).unwrap_or(usize::MAX);
     let every = Duration::from_secs(1) / PACE;
     let (..) = tokio::try_join!(
-        loader::deployments_at(&stage.project, spaces, prefix, count, every),
+        loader::deployments_at(&environment.project, spaces, prefix, count, every),
         came.all(count),
         arrived.all(count),
         happens,
@@ -168,12 +158,13 @@ async fn flow(
 }
 
 /// Edits some WDs and deletes some others.
-async fn change(stage: &Stage, spaces: &[Space]) -> Result<(), Error> {
+async fn change(environment: &Environment, spaces: &[Space]) -> Result<(), Error> {
     let spec = json!({ "spec": { "scaleSettings": { "minReplicas": 7 } } });
     let edits = (0..CHANGED).map(|at| {
         let (space, spec) = (&spaces[at % spaces.len()], &spec);
         async move {
-            let (api, name) = (api(&stage.project, Kind::Deployment, &space.name), format!("fstop-{at}"));
+            let (api, name) =
+                (api(&environment.project, Kind::Deployment, &space.name), format!("fstop-{at}"));
             let edited = api.patch(&name, &PatchParams::default(), &Patch::Merge(spec)).await;
             edited.map(drop).map_err(Error::api(format!("edit {name}")))
         }
@@ -182,7 +173,8 @@ async fn change(stage: &Stage, spaces: &[Space]) -> Result<(), Error> {
     let deletes = (CHANGED..2 * CHANGED).map(|at| {
         let space = &spaces[at % spaces.len()];
         async move {
-            let (api, name) = (api(&stage.project, Kind::Deployment, &space.name), format!("fstop-{at}"));
+            let (api, name) =
+                (api(&environment.project, Kind::Deployment, &space.name), format!("fstop-{at}"));
             let deleted = api.delete(&name, &DeleteParams::default()).await;
             deleted.map(drop).map_err(Error::api(format!("delete {name}")))
         }
@@ -191,10 +183,10 @@ async fn change(stage: &Stage, spaces: &[Space]) -> Result<(), Error> {
 }
 
 /// How many WDs differ between the planes, in being there or in their spec.
-async fn differing(stage: &Stage, spaces: &[Space]) -> Result<f64, Error> {
+async fn differing(environment: &Environment, spaces: &[Space]) -> Result<f64, Error> {
     let homes: BTreeMap<_, _> = spaces.iter().map(|space| (space.hub_name(), space.name.clone())).collect();
-    let project = specs(&stage.project, |space| Some(space.to_owned())).await?;
-    let hub = specs(&stage.hub, |space| homes.get(space).cloned()).await?;
+    let project = specs(&environment.project, |space| Some(space.to_owned())).await?;
+    let hub = specs(&environment.hub, |space| homes.get(space).cloned()).await?;
     let names = project.keys().chain(hub.keys()).collect::<std::collections::BTreeSet<_>>();
     let differ = names.into_iter().filter(|name| project.get(*name) != hub.get(*name)).count();
     Ok(super::stats::number(differ))
@@ -221,10 +213,10 @@ async fn specs(
 struct Pair(Vec<Process>);
 
 impl Pair {
-    async fn start(stage: &Stage) -> Result<Self, Error> {
+    async fn start(environment: &Environment) -> Result<Self, Error> {
         let mut processes = Vec::new();
         for place in 0..2 {
-            let mut process = stage.spawn(place, &["--leader-elect=true".to_owned()])?;
+            let mut process = environment.spawn(place, &["--leader-elect=true".to_owned()])?;
             process.ready(projects().count()).await?;
             processes.push(process);
         }

@@ -2,12 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Options,
-    report::{Claim, Report},
-    sim::Sim,
-    stats::{median, number, rounded},
-};
+use super::Options;
+use super::fake_apiserver::Fleet;
+use super::report::{Claim, Report};
+use super::stats::{median, number, rounded};
 use crate::Error;
 
 /// Planes that the process takes its own memory with, and those whose memory counts.
@@ -41,10 +39,10 @@ struct Seen {
 
 impl Seen {
     async fn on(options: &Options, planes: usize) -> Result<Self, Error> {
-        let sim = Sim::up(options, planes).await?;
-        let empty = Laps::on(&sim, options).await?;
-        sim.populate(planes, 0, "in-order", "wd").await?;
-        Ok(Self { empty, filled: Laps::on(&sim, options).await? })
+        let fleet = Fleet::up(options, planes).await?;
+        let empty = Laps::on(&fleet, options).await?;
+        fleet.populate(planes, 0, "in-order", "wd").await?;
+        Ok(Self { empty, filled: Laps::on(&fleet, options).await? })
     }
 
     fn json(&self) -> Value {
@@ -60,16 +58,16 @@ struct Laps {
 }
 
 impl Laps {
-    async fn on(sim: &Sim, options: &Options) -> Result<Self, Error> {
+    async fn on(fleet: &Fleet, options: &Options) -> Result<Self, Error> {
         let mut laps = Self::default();
         for _ in 0..options.repetitions {
-            let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
-            sim.watched().await?;
+            let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
+            fleet.watched().await?;
             laps.resident.push(fedhub.steady().await?);
             laps.peak.push(fedhub.peak()?);
             fedhub.stop().await?;
         }
-        sim.progress.step(format!("{} planes: {}", sim.planes, laps.json()));
+        fleet.progress.step(format!("{} planes: {}", fleet.planes, laps.json()));
         Ok(laps)
     }
 

@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{
-    Options,
-    report::{Claim, Report},
-    sim::{Count, Sim},
-    stats::rounded,
-};
+use super::Options;
+use super::fake_apiserver::{Count, Fleet};
+use super::report::{Claim, Report};
+use super::stats::rounded;
 use crate::Error;
 
 /// Planes.
@@ -19,17 +17,17 @@ const DEPLOYMENTS: usize = 5_000;
 
 /// Waits, once: the longer the better.
 pub async fn run(options: &Options) -> Result<Report, Error> {
-    let sim = Sim::up(options, options.scaled(PLANES)).await?;
+    let fleet = Fleet::up(options, options.scaled(PLANES)).await?;
     let count = options.scaled(DEPLOYMENTS);
-    sim.populate(count, count, "in-order", "wd").await?;
-    let fedhub = sim.fedhub(&["--leader-elect=true"]).await?;
+    fleet.populate(count, count, "in-order", "wd").await?;
+    let fedhub = fleet.fedhub(&["--leader-elect=true"]).await?;
     let time = Duration::from_secs(60 * u64::from(options.minutes));
-    sim.watched().await?;
-    sim.count_anew().await?;
+    fleet.watched().await?;
+    fleet.count_anew().await?;
     let before = fedhub.cpu()?;
     tokio::time::sleep(time).await;
     let cpu = fedhub.cpu()?.saturating_sub(before);
-    let counters = sim.counters().await?;
+    let counters = fleet.counters().await?;
     let seconds = time.as_secs_f64();
     let rate =
         |is: fn(&Count) -> bool| f64::from(u32::try_from(counters.sum(is)).unwrap_or(u32::MAX)) / seconds;
@@ -43,7 +41,7 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
         Claim::at_most("renewals of watches and of the lease a second", kept_up, 2.0),
     ];
     let details = json!({
-        "planes": sim.planes, "objects": count * 4, "seconds": seconds, "cpu_percent": rounded(core, 3),
+        "planes": fleet.planes, "objects": count * 4, "seconds": seconds, "cpu_percent": rounded(core, 3),
         "renewals_per_second": rounded(kept_up, 3), "other_requests_per_second": rounded(others, 3),
         "writes": counters.writes, "resident_mb": resident,
         "requests": counters.requests.iter().map(|c| format!("{} {} {}: {}", c.plane, c.verb, c.resource, c.count)).collect::<Vec<_>>(),

@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{
-    Options, loader,
-    objects::Kind,
-    report::{Claim, Report},
-    stage::Stage,
-    stats::{median, percentile, rounded},
-    watch::Sight,
-    yardstick::{Bare, CONCURRENCY},
-};
+use super::baseline::{Bare, CONCURRENCY};
+use super::environment::Environment;
+use super::objects::Kind;
+use super::report::{Claim, Report};
+use super::stats::{median, percentile, rounded};
+use super::watch::Arrivals;
+use super::{Options, loader};
 use crate::Error;
 
 /// Seconds of a lap.
@@ -32,12 +30,12 @@ struct Lap {
 }
 
 /// Laps of fedhub and of the bare client in turn.
-pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
     let count = options.scaled(SECONDS * usize::from(PACE));
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for at in 0..options.repetitions {
-        ours.push(Box::pin(lap(stage, count, &format!("l{at}f"), true)).await?);
-        bare.push(Box::pin(lap(stage, count, &format!("l{at}b"), false)).await?);
+        ours.push(Box::pin(lap(environment, count, &format!("l{at}f"), true)).await?);
+        bare.push(Box::pin(lap(environment, count, &format!("l{at}b"), false)).await?);
     }
     let ratio = |of: fn(&Lap) -> f64| {
         let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| of(ours) / of(bare)).collect();
@@ -54,28 +52,28 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
     Ok(Report::on("latency", p50, "of the bare client's p50", &claims, details))
 }
 
-async fn lap(stage: &Stage, count: usize, prefix: &str, fedhub: bool) -> Result<Lap, Error> {
-    let spaces = loader::spaces(&stage.project, prefix, NAMESPACES).await?;
+async fn lap(environment: &Environment, count: usize, prefix: &str, fedhub: bool) -> Result<Lap, Error> {
+    let spaces = loader::spaces(&environment.project, prefix, NAMESPACES).await?;
     let (process, bare) = if fedhub {
-        let mut process = stage.fedhub().await?;
+        let mut process = environment.fedhub().await?;
         let first = format!("{FIRST}-{prefix}");
-        let mut seen = Sight::of(&stage.hub, Kind::Deployment, &first, |_| true).await?;
-        loader::deployments(&stage.project, &spaces, &first, spaces.len()).await?;
+        let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, &first, |_| true).await?;
+        loader::deployments(&environment.project, &spaces, &first, spaces.len()).await?;
         seen.all(spaces.len()).await?;
         process.settled().await?;
         (Some(process), None)
     } else {
-        (None, Some(Bare::federator(stage, &spaces).await?))
+        (None, Some(Bare::federator(environment, &spaces).await?))
     };
     let before = match &process {
         Some(process) => process.scrape().await?,
         None => super::metrics::Scrape::default(),
     };
-    let mut came = Sight::of(&stage.project, Kind::Deployment, prefix, |_| true).await?;
-    let mut arrived = Sight::of(&stage.hub, Kind::Deployment, prefix, |_| true).await?;
+    let mut came = Arrivals::of(&environment.project, Kind::Deployment, prefix, |_| true).await?;
+    let mut arrived = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     let every = Duration::from_secs(1) / u32::from(PACE);
     let (..) = tokio::try_join!(
-        loader::deployments_at(&stage.project, &spaces, prefix, count, every),
+        loader::deployments_at(&environment.project, &spaces, prefix, count, every),
         came.all(count),
         arrived.all(count),
     )?;
@@ -100,9 +98,9 @@ async fn lap(stage: &Stage, count: usize, prefix: &str, fedhub: bool) -> Result<
         lap.more["own_p99_ms"] = json!(rounded(percentile(&own, 99).unwrap_or(f64::NAN), 2));
         bare.end().await?;
     }
-    stage.clear(&spaces).await?;
+    environment.clear(&spaces).await?;
     let who = if fedhub { "fedhub" } else { "the bare client" };
-    stage.progress.step(format!("{who}: p50 {:.1} ms, p99 {:.1} ms", lap.p50, lap.p99));
+    environment.progress.step(format!("{who}: p50 {:.1} ms, p99 {:.1} ms", lap.p50, lap.p99));
     Ok(lap)
 }
 

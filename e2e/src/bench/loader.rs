@@ -3,17 +3,14 @@
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use kube::{
-    Client, ResourceExt,
-    api::{DynamicObject, PostParams},
-};
+use kube::api::{DynamicObject, PostParams};
+use kube::{Client, ResourceExt};
 use serde_json::Value;
 
-use super::{
-    objects::{self, HubNamespace, Kind, Owner, api, api_all, deployment, namespace},
-    stage::Space,
-};
-use crate::{Error, demo::objects::object};
+use super::environment::Space;
+use super::objects::{self, HubNamespace, Kind, Owner, api, api_all, deployment, namespace};
+use crate::Error;
+use crate::demo::objects::object;
 
 /// Creates under way at once: more of them do not make a plane of this size faster.
 const HANDS: usize = 32;

@@ -5,27 +5,24 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{
-    Options,
-    blast::{create_as, paced},
-    estate::Estate,
-    loader,
-    objects::{Kind, deployment, runs},
-    process::Process,
-    report::{Claim, Part},
-    sim::Sim,
-    stage::Stage,
-    stats::{median, percentile, rounded},
-    watch::Sight,
-};
+use super::environment::Environment;
+use super::fake_apiserver::Fleet;
+use super::fixture::Fixture;
+use super::noisy_neighbor::{create_as, paced};
+use super::objects::{Kind, deployment, runs};
+use super::process::Process;
+use super::report::{Claim, Part};
+use super::stats::{median, percentile, rounded};
+use super::watch::Arrivals;
+use super::{Options, loader};
 use crate::Error;
 
 /// Planes in memory.
-const SIM_PLANES: usize = 1_000;
+const FAKE_PLANES: usize = 1_000;
 /// WDs on them.
-const SIM_DEPLOYMENTS: usize = 20_000;
+const FAKE_DEPLOYMENTS: usize = 20_000;
 /// Instances of each of those.
-const SIM_EACH: usize = 5;
+const FAKE_EACH: usize = 5;
 /// WDs of the hostile tenant, and bytes of each; one more is too large to be federated.
 const HOSTILE: (usize, usize, usize) = (2_000, 250_000, 1_400_000);
 /// How many of them it changes in a second while the others are measured.
@@ -40,23 +37,23 @@ const NAMESPACES: usize = 50;
 const EACH: usize = 2;
 
 /// Planes in memory: starts anew on what stands.
-pub async fn sim(options: &Options) -> Result<Part, Error> {
-    let sim = Sim::up(options, options.scaled(SIM_PLANES)).await?;
-    let deployments = options.scaled(SIM_DEPLOYMENTS);
-    sim.populate(deployments, deployments * SIM_EACH, "in-order", "wd").await?;
+pub async fn fake(options: &Options) -> Result<Part, Error> {
+    let fleet = Fleet::up(options, options.scaled(FAKE_PLANES)).await?;
+    let deployments = options.scaled(FAKE_DEPLOYMENTS);
+    fleet.populate(deployments, deployments * FAKE_EACH, "in-order", "wd").await?;
     let (mut at_once, mut steady, mut peaks, mut objects) = (Vec::new(), Vec::new(), Vec::new(), 0.0);
     for _ in 0..options.repetitions {
-        let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+        let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
         at_once.push(megabytes(fedhub.resident()?));
         steady.push(megabytes(fedhub.steady().await?));
         peaks.push(megabytes(fedhub.peak()?));
         objects = fedhub.scrape().await?.sum("fedhub_cache_objects", &[]);
         fedhub.stop().await?;
-        sim.progress.step(format!("{:?} MB, at most {:?}", steady.last(), peaks.last()));
+        fleet.progress.step(format!("{:?} MB, at most {:?}", steady.last(), peaks.last()));
     }
     let value = median(&steady).unwrap_or(f64::NAN);
     let ratios: Vec<_> = peaks.iter().zip(&steady).map(|(peak, steady)| peak / steady).collect();
-    let hostile = hostile(&sim, options).await?;
+    let hostile = hostile(&fleet, options).await?;
     let claims = vec![
         Claim::at_most("MB", value, 150.0),
         Claim::at_most("peak: times that", median(&ratios).unwrap_or(f64::NAN), 1.3),
@@ -64,7 +61,7 @@ pub async fn sim(options: &Options) -> Result<Part, Error> {
         Claim::at_most("hostile tenant: times the others' p99", hostile.ratio, 1.5),
     ];
     let details = json!({
-        "planes": sim.planes, "deployments": deployments, "instances": deployments * SIM_EACH,
+        "planes": fleet.planes, "deployments": deployments, "instances": deployments * FAKE_EACH,
         "objects_in_stores": objects, "at_once_mb": at_once, "resident_mb": steady, "peak_mb": peaks,
         "hostile": hostile.details,
     });
@@ -82,36 +79,37 @@ struct Hostile {
 
 /// The others' WDs without it; then a start that finds its WDs and federates them, the others' WDs while it changes its own,
 /// and a start on what stands.
-async fn hostile(sim: &Sim, options: &Options) -> Result<Hostile, Error> {
-    let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
-    let ordinary_p99 = others(sim, options, "o").await?;
+async fn hostile(fleet: &Fleet, options: &Options) -> Result<Hostile, Error> {
+    let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
+    let ordinary_p99 = others(fleet, options, "o").await?;
     let ordinary = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
-    let (management, count) = (sim.management().await?, options.scaled(HOSTILE.0));
+    let (management, count) = (fleet.management().await?, options.scaled(HOSTILE.0));
     for index in 0..=count {
         let name = if index == count { "huge".to_owned() } else { format!("hostile-{index}") };
         let bytes = if index == count { HOSTILE.2 } else { HOSTILE.1 };
         create_as(&management, 0, &name, &large(&name, bytes)).await?;
     }
-    sim.progress
+    fleet
+        .progress
         .step(format!("ordinary: {ordinary} MB at most, p99 {ordinary_p99:.1} ms; {count} hostile WDs"));
-    let mut federated = Sight::of(&sim.hub().await?, Kind::Deployment, "hostile", |_| true).await?;
-    let mut fedhub = sim.spawn(&["--leader-elect=false"])?;
-    fedhub.ready(sim.planes).await?;
+    let mut federated = Arrivals::of(&fleet.hub().await?, Kind::Deployment, "hostile", |_| true).await?;
+    let mut fedhub = fleet.spawn(&["--leader-elect=false"])?;
+    fedhub.ready(fleet.planes).await?;
     federated.all(count).await?;
     fedhub.settled().await?;
     let changes = json!({
         "updates": options.scaled(MEASURED) * CHANGES / 100, "what": "spec", "per_second": CHANGES,
     });
-    let changing = sim.ask(Method::POST, "/planes/p-00000/touch", changes);
-    let (p99, _) = tokio::try_join!(others(sim, options, "h"), changing)?;
+    let changing = fleet.ask(Method::POST, "/planes/p-00000/touch", changes);
+    let (p99, _) = tokio::try_join!(others(fleet, options, "h"), changing)?;
     fedhub.settled().await?;
     let federating = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
-    let fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+    let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let in_order = megabytes(fedhub.peak()?);
     fedhub.stop().await?;
-    sim.progress.step(format!("hostile: {federating} MB at most, then {in_order}, p99 {p99:.1} ms"));
+    fleet.progress.step(format!("hostile: {federating} MB at most, then {in_order}, p99 {p99:.1} ms"));
     let details = json!({
         "deployments": count, "bytes": HOSTILE.1, "changes_a_second": CHANGES, "ordinary_peak_mb": ordinary, "federating_peak_mb": federating,
         "in_order_peak_mb": in_order, "others_p99_ms": [rounded(ordinary_p99, 2), rounded(p99, 2)],
@@ -121,11 +119,12 @@ async fn hostile(sim: &Sim, options: &Options) -> Result<Hostile, Error> {
 }
 
 /// From a WD's create on a plane of the others to the hub's event, in milliseconds: the p99.
-async fn others(sim: &Sim, options: &Options, prefix: &str) -> Result<f64, Error> {
+async fn others(fleet: &Fleet, options: &Options, prefix: &str) -> Result<f64, Error> {
     let count = options.scaled(MEASURED);
-    let client = sim.management().await?;
-    let mut arrived = Sight::of(&sim.hub().await?, Kind::Deployment, &format!("{prefix}-"), |_| true).await?;
-    let (made, _) = tokio::try_join!(paced(&client, prefix, count, sim.planes), arrived.all(count))?;
+    let client = fleet.management().await?;
+    let mut arrived =
+        Arrivals::of(&fleet.hub().await?, Kind::Deployment, &format!("{prefix}-"), |_| true).await?;
+    let (made, _) = tokio::try_join!(paced(&client, prefix, count, fleet.planes), arrived.all(count))?;
     let arrivals = arrived.times();
     let took = made.into_iter().filter_map(|(name, made)| {
         Some(arrivals.get(&name)?.saturating_duration_since(made).as_secs_f64() * 1e3)
@@ -147,35 +146,37 @@ fn large(name: &str, bytes: usize) -> Value {
 }
 
 /// Real planes: fills them once, then starts anew on them.
-pub async fn real(stage: &Stage, options: &Options) -> Result<Part, Error> {
+pub async fn real(environment: &Environment, options: &Options) -> Result<Part, Error> {
     let count = options.scaled(DEPLOYMENTS);
-    let spaces = loader::spaces(&stage.project, "m", options.scaled(NAMESPACES)).await?;
-    let mut fedhub = stage.fedhub().await?;
+    let spaces = loader::spaces(&environment.project, "m", options.scaled(NAMESPACES)).await?;
+    let mut fedhub = environment.fedhub().await?;
     let empty = megabytes(fedhub.steady().await?);
-    let mut seen = Sight::of(&stage.hub, Kind::Deployment, "m", |_| true).await?;
-    tokio::try_join!(loader::deployments(&stage.project, &spaces, "m", count), seen.all(count))?;
+    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, "m", |_| true).await?;
+    tokio::try_join!(loader::deployments(&environment.project, &spaces, "m", count), seen.all(count))?;
     fedhub.settled().await?;
     let with_deployments = megabytes(fedhub.steady().await?);
-    stage.progress.step(format!("{count} WDs: {with_deployments} MB"));
-    let estate = Estate::find(stage, "m", spaces).await?;
-    let mut seen = Sight::of(&stage.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
-    tokio::try_join!(loader::instances(&stage.hub, &estate.on_hub, EACH), seen.all(count * EACH))?;
+    environment.progress.step(format!("{count} WDs: {with_deployments} MB"));
+    let fixture = Fixture::find(environment, "m", spaces).await?;
+    let mut seen = Arrivals::of(&environment.project, Kind::Instance, "", |seen| runs(&seen.status)).await?;
+    tokio::try_join!(loader::instances(&environment.hub, &fixture.on_hub, EACH), seen.all(count * EACH))?;
     fedhub.settled().await?;
     let (after_load, load_peak) = (megabytes(fedhub.steady().await?), megabytes(fedhub.peak()?));
     let objects = fedhub.scrape().await?.sum("fedhub_cache_objects", &[]);
-    stage.progress.step(format!("and {} Instances: {after_load} MB, {load_peak} at most", count * EACH));
+    environment
+        .progress
+        .step(format!("and {} Instances: {after_load} MB, {load_peak} at most", count * EACH));
     fedhub.stop().await?;
 
     let (mut at_once, mut after_restart, mut peaks) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..options.repetitions {
-        let fedhub: Process = stage.fedhub().await?;
+        let fedhub: Process = environment.fedhub().await?;
         at_once.push(megabytes(fedhub.resident()?));
         after_restart.push(megabytes(fedhub.steady().await?));
         peaks.push(megabytes(fedhub.peak()?));
         fedhub.stop().await?;
     }
     let restarted = median(&after_restart).unwrap_or(f64::NAN);
-    stage.progress.step(format!("after a restart: {restarted} MB, at most {peaks:?}"));
+    environment.progress.step(format!("after a restart: {restarted} MB, at most {peaks:?}"));
     let value = after_load.max(restarted);
     let details = json!({
         "deployments": count, "instances": count * EACH, "objects_in_stores": objects,

@@ -1,43 +1,46 @@
-//! Benchmarks: figures of fedhub, each against a bar and, where that says more, against a yardstick in the same run.
+//! Benchmarks: figures of fedhub, each against a bar and, where that says more, against a baseline in the same run.
 //!
-//! What runs is the release build of fedhub as a process of its own, on real planes. Where there is a yardstick, laps of
-//! fedhub and of the yardstick follow each other, both judged by the same watch of the benchmark's own, and the median of
+//! What runs is the release build of fedhub as a process of its own, on real planes. Where there is a baseline, laps of
+//! fedhub and of the baseline follow each other, both judged by the same watch of the benchmark's own, and the median of
 //! the laps counts. Karmada's controllers are stopped, but for `rollout`, which has the whole chain. What takes more
-//! planes than a machine has room for runs on planes in memory ([`sim`]).
+//! planes than a machine has room for runs on planes in memory ([`fake_apiserver`]).
 
-pub mod estate;
+pub mod baseline;
+pub mod environment;
+pub mod fake_apiserver;
+pub mod fixture;
 pub mod loader;
 pub mod metrics;
 pub mod objects;
 pub mod process;
 pub mod report;
-pub mod sim;
-pub mod stage;
 pub mod stats;
 pub mod watch;
-pub mod yardstick;
 
-mod blast;
-mod curve;
+mod connections;
 mod failover;
 mod footprint;
 mod idle;
 mod latency;
 mod machine;
 mod memory;
+mod noisy_neighbor;
 mod projection;
 mod recovery;
 mod requests;
 mod restart;
 mod rollout;
-mod sockets;
+mod scaling;
 mod throughput;
 
 use std::path::PathBuf;
 
-use self::{report::Report, stage::Stage};
-use crate::{Error, progress::Progress};
-pub use stage::clear_up;
+pub use environment::clear_up;
+
+use self::environment::Environment;
+use self::report::Report;
+use crate::Error;
+use crate::progress::Progress;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
 pub const BENCHMARKS: [(&str, &str); 14] = [
@@ -49,10 +52,10 @@ pub const BENCHMARKS: [(&str, &str); 14] = [
     ("footprint", "10,000 planes, in sync and idle: RSS for each, without objects and with a WD in order"),
     ("restart", "20,000 objects: start to in sync, against a bare list; writes; an edit at the start"),
     ("recovery", "300 planes behind a server that is killed: how soon they are in sync again, log lines"),
-    ("blast", "one of 100 planes hangs or floods: how long the others' WDs take"),
+    ("noisy-neighbor", "one of 100 planes hangs or floods: how long the others' WDs take"),
     ("idle", "1,000 planes, 20,000 objects, and nothing happens: CPU and requests"),
-    ("curve", "own CPU for a WD with 10, 100, 1,000 and 10,000 planes"),
-    ("sockets", "TCP connections for 1,000 planes behind one host, and under load to real planes"),
+    ("scaling", "own CPU for a WD with 10, 100, 1,000 and 10,000 planes"),
+    ("connections", "TCP connections for 1,000 planes behind one host, and under load to real planes"),
     (
         "failover",
         "two replicas: the gap after SIGTERM, after SIGKILL, and what a leader that was stopped does",
@@ -101,7 +104,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Runs one benchmark, on planes that are there for nothing else.
 pub async fn run(name: &str, options: &Options) -> Result<Report, Error> {
     let report = Box::pin(measure(name, options)).await;
-    let cleared = stage::clear_up().await;
+    let cleared = environment::clear_up().await;
     let report = report?;
     cleared?;
     let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
@@ -110,36 +113,42 @@ pub async fn run(name: &str, options: &Options) -> Result<Report, Error> {
 
 async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
     let in_memory = match name {
-        "blast" => return Box::pin(blast::run(options)).await,
+        "noisy-neighbor" => return Box::pin(noisy_neighbor::run(options)).await,
         "recovery" => return Box::pin(recovery::run(options)).await,
         "idle" => return Box::pin(idle::run(options)).await,
         "footprint" => return Box::pin(footprint::run(options)).await,
-        "curve" => return Box::pin(curve::run(options)).await,
-        "memory" => Some(Box::pin(memory::sim(options)).await?),
-        "restart" => Some(Box::pin(restart::sim(options)).await?),
-        "sockets" => Some(Box::pin(sockets::sim(options)).await?),
+        "scaling" => return Box::pin(scaling::run(options)).await,
+        "memory" => Some(Box::pin(memory::fake(options)).await?),
+        "restart" => Some(Box::pin(restart::fake(options)).await?),
+        "connections" => Some(Box::pin(connections::fake(options)).await?),
         _ => None,
     };
-    stage::clear_up().await?;
+    environment::clear_up().await?;
     if name == "rollout" {
-        return Box::pin(rollout::run(&Stage::whole(options).await?, options)).await;
+        return Box::pin(rollout::run(&Environment::whole(options).await?, options)).await;
     }
-    let stage = Stage::up(options).await?;
+    let environment = Environment::up(options).await?;
     match (name, in_memory) {
-        ("throughput", _) => Box::pin(throughput::run(&stage, options)).await,
-        ("projection", _) => Box::pin(projection::run(&stage, options)).await,
-        ("latency", _) => Box::pin(latency::run(&stage, options)).await,
-        ("requests", _) => Box::pin(requests::run(&stage, options)).await,
-        ("failover", _) => Box::pin(failover::run(&stage, options)).await,
-        ("memory", Some(sim)) => {
-            Ok(Report::of(name, "MB", sim, Box::pin(memory::real(&stage, options)).await?))
+        ("throughput", _) => Box::pin(throughput::run(&environment, options)).await,
+        ("projection", _) => Box::pin(projection::run(&environment, options)).await,
+        ("latency", _) => Box::pin(latency::run(&environment, options)).await,
+        ("requests", _) => Box::pin(requests::run(&environment, options)).await,
+        ("failover", _) => Box::pin(failover::run(&environment, options)).await,
+        ("memory", Some(fake)) => {
+            Ok(Report::of(name, "MB", fake, Box::pin(memory::real(&environment, options)).await?))
         }
-        ("restart", Some(sim)) => {
-            Ok(Report::of(name, "times the bare list", sim, Box::pin(restart::real(&stage, options)).await?))
-        }
-        ("sockets", Some(sim)) => {
-            Ok(Report::of(name, "connections", sim, Box::pin(sockets::real(&stage, options)).await?))
-        }
+        ("restart", Some(fake)) => Ok(Report::of(
+            name,
+            "times the bare list",
+            fake,
+            Box::pin(restart::real(&environment, options)).await?,
+        )),
+        ("connections", Some(fake)) => Ok(Report::of(
+            name,
+            "connections",
+            fake,
+            Box::pin(connections::real(&environment, options)).await?,
+        )),
         _ => {
             let known = names().collect::<Vec<_>>().join(", ");
             Err(Error::Unknown { kind: "benchmark", name: name.to_owned(), known })

@@ -1,7 +1,8 @@
 //! The objects that benchmarks make.
 
 use jiff::Timestamp;
-use kube::{Api, Client, api::DynamicObject};
+use kube::api::DynamicObject;
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::demo::objects;

@@ -1,24 +1,19 @@
 //! fedhub as a process that is measured: started by the benchmark, read from `/proc`, ended with it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
 use super::metrics::Scrape;
-use crate::{
-    Error,
-    fedhub::{pod::Pod, scrape::metrics},
-    planes::wait::{NotYet, http_ok, until},
-};
+use crate::Error;
+use crate::fedhub::pod::Pod;
+use crate::fedhub::scrape::metrics;
+use crate::planes::wait::{NotYet, http_ok, until};
 
 /// How long it may take to be ready, to come to rest and to end.
 const PATIENCE: Duration = Duration::from_mins(5);

@@ -1,29 +1,23 @@
 //! `recovery`: the server behind hundreds of planes is killed and starts again, and how soon all of them are in sync.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    Options,
-    objects::{Kind, deployment},
-    process::Process,
-    report::{Claim, Report},
-    restart::page,
-    sim::{Counters, Sim, name, project_path},
-    stats::{median, number, percentile, rounded},
-    watch::Sight,
-};
-use crate::{
-    Error,
-    planes::wait::{NotYet, until},
-};
+use super::Options;
+use super::fake_apiserver::{Counters, Fleet, name, project_path};
+use super::objects::{Kind, deployment};
+use super::process::Process;
+use super::report::{Claim, Report};
+use super::restart::page;
+use super::stats::{median, number, percentile, rounded};
+use super::watch::Arrivals;
+use crate::Error;
+use crate::planes::wait::{NotYet, until};
 
 /// Planes behind the server.
 const PLANES: usize = 300;
@@ -56,16 +50,16 @@ struct Lap {
 
 /// Laps of each time away, in turn.
 pub async fn run(options: &Options) -> Result<Report, Error> {
-    let sim = Sim::apart(options, options.scaled(PLANES)).await?;
+    let fleet = Fleet::apart(options, options.scaled(PLANES)).await?;
     let count = options.scaled(DEPLOYMENTS);
-    sim.populate(count, count, "in-order", "wd").await?;
-    let mut fedhub = sim.fedhub(&["--leader-elect=false"]).await?;
+    fleet.populate(count, count, "in-order", "wd").await?;
+    let mut fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
     let mut laps = Vec::new();
     for at in 0..options.repetitions {
         for away in AWAY {
-            let lap = lap(&sim, &mut fedhub, &format!("x{at}-{away}"), away).await?;
+            let lap = lap(&fleet, &mut fedhub, &format!("x{at}-{away}"), away).await?;
             let Lap { own_list, most, all, created, lines, .. } = lap;
-            sim.progress.step(format!(
+            fleet.progress.step(format!(
                 "{away} s away: 95 % after {most:.1} s, all after {all:.1} s (own list {own_list:.1} s), new WDs {created:.2} s after their planes, {lines} log lines"
             ));
             laps.push(lap);
@@ -96,7 +90,7 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
         "in_sync_all_s": rounded(lap.all, 2), "created_meanwhile_s": rounded(lap.created, 2), "log_lines": lap.lines,
     })).collect();
     let details = json!({
-        "planes": sim.planes, "objects": count * 4, "starting_s": STARTING.as_secs_f64(),
+        "planes": fleet.planes, "objects": count * 4, "starting_s": STARTING.as_secs_f64(),
         "in_sync_95_s": rounded(most, 2), "in_sync_all_s": rounded(all, 2), "created_meanwhile_s": rounded(created, 2),
         "log_lines": lines, "laps": details,
     });
@@ -104,23 +98,23 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
 }
 
 /// One outage, from the moment in which the server is killed until everything is at rest again.
-async fn lap(sim: &Sim, fedhub: &mut Process, prefix: &str, away: u64) -> Result<Lap, Error> {
-    let own_list = list(sim).await?;
+async fn lap(fleet: &Fleet, fedhub: &mut Process, prefix: &str, away: u64) -> Result<Lap, Error> {
+    let own_list = list(fleet).await?;
     let before = fedhub.log_lines()?;
-    let mut arrived = Sight::of(&sim.hub().await?, Kind::Deployment, prefix, |_| true).await?;
+    let mut arrived = Arrivals::of(&fleet.hub().await?, Kind::Deployment, prefix, |_| true).await?;
     // Every resource of every plane has lost its history, as with a cache of watches that is new.
-    for plane in 0..sim.planes {
-        sim.ask(Method::POST, &format!("/planes/{}/compact", name(plane)), Value::Null).await?;
+    for plane in 0..fleet.planes {
+        fleet.ask(Method::POST, &format!("/planes/{}/compact", name(plane)), Value::Null).await?;
     }
     let outage = json!({ "millis": away * 1000, "starting_millis": STARTING.as_millis() });
-    sim.ask(Method::POST, "/outage", outage).await?;
-    sim.count_anew().await?;
-    let meanwhile = MEANWHILE.min(sim.planes);
+    fleet.ask(Method::POST, "/outage", outage).await?;
+    fleet.count_anew().await?;
+    let meanwhile = MEANWHILE.min(fleet.planes);
     for plane in 0..meanwhile {
         let object = deployment("default", &format!("{prefix}-{plane}"));
-        sim.ask(Method::POST, &format!("/planes/{}/put", name(plane)), object).await?;
+        fleet.ask(Method::POST, &format!("/planes/{}/put", name(plane)), object).await?;
     }
-    let serves = serves(sim, away).await?;
+    let serves = serves(fleet, away).await?;
     let mut reached: HashMap<usize, Instant> = HashMap::new();
     let (mut most, mut all) = (None, None);
     while all.is_none() || arrived.count() < meanwhile {
@@ -130,14 +124,14 @@ async fn lap(sim: &Sim, fedhub: &mut Process, prefix: &str, away: u64) -> Result
         }
         let engaged = fedhub.scrape().await?.sum("fedhub_planes", &[("state", &["engaged"])]);
         let now = serves.elapsed().as_secs_f64();
-        if engaged >= number(sim.planes) * 0.95 {
+        if engaged >= number(fleet.planes) * 0.95 {
             most = most.or(Some(now));
         }
-        if engaged >= number(sim.planes) {
+        if engaged >= number(fleet.planes) {
             all = all.or(Some(now));
         }
         for plane in 0..meanwhile {
-            if !reached.contains_key(&plane) && is_reached(sim, plane).await? {
+            if !reached.contains_key(&plane) && is_reached(fleet, plane).await? {
                 reached.insert(plane, Instant::now());
             }
         }
@@ -157,13 +151,13 @@ async fn lap(sim: &Sim, fedhub: &mut Process, prefix: &str, away: u64) -> Result
 }
 
 /// Waits until the server is there again and has started.
-async fn serves(sim: &Sim, away: u64) -> Result<Instant, Error> {
+async fn serves(fleet: &Fleet, away: u64) -> Result<Instant, Error> {
     #[derive(Deserialize)]
     struct State {
         serves_for_millis: Option<u64>,
     }
     until("the server to serve again", Duration::from_secs(away) + PATIENCE, || async {
-        let state = sim.ask(Method::GET, "/outage", Value::Null).await?;
+        let state = fleet.ask(Method::GET, "/outage", Value::Null).await?;
         let state: State =
             serde_json::from_value(state).map_err(|error| Error::Benchmark(format!("outage: {error}")))?;
         let now = Instant::now();
@@ -174,8 +168,8 @@ async fn serves(sim: &Sim, away: u64) -> Result<Instant, Error> {
 }
 
 /// Whether the plane has answered a list or a watch of WDs since the server was killed.
-async fn is_reached(sim: &Sim, plane: usize) -> Result<bool, Error> {
-    let counters = sim.ask(Method::GET, &format!("/counters?plane={}", name(plane)), Value::Null).await?;
+async fn is_reached(fleet: &Fleet, plane: usize) -> Result<bool, Error> {
+    let counters = fleet.ask(Method::GET, &format!("/counters?plane={}", name(plane)), Value::Null).await?;
     let counters: Counters =
         serde_json::from_value(counters).map_err(|error| Error::Benchmark(format!("counters: {error}")))?;
     let answered = counters.sum(|count| {
@@ -187,10 +181,10 @@ async fn is_reached(sim: &Sim, plane: usize) -> Result<bool, Error> {
 }
 
 /// Seconds that the server takes to a list of everything that fedhub watches on its planes.
-async fn list(sim: &Sim) -> Result<f64, Error> {
-    let all = sim.management().await?;
+async fn list(fleet: &Fleet) -> Result<f64, Error> {
+    let all = fleet.management().await?;
     let began = Instant::now();
-    let pages = (0..sim.planes).flat_map(|plane| {
+    let pages = (0..fleet.planes).flat_map(|plane| {
         ["workloaddeployments", "instances"].map(|plural| page(&all, project_path(plane, None, plural)))
     });
     stream::iter(pages).buffer_unordered(LISTS).try_collect::<Vec<_>>().await?;

@@ -1,9 +1,7 @@
 //! What a benchmark says, and tables of it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -78,10 +76,10 @@ impl Report {
     }
 
     /// A report on what was found in memory and on real planes; the first is what the table shows.
-    pub fn of(name: &str, unit: &str, sim: Part, real: Part) -> Self {
-        let claims: Vec<_> = sim.claims.into_iter().chain(real.claims).collect();
-        let details = json!({ "sim": sim.details, "real": real.details });
-        Self::on(name, sim.value, unit, &claims, details)
+    pub fn of(name: &str, unit: &str, fake: Part, real: Part) -> Self {
+        let claims: Vec<_> = fake.claims.into_iter().chain(real.claims).collect();
+        let details = json!({ "fake": fake.details, "real": real.details });
+        Self::on(name, fake.value, unit, &claims, details)
     }
 
     /// Notes where, when and how it was measured.

@@ -2,24 +2,19 @@
 
 use futures::{StreamExt, TryStreamExt, stream};
 use http::Request;
-use kube::{
-    Client,
-    api::{Patch, PatchParams},
-};
+use kube::Client;
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use super::{
-    Options,
-    estate::Estate,
-    loader,
-    metrics::Scrape,
-    objects::{Kind, api, reported},
-    process::Process,
-    report::{Claim, Report},
-    stage::{HANDS, Stage},
-    stats::{number, rounded},
-    watch::Sight,
-};
+use super::environment::{Environment, HANDS};
+use super::fixture::Fixture;
+use super::metrics::Scrape;
+use super::objects::{Kind, api, reported};
+use super::process::Process;
+use super::report::{Claim, Report};
+use super::stats::{number, rounded};
+use super::watch::Arrivals;
+use super::{Options, loader};
 use crate::Error;
 
 /// WDs that are federated, get a new status, and are touched without need.
@@ -38,31 +33,31 @@ const CHECKED: [(&str, &str, &str, &str, &str); 4] = [
 ];
 
 /// Counts, once: requests do not depend on the time of day.
-pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
     let count = options.scaled(DEPLOYMENTS);
     let each = |requests: f64| rounded(requests / number(count), 4);
-    let spaces = loader::spaces(&stage.project, "r", options.scaled(NAMESPACES)).await?;
-    let mut fedhub = stage.fedhub().await?;
+    let spaces = loader::spaces(&environment.project, "r", options.scaled(NAMESPACES)).await?;
+    let mut fedhub = environment.fedhub().await?;
 
     let (before, servers) =
-        (fedhub.scrape().await?, [count_at(&stage.project).await?, count_at(&stage.hub).await?]);
-    let mut seen = Sight::of(&stage.hub, Kind::Deployment, "r", |_| true).await?;
-    tokio::try_join!(loader::deployments(&stage.project, &spaces, "r", count), seen.all(count))?;
+        (fedhub.scrape().await?, [count_at(&environment.project).await?, count_at(&environment.hub).await?]);
+    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, "r", |_| true).await?;
+    tokio::try_join!(loader::deployments(&environment.project, &spaces, "r", count), seen.all(count))?;
     fedhub.settled().await?;
     let federated = fedhub.scrape().await?.since(&before);
-    let at_project = count_at(&stage.project).await?.since(&servers[0]);
-    let at_hub = count_at(&stage.hub).await?.since(&servers[1]);
+    let at_project = count_at(&environment.project).await?.since(&servers[0]);
+    let at_hub = count_at(&environment.hub).await?.since(&servers[1]);
     let differences = disagreement(&federated, &at_project, &at_hub);
-    stage.progress.step(format!("{count} WDs were federated"));
+    environment.progress.step(format!("{count} WDs were federated"));
     fedhub.conditions_written(count).await?;
     let unanswered = fedhub.scrape().await?.since(&before);
-    stage.progress.step("each has the condition that no status has come");
+    environment.progress.step("each has the condition that no status has come");
 
-    let estate = Estate::find(stage, "r", spaces).await?;
-    let updates = status_changes(stage, &estate, &mut fedhub).await?;
-    stage.progress.step("each has a new status");
-    let touched = touches(stage, &estate, &mut fedhub).await?;
-    stage.progress.step("each was touched without need");
+    let fixture = Fixture::find(environment, "r", spaces).await?;
+    let updates = status_changes(environment, &fixture, &mut fedhub).await?;
+    environment.progress.step("each has a new status");
+    let touched = touches(environment, &fixture, &mut fedhub).await?;
+    environment.progress.step("each was touched without need");
     fedhub.stop().await?;
 
     let federation = each(all(&unanswered) - conditions_and_events(&unanswered));
@@ -101,32 +96,40 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
 }
 
 /// A cell reports on every WD; the growth of fedhub's counters until the project shows it all.
-async fn status_changes(stage: &Stage, estate: &Estate, fedhub: &mut Process) -> Result<Scrape, Error> {
+async fn status_changes(
+    environment: &Environment,
+    fixture: &Fixture,
+    fedhub: &mut Process,
+) -> Result<Scrape, Error> {
     let before = fedhub.scrape().await?;
     let shows = |seen: &super::watch::Seen| seen.status["readyReplicas"] == 1;
-    let mut seen = Sight::of(&stage.project, Kind::Deployment, "r", shows).await?;
+    let mut seen = Arrivals::of(&environment.project, Kind::Deployment, "r", shows).await?;
     let patch = Patch::Merge(json!({ "status": reported(1) }));
-    let changes = estate.on_hub.iter().map(|(home, wd)| {
-        let (api, patch) = (api(&stage.hub, Kind::Deployment, &home.name), &patch);
+    let changes = fixture.on_hub.iter().map(|(home, wd)| {
+        let (api, patch) = (api(&environment.hub, Kind::Deployment, &home.name), &patch);
         async move {
             let stored = api.patch_status(&wd.name, &PatchParams::default(), patch).await;
             stored.map(drop).map_err(Error::api(format!("report on {}", wd.name)))
         }
     });
     stream::iter(changes).buffer_unordered(HANDS).try_collect::<()>().await?;
-    seen.all(estate.on_hub.len()).await?;
+    seen.all(fixture.on_hub.len()).await?;
     fedhub.settled().await?;
     Ok(fedhub.scrape().await?.since(&before))
 }
 
 /// Every WD gets an annotation that is nobody's business, on both planes: two events for each, nothing to do.
-async fn touches(stage: &Stage, estate: &Estate, fedhub: &mut Process) -> Result<Scrape, Error> {
+async fn touches(
+    environment: &Environment,
+    fixture: &Fixture,
+    fedhub: &mut Process,
+) -> Result<Scrape, Error> {
     let before = fedhub.scrape().await?;
-    let on_hub = estate.on_hub.iter().map(|(home, wd)| (&stage.hub, &home.name, &wd.name));
-    let on_project = estate.on_project.iter().map(|(space, wd)| (&stage.project, space, &wd.name));
+    let on_hub = fixture.on_hub.iter().map(|(home, wd)| (&environment.hub, &home.name, &wd.name));
+    let on_project = fixture.on_project.iter().map(|(space, wd)| (&environment.project, space, &wd.name));
     let touches = on_hub.chain(on_project).map(|(client, at, name)| touch(client, at, name));
     stream::iter(touches).buffer_unordered(HANDS).try_collect::<()>().await?;
-    let events = number(estate.on_hub.len());
+    let events = number(fixture.on_hub.len());
     crate::planes::wait::until("a pass for every touch", std::time::Duration::from_mins(1), || async {
         let passes = fedhub.scrape().await?.since(&before).sum("fedhub_reconciles_total", &[]);
         // Two events of one WD may be answered by one pass.

@@ -3,31 +3,26 @@
 
 use std::time::{Duration, Instant};
 
-use futures::{FutureExt, StreamExt, TryStreamExt, future::try_join_all, stream};
+use futures::future::try_join_all;
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use http::Request;
 use jiff::Timestamp;
-use kube::{
-    Client,
-    api::{DynamicObject, ListParams, ObjectList, Patch, PatchParams},
-};
+use kube::Client;
+use kube::api::{DynamicObject, ListParams, ObjectList, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{
-    Options,
-    estate::Estate,
-    objects::{Kind, api, api_all},
-    process::Process,
-    report::{Claim, Part},
-    sim::{Sim, project_path},
-    stage::{PROJECT, Stage},
-    stats::{median, number, rounded},
-    watch::Sight,
-};
-use crate::{
-    Error,
-    planes::topology::{HUB, projects},
-    suites::writes,
-};
+use super::Options;
+use super::environment::{Environment, PROJECT};
+use super::fake_apiserver::{Fleet, project_path};
+use super::fixture::Fixture;
+use super::objects::{Kind, api, api_all};
+use super::process::Process;
+use super::report::{Claim, Part};
+use super::stats::{median, number, rounded};
+use super::watch::Arrivals;
+use crate::Error;
+use crate::planes::topology::{HUB, projects};
+use crate::suites::writes;
 
 /// WDs, each on both planes.
 const DEPLOYMENTS: usize = 5_000;
@@ -41,29 +36,29 @@ const PAGE: u32 = 500;
 const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
 
 /// Planes in memory, with as many objects.
-const SIM_PLANES: usize = 1_000;
+const FAKE_PLANES: usize = 1_000;
 /// Lists that the bare client has under way at once: fedhub's default of `--lists-at-once`.
 const LISTS: usize = 16;
 
 /// Planes in memory: starts, and the bare list of the same, in turn.
-pub async fn sim(options: &Options) -> Result<Part, Error> {
-    let sim = Sim::up(options, options.scaled(SIM_PLANES)).await?;
+pub async fn fake(options: &Options) -> Result<Part, Error> {
+    let fleet = Fleet::up(options, options.scaled(FAKE_PLANES)).await?;
     let count = options.scaled(DEPLOYMENTS);
-    sim.populate(count, count * EACH, "in-order", "wd").await?;
+    fleet.populate(count, count * EACH, "in-order", "wd").await?;
     let (mut starts, mut lists, mut writes) = (Vec::new(), Vec::new(), 0);
     // The first start remembers the identities of the planes.
-    let mut first = sim.spawn(&["--leader-elect=false"])?;
+    let mut first = fleet.spawn(&["--leader-elect=false"])?;
     first.settled().await?;
     first.stop().await?;
     for _ in 0..options.repetitions {
-        sim.count_anew().await?;
+        fleet.count_anew().await?;
         let began = Instant::now();
-        let mut fedhub = sim.spawn(&["--leader-elect=false"])?;
-        starts.push(in_order(&mut fedhub, sim.planes, began).await?);
+        let mut fedhub = fleet.spawn(&["--leader-elect=false"])?;
+        starts.push(in_order(&mut fedhub, fleet.planes, began).await?);
         fedhub.stop().await?;
-        writes += sim.counters().await?.writes;
-        lists.push(sim_list(&sim).await?);
-        sim.progress.step(format!("in sync after {:?} s, bare list {:?} s", starts.last(), lists.last()));
+        writes += fleet.counters().await?.writes;
+        lists.push(fake_list(&fleet).await?);
+        fleet.progress.step(format!("in sync after {:?} s, bare list {:?} s", starts.last(), lists.last()));
     }
     let ratios: Vec<_> = starts.iter().zip(&lists).map(|(start, list)| start / list).collect();
     let ratio = median(&ratios).unwrap_or(f64::NAN);
@@ -72,19 +67,19 @@ pub async fn sim(options: &Options) -> Result<Part, Error> {
         vec![Claim::at_most("times the bare list", ratio, 2.0), Claim::at_most("writes", writes, 0.0)];
     let two = |values: &[f64]| values.iter().map(|value| rounded(*value, 2)).collect::<Vec<_>>();
     let details = json!({
-        "planes": sim.planes, "objects": count * 2 * (1 + EACH), "start_s": two(&starts),
+        "planes": fleet.planes, "objects": count * 2 * (1 + EACH), "start_s": two(&starts),
         "bare_list_s": two(&lists), "writes": writes,
     });
     Ok(Part { value: ratio, claims, details })
 }
 
 /// Seconds of a paged list of everything that fedhub watches there.
-async fn sim_list(sim: &Sim) -> Result<f64, Error> {
-    let (hub, all) = (sim.hub().await?, sim.management().await?);
+async fn fake_list(fleet: &Fleet) -> Result<f64, Error> {
+    let (hub, all) = (fleet.hub().await?, fleet.management().await?);
     let on_hub = [Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance];
     let began = Instant::now();
     let hub = on_hub.iter().map(|kind| pages(&hub, *kind).boxed());
-    let projects = (0..sim.planes).flat_map(|plane| {
+    let projects = (0..fleet.planes).flat_map(|plane| {
         let paths = ["workloaddeployments", "instances"].map(|plural| project_path(plane, None, plural));
         paths.map(|path| page(&all, path).boxed())
     });
@@ -102,27 +97,30 @@ pub(super) async fn page(client: &Client, path: String) -> Result<usize, Error> 
 }
 
 /// Starts on an unchanged world, and the bare list of the same, in turn; then starts with an edit.
-pub async fn real(stage: &Stage, options: &Options) -> Result<Part, Error> {
-    let estate = Estate::build(stage, "s", options.scaled(NAMESPACES), options.scaled(DEPLOYMENTS)).await?;
-    estate.populate(stage, EACH).await?;
+pub async fn real(environment: &Environment, options: &Options) -> Result<Part, Error> {
+    let fixture =
+        Fixture::build(environment, "s", options.scaled(NAMESPACES), options.scaled(DEPLOYMENTS)).await?;
+    fixture.populate(environment, EACH).await?;
     let (mut starts, mut lists, mut edits) = (Vec::new(), Vec::new(), Vec::new());
     let (mut written, mut probes, mut details) = (0, 0.0, Vec::new());
     for at in 0..options.repetitions {
-        let (took, stored, asked, more) = start(stage).await?;
+        let (took, stored, asked, more) = start(environment).await?;
         starts.push(took);
         written += stored;
         probes += asked;
         details.push(more);
-        lists.push(list(stage).await?);
-        edits.push(edit(stage, &estate, at).await?);
+        lists.push(list(environment).await?);
+        edits.push(edit(environment, &fixture, at).await?);
         let (start, list, edit) = (starts[at], lists[at], edits[at]);
-        stage.progress.step(format!("in sync after {start:.2} s, bare list {list:.2} s, edit {edit:.2} s"));
+        environment
+            .progress
+            .step(format!("in sync after {start:.2} s, bare list {list:.2} s, edit {edit:.2} s"));
     }
     let ratios: Vec<_> = starts.iter().zip(&lists).map(|(start, list)| start / list).collect();
     let (ratio, edit) = (median(&ratios).unwrap_or(f64::NAN), median(&edits).unwrap_or(f64::NAN));
     let two = |values: &[f64]| values.iter().map(|value| rounded(*value, 2)).collect::<Vec<_>>();
     let details = json!({
-        "objects": estate.on_hub.len() * 2 * (1 + EACH),
+        "objects": fixture.on_hub.len() * 2 * (1 + EACH),
         "start_s": two(&starts), "bare_list_s": two(&lists), "edit_s": two(&edits),
         "writes": written, "dry_runs": probes, "starts": details,
     });
@@ -135,9 +133,9 @@ pub async fn real(stage: &Stage, options: &Options) -> Result<Part, Error> {
 }
 
 /// Seconds to everything in order; what was written by the planes' own record; dry runs.
-async fn start(stage: &Stage) -> Result<(f64, usize, f64, Value), Error> {
+async fn start(environment: &Environment) -> Result<(f64, usize, f64, Value), Error> {
     let (since, began) = (Timestamp::now(), Instant::now());
-    let mut fedhub = stage.spawn(0, &["--leader-elect=false".to_owned()])?;
+    let mut fedhub = environment.spawn(0, &["--leader-elect=false".to_owned()])?;
     let took = in_order(&mut fedhub, projects().count(), began).await?;
     fedhub.settled().await?;
     let scrape = fedhub.scrape().await?;
@@ -151,7 +149,7 @@ async fn start(stage: &Stage) -> Result<(f64, usize, f64, Value), Error> {
     });
     let asked = scrape.sum("fedhub_api_requests_total", &[("verb", &WRITES)]);
     fedhub.stop().await?;
-    let layout = stage.planes().layout();
+    let layout = environment.planes().layout();
     let mut stored = 0;
     for plane in [HUB, PROJECT] {
         stored += writes::since(layout, plane, since, &[])?.len();
@@ -172,10 +170,10 @@ async fn in_order(fedhub: &mut Process, planes: usize, began: Instant) -> Result
 }
 
 /// Seconds of a paged list of the same: all kinds at once, as fedhub does.
-async fn list(stage: &Stage) -> Result<f64, Error> {
-    let mut planes = vec![(stage.as_fedhub(HUB).await?, vec![Kind::Namespace, Kind::Policy])];
+async fn list(environment: &Environment) -> Result<f64, Error> {
+    let mut planes = vec![(environment.as_fedhub(HUB).await?, vec![Kind::Namespace, Kind::Policy])];
     for plane in projects() {
-        planes.push((stage.as_fedhub(plane.name).await?, Vec::new()));
+        planes.push((environment.as_fedhub(plane.name).await?, Vec::new()));
     }
     let began = Instant::now();
     let lists = planes.iter().flat_map(|(client, more)| {
@@ -198,13 +196,13 @@ async fn pages(client: &Client, kind: Kind) -> Result<usize, Error> {
 }
 
 /// Seconds from leadership to the hub's copy of an edit that was made as the process started.
-async fn edit(stage: &Stage, estate: &Estate, at: usize) -> Result<f64, Error> {
+async fn edit(environment: &Environment, fixture: &Fixture, at: usize) -> Result<f64, Error> {
     let (space, wd) =
-        estate.on_project.get(at).ok_or_else(|| Error::Benchmark("no WD to edit".to_owned()))?;
-    let mut seen = Sight::of(&stage.hub, Kind::Deployment, &wd.name, |_| true).await?;
-    let mut fedhub = stage.spawn(0, &["--leader-elect=true".to_owned()])?;
+        fixture.on_project.get(at).ok_or_else(|| Error::Benchmark("no WD to edit".to_owned()))?;
+    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, &wd.name, |_| true).await?;
+    let mut fedhub = environment.spawn(0, &["--leader-elect=true".to_owned()])?;
     let replicas = json!({ "spec": { "scaleSettings": { "minReplicas": at + 2 } } });
-    let edited = api(&stage.project, Kind::Deployment, space)
+    let edited = api(&environment.project, Kind::Deployment, space)
         .patch(&wd.name, &PatchParams::default(), &Patch::Merge(replicas))
         .await;
     edited.map_err(Error::api(format!("edit {}", wd.name)))?;

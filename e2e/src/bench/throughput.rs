@@ -4,17 +4,15 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{
-    Options, loader,
-    metrics::Scrape,
-    objects::Kind,
-    process::Process,
-    report::{Claim, Report},
-    stage::{Space, Stage},
-    stats::{median, number, rounded},
-    watch::Sight,
-    yardstick::{Bare, CONCURRENCY},
-};
+use super::baseline::{Bare, CONCURRENCY};
+use super::environment::{Environment, Space};
+use super::metrics::Scrape;
+use super::objects::Kind;
+use super::process::Process;
+use super::report::{Claim, Report};
+use super::stats::{median, number, rounded};
+use super::watch::Arrivals;
+use super::{Options, loader};
 use crate::Error;
 
 /// WDs of a lap.
@@ -25,16 +23,16 @@ const LAPS: usize = 5;
 const NAMESPACES: usize = 50;
 
 /// Laps of fedhub and of the bare client in turn.
-pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
+pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
     let (count, namespaces) = (options.scaled(DEPLOYMENTS), options.scaled(NAMESPACES));
     let (mut ours, mut bare, mut details) = (Vec::new(), Vec::new(), Vec::new());
     for lap in 0..options.repetitions.max(LAPS) {
-        let (rate, more) = Box::pin(fedhub_lap(stage, count, namespaces, &format!("t{lap}f"))).await?;
-        stage.progress.step(format!("lap {lap}: fedhub federates {rate:.0} WDs a second"));
+        let (rate, more) = Box::pin(fedhub_lap(environment, count, namespaces, &format!("t{lap}f"))).await?;
+        environment.progress.step(format!("lap {lap}: fedhub federates {rate:.0} WDs a second"));
         ours.push(rate);
         details.push(more);
-        let rate = Box::pin(bare_lap(stage, count, namespaces, &format!("t{lap}b"))).await?;
-        stage.progress.step(format!("lap {lap}: the bare client federates {rate:.0} WDs a second"));
+        let rate = Box::pin(bare_lap(environment, count, namespaces, &format!("t{lap}b"))).await?;
+        environment.progress.step(format!("lap {lap}: the bare client federates {rate:.0} WDs a second"));
         bare.push(rate);
     }
     let ratios: Vec<_> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
@@ -53,15 +51,15 @@ pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
 }
 
 async fn fedhub_lap(
-    stage: &Stage,
+    environment: &Environment,
     count: usize,
     namespaces: usize,
     prefix: &str,
 ) -> Result<(f64, Value), Error> {
-    let spaces = loader::spaces(&stage.project, prefix, namespaces).await?;
-    let mut fedhub = stage.fedhub().await?;
+    let spaces = loader::spaces(&environment.project, prefix, namespaces).await?;
+    let mut fedhub = environment.fedhub().await?;
     let (before, cpu) = (fedhub.scrape().await?, fedhub.cpu()?);
-    let took = lap(stage, &spaces, prefix, count).await?;
+    let took = lap(environment, &spaces, prefix, count).await?;
     let cpu = fedhub.cpu()?.saturating_sub(cpu);
     fedhub.settled().await?;
     let grown = fedhub.scrape().await?.since(&before);
@@ -69,27 +67,34 @@ async fn fedhub_lap(
     details["cpu_ms_each"] = json!(rounded(cpu.as_secs_f64() * 1e3 / number(count), 3));
     details["resident_mb"] = json!(megabytes(&fedhub)?);
     fedhub.stop().await?;
-    stage.clear(&spaces).await?;
+    environment.clear(&spaces).await?;
     Ok((number(count) / took, details))
 }
 
-async fn bare_lap(stage: &Stage, count: usize, namespaces: usize, prefix: &str) -> Result<f64, Error> {
-    let spaces = loader::spaces(&stage.project, prefix, namespaces).await?;
-    let bare = Bare::federator(stage, &spaces).await?;
-    let took = lap(stage, &spaces, prefix, count).await;
+async fn bare_lap(
+    environment: &Environment,
+    count: usize,
+    namespaces: usize,
+    prefix: &str,
+) -> Result<f64, Error> {
+    let spaces = loader::spaces(&environment.project, prefix, namespaces).await?;
+    let bare = Bare::federator(environment, &spaces).await?;
+    let took = lap(environment, &spaces, prefix, count).await;
     bare.end().await?;
-    stage.clear(&spaces).await?;
+    environment.clear(&spaces).await?;
     Ok(number(count) / took?)
 }
 
 /// From the first create to the last WD that the hub's watch shows, in seconds.
-async fn lap(stage: &Stage, spaces: &[Space], prefix: &str, count: usize) -> Result<f64, Error> {
-    let mut seen = Sight::of(&stage.hub, Kind::Deployment, prefix, |_| true).await?;
+async fn lap(environment: &Environment, spaces: &[Space], prefix: &str, count: usize) -> Result<f64, Error> {
+    let mut seen = Arrivals::of(&environment.hub, Kind::Deployment, prefix, |_| true).await?;
     let began = Instant::now();
     let (began, ended) = tokio::try_join!(
         async {
-            loader::deployments(&stage.project, spaces, prefix, count).await?;
-            stage.progress.step(format!("{count} were created in {:.1} s", began.elapsed().as_secs_f64()));
+            loader::deployments(&environment.project, spaces, prefix, count).await?;
+            environment
+                .progress
+                .step(format!("{count} were created in {:.1} s", began.elapsed().as_secs_f64()));
             Ok(began)
         },
         seen.all(count)

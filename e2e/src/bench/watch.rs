@@ -1,20 +1,18 @@
 //! What the benchmark sees by its own watch: the same for every lap, whoever makes the objects.
 
-use std::{
-    collections::HashMap,
-    pin::Pin,
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
 
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use http::Request;
-use kube::{
-    Client,
-    api::{DynamicObject, ListParams, WatchEvent},
-};
-use serde::{Deserialize, de::DeserializeOwned};
+use kube::Client;
+use kube::api::{DynamicObject, ListParams, WatchEvent};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::{sync::watch as channel, task::JoinHandle};
+use tokio::sync::watch as channel;
+use tokio::task::JoinHandle;
 
 use super::objects::{Kind, api_all};
 use crate::Error;
@@ -47,12 +45,12 @@ pub struct Metadata {
 }
 
 /// When which object was first seen as it should be. The watch ends when this is dropped.
-pub struct Sight {
+pub struct Arrivals {
     seen: channel::Receiver<HashMap<String, Instant>>,
     task: JoinHandle<Result<(), Error>>,
 }
 
-impl Sight {
+impl Arrivals {
     /// Watches from now on, in all namespaces, for objects whose names begin so and for which `is_done` holds.
     pub async fn of(
         client: &Client,
@@ -118,7 +116,7 @@ impl Sight {
     }
 }
 
-impl Drop for Sight {
+impl Drop for Arrivals {
     fn drop(&mut self) {
         self.task.abort();
     }

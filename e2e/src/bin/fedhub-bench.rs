@@ -1,17 +1,14 @@
 //! `fedhub-bench`: what fedhub costs and how fast it is.
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Parser, builder::PossibleValuesParser};
-use fedhub_e2e::{
-    bench::{self, BENCHMARKS, Options, report},
-    fedhub,
-    progress::Progress,
-};
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+use fedhub_e2e::bench::{self, BENCHMARKS, Options, report};
+use fedhub_e2e::fedhub;
+use fedhub_e2e::progress::Progress;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What there is beside the benchmarks.
@@ -81,7 +78,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match arguments.what.as_str() {
         "list" => {
             for (name, about) in BENCHMARKS {
-                println!("{name:<12} {about}");
+                println!("{name:<14} {about}");
             }
         }
         "table" => print_table(&directory)?,

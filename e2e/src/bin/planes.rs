@@ -4,11 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand};
-use fedhub_e2e::{
-    planes::{self, DEFAULT_NAME, Layout, Options, Planes},
-    progress::Progress,
-    tools::{self, Tool},
-};
+use fedhub_e2e::planes::{self, DEFAULT_NAME, Layout, Options, Planes};
+use fedhub_e2e::progress::Progress;
+use fedhub_e2e::tools::{self, Tool};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Runs real planes (a hub with Karmada, two cells, two project planes, a management plane) as plain processes.

@@ -1,16 +1,12 @@
 //! What is worth a look, and worth trying, once everything stands.
 
-use super::{
-    Error,
-    objects::{NAME, NAMESPACE},
-    relative,
-};
-use crate::{
-    fedhub::Fedhub,
-    planes::{self, Planes, topology::cells},
-    progress::Progress,
-    tools::{self, Tool},
-};
+use super::objects::{NAME, NAMESPACE};
+use super::{Error, relative};
+use crate::fedhub::Fedhub;
+use crate::planes::topology::cells;
+use crate::planes::{self, Planes};
+use crate::progress::Progress;
+use crate::tools::{self, Tool};
 
 /// All of it.
 pub async fn text(planes: &Planes, fedhub: &Fedhub) -> Result<String, Error> {

@@ -1,32 +1,28 @@
 //! The demonstration: real planes, fedhub beside the hub and in each cell as processes of their own, two projects with a
 //! deployment each, and every step of the way there and back as watches see it. Only other people's services (provider,
-//! network, quota) are simulated, by `fedhub simulate`.
+//! network, quota) are simulated, by `fedhub-simulate`.
 
 mod hints;
 pub(crate) mod objects;
-mod sight;
-mod story;
-mod voice;
+mod printer;
+mod scenario;
+mod timeline;
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use futures::future::try_join_all;
 use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::{
-    objects::Kind,
-    sight::Sight,
-    story::{LIMIT, Story},
-    voice::{Voice, say},
-};
-use crate::{
-    fedhub::{self, Fedhub, chain},
-    planes::{
-        self, Layout, Planes,
-        topology::{HUB, cells, projects},
-    },
-};
+use self::objects::Kind;
+use self::printer::{Printer, say};
+use self::scenario::{LIMIT, Scenario};
+use self::timeline::Timeline;
+use crate::fedhub::{self, Fedhub, chain};
+use crate::planes::topology::{HUB, cells, projects};
+use crate::planes::{self, Layout, Planes};
 
 /// The instance that the demonstration runs on, unless another is named.
 pub const DEFAULT_NAME: &str = "demo";
@@ -73,7 +69,7 @@ pub enum Error {
     /// Somebody took the planes down in the middle of the demonstration.
     #[error("the planes were taken down from elsewhere")]
     Gone,
-    /// A fedhub, or what plays a service, ended although nobody asked it to.
+    /// A fedhub, or a simulated service, ended although nobody asked it to.
     #[error("a process beside the planes ended; its log: {0}")]
     Ended(PathBuf),
 }
@@ -96,28 +92,28 @@ pub async fn run(options: &Options) -> Result<(), Error> {
         shown = show(options, &layout) => shown,
         () = interruption.came() => Err(Error::Interrupted),
     };
-    let voice = Voice::stdout();
+    let printer = Printer::stdout();
     let result = match shown {
         Ok(planes) if !options.once => tokio::select! {
-            end = stay(&planes, &layout) => end.inspect(|()| voice.head("The planes were taken down from elsewhere.")),
+            end = stay(&planes, &layout) => end.inspect(|()| printer.head("The planes were taken down from elsewhere.")),
             () = interruption.came() => Ok(()),
         },
         Ok(_) => Ok(()),
         Err(error) => {
-            voice.missed(&format!("\n{error}"));
+            printer.missed(&format!("\n{error}"));
             Err(error)
         }
     };
-    voice.head("Taking everything down.");
+    printer.head("Taking everything down.");
     planes::down(&options.name).await?;
     result
 }
 
-/// Brings everything up and plays the stories. When this is dropped half way, [`planes::down`] ends what
+/// Brings everything up and plays the scenarios. When this is dropped half way, [`planes::down`] ends what
 /// it started.
 async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
-    let voice = Voice::stdout();
-    voice.head("fedhub: two projects, a Karmada hub and two cells, all on this machine");
+    let printer = Printer::stdout();
+    printer.head("fedhub: two projects, a Karmada hub and two cells, all on this machine");
     let up = planes::Options::new(&options.name);
     let planes = Planes::up(&up).await?;
     let fedhub = Fedhub::start(layout, &fedhub::Options::new()).await?;
@@ -138,29 +134,29 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
 /// What is real and what is not.
 const CAST: &str = "
 Real are all API servers, Karmada, and fedhub: one beside the hub, one in each cell.
-SIMULATED, by `fedhub simulate`, are services that fedhub needs and that others make:
+SIMULATED, by `fedhub-simulate`, are services that fedhub needs and that others make:
   the provider of each cell, which takes half a second to start an Instance;
   the network of each cell and the quota of the projects, which nobody asks here: both are off in the cells.";
 
-/// Plays a story for each project, and sums up.
+/// Plays a scenario for each project, and sums up.
 async fn tell(planes: &Planes, layout: &Layout) -> Result<(), Error> {
-    let voice = Voice::stdout();
+    let printer = Printer::stdout();
     say(CAST);
-    let sight = watch(planes).await?;
-    if !sight.synced(LIMIT).await {
-        return Err(not_watched(&sight, layout));
+    let timeline = watch(planes).await?;
+    if !timeline.synced(LIMIT).await {
+        return Err(not_watched(&timeline, layout));
     }
     let mut ways = Vec::new();
     for ((project, (cell, city)), number) in projects().zip(cells()).zip(1..) {
-        voice.head(&format!("{number}. {} wants to run in {city}", project.name));
+        printer.head(&format!("{number}. {} wants to run in {city}", project.name));
         say("      hop      total  plane");
         let mut others = Vec::new();
         for (other, _) in cells().filter(|(other, _)| other.name != cell.name) {
             others.push((other.name, planes.client(other.name).await?));
         }
-        let story = Story {
-            voice,
-            sight: &sight,
+        let scenario = Scenario {
+            printer,
+            timeline: &timeline,
             project: project.name,
             user: planes.client(project.name).await?,
             city,
@@ -168,15 +164,15 @@ async fn tell(planes: &Planes, layout: &Layout) -> Result<(), Error> {
             others,
             logs: logs(layout),
         };
-        ways.push((city, story.play().await?));
+        ways.push((city, scenario.play().await?));
     }
-    voice.head("Every step was seen. What each hop took:");
-    voice.table(&ways);
+    printer.head("Every step was seen. What each hop took:");
+    printer.table(&ways);
     Ok(())
 }
 
 /// All watches, each on a connection of its own.
-async fn watch(planes: &Planes) -> Result<Sight, Error> {
+async fn watch(planes: &Planes) -> Result<Timeline, Error> {
     let mut wanted: Vec<_> =
         [Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance].map(|kind| (HUB, kind)).to_vec();
     wanted.extend(
@@ -185,19 +181,19 @@ async fn watch(planes: &Planes) -> Result<Sight, Error> {
             .flat_map(|plane| [Kind::Deployment, Kind::Instance].map(|kind| (plane.name, kind))),
     );
     let clients: Vec<Client> = try_join_all(wanted.iter().map(|(plane, _)| planes.client(plane))).await?;
-    let mut sight = Sight::new();
+    let mut timeline = Timeline::new();
     for ((plane, kind), client) in wanted.into_iter().zip(clients) {
-        sight.watch(plane, &client, kind);
+        timeline.watch(plane, &client, kind);
     }
-    Ok(sight)
+    Ok(timeline)
 }
 
-fn not_watched(sight: &Sight, layout: &Layout) -> Error {
+fn not_watched(timeline: &Timeline, layout: &Layout) -> Error {
     Error::NotSeen {
         plane: "every plane",
         what: "the first list of each watch".to_owned(),
         seconds: LIMIT.as_secs(),
-        trouble: sight.trouble().map(|words| format!("; {words}")).unwrap_or_default(),
+        trouble: timeline.trouble().map(|words| format!("; {words}")).unwrap_or_default(),
         logs: logs(layout),
     }
 }

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use kube::{
-    ResourceExt,
-    api::DynamicObject,
-    core::{ApiResource, GroupVersionKind},
-};
+use kube::ResourceExt;
+use kube::api::DynamicObject;
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use crate::Error;

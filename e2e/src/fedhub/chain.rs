@@ -1,20 +1,17 @@
-//! What makes the chain whole beside an instance: each cell's fedhub, and the services that are played.
+//! What makes the chain whole beside an instance: each cell's fedhub, and the simulated services.
 
 use std::collections::BTreeMap;
 
 use futures::future::try_join_all;
 
-use super::{
-    Fedhub,
-    member::Member,
-    not_started,
-    pod::{Overlay, Pod},
-    port,
-    state::State,
-};
-use crate::{Error, planes::Layout};
+use super::member::Member;
+use super::pod::{Overlay, Pod};
+use super::state::State;
+use super::{Fedhub, not_started, port};
+use crate::Error;
+use crate::planes::Layout;
 
-/// Starts it, with the program of the fedhub that is there. What runs already keeps running, as it was started at first.
+/// Starts it, with the programs of the fedhub that is there. What runs already keeps running, as it was started at first.
 pub async fn start(layout: &Layout) -> Result<(), Error> {
     let first = State::load(layout, Member::First)?.ok_or_else(|| not_started(layout, Member::First))?;
     for member in Member::chain() {
@@ -24,7 +21,7 @@ pub async fn start(layout: &Layout) -> Result<(), Error> {
                 Some(overlay) => overlay.pod_for_suites(layout, port).await?,
                 None => Pod { arguments: member.arguments(layout), environment: BTreeMap::new() },
             };
-            State::new(first.program.clone(), pod, port).save(layout, member)?;
+            State::new(member.program(&first.program), pod, port).save(layout, member)?;
         }
     }
     try_join_all(members(layout)?.iter().map(|member| async {

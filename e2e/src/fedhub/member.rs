@@ -1,17 +1,26 @@
 //! Which processes there are beside an instance, and how each is started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::{
-    Error,
-    planes::{
-        Layout,
-        topology::{HUB, Plane, cells, projects},
-    },
-};
+use crate::Error;
+use crate::planes::Layout;
+use crate::planes::topology::{HUB, Plane, cells, projects};
 
-/// How long what is played takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all be still for.
+/// How long what is simulated takes to come up: less than [`Fedhub::settled`](super::Fedhub::settled) has all be still for.
 const START_TIME: &str = "--start-time=100ms";
+
+/// The name of the program that simulates services.
+pub const SIMULATE: &str = "fedhub-simulate";
+
+/// The program that simulates services, beside that of the hub or else beside the running one.
+pub fn simulate(fedhub: &Path) -> PathBuf {
+    let beside = fedhub.with_file_name(SIMULATE);
+    if beside.exists() {
+        beside
+    } else {
+        std::env::current_exe().unwrap_or_default().with_file_name(SIMULATE)
+    }
+}
 
 /// One of the processes beside an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +31,9 @@ pub enum Member {
     Second,
     /// A cell's fedhub.
     Cell(&'static Plane),
-    /// The provider and the network service of a cell, played.
+    /// The provider and the network service of a cell, simulated.
     Services(&'static Plane),
-    /// The quota service of the project planes, played.
+    /// The quota service of the project planes, simulated.
     Quota,
 }
 
@@ -48,7 +57,7 @@ impl Member {
         plane(name).map(Self::Cell)
     }
 
-    /// What plays the services of a cell, likewise.
+    /// The simulated services of a cell, likewise.
     pub fn services(name: &str) -> Result<Self, Error> {
         plane(name).map(Self::Services)
     }
@@ -74,12 +83,16 @@ impl Member {
         matches!(self, Self::First | Self::Second | Self::Cell(_))
     }
 
-    /// What it is told when it is started, of what plays services: the others are told by `deploy/`.
+    /// Its program, where `fedhub` is that of the hub.
+    pub fn program(self, fedhub: &Path) -> PathBuf {
+        if self.has_page() { fedhub.to_owned() } else { simulate(fedhub) }
+    }
+
+    /// What it is told when it is started, of simulated services: the others are told by `deploy/`.
     pub fn arguments(self, layout: &Layout) -> Vec<String> {
         match self {
             Self::First | Self::Second | Self::Cell(_) => Vec::new(),
             Self::Services(cell) => vec![
-                "simulate".to_owned(),
                 "--provider".to_owned(),
                 "--network".to_owned(),
                 format!("--cell-kubeconfig={}", layout.kubeconfig(cell.name).display()),
@@ -93,8 +106,7 @@ impl Member {
                         layout.kubeconfig(plane.name).display()
                     )
                 };
-                let start = ["simulate".to_owned(), "--quota".to_owned()];
-                start.into_iter().chain(projects().map(plane)).collect()
+                std::iter::once("--quota".to_owned()).chain(projects().map(plane)).collect()
             }
         }
     }

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! There is one of the management role, and for a while a second beside it ([`Fedhub::second`]); they elect a leader.
-//! [`chain`] starts one for each cell ([`Fedhub::cell`]), and plays the services that a cell and quota need. What runs is
+//! [`chain`] starts one for each cell ([`Fedhub::cell`]), and the simulated services that a cell and quota need. What runs is
 //! written down in the instance's directory, so that any later command ([`Fedhub::load`]) can stop, kill, pause and
 //! start it, also a script within a suite, and also after the harness itself was killed.
 
@@ -28,26 +28,24 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use std::{fs, path::PathBuf, process::ExitStatus, time::Duration};
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
 
 use futures::future::join_all;
 use nix::sys::signal::Signal;
 
+use self::member::Member;
+pub(crate) use self::member::{SIMULATE, simulate};
+use self::pod::{Overlay, Pod};
 pub use self::scrape::sample;
+use self::state::State;
 pub(crate) use self::state::replaced;
-use self::{
-    member::Member,
-    pod::{Overlay, Pod},
-    state::State,
-};
-use crate::{
-    Error,
-    planes::{
-        Layout, ports, ports_directory,
-        topology::projects,
-        wait::{NotYet, http_ok, until},
-    },
-};
+use crate::Error;
+use crate::planes::topology::projects;
+use crate::planes::wait::{NotYet, http_ok, until};
+use crate::planes::{Layout, ports, ports_directory};
 
 /// How long fedhub may take to become ready, and to have engaged every project plane.
 const START: Duration = Duration::from_mins(1);
@@ -86,7 +84,7 @@ pub struct Once {
     pub flags: Vec<String>,
 }
 
-/// A fedhub beside an instance, or what plays a service for it. Dropping it leaves it running; [`end`] ends it.
+/// A fedhub beside an instance, or simulated services for it. Dropping it leaves it running; [`end`] ends it.
 #[derive(Debug, Clone)]
 pub struct Fedhub {
     layout: Layout,
@@ -122,7 +120,7 @@ impl Fedhub {
         Self::known(layout, Member::cell(cell)?)
     }
 
-    /// What plays the services of a cell, once [`chain::start`] has started it.
+    /// The simulated services of a cell, once [`chain::start`] has started it.
     pub fn services(layout: &Layout, cell: &str) -> Result<Self, Error> {
         Self::known(layout, Member::services(cell)?)
     }
@@ -184,7 +182,7 @@ impl Fedhub {
     /// The overlay of `deploy/` that it is started from for once, if another than usual.
     fn overlay(&self, once: &Once) -> Result<Option<Overlay>, Error> {
         let overlay = Overlay::of(self.member, &once.components, once.plane.as_deref())?;
-        // What plays services is not in `deploy/`, and its flags are its own.
+        // What simulates services is not in `deploy/`, and its flags are its own.
         if overlay.is_some() {
             pod::may_differ(&once.flags)?;
         }

@@ -11,29 +11,21 @@
 //! A Secret, a `ConfigMap` or a key that is not on the plane, and anything in a manifest that this does not know, is an error:
 //! so a flag or a name that is wrong in `deploy/` fails every suite.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Component, Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
-use k8s_openapi::api::{
-    apps::v1::Deployment,
-    core::v1::{ConfigMap, Container, EnvVar, PodSpec, Secret},
-};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Container, EnvVar, PodSpec, Secret};
 use kube::{Api, Client};
 use serde_json::json;
 
 use super::member::Member;
-use crate::{
-    Error,
-    planes::{
-        Layout, identities, kubeconfig, manifests,
-        topology::{MANAGEMENT, Plane},
-    },
-    progress::Progress,
-    tools::{self, Tool},
-};
+use crate::Error;
+use crate::planes::topology::{MANAGEMENT, Plane};
+use crate::planes::{Layout, identities, kubeconfig, manifests};
+use crate::progress::Progress;
+use crate::tools::{self, Tool};
 
 /// How long a lease lasts where suites wait for its end.
 const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];

@@ -1,17 +1,15 @@
 //! When fedhub, and the cells' beside it, have nothing left to do.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
 
 use futures::future::try_join_all;
 
-use super::{Fedhub, START, chain, leads, member::Member, scrape::total};
-use crate::{
-    Error,
-    planes::wait::{NotYet, until},
-};
+use super::member::Member;
+use super::scrape::total;
+use super::{Fedhub, START, chain, leads};
+use crate::Error;
+use crate::planes::wait::{NotYet, until};
 
 /// For how long nothing may have happened where all is at rest.
 const REST: Duration = Duration::from_millis(300);

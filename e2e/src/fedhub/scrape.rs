@@ -1,11 +1,10 @@
 //! What fedhub's page tells.
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 /// How long an answer may take: a process that is paused gives none.
 const ANSWER: Duration = Duration::from_secs(2);

@@ -1,23 +1,21 @@
 //! What is written down of a process beside an instance: enough for any later command to signal exactly that process.
 
-use std::{collections::BTreeMap, fs, path::PathBuf, process::Stdio, time::Duration};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use tokio::process::Child;
 
-use super::{
-    member::Member,
-    pod::{Pod, name_of},
-};
-use crate::{
-    Error,
-    planes::{
-        Layout,
-        process::{self, Identity},
-        wait::{NotYet, until},
-    },
-};
+use super::member::Member;
+use super::pod::{Pod, name_of};
+use crate::Error;
+use crate::planes::Layout;
+use crate::planes::process::{self, Identity};
+use crate::planes::wait::{NotYet, until};
 
 /// The variable that marks the process; its value is the file with what is written down of it.
 const MARK: &str = "FEDHUB_E2E_STATE";

@@ -48,7 +48,7 @@ async fn who_attends_learns_how_it_ended() {
     assert!(!fedhub.attend(&once).await.unwrap().success());
     let once = Once { flags: vec!["--networking".to_owned()], ..Once::default() };
     assert!(fedhub.attend(&once).await.unwrap_err().to_string().contains("components"));
-    // Of what plays services, other things may be asked.
+    // Of simulated services, other things may be asked.
     state.save(&layout, Member::Quota).unwrap();
     let quota = Fedhub::known(&layout, Member::Quota).unwrap();
     assert!(!quota.attend(&once).await.unwrap().success());

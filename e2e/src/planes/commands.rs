@@ -1,12 +1,11 @@
 //! The command lines of the servers. Pure: they read nothing and start nothing.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use super::{
-    layout::Layout,
-    state::Command,
-    topology::{ETCDS, HUB, Kind, PLANES, Plane, Role},
-};
+use super::layout::Layout;
+use super::state::Command;
+use super::topology::{ETCDS, HUB, Kind, PLANES, Plane, Role};
 use crate::tools::Built;
 
 /// The user of the planes' kube-controller-managers, as the audit policy knows it.

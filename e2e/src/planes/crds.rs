@@ -1,21 +1,19 @@
 //! Custom resource definitions: made, and awaited until they are served.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 use futures::future::try_join_all;
-use http::{Request, header::CONTENT_TYPE};
+use http::Request;
+use http::header::CONTENT_TYPE;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::{
-    Api, Client, Resource,
-    api::{DynamicObject, ListParams, Patch, PatchParams},
-};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Api, Client, Resource};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    manifests,
-    wait::{NotYet, until},
-};
+use super::manifests;
+use super::wait::{NotYet, until};
 use crate::Error;
 
 /// Applies compute CRDs to a plane and waits until they are served.

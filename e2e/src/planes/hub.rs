@@ -1,24 +1,22 @@
 //! Karmada on the hub's API server: its namespaces, CRDs, aggregated API, webhooks, and the cells.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures::future::try_join_all;
 use http::Request;
 use k8s_openapi::ByteString;
-use kube::{
-    Api, Client, ResourceExt,
-    api::{DynamicObject, ListParams},
-    core::{ApiResource, GroupVersionKind},
-};
+use kube::api::{DynamicObject, ListParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
-use super::{
-    commands::{AGGREGATED, WEBHOOK, api_server_process},
-    crds, manifests,
-    topology::{HUB, Plane, cells},
-    wait::{NotYet, until},
-};
-use crate::{Error, tools::Built};
+use super::commands::{AGGREGATED, WEBHOOK, api_server_process};
+use super::topology::{HUB, Plane, cells};
+use super::wait::{NotYet, until};
+use super::{crds, manifests};
+use crate::Error;
+use crate::tools::Built;
 
 /// Karmada's own namespace: the aggregated API's service.
 const SYSTEM: &str = "karmada-system";

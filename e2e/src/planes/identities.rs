@@ -1,23 +1,21 @@
 //! fedhub's own identities: service accounts with the rights that `deploy/` gives them, on every plane it works on. The
 //! cell role has others than the management role.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use futures::future::try_join_all;
-use k8s_openapi::api::{
-    authentication::v1::{TokenRequest, TokenRequestSpec},
-    core::v1::ServiceAccount,
-};
-use kube::{Api, Client, api::PostParams};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::api::PostParams;
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::{
-    kubeconfig::{self, Credential},
-    layout::Layout,
-    manifests,
-    topology::{HUB, MANAGEMENT, Plane, projects},
-    wait::{NotYet, until},
-};
+use super::kubeconfig::{self, Credential};
+use super::layout::Layout;
+use super::manifests;
+use super::topology::{HUB, MANAGEMENT, Plane, projects};
+use super::wait::{NotYet, until};
 use crate::Error;
 
 /// The namespace of fedhub, on every plane of the management role.
@@ -108,7 +106,7 @@ pub fn mounted(layout: &Layout, namespace: &str, secret: &str) -> Option<PathBuf
     match secret {
         HUB_SECRET => Some(holder.kubeconfig(layout, HUB)),
         QUOTA_SECRET => Some(holder.kubeconfig(layout, MANAGEMENT)),
-        DISCOVERY_SECRET => Some(layout.front()),
+        DISCOVERY_SECRET => Some(layout.gateway()),
         _ => None,
     }
 }

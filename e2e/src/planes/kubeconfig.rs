@@ -1,15 +1,15 @@
 //! Kubeconfig files with everything embedded, and clients made from them.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use k8s_openapi::ByteString;
-use kube::{
-    Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use super::{layout::write_atomically, pki::ClientCertificate};
+use super::layout::write_atomically;
+use super::pki::ClientCertificate;
 use crate::Error;
 
 /// How a kubeconfig proves who it is.

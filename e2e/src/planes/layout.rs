@@ -1,10 +1,8 @@
 //! Where an instance keeps its files: everything below one directory.
 
-use std::{
-    fs,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 
@@ -73,9 +71,9 @@ impl Layout {
         self.root.join("cells").join(format!("{plane}.yaml"))
     }
 
-    /// The kubeconfig of a front that serves the planes of projects, which a suite starts.
-    pub fn front(&self) -> PathBuf {
-        self.scratch("front.yaml")
+    /// The kubeconfig of a gateway that serves the planes of projects, which a suite starts.
+    pub fn gateway(&self) -> PathBuf {
+        self.scratch("gateway.yaml")
     }
 
     /// A component's identity on a plane, such as Karmada's controllers on the hub.

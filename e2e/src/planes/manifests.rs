@@ -1,15 +1,11 @@
 //! Manifests on their way to an API server.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use kube::{
-    Api, Client, ResourceExt,
-    api::{DynamicObject, Patch, PatchParams},
-    core::{ApiResource, GroupVersionKind},
-};
+use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client, ResourceExt};
 use tokio::process::Command;
 
 use crate::Error;

@@ -33,29 +33,22 @@ mod supervisor;
 pub mod topology;
 pub(crate) mod wait;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use kube::Client;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(crate) use commands::{CONTROLLERS as KARMADA_CONTROLLERS, api_server_process};
 pub use identities::{CELLS_NAMESPACE, Holder, NAMESPACE as FEDHUB_NAMESPACE};
+use kube::Client;
 pub use layout::Layout;
 pub(crate) use layout::write_atomically;
 
-use self::{
-    commands::Programs,
-    state::State,
-    supervisor::{Manner, Supervisor},
-    topology::{PLANES, Plane},
-};
-use crate::{
-    Error,
-    progress::Progress,
-    tools::{self, Tool, cache_root},
-};
+use self::commands::Programs;
+use self::state::State;
+use self::supervisor::{Manner, Supervisor};
+use self::topology::{PLANES, Plane};
+use crate::Error;
+use crate::progress::Progress;
+use crate::tools::{self, Tool, cache_root};
 
 /// The name of an instance that nobody named.
 pub const DEFAULT_NAME: &str = "default";

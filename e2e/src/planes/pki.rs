@@ -1,11 +1,9 @@
 //! Certificates, keys and tokens of one instance. EC P-256 throughout, service account tokens included. The CAs' own
 //! keys are never written: nothing can be signed once `up` is over.
 
-use std::{
-    fs,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,

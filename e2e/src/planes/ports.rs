@@ -6,12 +6,10 @@
 //! connection could otherwise sit on a port that we chose. Somebody who does not know this directory can still be
 //! quicker than a process of ours: `up` then starts over with other ports.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    net::TcpListener,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
 use crate::Error;

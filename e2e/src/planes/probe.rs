@@ -4,18 +4,14 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::{
-    Api, Client,
-    api::{DeleteParams, DynamicObject},
-    core::{ApiResource, GroupVersionKind},
-};
+use kube::api::{DeleteParams, DynamicObject};
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::{Api, Client};
 use serde_json::json;
 
-use super::{
-    manifests,
-    topology::{HUB, cells},
-    wait::{NotYet, until},
-};
+use super::manifests;
+use super::topology::{HUB, cells};
+use super::wait::{NotYet, until};
 use crate::Error;
 
 /// A namespace that is everywhere, for emptying one of our own would take ten seconds.

@@ -1,15 +1,11 @@
 //! Processes as the kernel knows them: a PID alone says nothing, for it may have been given out again. A PID with
 //! its start time and its executable is one process, whoever started it and whenever.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 /// One process.

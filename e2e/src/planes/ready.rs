@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use http::Request;
 
-use super::{
-    commands::{AGGREGATED, CONTROLLER_MANAGER, CONTROLLERS, SCHEDULER, WEBHOOK, second_port},
-    kubeconfig,
-    layout::Layout,
-    supervisor::Supervisor,
-    topology::HUB,
-    wait::{NotYet, http_ok, until},
-};
+use super::commands::{AGGREGATED, CONTROLLER_MANAGER, CONTROLLERS, SCHEDULER, WEBHOOK, second_port};
+use super::kubeconfig;
+use super::layout::Layout;
+use super::supervisor::Supervisor;
+use super::topology::HUB;
+use super::wait::{NotYet, http_ok, until};
 use crate::Error;
 
 /// Long enough for six API servers whose programs are not in the page cache yet, on a busy machine.

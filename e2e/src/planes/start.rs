@@ -4,28 +4,25 @@
 //! controller looks for kinds; Karmada's webhook serves before it is registered, for from then on writes wait for it;
 //! and it is registered before the first policy is made.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures::future::{try_join, try_join_all};
 use kube::Client;
 
-use super::{
-    Options,
-    commands::{
-        AGGREGATED, CONTROLLER_MANAGER, CONTROLLER_MANAGER_USER, CONTROLLERS, KARMADA, KARMADA_USER,
-        Programs, SCHEDULER, WEBHOOK, api_server_process, controller_manager_process, etcd_process,
-        port_names,
-    },
-    identities,
-    kubeconfig::{self, Credential},
-    layout::Layout,
-    pki::{self, Pki},
-    ports, probe,
-    state::State,
-    steps::Steps,
-    supervisor::{Manner, Supervisor},
-    topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells},
+use super::commands::{
+    AGGREGATED, CONTROLLER_MANAGER, CONTROLLER_MANAGER_USER, CONTROLLERS, KARMADA, KARMADA_USER, Programs,
+    SCHEDULER, WEBHOOK, api_server_process, controller_manager_process, etcd_process, port_names,
 };
+use super::kubeconfig::{self, Credential};
+use super::layout::Layout;
+use super::pki::{self, Pki};
+use super::state::State;
+use super::steps::Steps;
+use super::supervisor::{Manner, Supervisor};
+use super::topology::{ETCDS, HUB, Kind, MANAGEMENT, PLANES, Plane, cells};
+use super::{Options, identities, ports, probe};
 use crate::Error;
 
 /// Who tests are on every plane.

@@ -1,15 +1,15 @@
 //! What an instance consists of while it runs, in `state.json`: enough for any later command to end it, restart
 //! parts of it, or find its way to it.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    layout::{Layout, write_atomically},
-    process::{self, Identity},
-    topology::Role,
-};
+use super::layout::{Layout, write_atomically};
+use super::process::{self, Identity};
+use super::topology::Role;
 use crate::Error;
 
 /// The variable that marks every process of an instance.

@@ -1,27 +1,23 @@
 //! The steps that bring a plane, and the hub in particular, from a started API server to where it is of use.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use futures::future::{try_join, try_join_all};
-use kube::{Client, ResourceExt, api::DynamicObject};
+use kube::api::DynamicObject;
+use kube::{Client, ResourceExt};
 
-use super::{
-    commands::{AGGREGATED, CONTROLLERS, Commands, Programs, SCHEDULER, WEBHOOK, api_server_process},
-    crds,
-    hub::Hub,
-    identities::{self, Holder},
-    kubeconfig,
-    layout::Layout,
-    manifests, ready,
-    supervisor::Supervisor,
-    topology::{HUB, Kind, Plane},
-    wait::until,
-};
-use crate::{Error, progress::Progress};
+use super::commands::{AGGREGATED, CONTROLLERS, Commands, Programs, SCHEDULER, WEBHOOK, api_server_process};
+use super::hub::Hub;
+use super::identities::{self, Holder};
+use super::layout::Layout;
+use super::supervisor::Supervisor;
+use super::topology::{HUB, Kind, Plane};
+use super::wait::until;
+use super::{crds, kubeconfig, manifests, ready};
+use crate::Error;
+use crate::progress::Progress;
 
 /// What every step needs.
 pub struct Steps<'a> {
@@ -62,7 +58,7 @@ const APPLIED: Applied = Applied {
 /// The kustomizations of `deploy/`, built.
 pub struct Manifests {
     crds: Vec<DynamicObject>,
-    /// Other services', played: networking in the cells, quota beside the projects.
+    /// Simulated services': networking in the cells, quota beside the projects.
     external_crds: Vec<DynamicObject>,
     management: Vec<DynamicObject>,
     project_plane: Vec<DynamicObject>,

@@ -1,23 +1,19 @@
 //! Starts and ends an instance's processes, and writes down each before and after it is started, so that whoever
 //! comes next can end what a killed harness left.
 
-use std::{
-    collections::HashMap,
-    fs,
-    os::unix::process::CommandExt,
-    process::{Child, Command as Spawn, Stdio},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command as Spawn, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{
-    layout::Layout,
-    state::{Command, Process, State},
-    topology::Role,
-    wait::NotYet,
-};
+use super::layout::Layout;
+use super::state::{Command, Process, State};
+use super::topology::Role;
+use super::wait::NotYet;
 use crate::Error;
 
 /// How long a process may take to end by itself. What it would still do is of no use to anybody here.

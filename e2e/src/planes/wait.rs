@@ -1,14 +1,10 @@
 //! Waiting for a condition, never for a time.
 
-use std::{
-    future::Future,
-    time::{Duration, Instant},
-};
+use std::future::Future;
+use std::time::{Duration, Instant};
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::Error;
 

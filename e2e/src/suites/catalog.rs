@@ -1,9 +1,7 @@
 //! Which suites there are: each directory of `e2e/suites` with a `chainsaw-test.yaml`.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 

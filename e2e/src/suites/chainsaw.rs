@@ -1,28 +1,21 @@
 //! One run of chainsaw over some suites.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-    time::Duration,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-use super::{
-    catalog::Suite,
-    output::{News, Reader, Result as SuiteResult},
-};
-use crate::{
-    Error,
-    planes::{Planes, topology::PLANES},
-    progress::Progress,
-};
+use super::catalog::Suite;
+use super::output::{News, Reader, Result as SuiteResult};
+use crate::Error;
+use crate::planes::Planes;
+use crate::planes::topology::PLANES;
+use crate::progress::Progress;
 
 /// How many lines of a suite that failed are shown; its log has them all.
 const SHOWN: usize = 40;

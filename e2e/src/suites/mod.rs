@@ -16,17 +16,15 @@ mod output;
 pub mod rights;
 pub mod writes;
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 pub use catalog::{Suite, all, choose};
 pub use output::Result as SuiteResult;
 
-use crate::{
-    Error,
-    fedhub::chain,
-    servers,
-    tools::{self, Tool},
-};
+use crate::fedhub::chain;
+use crate::tools::{self, Tool};
+use crate::{Error, servers};
 
 /// What to run and against what.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! What chainsaw says, line by line: which suite it is about, when that is through, and how it ended.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How a suite ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,13 +5,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::writes::{self, Event};
-use crate::{
-    Error,
-    planes::{
-        Layout,
-        topology::{Kind, PLANES, Plane},
-    },
-};
+use crate::Error;
+use crate::planes::Layout;
+use crate::planes::topology::{Kind, PLANES, Plane};
 
 /// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run is not among
 /// them: an API server that has just started refuses until it knows its roles.

@@ -1,18 +1,14 @@
 //! What fedhub asked of the planes and what it wrote, as their audit logs tell it.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{BufRead, BufReader},
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::{
-    Error,
-    planes::{Holder, Layout},
-};
+use crate::Error;
+use crate::planes::{Holder, Layout};
 
 /// The annotation that tells whether RBAC lets a request pass.
 const DECISION: &str = "authorization.k8s.io/decision";

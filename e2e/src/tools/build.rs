@@ -1,20 +1,17 @@
 //! Builds what the cache does not hold yet.
 
-use std::{
-    fmt::Write,
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use tokio::process::Command;
 
 use super::{Built, Recipe, Tool, cache};
-use crate::{Error, progress::Progress};
+use crate::Error;
+use crate::progress::Progress;
 
 /// The built tool, from the cache or built now. Two callers at once build once.
 pub async fn ensure(tool: Tool, progress: &Progress) -> Result<Built, Error> {

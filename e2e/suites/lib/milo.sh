@@ -1,18 +1,18 @@
 #!/bin/sh
-# Milo, played: the management plane has the Projects, a front serves their planes, and fedhub finds them there.
+# Milo, played: the management plane has the Projects, a gateway serves their planes, and fedhub finds them there.
 #
-#   milo.sh front PROJECT=PLANE[/NAMESPACE]...   installs what is needed and starts the front
+#   milo.sh gateway PROJECT=PLANE[/NAMESPACE]...   installs what is needed and starts the gateway
 #   milo.sh fedhub start|attend                  starts fedhub
 #   milo.sh fault PROJECT silent|stalled|stalled-lists|unavailable|garbage|well
-#   milo.sh end                                  ends fedhub and the front
+#   milo.sh end                                  ends fedhub and the gateway
 set -eu
 here=$(dirname "$0")
 . "$here/wait.sh"
 scratch=$(dirname "$KUBECONFIGS")/scratch
-front=$scratch/front.yaml
+gateway=$scratch/gateway.yaml
 management() { kubectl --kubeconfig "$KUBECONFIGS/management.yaml" "$@"; }
 case $1 in
-  front)
+  gateway)
     shift
     management apply --server-side -f "$here/projects-crd.yaml"
     # The user whom the rights are bound to is a service account here.
@@ -26,25 +26,25 @@ case $1 in
     # shellcheck disable=SC2086
     [ -z "$left" ] || "$here/project.sh" gone $left
     for project in "$@"; do set -- "$@" --project "$project"; shift; done
-    rm -f "$front"
-    "$E2E" front --kubeconfig "$front" "$@" >"$(dirname "$KUBECONFIGS")/logs/front.log" 2>&1 </dev/null &
-    echo $! >"$scratch/front.pid"
-    until [ -e "$front" ]; do again "the front does not serve: logs/front.log"; done
+    rm -f "$gateway"
+    "$E2E" gateway --kubeconfig "$gateway" "$@" >"$(dirname "$KUBECONFIGS")/logs/gateway.log" 2>&1 </dev/null &
+    echo $! >"$scratch/gateway.pid"
+    until [ -e "$gateway" ]; do again "the gateway does not serve: logs/gateway.log"; done
     management create secret generic fedhub-discovery-kubeconfig --namespace fedhub-system --dry-run=client --output yaml \
-      --from-file=kubeconfig="$front" | management apply --server-side -f -
+      --from-file=kubeconfig="$gateway" | management apply --server-side -f -
     ;;
   fedhub)
     exec "$E2E" fedhub "$2" --component=discovery-milo
     ;;
   fault)
     if [ "$3" = well ]; then
-      kubectl --kubeconfig "$front" delete --raw "/faults/$2"
+      kubectl --kubeconfig "$gateway" delete --raw "/faults/$2"
     else
-      echo "$3" | kubectl --kubeconfig "$front" create --raw "/faults/$2" -f -
+      echo "$3" | kubectl --kubeconfig "$gateway" create --raw "/faults/$2" -f -
     fi
     ;;
   end)
     "$E2E" fedhub stop
-    kill "$(cat "$scratch/front.pid")"
+    kill "$(cat "$scratch/gateway.pid")"
     ;;
 esac

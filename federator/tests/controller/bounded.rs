@@ -1,6 +1,6 @@
 //! Nothing is remembered of what is gone for good, however often planes come and go.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 
 use crate::support::*;
 
@@ -74,7 +74,7 @@ async fn bounded_a_deletion_while_the_client_is_replaced_leaves_nothing() {
 #[tokio::test(start_paused = true)]
 async fn bounded_a_pass_that_fails_after_its_plane_has_left_leaves_no_failure() {
     let world = World::telling();
-    let run = world.run_over(timely(&world.hub));
+    let run = world.run_over(client(&world.hub));
     until("both WDs to be federated", || {
         world.hub_wd(WD).is_some() && world.hub_wd_of(&world.beta, WD).is_some()
     })

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use fedhub_api::conditions::{find, said};
 use fedhub_core::names::LOST;
+use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Settings;
-use fedhub_sim::Fault;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -39,8 +39,8 @@ async fn u2_where_all_goes_well_it_comes_with_the_status_and_costs_no_write() {
     let wd = world.wd(WD).unwrap();
     let condition = wd["status"]["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "Federated");
     assert_eq!(condition.unwrap()["observedGeneration"], 2);
-    assert_eq!(told(&world.alpha, "Federated"), ["federated to city DFW"], "F10");
-    assert!(told(&world.alpha, "FederationFailed").is_empty());
+    assert_eq!(event_notes(&world.alpha, "Federated"), ["federated to city DFW"], "F10");
+    assert!(event_notes(&world.alpha, "FederationFailed").is_empty());
     run.stop().await;
 }
 
@@ -69,7 +69,7 @@ async fn u2_i7_what_has_no_status_is_told_once_after_five_seconds_and_not_after_
 async fn u2_f10_while_the_hub_hangs_every_wd_that_waits_says_so_and_is_told_once() {
     for fault in [Fault::Hang, Fault::Disconnect, Fault::Status(503)] {
         let world = World::telling();
-        let run = world.run_over(timely(&world.hub));
+        let run = world.run_over(client(&world.hub));
         until("both WDs to be federated", || {
             world.hub_wd(WD).is_some() && world.hub_wd_of(&world.beta, WD).is_some()
         })
@@ -87,15 +87,15 @@ async fn u2_f10_while_the_hub_hangs_every_wd_that_waits_says_so_and_is_told_once
             assert!(is(&world.wd(name).unwrap(), "False", "HubUnreachable"), "{fault:?} {name}");
         }
         assert_eq!(world.wd(WD).unwrap(), rested, "what is in its cell needs nothing of the hub");
-        assert_eq!(told(&world.alpha, "FederationFailed").len(), names.len(), "{fault:?}");
+        assert_eq!(event_notes(&world.alpha, "FederationFailed").len(), names.len(), "{fault:?}");
         quiet(600).await;
-        assert_eq!(told(&world.alpha, "FederationFailed").len(), names.len(), "never one for a retry");
+        assert_eq!(event_notes(&world.alpha, "FederationFailed").len(), names.len(), "never one for a retry");
         world.hub.clear_fault(id);
         until("all to recover", || {
             names.iter().all(|name| is(&world.wd(name).unwrap(), "Unknown", "AwaitingCell"))
         })
         .await;
-        assert_eq!(told(&world.alpha, "FederationRecovered").len(), names.len(), "{fault:?}");
+        assert_eq!(event_notes(&world.alpha, "FederationRecovered").len(), names.len(), "{fault:?}");
         run.stop().await;
     }
 }
@@ -105,7 +105,7 @@ async fn u2_f10_what_is_no_trouble_is_told_after_the_work_and_of_every_wd() {
     let world = World::telling();
     let run = world.federated().await;
     quiet(60).await;
-    let (from, before) = (world.positions(), told(&world.alpha, "Federated").len());
+    let (from, before) = (world.positions(), event_notes(&world.alpha, "Federated").len());
     let id = world.hub.fault(Fault::Slow(Duration::from_secs(1)).on("create", "workloaddeployments"));
     let names: Vec<_> = (0..60).map(|n| format!("many-{n}")).collect();
     for name in &names {
@@ -114,7 +114,7 @@ async fn u2_f10_what_is_no_trouble_is_told_after_the_work_and_of_every_wd() {
     quiet(15).await;
     let on_hub = names.iter().filter(|name| world.hub_wd(name).is_some()).count();
     assert!((5..55).contains(&on_hub), "{on_hub}");
-    assert_eq!(told(&world.alpha, "Federated").len(), before);
+    assert_eq!(event_notes(&world.alpha, "Federated").len(), before);
     let writes = world.writes(from);
     assert!(writes[1].iter().all(|write| write.starts_with("patch ")), "marks alone: {:?}", writes[1]);
     world.hub.clear_fault(id);
@@ -122,9 +122,9 @@ async fn u2_f10_what_is_no_trouble_is_told_after_the_work_and_of_every_wd() {
         names.iter().all(|name| is(&world.wd(name).unwrap(), "Unknown", "AwaitingCell"))
     })
     .await;
-    until("the Events", || told(&world.alpha, "Federated").len() == before + names.len()).await;
+    until("the Events", || event_notes(&world.alpha, "Federated").len() == before + names.len()).await;
     quiet(600).await;
-    assert_eq!(told(&world.alpha, "Federated").len(), before + names.len());
+    assert_eq!(event_notes(&world.alpha, "Federated").len(), before + names.len());
     run.stop().await;
 }
 
@@ -155,7 +155,7 @@ async fn u2_what_is_forbidden_names_verb_resource_and_plane() {
     world.hub.fault(Fault::Status(403).on("create", "workloaddeployments"));
     let run = world.run();
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "Forbidden")).await;
-    let told = told(&world.alpha, "FederationFailed");
+    let told = event_notes(&world.alpha, "FederationFailed");
     assert_eq!(told.len(), 1);
     assert!(told[0].starts_with("forbidden: failed to create workloaddeployments on the hub"), "{told:?}");
     run.stop().await;
@@ -170,7 +170,7 @@ async fn u2_a_refusal_is_the_condition_too_in_the_same_write() {
     until("the answer", || is(&world.wd("bad").unwrap(), "False", "InvalidCityCode")).await;
     quiet(60).await;
     assert_eq!(world.writes(from)[1].iter().filter(|w| w.contains("/status/bad")).count(), 1);
-    assert!(told(&world.alpha, "FederationFailed")[0].starts_with("invalid: "));
+    assert!(event_notes(&world.alpha, "FederationFailed")[0].starts_with("invalid: "));
     run.stop().await;
 }
 
@@ -189,7 +189,10 @@ async fn u2_c11_a_cell_that_karmada_does_not_reach_is_named_and_since_when() {
     assert_eq!(world.writes(from), nothing(), "a moment is nothing to tell of");
     world.hub.patch_status("Cluster", "", "cell-1", &ready("False")).unwrap();
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
-    assert!(told(&world.alpha, "FederationFailed")[0].contains("cell-1 has not been ready since 2026-01-05"));
+    assert!(
+        event_notes(&world.alpha, "FederationFailed")[0]
+            .contains("cell-1 has not been ready since 2026-01-05")
+    );
     let available = || {
         let wd = world.wd(WD).unwrap();
         let (status, reason, _) = said(find(&wd["status"], "Available").unwrap());
@@ -239,7 +242,7 @@ async fn c11_a_cell_that_is_declared_lost_is_told_of_with_whose_job_it_is() {
     assert_eq!(world.writes(from), nothing(), "no time is no declaration");
     declare("2026-01-05T00:00:00Z");
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
-    let failed = told(&world.alpha, "FederationFailed");
+    let failed = event_notes(&world.alpha, "FederationFailed");
     assert!(
         failed[0].contains("cell-1 is lost since 2026-01-05") && failed[0].contains("another city"),
         "{failed:?}"
@@ -250,7 +253,7 @@ async fn c11_a_cell_that_is_declared_lost_is_told_of_with_whose_job_it_is() {
 #[tokio::test(start_paused = true)]
 async fn i3_a_deletion_that_waits_for_the_hub_says_so() {
     let world = World::telling();
-    let run = world.run_over(timely(&world.hub));
+    let run = world.run_over(client(&world.hub));
     until("the WD to be federated", || world.hub_wd(WD).is_some()).await;
     quiet(60).await;
     let id = world.hub.fault(Fault::Hang);
@@ -258,7 +261,7 @@ async fn i3_a_deletion_that_waits_for_the_hub_says_so() {
     until("the condition", || reason(&world.wd(WD).unwrap()).as_deref() == Some("CleanupHeld")).await;
     until("the other one", || is(&world.wd(WD).unwrap(), "False", "HubUnreachable")).await;
     assert_eq!(run.held("hub_unreachable"), 1);
-    assert_eq!(told(&world.alpha, "CleanupHeld").len(), 1);
+    assert_eq!(event_notes(&world.alpha, "CleanupHeld").len(), 1);
     world.hub.clear_fault(id);
     until("the WD to go", || world.wd(WD).is_none()).await;
     run.stop().await;

@@ -1,6 +1,6 @@
 //! I3, F9: the finalizer goes last, whatever happens on the way.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;

@@ -167,7 +167,7 @@ async fn f2_a_namespace_made_anew_during_a_gap_has_a_hub_namespace_of_its_own() 
     let run = world.federated().await;
     let old = hub_space(&world.alpha);
     // The federator does not see that WD and namespace go and come back: its watch is silent, then relists.
-    let id = world.alpha.fault(fedhub_sim::Fault::Hang.on("watch", "workloaddeployments"));
+    let id = world.alpha.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "workloaddeployments"));
     world.alpha.patch("WorkloadDeployment", SPACE, WD, &json!({"metadata": {"finalizers": null}})).unwrap();
     world.delete(WD);
     for event in world.alpha.list("events.events.k8s.io") {

@@ -39,7 +39,7 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_wd_and_not_after_a_restart() 
         until("the fault", || shows(&world, words)).await;
     }
     quiet(60).await;
-    assert_eq!(told(&world.alpha, "ImageUnavailable"), ["no such image"]);
+    assert_eq!(event_notes(&world.alpha, "ImageUnavailable"), ["no such image"]);
     world.gap();
     quiet(60).await;
     run.stop().await;
@@ -56,9 +56,9 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_wd_and_not_after_a_restart() 
     world.report(WD, &hangs);
     until("the end, and what hangs", || warnings(&world).len() == 2).await;
     quiet(60).await;
-    assert_eq!(told(&world.alpha, "TerminationDeadlineExceeded"), ["web-1"]);
+    assert_eq!(event_notes(&world.alpha, "TerminationDeadlineExceeded"), ["web-1"]);
     assert_eq!(
-        told(&world.alpha, "ReplicasAvailable"),
+        event_notes(&world.alpha, "ReplicasAvailable"),
         ["no longer ImageUnavailable. 1/1 replicas available"]
     );
     run.stop().await;

@@ -1,6 +1,6 @@
 //! F9, I3: a project namespace that is taken away by force while WDs stand in it, and is made again.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;

@@ -13,9 +13,7 @@ mod events;
 #[cfg(test)]
 mod forced;
 #[cfg(test)]
-mod gaps;
-#[cfg(test)]
-mod late;
+mod late_create;
 #[cfg(test)]
 mod moves;
 #[cfg(test)]
@@ -24,6 +22,8 @@ mod orphans;
 mod planes;
 #[cfg(test)]
 mod policies;
+#[cfg(test)]
+mod relist;
 #[cfg(test)]
 mod restored;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING, TOUCHED};
-use fedhub_sim::{ApiServer, Fault};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::{Value, json};
 
 use crate::support::*;

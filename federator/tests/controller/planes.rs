@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use tokio::time::Instant;
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! F9: a hub that is restored from a backup. What it lacks may have been lost, and run on in its cell.
 
 use fedhub_core::names::LOST;
-use fedhub_sim::{Fault, Snapshot};
+use fedhub_fake_apiserver::{Fault, Snapshot};
 use serde_json::json;
 
 use crate::support::*;

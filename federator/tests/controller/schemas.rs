@@ -1,6 +1,6 @@
 //! I1, I7: planes whose schemas prune and default what they are sent.
 
-use fedhub_sim::{ApiServer, Resource, resource};
+use fedhub_fake_apiserver::{ApiServer, Resource, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::PlaneId;
-use fedhub_sim::{ApiServer, Fault};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::support::*;
@@ -94,7 +94,7 @@ async fn i8_who_writes_the_condition_of_a_large_wd_waits_for_memory_and_no_other
 async fn i8_a_pass_over_a_large_wd_holds_its_memory_until_it_has_explained_what_blocks_it() {
     let world = World::new();
     put_large(&world, "large");
-    let run = world.run_over(timely(&world.hub));
+    let run = world.run_over(client(&world.hub));
     until("it to be federated", || world.hub_wd("large").is_some()).await;
     quiet(60).await;
     world.hub.fault(Fault::Hang);

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
+use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Settings;
-use fedhub_sim::Fault;
 use serde_json::json;
 
 use crate::support::*;

@@ -4,19 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::conditions::is_default;
-use fedhub_core::clock::Clock;
-use fedhub_core::metrics::Metrics;
-use fedhub_core::names::{CITY_CODE, FEDERATOR_FINALIZER, PlaneName};
-use fedhub_engine::{Queue, QueueConfig, run_workers};
+use fedhub_core::names::{CITY_CODE, FEDERATOR_FINALIZER};
+use fedhub_engine::{Queue, QueueConfig};
+use fedhub_fake_apiserver::ApiServer;
 use fedhub_federator::{ConditionWriter, Federator};
-use fedhub_planes::transport::HeaderTimeoutLayer;
 use fedhub_planes::{Planes, Settings};
-use fedhub_sim::{ApiServer, AuditEntry};
-pub use fedhub_sim::{quiet, until};
+use fedhub_testing::{Process, asked, gap, position, writes};
+pub use fedhub_testing::{client, event_notes, plane_name, quiet, uid, until};
 use serde_json::{Value, json};
-use tokio_util::sync::{CancellationToken, DropGuard};
-use tokio_util::task::TaskTracker;
-use tower::Layer;
 
 /// The namespace in both project planes.
 pub const SPACE: &str = "shop";
@@ -91,24 +86,21 @@ impl World {
     }
 
     fn start(&self, hub: kube::Client, settings: Settings, workers: usize, per_plane: usize) -> Run {
-        let metrics = Metrics::new().unwrap();
-        let clock = Clock::from_tokio(self.hub.clock().now());
-        let planes = Planes::with(hub, metrics.clone(), clock, settings);
+        let mut process = Process::on(&self.hub);
+        let planes = process.planes(hub, settings);
         let config = QueueConfig { seed: planes.seed(), per_plane, ..QueueConfig::default() };
-        let queue = Arc::new(Queue::new(config));
+        let queue = process.queue_with(config);
         let federator = Federator::new(planes.clone(), queue.clone(), QUIET);
         planes.listen(federator.clone());
         planes.start();
-        let tasks = TaskTracker::new();
-        run_workers(&federator, &queue, &metrics, workers, &tasks);
-        let conditions = Arc::new(Queue::new(QueueConfig { seed: planes.seed(), ..QueueConfig::default() }));
-        let stop = CancellationToken::new();
+        process.work(&federator, &queue, workers);
         if self.telling {
+            let conditions = process.queue(planes.seed());
             let writer = ConditionWriter::new(federator.clone(), conditions.clone());
-            run_workers(&writer, &conditions, &metrics, 4, &tasks);
-            tokio::spawn(writer.run(stop.clone()));
+            process.work(&writer, &conditions, 4);
+            tokio::spawn(writer.run(process.stopping.clone()));
         }
-        Run { planes, queue, federator, metrics, tasks, conditions, stop: stop.drop_guard() }
+        process.running(Parts { planes, queue, federator })
     }
 
     /// A process over a world in which the WDs of both planes are federated, in order and at rest.
@@ -152,66 +144,33 @@ impl World {
 
     /// The hub forgets what watches may resume from, and ends them: a gap.
     pub fn gap(&self) {
-        self.hub.compact();
-        self.hub.break_watches();
+        gap(&self.hub);
     }
 
     /// Where the records of hub, `alpha` and `beta` end now.
     pub fn positions(&self) -> [usize; 3] {
-        [&self.hub, &self.alpha, &self.beta].map(|s| s.audit().len())
+        [&self.hub, &self.alpha, &self.beta].map(position)
     }
 
     /// The writes to all three since then, in short.
     pub fn writes(&self, from: [usize; 3]) -> [Vec<String>; 3] {
-        let of = |i: usize, s: &ApiServer| {
-            let write = |e: &&AuditEntry| e.is_write() && !of_event(e);
-            s.audit()[from[i]..].iter().filter(write).map(AuditEntry::short).collect()
-        };
-        [of(0, &self.hub), of(1, &self.alpha), of(2, &self.beta)]
+        [writes(&self.hub, from[0]), writes(&self.alpha, from[1]), writes(&self.beta, from[2])]
     }
 
     /// All requests but those of watches since then, in short.
     pub fn asked(&self, from: [usize; 3]) -> [Vec<String>; 3] {
-        let single = |e: &&AuditEntry| e.is_single() && !of_event(e);
-        let of = |i: usize, s: &ApiServer| {
-            s.audit()[from[i]..].iter().filter(single).map(AuditEntry::short).collect()
-        };
-        [of(0, &self.hub), of(1, &self.alpha), of(2, &self.beta)]
+        [asked(&self.hub, from[0]), asked(&self.alpha, from[1]), asked(&self.beta, from[2])]
     }
 }
 
-pub struct Run {
+/// A process that federates.
+pub type Run = fedhub_testing::Run<Parts>;
+
+/// What of a process the tests look at.
+pub struct Parts {
     pub planes: Arc<Planes>,
     pub queue: Arc<Queue>,
     pub federator: Arc<Federator>,
-    pub metrics: Metrics,
-    tasks: TaskTracker,
-    conditions: Arc<Queue>,
-    stop: DropGuard,
-}
-
-impl Run {
-    /// The process ends; what it knew is forgotten.
-    pub async fn stop(self) {
-        drop(self.stop);
-        self.conditions.close();
-        self.queue.close();
-        self.tasks.close();
-        self.tasks.wait().await;
-        self.planes.stop().await;
-    }
-
-    pub fn orphaned(&self) -> i64 {
-        self.metrics.objects.with_label_values(&["federator", "orphaned"]).get()
-    }
-
-    pub fn held(&self, reason: &str) -> i64 {
-        self.metrics.finalizers_held.with_label_values(&[reason]).get()
-    }
-}
-
-pub fn plane_name(name: &str) -> PlaneName {
-    PlaneName::new(name).unwrap()
 }
 
 pub fn put_wd(plane: &ApiServer, name: &str, city: &str) -> Value {
@@ -232,10 +191,6 @@ pub fn hub_space(plane: &ApiServer) -> String {
     format!("ns-{}", uid(&plane.get("Namespace", "", SPACE).unwrap()))
 }
 
-pub fn uid(object: &Value) -> String {
-    object["metadata"]["uid"].as_str().unwrap().to_owned()
-}
-
 pub fn has_our_finalizer(wd: &Value) -> bool {
     wd["metadata"]["finalizers"].as_array().is_some_and(|f| f.contains(&json!(FEDERATOR_FINALIZER)))
 }
@@ -253,16 +208,6 @@ pub fn is_unreported(wd: &Value) -> bool {
     conditions.len() == 3 && conditions.iter().all(is_default)
 }
 
-/// A client as the transport makes them: with a limit on the time to headers.
-pub fn timely(server: &ApiServer) -> kube::Client {
-    kube::Client::new(HeaderTimeoutLayer::new(Duration::from_secs(9)).layer(server.service()), "default")
-}
-
-/// Events are none of the requests that are counted.
-fn of_event(entry: &AuditEntry) -> bool {
-    entry.short().contains(" events/")
-}
-
 /// A status without the condition `Federated`.
 pub fn plain(wd: &Value) -> Value {
     let mut status = wd["status"].clone();
@@ -278,12 +223,6 @@ pub fn federated(wd: &Value) -> Option<(String, String)> {
     let condition = conditions.iter().find(|c| c["type"] == "Federated" && !is_default(c))?;
     let text = |field: &str| condition[field].as_str().unwrap().to_owned();
     Some((text("status"), text("reason")))
-}
-
-/// The notes of all Events of a project plane with this reason.
-pub fn told(plane: &ApiServer, reason: &str) -> Vec<String> {
-    let of = plane.list("events.events.k8s.io").into_iter();
-    of.filter(|e| e["reason"] == reason).map(|e| e["note"].as_str().unwrap().to_owned()).collect()
 }
 
 /// A status as a cell reports it.

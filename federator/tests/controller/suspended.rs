@@ -1,8 +1,8 @@
 //! A project that is suspended and resumed: no write, no error and no retry meanwhile (section 2).
 
 use fedhub_core::names::SUSPENDED;
+use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Health;
-use fedhub_sim::Fault;
 use serde_json::Value;
 
 use crate::support::*;

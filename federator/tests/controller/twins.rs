@@ -1,8 +1,8 @@
 //! Another cluster under a known name (I4).
 
 use fedhub_core::fence::Fence;
+use fedhub_fake_apiserver::ApiServer;
 use fedhub_planes::{Identities, Settings};
-use fedhub_sim::ApiServer;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

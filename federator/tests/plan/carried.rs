@@ -12,7 +12,7 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::make::{
+use crate::fixtures::{
     CITY, Edit, SPACE, UID, annotate, body, hub_wd, in_order, label, marked, shared, source, spec, status_of,
     unannotate, with,
 };
@@ -144,7 +144,7 @@ fn f4_drift_is_restored() {
 #[test]
 fn f4_a_hub_wd_that_was_deleted_by_hand_is_made_anew_once_it_is_gone() {
     let mut seen = in_order();
-    seen.hub = Some(shared(crate::make::deleting(hub_wd())));
+    seen.hub = Some(shared(crate::fixtures::deleting(hub_wd())));
     let waiting = plan(&seen);
     assert!(waiting.deployment.is_none() && waiting.then == fedhub_federator::plan::Then::Wait);
     seen.hub = None;

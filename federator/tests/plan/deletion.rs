@@ -13,12 +13,12 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::make::{
+use crate::fixtures::{
     Edit, FOREIGN, annotate, deleting, hub_namespace, hub_wd, in_order, label, live, marked, reason, seen,
     shared, source, unannotate, with, writes, writes_hub,
 };
 use crate::model::Model;
-use crate::{make, states};
+use crate::{fixtures, states};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
@@ -43,7 +43,7 @@ proptest! {
             if let Some(there) = &live.deployment {
                 let mark = [there.annotation(SOURCE), there.annotation(SOURCE_UID)];
                 prop_assert!(mark[0].is_some_and(|s| s != source()), "{:?}", mark);
-                prop_assert!(mark[1] != Some(make::UID), "{:?}", mark);
+                prop_assert!(mark[1] != Some(fixtures::UID), "{:?}", mark);
             }
         }
     }
@@ -153,7 +153,7 @@ fn i6_a_hub_wd_that_lost_its_whole_mark_is_deleted_under_its_mark() {
     let plan = plan(&seen);
     let Some(Write::Replace { object, .. }) = &plan.deployment else { panic!("{plan:?}") };
     assert_eq!(object.annotation(SOURCE), Some(&*source()));
-    assert_eq!(object.annotation(SOURCE_UID), Some(make::UID));
+    assert_eq!(object.annotation(SOURCE_UID), Some(fixtures::UID));
     assert!(plan.delete.is_some());
 }
 
@@ -163,17 +163,17 @@ fn f9_what_a_tenant_edits_while_the_wd_is_deleted_is_put_back_and_decides_nothin
         (
             "edited",
             |wd| annotate(wd, HUB_NAMESPACE_UID, "x"),
-            json!({HUB_NAMESPACE_UID: make::HUB_SPACE_UID}),
+            json!({HUB_NAMESPACE_UID: fixtures::HUB_SPACE_UID}),
         ),
         (
             "taken off",
             |wd| unannotate(wd, HUB_NAMESPACE_UID),
-            json!({HUB_NAMESPACE_UID: make::HUB_SPACE_UID}),
+            json!({HUB_NAMESPACE_UID: fixtures::HUB_SPACE_UID}),
         ),
         (
             "pointed elsewhere",
             |wd| annotate(wd, FEDERATION_NAMESPACE, "ns-of-another"),
-            json!({FEDERATION_NAMESPACE: make::HUB_SPACE}),
+            json!({FEDERATION_NAMESPACE: fixtures::HUB_SPACE}),
         ),
     ];
     for (what, edit, expected) in table {
@@ -189,7 +189,7 @@ fn f9_what_a_tenant_edits_while_the_wd_is_deleted_is_put_back_and_decides_nothin
 
 #[test]
 fn i3_the_namespace_uid_of_another_object_that_a_wd_was_copied_from_is_no_loss() {
-    let mut model = Model::new(with(make::fresh(), |wd| annotate(wd, HUB_NAMESPACE_UID, "of another")));
+    let mut model = Model::new(with(fixtures::fresh(), |wd| annotate(wd, HUB_NAMESPACE_UID, "of another")));
     model.settle();
     assert_eq!(model.hub.as_ref().unwrap().annotation(HUB_LOST), None);
     model.delete().settle();
@@ -253,7 +253,7 @@ fn i3_i6_a_hub_wd_in_a_namespace_of_another_tenant_is_not_deleted() {
 #[test]
 fn f9_from_federated_to_gone() {
     for held in [false, true] {
-        let mut model = Model::new(make::fresh());
+        let mut model = Model::new(fixtures::fresh());
         model.settle().forget_log();
         let hub = model.hub.as_mut().unwrap();
         hub.metadata.finalizers = held.then(|| vec!["karmada.io/execution-controller".to_owned()]);
@@ -292,7 +292,7 @@ fn i3_f9_where_nothing_is_known_of_the_hub_it_is_federated_again() {
 
 #[test]
 fn f9_a_loss_of_the_hub_is_remembered_until_a_cell_has_reported_since() {
-    let mut model = Model::new(make::fresh());
+    let mut model = Model::new(fixtures::fresh());
     model.settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
     let recorded = model.project.as_ref().unwrap().annotation(HUB_NAMESPACE_UID).unwrap().to_owned();
     model.lose_hub().restart().settle();
@@ -318,7 +318,7 @@ fn f9_a_loss_of_the_hub_is_remembered_until_a_cell_has_reported_since() {
 
 #[test]
 fn f9_a_wd_that_is_deleted_when_the_hub_is_lost_is_federated_again_applied_and_then_deleted() {
-    let mut model = Model::new(make::fresh());
+    let mut model = Model::new(fixtures::fresh());
     model.settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
     model.lose_hub().delete().restart().settle();
     assert_eq!(model.log, ["namespace", "status", "policy", "deployment"]);
@@ -373,7 +373,7 @@ proptest! {
     /// A kill is a [`Blow::OneStep`] before a [`Blow::Restart`].
     #[test]
     fn i3_f9_nothing_runs_on_in_a_cell_when_a_wd_is_released(blows in proptest::collection::vec(blow(), 1..24)) {
-        let mut model = Model::new(make::fresh());
+        let mut model = Model::new(fixtures::fresh());
         model.step();
         model.back_up().settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
         for blow in blows {

@@ -12,7 +12,7 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::make::FOREIGN;
+use crate::fixtures::FOREIGN;
 use crate::states;
 
 /// The metadata less the keys that the federator may set.

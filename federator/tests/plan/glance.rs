@@ -9,7 +9,7 @@ use fedhub_federator::plan::{Plan, plan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::make::{PLANE, fresh};
+use crate::fixtures::{PLANE, fresh};
 use crate::model::Model;
 use crate::states;
 

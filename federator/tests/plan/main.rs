@@ -6,11 +6,11 @@ mod carried;
 #[cfg(test)]
 mod deletion;
 #[cfg(test)]
+mod fixtures;
+#[cfg(test)]
 mod foreign;
 #[cfg(test)]
 mod glance;
-#[cfg(test)]
-mod make;
 #[cfg(test)]
 mod marked;
 #[cfg(test)]
@@ -18,9 +18,9 @@ mod model;
 #[cfg(test)]
 mod moves;
 #[cfg(test)]
-mod policies;
+mod no_op;
 #[cfg(test)]
-mod rest;
+mod policies;
 #[cfg(test)]
 mod restored;
 #[cfg(test)]

@@ -12,7 +12,7 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::make::{
+use crate::fixtures::{
     Edit, FOREIGN, HUB_SPACE, HUB_SPACE_UID, annotate, body, deleting, fresh, hub_namespace, in_order, label,
     marked, seen, shared, unannotate, with, writes_hub,
 };

@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
-use crate::make::{HUB_SPACE, PLANE, now, writes};
+use crate::fixtures::{HUB_SPACE, PLANE, now, writes};
 
 /// What a server makes of a value that it is sent.
 pub type Makes = fn(&mut Value);
@@ -358,6 +358,6 @@ impl Model {
 }
 
 fn sent(write: &Write) -> (String, Value) {
-    let object = crate::make::body(write);
+    let object = crate::fixtures::body(write);
     (object.called().to_owned(), object.spec().clone())
 }

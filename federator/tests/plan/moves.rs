@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::make::{
+use crate::fixtures::{
     HUB_SPACE, annotate, body, fresh, hub_namespace, hub_wd, in_order, label, marked_in, policy, seen,
     shared, spec, status_of, with, writes_hub,
 };
@@ -63,7 +63,7 @@ fn relabelled() -> Observed {
     let Some(Write::Replace { object, .. }) = plan(&seen).deployment else { panic!("not relabelled") };
     let hub = with(*object, |wd| annotate(wd, CLAIMED_BY, "city-ord"));
     seen.hub = Some(shared(hub));
-    seen.policies = crate::make::in_order().policies;
+    seen.policies = crate::fixtures::in_order().policies;
     for (name, city) in [("city-dfw", "DFW"), ("city-ord", "ORD")] {
         let known = fedhub_federator::observe::Known { object: shared(policy(name, city)), echo: None };
         seen.policies.retain(|p| p.object.called() != name);
@@ -130,7 +130,7 @@ fn f6_a_move_ends_when_the_cell_of_the_new_city_has_reported() {
         let mut hub = status_of(seen.hub.as_deref().unwrap().clone(), status.clone());
         match claim {
             Some(claim) => annotate(&mut hub, CLAIMED_BY, claim),
-            None => crate::make::unannotate(&mut hub, CLAIMED_BY),
+            None => crate::fixtures::unannotate(&mut hub, CLAIMED_BY),
         }
         (seen.hub, seen.bound) = (Some(shared(hub)), bound);
         seen.project = shared(status_of(seen.project.as_ref().clone(), json!({})));
@@ -294,7 +294,7 @@ impl World {
         }
         match by {
             Some(name) => annotate(hub, CLAIMED_BY, name),
-            None => crate::make::unannotate(hub, CLAIMED_BY),
+            None => crate::fixtures::unannotate(hub, CLAIMED_BY),
         }
         self.versions += 1;
         hub.metadata.resource_version = Some(format!("5{:05}", self.versions));

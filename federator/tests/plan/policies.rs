@@ -7,7 +7,7 @@ use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::make::{Edit, body, deleting, hub_namespace, in_order, label, marked_in, policy, seen, with};
+use crate::fixtures::{Edit, body, deleting, hub_namespace, in_order, label, marked_in, policy, seen, with};
 use crate::states;
 
 fn federated_in(city: &str, policies: Vec<Object>) -> fedhub_federator::plan::Plan {

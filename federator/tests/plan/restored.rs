@@ -10,7 +10,7 @@ use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
-use crate::make::{self, deleting, hub_namespace, hub_wd, live, marked, now, seen, unannotate};
+use crate::fixtures::{self, deleting, hub_namespace, hub_wd, live, marked, now, seen, unannotate};
 use crate::model::Model;
 
 fn report() -> Value {
@@ -19,7 +19,7 @@ fn report() -> Value {
 
 /// A WD that runs in its cell, and a hub whose backup has its namespace and lacks its hub WD.
 fn backed_up() -> Model {
-    let mut model = Model::new(make::fresh());
+    let mut model = Model::new(fixtures::fresh());
     model.step();
     assert!(model.namespace.is_some() && model.hub.is_none());
     model.back_up().settle().report(report()).settle();
@@ -146,7 +146,7 @@ fn f9_what_the_store_still_has_waits_for_its_event() {
 
 #[test]
 fn f9_a_new_wd_on_a_restored_hub_was_not_lost() {
-    let mut model = Model::new(make::fresh());
+    let mut model = Model::new(fixtures::fresh());
     (model.namespace, model.distrust) = (Some(hub_namespace()), Some(Distrust::Restored));
     model.settle();
     assert!(model.hub.is_some() && !is_lost(&model));

@@ -7,8 +7,8 @@ use fedhub_federator::moving::Bound;
 use fedhub_federator::plan::{Plan, plan};
 use serde_json::{Value, json};
 
+use crate::fixtures::{annotate, body, hub_wd, in_order, marked, shared, status_of, with};
 use crate::glance::glance;
-use crate::make::{annotate, body, hub_wd, in_order, marked, shared, status_of, with};
 
 const BEFORE: &str = "2026-01-01T00:00:00Z";
 

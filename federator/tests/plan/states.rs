@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use crate::make::{
+use crate::fixtures::{
     CITY, FOREIGN, HUB_SPACE, HUB_SPACE_UID, SPACE, UID, annotate, deleting, fresh, hub_namespace, hub_wd,
     label, live, now, policy, seen, source, spec, status_of, unannotate, with,
 };

@@ -11,7 +11,7 @@ use fedhub_planes::StatusWrite;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::make::{fresh, hub_wd, in_order, label, marked, seen, shared, status_of, with, writes_hub};
+use crate::fixtures::{fresh, hub_wd, in_order, label, marked, seen, shared, status_of, with, writes_hub};
 use crate::states;
 
 const COUNTERS: [&str; 5] =

@@ -6,7 +6,7 @@ use fedhub_federator::plan::{Plan, plan};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::make::{annotate, body, fresh};
+use crate::fixtures::{annotate, body, fresh};
 use crate::model::Model;
 use crate::states;
 

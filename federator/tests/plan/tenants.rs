@@ -7,7 +7,7 @@ use fedhub_federator::plan::plan;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::make::{
+use crate::fixtures::{
     Edit, PLANE, SPACE, UID, annotate, body, hub_namespace, hub_wd, in_order, label, live, shared, source,
     status_of, unannotate, with, writes_hub,
 };

@@ -1,6 +1,6 @@
 //! Nothing is remembered of what is gone for good; what lands late is put right.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;

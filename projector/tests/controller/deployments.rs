@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -14,7 +14,7 @@ async fn i5_without_its_wd_an_instance_is_parked_and_the_wds_event_wakes_it() {
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(5).await;
-    assert_eq!(run.parked(), 1);
+    assert_eq!(run.objects("projector", "parked"), 1);
     let from = position(&world.alpha);
     quiet(600).await;
     assert!(asked(&world.alpha, from).is_empty(), "no timer asks for it: {:?}", asked(&world.alpha, from));
@@ -23,7 +23,7 @@ async fn i5_without_its_wd_an_instance_is_parked_and_the_wds_event_wakes_it() {
     quiet(1).await;
     let projection = world.projection("wd-0").unwrap();
     assert_eq!(projection["metadata"]["ownerReferences"][0]["uid"], uid(&owner).as_str());
-    assert_eq!(run.parked(), 0);
+    assert_eq!(run.objects("projector", "parked"), 0);
     run.stop().await;
 }
 
@@ -36,7 +36,7 @@ async fn i5_a_wd_that_is_not_federated_yet_parks_without_grace() {
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(3600).await;
-    assert_eq!((run.parked(), run.quarantined("deployment_absent")), (1, 0));
+    assert_eq!((run.objects("projector", "parked"), run.quarantined("deployment_absent")), (1, 0));
     put_project_wd(&world.alpha, "wd", NS_A);
     quiet(1).await;
     assert!(world.projection("wd-0").is_some());
@@ -58,14 +58,14 @@ async fn p6_no_instance_of_a_wd_that_is_gone_is_read_before_the_hub_collects_it(
     world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
     quiet(2).await;
     assert!(world.projection("wd-0").is_none());
-    assert_eq!(run.parked(), 3);
+    assert_eq!(run.objects("projector", "parked"), 3);
     for n in 0..3 {
         world.hub.delete("Instance", NS_A, &format!("wd-{n}")).unwrap();
     }
     quiet(60).await;
     assert!(asked(&world.hub, hub).is_empty(), "{:?}", asked(&world.hub, hub));
     assert!(asked(&world.alpha, alpha).is_empty(), "{:?}", asked(&world.alpha, alpha));
-    assert_eq!(run.parked(), 0);
+    assert_eq!(run.objects("projector", "parked"), 0);
     run.stop().await;
 }
 
@@ -76,20 +76,24 @@ async fn p7_past_the_grace_a_missing_wd_quarantines_and_its_event_still_wakes() 
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(14 * 60).await;
-    assert_eq!((run.parked(), run.quarantined("deployment_absent")), (1, 0), "within the grace");
+    assert_eq!(
+        (run.objects("projector", "parked"), run.quarantined("deployment_absent")),
+        (1, 0),
+        "within the grace"
+    );
     quiet(2 * 60).await;
-    assert_eq!((run.parked(), run.quarantined("deployment_absent")), (0, 1), "past it");
+    assert_eq!((run.objects("projector", "parked"), run.quarantined("deployment_absent")), (0, 1), "past it");
     put_project_wd(&world.alpha, "wd", NS_A);
     quiet(1).await;
     assert_eq!(
-        (run.parked(), run.quarantined("deployment_absent")),
+        (run.objects("projector", "parked"), run.quarantined("deployment_absent")),
         (1, 0),
         "the hub WD is another one's yet"
     );
     world.put_hub_wd(NS_A, "wd");
     quiet(1).await;
     assert!(world.projection("wd-0").is_some());
-    assert_eq!(run.parked(), 0);
+    assert_eq!(run.objects("projector", "parked"), 0);
     run.stop().await;
 }
 
@@ -152,7 +156,7 @@ async fn i6_a_wd_applied_again_with_its_annotation_gets_no_instance_of_the_one_b
     put_project_wd(&world.alpha, "wd", NS_A);
     quiet(600).await;
     assert!(writes(&world.alpha, from).is_empty(), "{:?}", writes(&world.alpha, from));
-    assert_eq!(run.parked(), 1);
+    assert_eq!(run.objects("projector", "parked"), 1);
     run.stop().await;
     world.run().stop_after(600).await;
     assert!(writes(&world.alpha, from).is_empty(), "nor after a restart: {:?}", writes(&world.alpha, from));
@@ -197,7 +201,7 @@ async fn i5_without_the_hub_wd_nothing_is_projected() {
     let run = world.run();
     quiet(600).await;
     assert!(writes(&world.alpha, 0).is_empty());
-    assert_eq!(run.parked(), 1);
+    assert_eq!(run.objects("projector", "parked"), 1);
     run.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! U3: what a cell says of an Instance is told on its projection, each turn once.
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -1,8 +1,8 @@
 //! A cell that Karmada does not reach, and one that is declared lost (C11).
 
 use fedhub_core::names::{CELL_SOURCE, CITY_CODE, INSTANCE_CITY, LOST, SOURCE_CLUSTER, lost_cluster};
+use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use fedhub_projector::controller::ProjectorConfig;
-use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -120,7 +120,7 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
         quiet(600).await;
     }
     assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (3, 5));
-    let told = world.told("LostCellRefused");
+    let told = event_notes(&world.management, "LostCellRefused");
     assert!(!told.is_empty() && told.iter().all(|note| note.contains("RFC 3339")), "{told:?}");
 
     let (hub, alpha) = (position(&world.hub), position(&world.alpha));
@@ -203,7 +203,7 @@ async fn c11_a_declaration_that_a_restored_hub_brings_back_releases_nothing() {
     assert!(stands());
     assert_eq!(run.metrics.hub_restored.get(), 1, "its city is not passed over");
     assert!(run.withheld("hub_restored") > 0);
-    let told = world.told("LostCellRefused");
+    let told = event_notes(&world.management, "LostCellRefused");
     assert!(told.iter().any(|note| note.contains("restored from a backup")), "{told:?}");
     // It is written for, and the hub trusted again, while the annotation is there.
     put_copies(&world, "cell-1/uid-of-cell-1", 0..2);
@@ -238,7 +238,7 @@ async fn c11_what_a_cluster_left_that_was_rebuilt_under_its_name_is_released_by_
     lost("uid-before", Some("yesterday"));
     quiet(60).await;
     assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (2, 2));
-    let told = world.told("LostCellRefused");
+    let told = event_notes(&world.management, "LostCellRefused");
     assert!(told.iter().any(|note| note.contains("RFC 3339")), "{told:?}");
     lost("uid-before", Some(AT));
     quiet(60).await;

@@ -7,9 +7,9 @@ mod deployments;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
-mod gaps;
-#[cfg(test)]
 mod lost;
+#[cfg(test)]
+mod relist;
 #[cfg(test)]
 mod repair;
 #[cfg(test)]

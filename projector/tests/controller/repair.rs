@@ -1,7 +1,7 @@
 //! What tenants do to projections by hand, and what servers refuse.
 
 use fedhub_core::names::{PROJECTED_FROM, UPSTREAM_CLUSTER};
-use fedhub_sim::{ApiServer, Fault, Resource, resource};
+use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! The daily round: instances come, change and go; nothing is written twice.
 
 use fedhub_core::names::{PROJECTED_FROM, WORKLOAD_DEPLOYMENT_UID};
-use fedhub_sim::{ApiServer, Resource, resource};
+use fedhub_fake_apiserver::{ApiServer, Resource, resource};
 use serde_json::json;
 
 use crate::support::*;
@@ -178,7 +178,7 @@ async fn the_same_seed_gives_the_same_record_twice() {
         for n in 0..30 {
             world.put_instance(if n % 3 == 0 { NS_B } else { NS_A }, &format!("wd-{n}"));
             if n % 5 == 0 {
-                world.alpha.fault(fedhub_sim::Fault::Status(503).on("create", "*").times(2));
+                world.alpha.fault(fedhub_fake_apiserver::Fault::Status(503).on("create", "*").times(2));
             }
             if n % 7 == 0 {
                 world.gap();

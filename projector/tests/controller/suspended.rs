@@ -1,6 +1,6 @@
 //! Projections of a project that is suspended and resumed (section 2).
 
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 
 use crate::support::*;
 
@@ -26,7 +26,7 @@ async fn projections_of_a_suspended_project_wait_in_silence() {
     assert!(writes(&world.alpha, from).is_empty(), "{:?}", writes(&world.alpha, from));
     let failed = |outcome| run.metrics.reconciles.with_label_values(&["projector", outcome]).get();
     assert_eq!([failed("failed"), failed("forbidden"), failed("bug")], [0; 3]);
-    assert_eq!((run.queue.depth(), run.parked()), (0, 0));
+    assert_eq!((run.queue.depth(), run.objects("projector", "parked")), (0, 0));
 
     world.alpha.clear_faults();
     run.planes.suspend(&plane_name("alpha"), false);

@@ -3,7 +3,7 @@
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
-use fedhub_sim::Fault;
+use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -52,7 +52,7 @@ async fn i6_labels_that_a_cell_wrote_lead_nowhere_else() {
     }
     assert!(world.beta.list("Instance").is_empty());
     // P7: operators are told once of each.
-    let told = world.told("Quarantined");
+    let told = event_notes(&world.management, "Quarantined");
     assert_eq!(told.len(), 5, "{told:?}");
     assert!((0..5).all(|n| told.iter().any(|note| note.contains(&format!("{NS_A}/wd-{n} ")))), "{told:?}");
     run.stop().await;
@@ -61,12 +61,12 @@ async fn i6_labels_that_a_cell_wrote_lead_nowhere_else() {
 #[tokio::test(start_paused = true)]
 async fn what_is_forbidden_is_told_to_operators_once_with_verb_resource_and_plane() {
     let world = World::new();
-    world.alpha.fault(fedhub_sim::Fault::Status(403).on("create", "instances"));
+    world.alpha.fault(fedhub_fake_apiserver::Fault::Status(403).on("create", "instances"));
     let run = world.run();
     world.put_instance(NS_A, "wd-0");
     world.put_instance(NS_A, "wd-1");
     quiet(600).await;
-    let told = world.told("Forbidden");
+    let told = event_notes(&world.management, "Forbidden");
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("create instances on the project alpha"), "{told:?}");
     run.stop().await;

@@ -12,8 +12,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
+use crate::arbitrary::worlds;
 use crate::support::*;
-use crate::worlds::worlds;
 
 /// What a schema does to `spec` and `status`.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;
 
+use crate::arbitrary::worlds;
 use crate::support::*;
-use crate::worlds::worlds;
 
 fn sight(seen: &Observed) -> Sight {
     let project = PlaneId::Project(PlaneName::new("alpha").unwrap());

@@ -1,6 +1,8 @@
 //! The plan of the projector: a pure function, by tables and by random worlds.
 
 #[cfg(test)]
+mod arbitrary;
+#[cfg(test)]
 mod deletion;
 #[cfg(test)]
 mod fixpoint;
@@ -12,5 +14,3 @@ mod identity;
 mod projecting;
 #[cfg(test)]
 mod support;
-#[cfg(test)]
-mod worlds;

@@ -69,8 +69,12 @@ mod tests {
     /// Section 6, whatever the filter asks for.
     #[tokio::test]
     async fn no_answer_of_a_server_is_logged_whole() {
-        let server = fedhub_sim::ApiServer::builder("hub").build();
-        for fault in [fedhub_sim::Fault::Html, fedhub_sim::Fault::Garbage, fedhub_sim::Fault::Status(503)] {
+        let server = fedhub_fake_apiserver::ApiServer::builder("hub").build();
+        for fault in [
+            fedhub_fake_apiserver::Fault::Html,
+            fedhub_fake_apiserver::Fault::Garbage,
+            fedhub_fake_apiserver::Fault::Status(503),
+        ] {
             for (filter, format) in [
                 ("info", LogFormat::Text),
                 ("trace", LogFormat::Json),
@@ -79,7 +83,7 @@ mod tests {
                     LogFormat::Text,
                 ),
             ] {
-                let lines = fedhub_sim::LogLines::default();
+                let lines = fedhub_fake_apiserver::LogLines::default();
                 let writer = lines.clone();
                 let dispatch = subscriber(filter, format, false, move || writer.clone()).unwrap().into();
                 let told = {

@@ -255,7 +255,7 @@ pub fn reference(kind: Kind, about: &Known) -> ObjectReference {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_sim::{ApiServer, Fault};
+    use fedhub_fake_apiserver::{ApiServer, Fault};
 
     use super::*;
 

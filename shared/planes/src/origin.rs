@@ -37,7 +37,7 @@ mod tests {
     use fedhub_core::clock::Clock;
     use fedhub_core::metrics::Metrics;
     use fedhub_core::names::PlaneName;
-    use fedhub_sim::ApiServer;
+    use fedhub_fake_apiserver::ApiServer;
 
     use crate::Planes;
 

@@ -4,10 +4,8 @@
 //! two watches bring their events in the other order, it lasted no time. A hop's share is the mean of its times over all
 //! Instances, in terms of the mean of their whole times, so that the shares are one together.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -24,7 +22,7 @@ const HOPS: [(&str, &str); 9] = [
     ("WD in the cell", "Karmada"),
     ("Instances before it are Ready", "the order in which they come"),
     ("Instance created", "fedhub in the cell"),
-    ("Available", "the provider, played"),
+    ("Available", "the simulated provider"),
     ("Ready", "fedhub in the cell"),
     ("copy on the hub Ready", "fedhub in the cell"),
     ("projection Ready", "fedhub on the hub"),

@@ -1,5 +1,5 @@
 //! `rollout`: WDs of three replicas over two cells, from their creation until all projections are Ready, and on until
-//! nothing is left of them. The chain is whole: Karmada works, each cell has its fedhub, and only providers are played; in
+//! nothing is left of them. The chain is whole: Karmada works, each cell has its fedhub, and only providers are simulated; in
 //! the last laps quota and networking too.
 
 mod hops;
@@ -9,31 +9,23 @@ use std::time::Instant;
 
 use futures::future::{try_join, try_join_all};
 use jiff::Timestamp;
-use kube::{
-    Client,
-    api::{Patch, PatchParams},
-};
+use kube::Client;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use self::{
-    hops::{Sights, Times},
-    necessary::{Features, Plane, Request, Table, necessary},
-};
-use super::{
-    Options, loader,
-    objects::{FINALIZER, Kind, api_all},
-    report::{Claim, Report},
-    stage::{self, PROJECT, Space, Stage},
-    stats::{median, number, rounded},
-    watch::{Seen, Sight},
-};
-use crate::{
-    Error,
-    demo::objects::is_true,
-    fedhub::{self, Fedhub, Once, chain},
-    planes::topology::{HUB, cells},
-    suites::writes,
-};
+use self::hops::{Sights, Times};
+use self::necessary::{Features, Plane, Request, Table, necessary};
+use super::environment::{self, Environment, PROJECT, Space};
+use super::objects::{FINALIZER, Kind, api_all};
+use super::report::{Claim, Report};
+use super::stats::{median, number, rounded};
+use super::watch::{Arrivals, Seen};
+use super::{Options, loader};
+use crate::Error;
+use crate::demo::objects::is_true;
+use crate::fedhub::{self, Fedhub, Once, chain};
+use crate::planes::topology::{HUB, cells};
+use crate::suites::writes;
 
 /// WDs of a lap.
 const DEPLOYMENTS: usize = 200;
@@ -49,7 +41,7 @@ const LOCATION: &str = "bench";
 
 /// The planes with the whole chain beside them.
 struct Chain<'a> {
-    stage: &'a Stage,
+    environment: &'a Environment,
     /// An administrator of each cell.
     cells: Vec<Client>,
     /// Every fedhub.
@@ -59,17 +51,17 @@ struct Chain<'a> {
 }
 
 /// Laps one after the other.
-pub async fn run(stage: &Stage, options: &Options) -> Result<Report, Error> {
-    let layout = stage.planes().layout();
+pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+    let layout = environment.planes().layout();
     let program = fedhub::Options { program: options.fedhub()?, arguments: Vec::new() };
     let mut fedhubs = vec![Fedhub::start(layout, &program).await?];
     chain::start(layout).await?;
     let mut clients = Vec::new();
     for (cell, _) in cells() {
         fedhubs.push(Fedhub::cell(layout, cell.name)?);
-        clients.push(stage::client(&layout.kubeconfig(cell.name)).await?);
+        clients.push(environment::client(&layout.kubeconfig(cell.name)).await?);
     }
-    let mut chain = Chain { stage, cells: clients, fedhubs, features: Features::Off };
+    let mut chain = Chain { environment, cells: clients, fedhubs, features: Features::Off };
     let plain = chain.laps("ro", options).await?;
     chain.serve().await?;
     let served = chain.laps("rs", options).await?;
@@ -124,7 +116,7 @@ impl Chain<'_> {
 
     /// Has the cells ask for quota and networks from now on.
     async fn serve(&mut self) -> Result<(), Error> {
-        let layout = self.stage.planes().layout();
+        let layout = self.environment.planes().layout();
         let components = ["cell-quota", "cell-networking"].map(str::to_owned).to_vec();
         let once = Once { components, ..Once::default() };
         for (client, (cell, city)) in self.cells.iter().zip(cells()) {
@@ -138,13 +130,13 @@ impl Chain<'_> {
             Fedhub::cell(layout, cell.name)?.start_with(&once).await?;
         }
         self.features = Features::QuotaAndNetworking;
-        self.stage.progress.step("cells ask for quota and networks");
+        self.environment.progress.step("cells ask for quota and networks");
         Ok(())
     }
 
     async fn lap(&self, prefix: &str, namespaces: usize, count: usize) -> Result<Lap, Error> {
-        let (stage, instances) = (self.stage, count * REPLICAS);
-        let spaces = loader::spaces(&stage.project, prefix, namespaces).await?;
+        let (environment, instances) = (self.environment, count * REPLICAS);
+        let spaces = loader::spaces(&environment.project, prefix, namespaces).await?;
         self.settled().await?;
         let since = Timestamp::now();
         let mut watches = Watches::begin(self, prefix).await?;
@@ -152,14 +144,14 @@ impl Chain<'_> {
         let seconds = ended.duration_since(began).as_secs_f64();
         let (seen, hops) = watches.sights().shares();
         drop(watches);
-        stage
+        environment
             .progress
             .step(format!("{count} WDs: all {instances} projections are Ready after {seconds:.1} s"));
         self.settled().await?;
         self.delete(&spaces).await?;
         let requests = self.requests(since, &spaces)?;
         let table = Table::of(&requests, self.features, instances, count);
-        stage.progress.step(format!(
+        environment.progress.step(format!(
             "{:.2} requests for an Instance, of {} necessary",
             table.each(),
             necessary(self.features)
@@ -182,24 +174,24 @@ impl Chain<'_> {
             wd["spec"]["scaleSettings"]["minReplicas"] = json!(REPLICAS);
             wd
         };
-        loader::deployments_with(&self.stage.project, spaces, prefix, count, each).await
+        loader::deployments_with(&self.environment.project, spaces, prefix, count, each).await
     }
 
     /// Deletes the WDs as a user does, and waits until nothing is left of them on any plane.
     async fn delete(&self, spaces: &[Space]) -> Result<(), Error> {
-        let stage = self.stage;
+        let environment = self.environment;
         let deletes = spaces
             .iter()
-            .map(|space| stage::delete_all(&stage.project, Kind::Deployment, space.name.clone()));
+            .map(|space| environment::delete_all(&environment.project, Kind::Deployment, space.name.clone()));
         try_join_all(deletes).await?;
-        for client in [&stage.project, &stage.hub].into_iter().chain(&self.cells) {
+        for client in [&environment.project, &environment.hub].into_iter().chain(&self.cells) {
             for kind in [Kind::Deployment, Kind::Instance] {
-                stage.gone(client, kind).await?;
+                environment.gone(client, kind).await?;
             }
         }
-        stage.gone(&stage.hub, Kind::Policy).await?;
+        environment.gone(&environment.hub, Kind::Policy).await?;
         self.settled().await?;
-        stage.progress.step("nothing is left of them");
+        environment.progress.step("nothing is left of them");
         Ok(())
     }
 
@@ -210,7 +202,7 @@ impl Chain<'_> {
 
     /// What every fedhub asked about these namespaces, by the planes' own records.
     fn requests(&self, since: Timestamp, spaces: &[Space]) -> Result<Vec<Request>, Error> {
-        let layout = self.stage.planes().layout();
+        let layout = self.environment.planes().layout();
         let in_project: Vec<_> = spaces.iter().map(|space| space.name.clone()).collect();
         let on_hub: Vec<_> = spaces.iter().map(Space::hub_name).collect();
         let cells = cells().map(|(cell, _)| (Plane::Cell, cell.name, &on_hub));
@@ -231,34 +223,34 @@ impl Chain<'_> {
 
 /// The benchmark's own watches, one for each sight.
 struct Watches {
-    created: Sight,
-    marked: Sight,
-    on_hub: Sight,
-    in_cell: Vec<Sight>,
-    made: Vec<Sight>,
-    available: Vec<Sight>,
-    ready: Vec<Sight>,
-    copied: Sight,
-    projected: Sight,
+    created: Arrivals,
+    marked: Arrivals,
+    on_hub: Arrivals,
+    in_cell: Vec<Arrivals>,
+    made: Vec<Arrivals>,
+    available: Vec<Arrivals>,
+    ready: Vec<Arrivals>,
+    copied: Arrivals,
+    projected: Arrivals,
 }
 
 impl Watches {
     async fn begin(chain: &Chain<'_>, prefix: &str) -> Result<Self, Error> {
-        let (project, hub) = (&chain.stage.project, &chain.stage.hub);
+        let (project, hub) = (&chain.environment.project, &chain.environment.hub);
         let in_cells = |kind, is_done: fn(&Seen) -> bool| {
-            try_join_all(chain.cells.iter().map(move |cell| Sight::of(cell, kind, prefix, is_done)))
+            try_join_all(chain.cells.iter().map(move |cell| Arrivals::of(cell, kind, prefix, is_done)))
         };
         let marked = |seen: &Seen| seen.metadata.finalizers.iter().any(|it| it == FINALIZER);
         Ok(Self {
-            created: Sight::of(project, Kind::Deployment, prefix, |_| true).await?,
-            marked: Sight::of(project, Kind::Deployment, prefix, marked).await?,
-            on_hub: Sight::of(hub, Kind::Deployment, prefix, |_| true).await?,
+            created: Arrivals::of(project, Kind::Deployment, prefix, |_| true).await?,
+            marked: Arrivals::of(project, Kind::Deployment, prefix, marked).await?,
+            on_hub: Arrivals::of(hub, Kind::Deployment, prefix, |_| true).await?,
             in_cell: in_cells(Kind::Deployment, |_| true).await?,
             made: in_cells(Kind::Instance, |_| true).await?,
             available: in_cells(Kind::Instance, |seen| is_true(&seen.status, "Available")).await?,
             ready: in_cells(Kind::Instance, is_ready).await?,
-            copied: Sight::of(hub, Kind::Instance, prefix, is_ready).await?,
-            projected: Sight::of(project, Kind::Instance, prefix, is_ready).await?,
+            copied: Arrivals::of(hub, Kind::Instance, prefix, is_ready).await?,
+            projected: Arrivals::of(project, Kind::Instance, prefix, is_ready).await?,
         })
     }
 
@@ -268,7 +260,7 @@ impl Watches {
     }
 
     fn sights(&self) -> Sights {
-        let together = |of: &[Sight]| of.iter().flat_map(Sight::times).collect::<Times>();
+        let together = |of: &[Arrivals]| of.iter().flat_map(Arrivals::times).collect::<Times>();
         Sights {
             created: self.created.times(),
             marked: self.marked.times(),

@@ -5,7 +5,8 @@
 //! nothing. What quota and networking add is counted apart. An Instance's network is its WD's: it adds nothing but a gate,
 //! which opens with that of quota.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::{Value, json};
 

@@ -1,22 +1,21 @@
 //! `e2e`: the chainsaw suites against real planes, and what their scripts need.
 
+mod chaos;
 mod run;
-mod storm;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Parser, Subcommand, ValueEnum};
-use fedhub_e2e::{
-    conformance,
-    fedhub::{Fedhub, Once},
-    front::Front,
-    link::Link,
-    planes::{Layout, Options, Planes},
-    progress::Progress,
-    secrecy, servers,
-    suites::{rights, writes},
-};
+use fedhub_e2e::fedhub::{Fedhub, Once};
+use fedhub_e2e::gateway::Gateway;
+use fedhub_e2e::link::Link;
+use fedhub_e2e::planes::{Layout, Options, Planes};
+use fedhub_e2e::progress::Progress;
+use fedhub_e2e::suites::{rights, writes};
+use fedhub_e2e::{conformance, secrecy, servers};
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -40,7 +39,8 @@ struct Instance {
 #[derive(Subcommand)]
 enum Command {
     /// Kill processes at random moments of rollouts: planes, fedhub and the cells are brought up for it.
-    Storm(storm::Storm),
+    #[command(alias = "storm")]
+    Chaos(chaos::Chaos),
     /// Do something to the fedhub of an instance, such as from a suite's script.
     Fedhub {
         /// What.
@@ -61,14 +61,14 @@ enum Command {
         /// Do it to the fedhub of this cell.
         #[arg(long, value_name = "CELL", conflicts_with = "second")]
         cell: Option<String>,
-        /// Do it to what plays that cell's services, such as its provider.
+        /// Do it to that cell's simulated services, such as its provider.
         #[arg(long, requires = "cell")]
         services: bool,
         #[command(flatten)]
         instance: Instance,
     },
     /// Serve the planes of projects below paths of one server, as Milo does, until SIGTERM.
-    Front {
+    Gateway {
         /// The kubeconfig to write for fedhub, once it serves.
         #[arg(long, value_name = "FILE")]
         kubeconfig: PathBuf,
@@ -191,12 +191,12 @@ async fn main() -> ExitCode {
 
 async fn help(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Storm(arguments) => return storm::run(arguments).await,
-        Command::Front { kubeconfig, projects, seconds, instance } => {
+        Command::Chaos(arguments) => return chaos::run(arguments).await,
+        Command::Gateway { kubeconfig, projects, seconds, instance } => {
             let projects = projects.into_iter().collect();
-            let front = Front::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;
+            let gateway = Gateway::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;
             tokio::select! {
-                () = front.serve() => {}
+                () = gateway.serve() => {}
                 () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
                 ended = interruption::<()>() => drop(ended),
             }

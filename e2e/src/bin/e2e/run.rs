@@ -1,8 +1,11 @@
 //! `e2e` without a command: runs the suites.
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
 
-use fedhub_e2e::{fedhub, progress::Progress, servers, suites};
+use fedhub_e2e::progress::Progress;
+use fedhub_e2e::{fedhub, servers, suites};
 
 use crate::interruption;
 

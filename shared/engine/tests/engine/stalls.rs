@@ -6,8 +6,8 @@ use std::time::Duration;
 use fedhub_core::errors::{Category, Error};
 use fedhub_core::object::Kind;
 use fedhub_engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Health, Plane};
-use fedhub_sim::{ApiServer, Fault};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 

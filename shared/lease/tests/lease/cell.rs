@@ -4,9 +4,9 @@ use fedhub_core::clock::Clock;
 use fedhub_core::errors::Category;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, PlaneId};
+use fedhub_fake_apiserver::{ApiServer, until};
 use fedhub_lease::Leadership;
 use fedhub_planes::{Planes, Settings, Watched};
-use fedhub_sim::{ApiServer, until};
 use serde_json::json;
 
 use crate::support::{SPACE, config, holder};

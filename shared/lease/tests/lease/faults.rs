@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_sim::{ApiServer, Fault};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::support::*;

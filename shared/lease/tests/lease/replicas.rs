@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedhub_core::errors::Category;
 use fedhub_core::object::Kind;
-use fedhub_sim::{ApiServer, Fault};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::support::*;

@@ -12,13 +12,13 @@ use fedhub_core::fence::Term;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Key, Kind, Object, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
+use fedhub_fake_apiserver::ApiServer;
 use fedhub_lease::{Leadership, LeaseConfig, WarmUp, follow};
 use fedhub_planes::Listener;
 use fedhub_planes::{Plane, Planes, Settings};
-use fedhub_sim::ApiServer;
+pub use fedhub_testing::{quiet, until};
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
@@ -168,21 +168,6 @@ impl Replica {
         self.leadership.release().await;
         self.planes.stop().await;
     }
-}
-
-/// Waits until the condition holds; says how long that took.
-pub async fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
-    let before = Instant::now();
-    while !holds() {
-        assert!(before.elapsed() < Duration::from_mins(10), "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    before.elapsed()
-}
-
-/// Lets so much of the paused time pass.
-pub async fn quiet(seconds: u64) {
-    tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
 /// A line to a server that can be cut: requests are swallowed then.

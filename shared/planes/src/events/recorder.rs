@@ -205,7 +205,7 @@ fn type_name(type_: EventType) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_sim::ApiServer;
+    use fedhub_fake_apiserver::ApiServer;
 
     use super::*;
 

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::kubeconfigs::Kubeconfigs;
 use fedhub_planes::transport::{Transport, TransportConfig};
-use fedhub_sim::{ApiServer, Fault};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

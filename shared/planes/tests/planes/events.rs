@@ -1,7 +1,7 @@
 //! Events by the group that a plane serves (F10).
 
+use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use fedhub_planes::events::{EventType, Events, ObjectReference};
-use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;

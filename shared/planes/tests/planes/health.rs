@@ -1,8 +1,8 @@
 //! How planes are, as their watches tell (section 2, I8).
 
 use fedhub_core::object::Kind;
+use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
 use fedhub_planes::Health;
-use fedhub_sim::{ApiServer, Fault, Resource, resource};
 use tokio::time::Instant;
 
 use crate::support::*;

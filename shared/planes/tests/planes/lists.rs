@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fedhub_core::clock::Clock;
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::transport::HeaderTimeoutLayer;
 use fedhub_planes::{Health, Planes, Settings};
-use fedhub_sim::{ApiServer, Fault};
 use http::Request;
 use tokio::time::Instant;
 use tower::{Layer, Service, service_fn};

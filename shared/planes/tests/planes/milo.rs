@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::Kind;
+use fedhub_fake_apiserver::{ApiServer, Fault, Resource};
 use fedhub_planes::discovery::milo::Milo;
 use fedhub_planes::{Health, Planes};
-use fedhub_sim::{ApiServer, Fault, Resource};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ const GROUP: &str = "resourcemanager.miloapis.com";
 
 pub fn milo() -> ApiServer {
     let projects = Resource::custom(GROUP, "v1alpha1", "Project", "projects").cluster_scoped().with_status();
-    ApiServer::builder("milo").resources(fedhub_sim::resource::base()).resource(projects).build()
+    ApiServer::builder("milo").resources(fedhub_fake_apiserver::resource::base()).resource(projects).build()
 }
 
 pub fn project(name: &str, ready: &str) -> Value {

@@ -7,9 +7,9 @@ use fedhub_core::clock::Clock;
 use fedhub_core::errors::RequestError;
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, Shared};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_lease::{Leadership, LeaseConfig};
 use fedhub_planes::{Plane, Planes, Settings};
-use fedhub_sim::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::milo::{Run, deployment, free, milo, project};

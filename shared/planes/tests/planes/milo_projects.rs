@@ -4,9 +4,9 @@ use fedhub_core::clock::Clock;
 use fedhub_core::errors::Category;
 use fedhub_core::fence::Fence;
 use fedhub_core::object::{Kind, Object};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::events::EventType;
 use fedhub_planes::{Health, Identities, Planes, Settings};
-use fedhub_sim::{ApiServer, Fault};
 use k8s_openapi::api::core::v1::ObjectReference;
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Identities, Planes, Settings};
-use fedhub_sim::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::milo::{Run, deployment, free, milo, project};

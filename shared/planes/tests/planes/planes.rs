@@ -1,8 +1,8 @@
 //! Planes come and go, each with its own tasks and no other's (section 2).
 
 use fedhub_core::object::Kind;
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::Health;
-use fedhub_sim::{ApiServer, Fault};
 
 use crate::support::*;
 

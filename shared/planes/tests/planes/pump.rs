@@ -1,8 +1,8 @@
 //! Pump and store over a simulated server: what a watch says is what is known, gaps are told as gaps.
 
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Plane, Planes};
-use fedhub_sim::{ApiServer, Fault};
 use serde_json::json;
 
 use crate::support::*;

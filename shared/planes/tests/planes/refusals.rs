@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use fedhub_core::fence::Fence;
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET};
+use fedhub_fake_apiserver::ApiServer;
+use fedhub_fake_apiserver::http::{self, Census, Identity};
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::kubeconfigs::Kubeconfigs;
 use fedhub_planes::transport::{Transport, TransportConfig};
-use fedhub_sim::ApiServer;
-use fedhub_sim::http::{self, Census, Identity};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::time::Instant;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use fedhub_api::cells::lost_since;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::PlaneName;
+use fedhub_fake_apiserver::{ApiServer, Fault, Snapshot};
 use fedhub_planes::identity::hub;
 use fedhub_planes::{Distrust, Planes};
-use fedhub_sim::{ApiServer, Fault, Snapshot};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use fedhub_core::clock::Clock;
 use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, PlaneId};
+use fedhub_fake_apiserver::{ApiServer, Fault, resource};
 use fedhub_planes::{Health, Plane, Planes, Settings, Watched};
-use fedhub_sim::{ApiServer, Fault, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;

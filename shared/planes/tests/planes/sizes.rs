@@ -1,8 +1,8 @@
 //! Objects of every size: what is held of them is bounded, and one that is too large is the trouble of nobody else (I8).
 
 use fedhub_core::object::{Kind, ObjectView};
+use fedhub_fake_apiserver::ApiServer;
 use fedhub_planes::{Health, Plane};
-use fedhub_sim::ApiServer;
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fedhub_core::clock::Clock;
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::transport::{APART, HeaderTimeoutLayer, PaceLayer};
 use fedhub_planes::{Planes, Settings};
-use fedhub_sim::{ApiServer, Fault};
 use http::Request;
 use tokio::time::Instant;
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};

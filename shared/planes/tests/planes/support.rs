@@ -1,34 +1,23 @@
 //! Planes over simulated servers, and a listener that notes what it hears.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use fedhub_cache::Change;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
-use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
+use fedhub_fake_apiserver::ApiServer;
 use fedhub_planes::Listener;
-use fedhub_planes::transport::HeaderTimeoutLayer;
 use fedhub_planes::{Health, Identities, Plane, Planes, Settings};
-use fedhub_sim::ApiServer;
-pub use fedhub_sim::{quiet, until};
+pub use fedhub_testing::{HEADERS, client, plane_name, quiet, until};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tower::Layer;
 
 pub const API: &str = "compute.datumapis.com/v1alpha";
-/// The time-out to headers of the clients here.
-pub const HEADERS: Duration = Duration::from_secs(9);
 
 pub fn metrics() -> Metrics {
     Metrics::new().unwrap()
-}
-
-/// A client as the transport makes them: with a limit on the time to headers.
-pub fn client(server: &ApiServer) -> kube::Client {
-    kube::Client::new(HeaderTimeoutLayer::new(HEADERS).layer(server.service()), "default")
 }
 
 pub fn registry(hub: &ApiServer) -> Arc<Planes> {
@@ -55,10 +44,6 @@ pub fn remembering_registry(
     let planes = Planes::with(client(hub), metrics(), Clock::from_tokio(hub.clock().now()), settings);
     tokio::spawn(identities.run(client(management), planes.clone(), fence, stop.clone()));
     planes
-}
-
-pub fn plane_name(name: &str) -> PlaneName {
-    PlaneName::new(name).unwrap()
 }
 
 pub fn project(name: &str) -> PlaneId {

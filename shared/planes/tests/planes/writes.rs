@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use fedhub_cache::Part;
 use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_fake_apiserver::{ApiServer, Resource, resource};
 use fedhub_planes::{Plane, Planes};
 use fedhub_planes::{StatusWrite, Write, Writer};
-use fedhub_sim::{ApiServer, Resource, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -36,7 +36,7 @@ async fn own_writes_are_known_before_any_event() {
     namespace(&server);
     let (planes, plane) = engaged(&server).await;
     // From here on no watch says anything.
-    server.fault(fedhub_sim::Fault::Hang.on("watch", "*"));
+    server.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "*"));
     let made = plane.create(Kind::Instance, &object(instance("a")), "m").await.unwrap();
     assert_eq!(known(&plane, "a").unwrap().uid(), made.uid());
     let mut changed = made.as_ref().clone();
@@ -84,7 +84,7 @@ async fn every_update_and_delete_carries_its_precondition() {
 async fn an_object_that_the_watch_hid_is_read_into_the_store() {
     let server = ApiServer::project_plane("alpha");
     server.put(instance("a")).unwrap();
-    server.fault(fedhub_sim::Fault::EmptyList.on("list", "instances").times(1));
+    server.fault(fedhub_fake_apiserver::Fault::EmptyList.on("list", "instances").times(1));
     let (planes, plane) = engaged(&server).await;
     assert!(known(&plane, "a").is_none());
     assert!(plane.refresh(Kind::Instance, "n", "a").await.unwrap().is_some());
@@ -181,7 +181,7 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     let (planes, plane) = engaged(&server).await;
     let known = plane.whole(Kind::Instance, "n", "a").await.unwrap().unwrap();
     // One write is under way when it is let go, as in a connection that has no room for it yet.
-    server.fault(fedhub_sim::Fault::Hang.on("patch", "*"));
+    server.fault(fedhub_fake_apiserver::Fault::Hang.on("patch", "*"));
     let patch = {
         let (plane, known) = (plane.clone(), known.clone());
         let note = json!({"annotations": {"a/b": "c"}});

@@ -1,0 +1,129 @@
+//! What a test does to the objects without a client.
+
+use serde_json::{Value, json};
+
+use crate::answer::Refusal;
+use crate::patch::Patch;
+use crate::store::Key;
+use crate::world::World;
+use crate::write::{self, Deleted, Preconditions};
+use crate::{meta, validate};
+
+impl World {
+    /// Where an object would be; nothing if its kind is not served.
+    pub(crate) fn key(&self, kind: &str, namespace: &str, name: &str) -> Option<Key> {
+        let resource = self.find(kind)?;
+        let namespace = if self.resources[resource].namespaced { namespace } else { "" };
+        Some(Key { resource, namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+
+    fn key_of_existing(&self, kind: &str, namespace: &str, name: &str) -> Result<Key, Refusal> {
+        let key = self.key(kind, namespace, name).ok_or_else(Refusal::no_such_path)?;
+        if self.store.objects.contains_key(&key) {
+            return Ok(key);
+        }
+        Err(Refusal::not_found(&self.resources[key.resource], name))
+    }
+
+    /// Creates or replaces, whatever the rules for clients say.
+    pub(crate) fn put(&mut self, mut object: Value) -> Result<Value, Refusal> {
+        let index = self.of(&object).ok_or_else(Refusal::no_such_path)?;
+        let resource = self.resource(index);
+        let namespace = match meta::text(&object, "namespace") {
+            _ if !resource.namespaced => String::new(),
+            "" => "default".to_owned(),
+            namespace => namespace.to_owned(),
+        };
+        validate::shape(&resource, &namespace, &mut object)?;
+        if resource.namespaced {
+            self.ensure_namespace(&namespace);
+        }
+        let key = Key { resource: index, namespace, name: meta::text(&object, "name").to_owned() };
+        if let Some(old) = self.store.value(&key) {
+            if object["status"].is_null() {
+                meta::set_top(&mut object, "status", old["status"].clone());
+            }
+            return Ok(self.overwrite(&key, &old, object));
+        }
+        validate::values(&resource, None, &object)?;
+        self.admit_into(&resource, &key.name, &key.namespace)?;
+        let minted = self.mint_uid();
+        let (uid, made) =
+            (meta::get(&object, "uid").clone(), meta::get(&object, "creationTimestamp").clone());
+        meta::set(&mut object, "uid", if uid.is_null() { json!(minted) } else { uid });
+        meta::set(
+            &mut object,
+            "creationTimestamp",
+            if made.is_null() { json!(self.clock.stamp()) } else { made },
+        );
+        for field in ["resourceVersion", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            meta::set(&mut object, field, Value::Null);
+        }
+        let status = object["status"].clone();
+        write::finish_new(&resource, &mut object);
+        if !status.is_null() {
+            meta::set_top(&mut object, "status", status);
+        }
+        let stored = self.commit(&key, Some(object));
+        self.settle();
+        stored.map(|object| object.value()).ok_or_else(|| Refusal::internal("nothing was stored"))
+    }
+
+    /// Merges into an object, whatever the rules for clients say.
+    pub(crate) fn patch_directly(
+        &mut self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        patch: &Value,
+    ) -> Result<Value, Refusal> {
+        let key = self.key_of_existing(kind, namespace, name)?;
+        let old = self.store.value(&key).unwrap_or_default();
+        let mut new = Patch::Merge(patch.clone()).apply(&old)?;
+        validate::shape(&self.resource(key.resource), &key.namespace, &mut new)?;
+        Ok(self.overwrite(&key, &old, new))
+    }
+
+    fn overwrite(&mut self, key: &Key, old: &Value, mut new: Value) -> Value {
+        let resource = self.resource(key.resource);
+        meta::set(&mut new, "name", json!(key.name));
+        write::keep_system_fields(&mut new, old);
+        if resource.is_namespace() {
+            meta::set_top(&mut new, "spec", old["spec"].clone());
+        }
+        write::run_hooks(&resource, &mut new);
+        let without_status = |object: &Value| {
+            let mut object = object.clone();
+            meta::set_top(&mut object, "status", Value::Null);
+            object
+        };
+        let (was, is) = (without_status(old), without_status(&new));
+        if resource.custom && meta::content(&was) != meta::content(&is) {
+            let generation = meta::get(old, "generation").as_u64().unwrap_or_default() + 1;
+            meta::set(&mut new, "generation", json!(generation));
+        }
+        let stored = self.store_update(key, old, new, false);
+        self.settle();
+        stored.value()
+    }
+
+    /// Removes a namespace and leaves what is in it, as an empty list of finalizers put to `/finalize` does.
+    pub(crate) fn remove_namespace(&mut self, name: &str) -> Result<(), Refusal> {
+        let key = self.key_of_existing("Namespace", "", name)?;
+        self.commit(&key, None);
+        self.settle();
+        Ok(())
+    }
+
+    /// Deletes; true if the object is gone.
+    pub(crate) fn delete_directly(
+        &mut self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Result<bool, Refusal> {
+        let key = self.key_of_existing(kind, namespace, name)?;
+        let deleted = self.delete(&key, &Preconditions::default(), false)?;
+        Ok(matches!(deleted, Deleted::Gone(_)) || !self.store.objects.contains_key(&key))
+    }
+}

@@ -1,0 +1,212 @@
+//! The hypervisor's provider of a cell: brings Instances up, and says why where they do not come up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_api::Instance;
+use fedhub_core::clock::Clock;
+use fedhub_core::hash;
+use fedhub_core::names::UPSTREAM_CLUSTER;
+use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+use kube::runtime::controller::Action;
+use kube::runtime::{Controller, watcher};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::drive::{Waits, drive, kind, perform, retry};
+use crate::step::{Step, field, holds, set, start_time};
+use crate::{FAULT, PROVIDER_FINALIZER, Times, teardown};
+
+/// What goes wrong with an Instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Its image cannot be pulled.
+    ImageUnavailable,
+    /// It ends again and again right after its start.
+    InstanceCrashing,
+    /// What it is to run cannot be run.
+    ConfigurationError,
+    /// It is programmed, and then never becomes available.
+    NeverStarts,
+}
+
+impl Fault {
+    /// The fault that the Instance's annotation asks for. One that is no provider's is said, and is none.
+    pub fn of(instance: &Object) -> Option<Self> {
+        match instance.annotation(FAULT)? {
+            "ImageUnavailable" => Some(Self::ImageUnavailable),
+            "InstanceCrashing" => Some(Self::InstanceCrashing),
+            "ConfigurationError" => Some(Self::ConfigurationError),
+            "NeverStarts" => Some(Self::NeverStarts),
+            other => {
+                tracing::warn!(
+                    instance = instance.called(),
+                    "annotation {FAULT}: {other:?} is no fault of an Instance"
+                );
+                None
+            }
+        }
+    }
+
+    /// The reason of `Programmed`, and words in the manner of a runtime. None where the Instance is programmed.
+    fn refusal(self, spec: &Value) -> Option<(&'static str, String)> {
+        let (who, image) = program(spec);
+        Some(match self {
+            Self::ImageUnavailable => (
+                "ImageUnavailable",
+                format!("{who}: failed to pull image {image:?}: manifest unknown or access denied"),
+            ),
+            Self::InstanceCrashing => (
+                "InstanceCrashing",
+                format!("{who}: image {image:?} exited with code 1 right after its start, again and again"),
+            ),
+            Self::ConfigurationError => (
+                "ConfigurationError",
+                format!(
+                    "{who}: image {image:?} cannot be run as configured: executable file not found in $PATH"
+                ),
+            ),
+            Self::NeverStarts => return None,
+        })
+    }
+}
+
+/// What an Instance runs: how to call it, and its image.
+fn program(spec: &Value) -> (String, &str) {
+    let container = &spec["runtime"]["sandbox"]["containers"][0];
+    if let Some(name) = container["name"].as_str() {
+        return (format!("container {name:?}"), container["image"].as_str().unwrap_or_default());
+    }
+    let volumes = spec["volumes"].as_array().into_iter().flatten();
+    let mut images =
+        volumes.filter_map(|v| v["disk"]["template"]["spec"]["populator"]["image"]["name"].as_str());
+    ("virtual machine".to_owned(), images.next().unwrap_or("unknown"))
+}
+
+/// The next step of an Instance that has been under way for `waited`; `start` is how long that takes by default.
+///
+/// The provider owns `Programmed`, `Available`, the observed hash and the addresses. `Ready` and `QuotaGranted` are
+/// fedhub's, as is whatever else there is. Nothing is done while gates stand or quota is denied (fedhub says so in our
+/// conditions too); the way out is [`teardown`]'s.
+pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp) -> Step {
+    let (spec, status) = (instance.spec(), instance.status());
+    if instance.deleting() || !may_run(instance) {
+        return Step::done();
+    }
+    let mut next = status.clone();
+    if status["suspended"] == true {
+        // Why it is not available may have been said by fedhub, in other words: those stand.
+        if holds(status, "Available") != "False" {
+            set(&mut next, "Available", "False", "Stopped", "Instance is stopped: it is suspended", now);
+        }
+        return Step::at_once(instance, next);
+    }
+    let start = start_time(instance, start);
+    let fault = Fault::of(instance);
+    if let Some((reason, message)) = fault.and_then(|fault| fault.refusal(spec)) {
+        set(&mut next, "Programmed", "False", reason, &message, now);
+        set(&mut next, "Available", "False", "Stopped", "Instance is not running", now);
+        return Step::towards(instance, next, waited, start);
+    }
+    let hash = &spec["controller"]["templateHash"];
+    let programmed = holds(status, "Programmed") == "True";
+    set(&mut next, "Programmed", "True", "Programmed", "Instance is programmed", now);
+    if hash.is_string() {
+        field(&mut next, "controller", json!({"observedTemplateHash": hash}));
+    }
+    interfaces(instance, &mut next);
+    if fault == Some(Fault::NeverStarts) {
+        set(&mut next, "Available", "False", "Starting", "Instance has been told to start, and has not", now);
+    } else if programmed || holds(status, "Available") == "True" {
+        set(&mut next, "Available", "True", "Available", "Instance is running", now);
+    } else {
+        set(&mut next, "Available", "False", "Starting", "Instance is starting", now);
+    }
+    Step::towards(instance, next, waited, start)
+}
+
+/// Whether nothing keeps the Instance from being started: neither a gate nor quota.
+fn may_run(instance: &Object) -> bool {
+    let gates = instance.spec()["controller"]["schedulingGates"].as_array();
+    gates.is_none_or(Vec::is_empty) && holds(instance.status(), "QuotaGranted") != "False"
+}
+
+/// Gives each interface of the spec an address of each of its families, unless it has one. The first is its address.
+fn interfaces(instance: &Object, status: &mut Value) {
+    let mut all = status["networkInterfaces"].as_array().cloned().unwrap_or_default();
+    let Some(wanted) = instance.spec()["networkInterfaces"].as_array() else { return };
+    for interface in wanted {
+        let name = interface["name"].as_str().unwrap_or("eth0");
+        let at = all.iter().position(|known| known["name"] == name).unwrap_or_else(|| {
+            all.push(json!({"name": name}));
+            all.len() - 1
+        });
+        if all[at]["assignments"]["networkIP"].is_string() {
+            continue;
+        }
+        let families = interface["ipFamilies"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let all_of =
+            families.map(|family| (family, address(instance.uid(), name, family))).collect::<Vec<_>>();
+        let first =
+            all_of.first().map_or_else(|| address(instance.uid(), name, "IPv4"), |(_, first)| first.clone());
+        all[at]["assignments"]["networkIP"] = json!(first);
+        if !all_of.is_empty() {
+            let known = all_of.iter().map(|(family, address)| {
+                let length = if *family == "IPv6" { 128 } else { 32 };
+                json!({"family": family, "address": format!("{address}/{length}"), "primary": *address == first})
+            });
+            all[at]["addresses"] = known.collect();
+        }
+    }
+    field(status, "networkInterfaces", Value::Array(all));
+}
+
+/// An address that an interface has for life. Nothing is reached by it.
+fn address(uid: &str, interface: &str, family: &str) -> String {
+    let [a, b, c, d, ..] = hash::text(&format!("{uid}/{interface}")).to_be_bytes();
+    match family {
+        "IPv6" => format!("fd00::{a:x}:{b:x}:{c:x}:{d:x}"),
+        _ => format!("10.{a}.{b}.{}", c % 254 + 1),
+    }
+}
+
+struct Provider {
+    client: Client,
+    times: Times,
+    clock: Clock,
+    waits: Waits,
+}
+
+/// Simulates the provider of a cell.
+pub async fn run(client: Client, times: Times, clock: Clock) {
+    let instances = Api::all_with(client.clone(), &kind::<Instance>());
+    let provider = Arc::new(Provider { client, times, clock, waits: Waits::default() });
+    // What has the label of a project is a projection: in a cell that is a project plane too.
+    let selects = watcher::Config::default().labels(&format!("!{UPSTREAM_CLUSTER}"));
+    let controller = Controller::new_with(instances, selects, kind::<Instance>());
+    drive("provider", "cell", controller.run(pass, |object, error, _| retry(&object, error), provider)).await;
+}
+
+async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Action> {
+    let Times { start, teardown } = provider.times;
+    // Another template is another start.
+    let hash = instance.spec()["controller"]["templateHash"].as_str().unwrap_or_default();
+    let stage = if instance.deleting() { "teardown" } else { hash };
+    let (key, now) = (format!("{}/{stage}", instance.uid()), provider.clock.now());
+    let waited = provider.waits.waited(&key);
+    let hold = if may_run(&instance) { teardown::hold(&instance, teardown) } else { None };
+    let step = match hold {
+        Some(hold) => hold,
+        None if instance.deleting() => teardown::step(&instance, waited, teardown, now),
+        None => step(&instance, waited, start, now),
+    };
+    // A teardown that fails or hangs has begun all the same.
+    let tears_down = instance.deleting() && instance.has_finalizer(PROVIDER_FINALIZER);
+    let ended = if tears_down { step.finalizers.is_some() } else { step.is_done() };
+    if ended {
+        provider.waits.forget(&key);
+    }
+    let api = Api::namespaced_with(provider.client.clone(), instance.space(), &kind::<Instance>());
+    perform(&api, &instance, step).await
+}

@@ -1,0 +1,145 @@
+//! The quota service of a project plane: grants claims, as many at a time as the namespace's annotation says.
+
+use std::sync::Arc;
+
+use fedhub_api::conditions;
+use fedhub_api::external::quota::ResourceClaim;
+use fedhub_core::clock::Clock;
+use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::ListParams;
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::{Controller, watcher};
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use crate::QUOTA;
+use crate::drive::{drive, kind, perform, retry};
+use crate::step::{Step, field, holds, set};
+
+/// How many claims of a namespace are granted at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// All of them.
+    None,
+    /// So many.
+    AtMost(usize),
+    /// Claims are refused as not valid: the annotation says `invalid`, or is no number.
+    Invalid,
+}
+
+impl Limit {
+    /// What the namespace's annotation [`QUOTA`] says.
+    pub fn of(annotation: Option<&str>) -> Self {
+        annotation.map_or(Self::None, |text| text.parse().map_or(Self::Invalid, Self::AtMost))
+    }
+}
+
+fn is_granted(claim: &Object) -> bool {
+    holds(claim.status(), "Granted") == "True"
+}
+
+/// Claims in the order in which they are granted: by age, and by name within a second.
+fn rank(claim: &Object) -> (Option<Timestamp>, &str) {
+    (claim.metadata.creation_timestamp.as_ref().map(|time| time.0), claim.called())
+}
+
+/// The next step of a claim; `all` are the claims of its namespace (needed for [`Limit::AtMost`] only).
+///
+/// What is granted stays granted until the claim is deleted, also where the limit has become lower.
+pub fn step(claim: &Object, all: &[Object], limit: &Limit, now: Timestamp) -> Step {
+    if claim.deleting() {
+        return Step::done();
+    }
+    let (status, reason, message) = match *limit {
+        Limit::AtMost(limit) if !is_granted(claim) => {
+            let granted = all.iter().filter(|other| is_granted(other)).count();
+            let before = all
+                .iter()
+                .filter(|other| !is_granted(other) && !other.deleting() && rank(other) < rank(claim));
+            if granted + before.count() < limit {
+                ("True", "QuotaAvailable", "Quota is available".to_owned())
+            } else {
+                let message = format!(
+                    "Insufficient quota: {limit} of {limit} in namespace {:?} are used",
+                    claim.space()
+                );
+                ("False", "QuotaExceeded", message)
+            }
+        }
+        Limit::Invalid if !is_granted(claim) => {
+            let message =
+                format!("No resource type is registered for claims in namespace {:?}", claim.space());
+            ("False", "ValidationFailed", message)
+        }
+        _ => ("True", "QuotaAvailable", "Quota is available".to_owned()),
+    };
+    let generation = claim.metadata.generation;
+    let mut next = claim.status().clone();
+    field(&mut next, "observedGeneration", json!(generation));
+    set(&mut next, "Granted", status, reason, &message, now);
+    if let Some(mut granted) = conditions::find(&next, "Granted").cloned() {
+        granted["observedGeneration"] = json!(generation);
+        conditions::put(&mut next, granted);
+    }
+    Step::at_once(claim, next)
+}
+
+struct Quota {
+    client: Client,
+    clock: Clock,
+    /// Held from the list to the write where claims compete, so that no two are granted the same share.
+    turn: Mutex<()>,
+}
+
+/// Simulates the quota service on a project plane.
+pub async fn run(plane: String, client: Client, clock: Clock) {
+    let config = watcher::Config::default;
+    let claims = || Api::<Object>::all_with(client.clone(), &kind::<ResourceClaim>());
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let controller = Controller::new_with(claims(), config(), kind::<ResourceClaim>());
+    let (waiting, all) = (controller.store(), controller.store());
+    let controller = controller
+        // One that changes or goes may make room for those that were refused.
+        .watches_with(claims(), kind::<ResourceClaim>(), config(), move |claim| {
+            let refused = |other: &Object| holds(other.status(), "Granted") == "False";
+            beside(&waiting, claim.space(), refused)
+        })
+        .watches(namespaces, config(), move |namespace| {
+            beside(&all, namespace.metadata.name.as_deref().unwrap_or_default(), |_| true)
+        });
+    let quota = Arc::new(Quota { client: client.clone(), clock, turn: Mutex::default() });
+    drive("quota", &plane, controller.run(pass, |object, error, _| retry(&object, error), quota)).await;
+}
+
+/// The claims of a namespace that are meant.
+fn beside(
+    claims: &Store<Object>,
+    namespace: &str,
+    meant: impl Fn(&Object) -> bool,
+) -> Vec<ObjectRef<Object>> {
+    let all = claims.state();
+    let those = all.iter().filter(|claim| claim.space() == namespace && meant(claim));
+    those.map(|claim| ObjectRef::from_obj_with(&**claim, kind::<ResourceClaim>())).collect()
+}
+
+async fn pass(claim: Arc<Object>, quota: Arc<Quota>) -> kube::Result<Action> {
+    let claims =
+        Api::<Object>::namespaced_with(quota.client.clone(), claim.space(), &kind::<ResourceClaim>());
+    let namespaces: Api<Namespace> = Api::all(quota.client.clone());
+    let namespace = namespaces.get_opt(claim.space()).await?;
+    let annotations = namespace.and_then(|namespace| namespace.metadata.annotations).unwrap_or_default();
+    let limit = Limit::of(annotations.get(QUOTA).map(String::as_str));
+    if !matches!(limit, Limit::AtMost(_)) {
+        return perform(&claims, &claim, step(&claim, &[], &limit, quota.clock.now())).await;
+    }
+    let _turn = quota.turn.lock().await;
+    let all = claims.list(&ListParams::default()).await?.items;
+    let Some(claim) = all.iter().find(|other| other.uid() == claim.uid()) else {
+        return Ok(Action::await_change());
+    };
+    perform(&claims, claim, step(claim, &all, &limit, quota.clock.now())).await
+}

@@ -1,0 +1,152 @@
+//! The network service of a cell, continued: hands out a subnet for each claim.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_api::external::networking::{NetworkContext, Subnet, SubnetClaim};
+use fedhub_core::hash;
+use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::PostParams;
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::{Controller, watcher};
+use kube::{Api, Resource};
+use serde_json::{Value, json};
+
+use crate::drive::{drive, kind, perform, retry};
+use crate::network::{Fault, Network, SLOW, inherit};
+use crate::step::{Step, field, holds, set, start_time};
+
+/// What is to be done for a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// Its subnet is to be made.
+    Create(Box<Object>),
+    /// The claim's own next step.
+    Claim(Step),
+}
+
+/// The plan for a claim. `subnet` is the one of its name that there is, `context` the context that it is for.
+pub fn plan(claim: &Object, subnet: Option<&Object>, context: Option<&Object>, now: Timestamp) -> Plan {
+    if claim.deleting() {
+        return Plan::Claim(Step::done());
+    }
+    let Some(subnet) = subnet else { return Plan::Create(Box::new(made_for(claim, context))) };
+    let mut next = claim.status().clone();
+    for name in ["startAddress", "prefixLength"] {
+        field(&mut next, name, subnet.spec()[name].clone());
+    }
+    field(&mut next, "subnetRef", json!({"name": subnet.called()}));
+    set(&mut next, "Allocated", "True", "Allocated", "Prefix is allocated", now);
+    let early = matches!(Fault::of(subnet), Some(Fault::SubnetSlow | Fault::SubnetFailed));
+    if holds(subnet.status(), "Ready") == "True" || early {
+        set(&mut next, "Programmed", "True", "Programmed", "Subnet is programmed", now);
+        set(&mut next, "Ready", "True", "Ready", "Subnet is ready", now);
+    }
+    Plan::Claim(Step::at_once(claim, next))
+}
+
+/// The subnet of a claim: with the prefix that it asks for, or one of its own.
+fn made_for(claim: &Object, context: Option<&Object>) -> Object {
+    let spec = claim.spec();
+    let [a, b, ..] = hash::text(&format!("{}/{}", claim.space(), claim.called())).to_be_bytes();
+    let (first, length) = match spec["ipFamily"].as_str() {
+        Some("IPv6") => (format!("fd00:{a:x}:{b:x}::"), 64),
+        _ => (format!("10.{a}.{b}.0"), 24),
+    };
+    let or = |asked: &Value, own: Value| if asked.is_null() { own } else { asked.clone() };
+    let mut subnet = Object::new(claim.called(), &kind::<Subnet>()).within(claim.space());
+    subnet.metadata.owner_references = Some(vec![OwnerReference {
+        api_version: SubnetClaim::api_version(&()).into_owned(),
+        kind: SubnetClaim::kind(&()).into_owned(),
+        name: claim.called().to_owned(),
+        uid: claim.uid().to_owned(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    }]);
+    if let Some(context) = context {
+        inherit(context, &mut subnet);
+    }
+    let mut made = spec.clone();
+    made["startAddress"] = or(&spec["startAddress"], json!(first));
+    made["prefixLength"] = or(&spec["prefixLength"], json!(length));
+    subnet.data = json!({"spec": made});
+    subnet
+}
+
+/// The next step of a subnet that has been under way for `waited`.
+pub fn subnet_step(subnet: &Object, waited: Duration, now: Timestamp) -> Step {
+    if subnet.deleting() {
+        return Step::done();
+    }
+    let spec = subnet.spec();
+    let said = |status: &str, programmed: (&str, &str), ready: (&str, &str)| {
+        let mut next = subnet.status().clone();
+        for name in ["startAddress", "prefixLength"] {
+            field(&mut next, name, spec[name].clone());
+        }
+        set(&mut next, "Allocated", "True", "Allocated", "Prefix is allocated", now);
+        set(&mut next, "Programmed", status, programmed.0, programmed.1, now);
+        set(&mut next, "Ready", status, ready.0, ready.1, now);
+        Step::at_once(subnet, next)
+    };
+    let slow = start_time(subnet, SLOW);
+    match Fault::of(subnet) {
+        Some(Fault::SubnetFailed) => {
+            let words = "The fabric refused the subnet";
+            said("False", ("SubnetRefused", words), ("SubnetRefused", words))
+        }
+        Some(Fault::SubnetSlow) if waited < slow && holds(subnet.status(), "Ready") != "True" => {
+            let words = "Subnet is being programmed";
+            let step = said("False", ("ProgrammingInProgress", words), ("NotProgrammed", words));
+            Step { again: Some(slow.saturating_sub(waited)), ..step }
+        }
+        _ => said("True", ("Programmed", "Subnet is programmed"), ("Ready", "Subnet is ready")),
+    }
+}
+
+/// Runs it.
+pub(crate) async fn run(network: Arc<Network>) {
+    let config = watcher::Config::default;
+    let client = &network.client;
+    let claims = Api::all_with(client.clone(), &kind::<SubnetClaim>());
+    let subnets = Api::<Object>::all_with(client.clone(), &kind::<Subnet>());
+    let claims = Controller::new_with(claims, config(), kind::<SubnetClaim>())
+        .watches_with(subnets.clone(), kind::<Subnet>(), config(), |subnet| {
+            let of = ObjectRef::new_with(subnet.called(), kind::<SubnetClaim>()).within(subnet.space());
+            Some(of)
+        })
+        .run(allocate, |object, error, _| retry(&object, error), network.clone());
+    let subnets = Controller::new_with(subnets, config(), kind::<Subnet>()).run(
+        bring_up,
+        |object, error, _| retry(&object, error),
+        network.clone(),
+    );
+    tokio::join!(drive("claims", "cell", claims), drive("subnets", "cell", subnets));
+}
+
+async fn allocate(claim: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
+    let api = |kind: &_| Api::<Object>::namespaced_with(network.client.clone(), claim.space(), kind);
+    let subnets = api(&kind::<Subnet>());
+    let subnet = subnets.get_opt(claim.called()).await?;
+    let context = match claim.spec()["networkContext"]["name"].as_str() {
+        Some(name) if subnet.is_none() => api(&kind::<NetworkContext>()).get_opt(name).await?,
+        _ => None,
+    };
+    match plan(&claim, subnet.as_ref(), context.as_ref(), network.clock.now()) {
+        // The subnet's event brings the claim back.
+        Plan::Create(subnet) => {
+            subnets.create(&PostParams::default(), &subnet).await?;
+            Ok(Action::await_change())
+        }
+        Plan::Claim(step) => perform(&api(&kind::<SubnetClaim>()), &claim, step).await,
+    }
+}
+
+async fn bring_up(subnet: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
+    let step = subnet_step(&subnet, network.waits.waited(subnet.uid()), network.clock.now());
+    let api = Api::namespaced_with(network.client.clone(), subnet.space(), &kind::<Subnet>());
+    perform(&api, &subnet, step).await
+}

@@ -1,0 +1,149 @@
+//! `noisy-neighbor`: one bad plane of a hundred, and how long the WDs of the others take.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use http::{Method, Request};
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::Options;
+use super::fake_apiserver::{Fleet, name, project_path};
+use super::objects::{Kind, deployment};
+use super::report::{Claim, Report};
+use super::stats::{median, percentile, rounded};
+use super::watch::Arrivals;
+use crate::Error;
+
+/// Planes; the first of them is the bad one.
+const PLANES: usize = 100;
+/// WDs that stand in order.
+const DEPLOYMENTS: usize = 10_000;
+/// WDs of a lap, made on the other planes in turn.
+const MEASURED: usize = 2_000;
+/// And at which pace.
+const EVERY: Duration = Duration::from_millis(10);
+/// WDs that wait on the plane that answers nothing.
+const STUCK: usize = 200;
+/// Updates of the plane that floods.
+const FLOOD: usize = 10_000;
+/// How many of them a second: some times as many as an API server takes on such a machine. As fast as a plane in memory
+/// can, its own work would be what the others wait for: all share two cores here.
+const FLOOD_RATE: usize = 2_000;
+
+/// What is the matter with the first plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Trouble {
+    None,
+    Hangs,
+    Floods,
+}
+
+/// Laps without trouble and with it in turn: what else the machine does, and what has gathered by then, weighs on both.
+/// The medians of either are compared.
+pub async fn run(options: &Options) -> Result<Report, Error> {
+    let fleet = Fleet::up(options, PLANES).await?;
+    fleet.populate(options.scaled(DEPLOYMENTS), 0, "in-order", "wd").await?;
+    let fedhub = fleet.fedhub(&["--leader-elect=false"]).await?;
+    let (mut p99, mut details) = (HashMap::<Trouble, Vec<f64>>::new(), Vec::new());
+    let turns = [Trouble::None, Trouble::Hangs, Trouble::None, Trouble::Floods];
+    for (at, trouble) in turns.into_iter().cycle().take(turns.len() * options.repetitions).enumerate() {
+        let took = lap(&fleet, options, trouble, at).await?;
+        let (p50, worst) = (percentile(&took, 50), percentile(&took, 99));
+        let (p50, worst) = (p50.unwrap_or(f64::NAN), worst.unwrap_or(f64::NAN));
+        fleet.progress.step(format!("{trouble:?}: p50 {p50:.1} ms, p99 {worst:.1} ms"));
+        details.push(json!({ "trouble": format!("{trouble:?}"), "p50_ms": rounded(p50, 2), "p99_ms": rounded(worst, 2) }));
+        p99.entry(trouble).or_default().push(worst);
+    }
+    fedhub.stop().await?;
+    let of = |trouble| p99.get(&trouble).and_then(|laps| median(laps)).unwrap_or(f64::NAN);
+    let (none, hangs, floods) = (of(Trouble::None), of(Trouble::Hangs), of(Trouble::Floods));
+    let (hangs, floods) = (hangs / none, floods / none);
+    let claims = [
+        Claim::at_most("one hangs: times the p99 without", hangs, 1.5),
+        Claim::at_most("one floods", floods, 1.5),
+    ];
+    let details = json!({
+        "planes": PLANES, "p99_ms": rounded(none, 2), "p99_ratio_hangs": rounded(hangs, 3),
+        "p99_ratio_floods": rounded(floods, 3), "laps": details,
+    });
+    Ok(Report::on("noisy-neighbor", hangs.max(floods), "times the p99 without", &claims, details))
+}
+
+/// From each WD's create acknowledged to the hub's event, in milliseconds.
+async fn lap(fleet: &Fleet, options: &Options, trouble: Trouble, at: usize) -> Result<Vec<f64>, Error> {
+    let prefix = format!("x{at}{}", format!("{trouble:?}").to_lowercase());
+    let client = fleet.management().await?;
+    let mut arrived = Arrivals::of(&fleet.hub().await?, Kind::Deployment, &prefix, |_| true).await?;
+    let bad = format!("/planes/{}", name(0));
+    let flood = match trouble {
+        Trouble::None => None,
+        Trouble::Hangs => {
+            for index in 0..STUCK {
+                create(&client, 0, &format!("stuck-{prefix}-{index}")).await?;
+            }
+            fleet.ask(Method::POST, &format!("{bad}/faults"), json!({ "fault": "hang" })).await?;
+            None
+        }
+        Trouble::Floods => Some(json!({
+            "updates": options.scaled(FLOOD), "what": "spec", "per_second": FLOOD_RATE,
+        })),
+    };
+    let count = options.scaled(MEASURED);
+    let flooding = async {
+        if let Some(flood) = flood {
+            fleet.ask(Method::POST, &format!("{bad}/touch"), flood).await?;
+        }
+        Ok(())
+    };
+    let (made, _, ()) =
+        tokio::try_join!(paced(&client, &prefix, count, PLANES), arrived.all(count), flooding)?;
+    if trouble == Trouble::Hangs {
+        fleet.ask(Method::DELETE, &format!("{bad}/faults"), Value::Null).await?;
+    }
+    let arrivals = arrived.times();
+    let took = made.into_iter().filter_map(|(name, made)| {
+        Some(arrivals.get(&name)?.saturating_duration_since(made).as_secs_f64() * 1e3)
+    });
+    Ok(took.collect())
+}
+
+/// Makes WDs at a steady pace on all of so many planes but the first; when each was asked for.
+pub async fn paced(
+    client: &Client,
+    prefix: &str,
+    count: usize,
+    planes: usize,
+) -> Result<Vec<(String, Instant)>, Error> {
+    let mut pace = tokio::time::interval(EVERY);
+    let (mut under_way, mut made) = (JoinSet::new(), Vec::new());
+    for index in 0..count {
+        pace.tick().await;
+        let (client, name) = (client.clone(), format!("{prefix}-{index}"));
+        under_way.spawn(async move {
+            let began = Instant::now();
+            create(&client, 1 + index % (planes - 1), &name).await?;
+            Ok::<_, Error>((name, began))
+        });
+    }
+    while let Some(done) = under_way.join_next().await {
+        made.push(done??);
+    }
+    Ok(made)
+}
+
+async fn create(client: &Client, plane: usize, name: &str) -> Result<(), Error> {
+    create_as(client, plane, name, &deployment("default", name)).await
+}
+
+/// Makes a WD of that name.
+pub async fn create_as(client: &Client, plane: usize, name: &str, wd: &Value) -> Result<(), Error> {
+    let wrong = |error: String| Error::Benchmark(format!("create {name}: {error}"));
+    let body = wd.to_string().into_bytes();
+    let request = Request::post(project_path(plane, Some("default"), "workloaddeployments"))
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(body)
+        .map_err(|error| wrong(error.to_string()))?;
+    client.request::<Value>(request).await.map(drop).map_err(|error| wrong(error.to_string()))
+}

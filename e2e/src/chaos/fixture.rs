@@ -1,0 +1,171 @@
+//! What is rolled out: a WD in each of two projects, each for a city of its own.
+
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::Error;
+use crate::demo::objects::{self, Kind};
+use crate::planes::Planes;
+use crate::planes::topology::{self, PLANES, Plane, cells, projects};
+
+/// The namespace, in both projects.
+pub const NAMESPACE: &str = "chaos";
+/// The WD's name, in both projects.
+pub const NAME: &str = "web";
+/// How long the simulated provider takes for each step of an Instance's start.
+const START_TIME: (&str, &str) = ("simulate.fedhub.dev/start-time", "20ms");
+
+/// A WD's way.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    /// Where it is written.
+    pub project: &'static Plane,
+    /// Where it runs.
+    pub cell: &'static Plane,
+    /// The code of that cell's city.
+    pub city: &'static str,
+}
+
+/// Each project's WD runs in another cell.
+pub fn ways() -> impl Iterator<Item = Way> {
+    projects().zip(cells()).map(|(project, (cell, city))| Way { project, cell, city })
+}
+
+/// An object as it stands on a plane.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// Where.
+    pub plane: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// The whole object.
+    pub object: Value,
+}
+
+/// What is looked at on a plane: everything of these kinds.
+fn kinds(plane: &Plane) -> &'static [Kind] {
+    match plane.kind {
+        topology::Kind::Hub => &[Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance],
+        topology::Kind::Cell { .. } | topology::Kind::Project => {
+            &[Kind::Namespace, Kind::Deployment, Kind::Instance]
+        }
+        topology::Kind::Management => &[],
+    }
+}
+
+/// The planes, as their administrator.
+pub struct Fixture {
+    clients: Vec<(&'static Plane, Client)>,
+}
+
+impl Fixture {
+    /// Connects to every plane.
+    pub async fn of(planes: &Planes) -> Result<Self, Error> {
+        let mut clients = Vec::new();
+        for plane in &PLANES {
+            clients.push((plane, planes.client(plane.name).await?));
+        }
+        Ok(Self { clients })
+    }
+
+    /// A client of a plane.
+    pub fn client(&self, plane: &str) -> Result<&Client, Error> {
+        let found = self.clients.iter().find(|(known, _)| known.name == plane);
+        found.map(|(_, client)| client).ok_or_else(|| Error::Unknown {
+            kind: "plane",
+            name: plane.to_owned(),
+            known: PLANES.map(|plane| plane.name).join(", "),
+        })
+    }
+
+    /// Makes the WDs, which run this round's template.
+    pub async fn make(&self, replicas: u32, round: &str) -> Result<(), Error> {
+        for way in ways() {
+            let client = self.client(way.project.name)?;
+            let namespace =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
+            create(&Api::all_with(client.clone(), &Kind::Namespace.resource()), namespace).await?;
+            create(&self.deployments(way)?, deployment(way.city, replicas, round)).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives both WDs the template of another round.
+    pub async fn change(&self, round: &str) -> Result<(), Error> {
+        for way in ways() {
+            let containers = containers(round);
+            let template = json!({ "spec": { "runtime": { "sandbox": { "containers": containers } } } });
+            let patch = Patch::Merge(json!({ "spec": { "template": template } }));
+            let changed = self.deployments(way)?.patch(NAME, &PatchParams::default(), &patch).await;
+            changed.map_err(Error::api(format!("patch {NAMESPACE}/{NAME} on {}", way.project.name)))?;
+        }
+        Ok(())
+    }
+
+    /// Everything that stands on the planes, read from their servers.
+    pub async fn look(&self) -> Result<Vec<Found>, Error> {
+        let mut found = Vec::new();
+        for (plane, client) in &self.clients {
+            for kind in kinds(plane) {
+                let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.resource());
+                let list = api.list(&ListParams::default()).await;
+                for object in list.map_err(Error::api(format!("list {kind} on {}", plane.name)))? {
+                    let object = serde_json::to_value(object)
+                        .map_err(|error| Error::Chaos(format!("{kind} on {}: {error}", plane.name)))?;
+                    found.push(Found { plane: plane.name, kind: *kind, object });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn deployments(&self, way: Way) -> Result<Api<DynamicObject>, Error> {
+        let client = self.client(way.project.name)?.clone();
+        Ok(Api::namespaced_with(client, NAMESPACE, &Kind::Deployment.resource()))
+    }
+}
+
+async fn create(api: &Api<DynamicObject>, object: Value) -> Result<(), Error> {
+    let object = objects::object(object)?;
+    let made = api.create(&PostParams::default(), &object).await;
+    made.map(drop).map_err(Error::api("create what is rolled out"))
+}
+
+fn deployment(city: &str, replicas: u32, round: &str) -> Value {
+    let mut deployment = objects::deployment(city, replicas);
+    deployment["metadata"] = json!({ "namespace": NAMESPACE, "name": NAME });
+    let template = &mut deployment["spec"]["template"];
+    template["metadata"] = json!({ "annotations": { START_TIME.0: START_TIME.1 } });
+    template["spec"]["runtime"]["sandbox"]["containers"] = containers(round);
+    deployment
+}
+
+/// What differs from round to round: the value of an environment variable.
+fn containers(round: &str) -> Value {
+    let variable = json!({ "name": "ROUND", "value": round });
+    json!([{ "name": "app", "image": "docker.io/library/nginx:1.29", "env": [variable] }])
+}
+
+/// The round whose template an Instance or a WD's template runs.
+pub fn round_of(spec: &Value) -> &str {
+    spec["runtime"]["sandbox"]["containers"][0]["env"][0]["value"].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_project_has_a_city_of_its_own() {
+        let ways: Vec<_> = ways().map(|way| (way.project.name, way.cell.name, way.city)).collect();
+        assert_eq!(ways, [("project-a", "cell-dfw", "DFW"), ("project-b", "cell-ord", "ORD")]);
+    }
+
+    #[test]
+    fn a_template_tells_its_round() {
+        let deployment = deployment("DFW", 3, "round 7");
+        assert_eq!(round_of(&deployment["spec"]["template"]["spec"]), "round 7");
+        assert_eq!(round_of(&json!({})), "");
+    }
+}
