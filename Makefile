@@ -22,12 +22,12 @@ NAME ?= default
 # How many processes `chaos` kills.
 KILLS ?= 50
 
-.PHONY: help demo planes down test lint fmt-check clippy deny unit e2e chaos storm bench crds build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e chaos storm bench crds build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
-	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@printf '\nThe first run builds etcd, Kubernetes and Karmada from source into %s: see README.md.\n' '$(CACHE)'
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@printf '\nThe first run builds etcd, Kubernetes and Karmada from source into %s: see docs/testing.md.\n' '$(CACHE)'
 
 demo: build ## Show fedhub at work on real planes, until Ctrl-C; ONCE=1 takes all down after the last step
 	@$(TARGET)/demo $(if $(filter-out 0,$(ONCE)),--once)
@@ -48,10 +48,13 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 test: KILLS = 10
 test: lint unit e2e chaos ## All tests: lint, unit and property tests, then every suite on real planes, and a few kills
 
-lint: fmt-check clippy deny ## Formatting, clippy for all targets, licences and duplicates of dependencies
+lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
 unit: need-rust ## Unit and property tests
 	$(CARGO) test $(LOCKED) --workspace
+
+image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
+	$(CARGO) test $(LOCKED) -p fedhub --test image -- --nocapture
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
@@ -76,6 +79,9 @@ fmt-check: need-rust
 
 clippy: need-rust
 	$(CARGO) clippy $(LOCKED) --workspace --all-targets -- -D warnings
+
+doc: need-rust
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc $(LOCKED) --workspace --no-deps
 
 # The advisory database is a git repository, which CI cannot reach: see deny.toml.
 deny: need-rust $(CARGO_DENY)

@@ -4,6 +4,8 @@
 //! under the same name is not this cell's, whatever its objects are called: it is left alone, and the process is not
 //! ready, unless Karmada recorded this cluster for that name. A cell that an operator declared lost, and that runs all
 //! the same, writes nothing new outside of itself: others may have taken over.
+//!
+//! Decides C10.
 
 use std::collections::BTreeMap;
 use std::fmt;

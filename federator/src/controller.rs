@@ -1,4 +1,4 @@
-//! The controller: what a pass over a WD or a policy is. [`crate::keys`] says when there is one.
+//! The controller: what a pass over a WD or a policy is. `crate::keys` says when there is one.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,6 @@
 //! A WD that is being deleted (F9, I3).
+//!
+//! Decides I3 and F9.
 
 use fedhub_core::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE, SOURCE_UID};
 use fedhub_core::object::{ObjectView, Shared};

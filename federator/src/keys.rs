@@ -1,4 +1,6 @@
 //! Events to keys: which event concerns which WD and which policy.
+//!
+//! Decides F1.
 
 use fedhub_api::cells::{CellDown, lost_since};
 use fedhub_cache::digest::deployment;

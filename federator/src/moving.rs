@@ -5,6 +5,8 @@
 //! caches may lag behind one another), and this process may be killed at any point: so both halves follow from what the
 //! hub shows. A policy is touched, again and again, while it claims a WD that it does not select; and a hub WD carries
 //! [`MOVING`] from the write that relabels it until the cell of the new city has reported on it.
+//!
+//! Decides F6.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -1,4 +1,6 @@
 //! Whose an object on the hub is (I6): told by what only the federator writes.
+//!
+//! Decides I6.
 
 use fedhub_core::names::{PlaneName, SOURCE, SOURCE_UID};
 use fedhub_core::object::{Object, ObjectView};

@@ -3,6 +3,8 @@
 //! They are counted and named, and nothing else: only an operator deletes one. A project WD is proven gone where its
 //! plane is in sync and a live read finds none of that name and UID, or where the plane itself is gone for good
 //! ([`fedhub_planes::Planes::declare_gone`]). A state in memory, drawn afresh after a restart.
+//!
+//! Decides F11.
 
 use fedhub_cache::digest::deployment::source;
 use fedhub_cache::digest::{Digest, Uid};

@@ -1,4 +1,6 @@
 //! What a pass over one WD does: a pure function from what was observed to the writes, in their order.
+//!
+//! Decides I2, I9, F2, F3, F4 and F5.
 
 use std::time::Duration;
 

@@ -2,6 +2,8 @@
 //!
 //! Where all goes well it costs no write of its own: [`crate::plan`] puts it into the status that comes back. What has no
 //! status after a few seconds is told by [`crate::condition`].
+//!
+//! Decides F10 and U2.
 
 use std::fmt;
 

@@ -1,4 +1,6 @@
 //! Why a WD is not federated, said where its user looks (I11; specification, sections 1 and 6).
+//!
+//! Decides I10 and I11.
 
 use std::fmt;
 

@@ -1,4 +1,6 @@
 //! The status that a project WD is to have (F8).
+//!
+//! Decides F8.
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions;

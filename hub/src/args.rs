@@ -1,4 +1,6 @@
 //! The command line. Every flag of `run` is an environment variable too.
+//!
+//! Decides C14.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,4 +1,14 @@
-//! The federation hub: one process that bridges project planes with a Karmada hub.
+//! `fedhub`, the federation hub: one process that bridges project planes with a Karmada hub, or runs in a cell.
+//!
+//! # The way through
+//!
+//! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`.
+//! 2. `run` wires the roles: `ground` is what they share (connections, discovery, election, shutdown), `management` the
+//!    federator and the projector, `cell` the controllers of a cell.
+//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has
+//!    to stand on the hub.
+//!
+//! `deploy` holds tests only: that the kustomizations and `docs/install.md` say what the program needs.
 
 mod admin;
 mod args;

@@ -1,4 +1,6 @@
 //! The controller: what a pass over a hub Instance is. [`crate::keys`] says when there is one.
+//!
+//! Decides P2.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -4,6 +4,8 @@
 //! live reads have to show that the Instance is gone *while* the hub stands as it stood: the namespace with the UID
 //! that the mark records, and its WD alive and reported on by a cell. A hub that was restored from a backup proves nothing before
 //! its cells have written back.
+//!
+//! Decides I4 and P5.
 
 use fedhub_cache::digest::deployment::reported;
 use fedhub_core::object::{ObjectView, Shared};

@@ -1,7 +1,17 @@
-//! Projector: Instances that cells wrote back to the hub, mirrored into the project planes (specification,
-//! section 5).
+//! Projector: Instances that cells wrote back to the hub, mirrored into the project planes (specification, P1 to P8).
 //!
-//! A pass over one hub Instance: [`observe`] gathers what is known, [`plan`] decides (pure), [`apply`] writes.
+//! # The way through
+//!
+//! 1. [`keys`] maps an event to the keys of the hub Instances that it concerns.
+//! 2. [`controller`] is the reconcile of one key. [`glance`] ends it early where digests show that nothing is to do.
+//! 3. [`observe`] gathers what the plan needs to know.
+//! 4. [`plan`] decides, as a pure function, on whose behalf an Instance is projected, parked or quarantined
+//!    ([`quarantine`]); [`projection`] what its projection is to be; [`gone`] what becomes of a projection whose Instance is
+//!    not there.
+//! 5. [`apply`] performs the write.
+//!
+//! [`mod@unreachable`] decides what a projection says while its cell does not answer; [`lost`] removes what a lost cell
+//! left behind.
 
 pub mod apply;
 pub mod controller;

@@ -1,4 +1,6 @@
 //! What a pass over one hub Instance does: a pure function from what was observed to one decision.
+//!
+//! Decides I5, P4, P6 and P7.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! What a projection is to be (P3, P4, P8).
+//!
+//! Decides P3 and P8.
 
 use fedhub_cache::digest::Uid;
 use fedhub_cache::digest::instance::{of_deployment, only_defaults};

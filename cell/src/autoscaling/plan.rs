@@ -1,4 +1,6 @@
 //! What is to be done about a WD's autoscaler, decided from what stands.
+//!
+//! Decides C13.
 
 use std::collections::BTreeMap;
 

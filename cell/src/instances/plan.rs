@@ -1,4 +1,6 @@
 //! What to do about a WD's Instances in this pass. The module's documentation has the rules.
+//!
+//! Decides C1, C2 and C4.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,6 @@
 //! The hash by which an Instance's template is told from another (C5).
+//!
+//! Decides C5.
 
 use std::collections::BTreeMap;
 

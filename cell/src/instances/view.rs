@@ -1,4 +1,6 @@
 //! What the plan looks at: a WD and Instances, as far as it needs them.
+//!
+//! Decides C3.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@
 //!
 //! The location is known all the same where the cell serves `LocationBinding`s. Nothing waits for it then.
 //!
-//! [`look`] reads the stores, [`plan`] decides (pure), and the controller of WDs performs what it says.
+//! [`look`] reads the stores, [`plan()`] decides (pure), and the controller of WDs performs what it says.
 
 mod apply;
 mod contexts;

@@ -1,4 +1,6 @@
 //! What a WD needs of the network service, decided from what stands.
+//!
+//! Decides C15.
 
 use std::collections::{BTreeMap, BTreeSet};
 

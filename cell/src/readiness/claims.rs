@@ -1,5 +1,7 @@
 //! Claims that have outlived their Instance (C8), or are given back because quota is off (C6), and those whose marks an
 //! older version wrote, or this cell under another name (C10).
+//!
+//! Decides C8.
 
 use fedhub_api::cells::CellId;
 use fedhub_core::errors::{Error, RequestError};

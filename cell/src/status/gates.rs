@@ -1,4 +1,6 @@
 //! What an Instance waits for before it may start, and what it need not wait for any longer (C6).
+//!
+//! Decides C6.
 
 use fedhub_api::conditions::holds_for;
 use fedhub_core::object::{Object, ObjectView};

@@ -3,6 +3,8 @@
 //! An Instance ends in two stages: its provider tears it down and takes its finalizer off, then the write-back removes
 //! the copy on the hub and lets the Instance go. Until then `Ready` tells of it, in the cell, on the hub and in the
 //! project.
+//!
+//! Decides C12.
 
 use std::time::Duration;
 

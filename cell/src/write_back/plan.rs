@@ -1,4 +1,6 @@
 //! What a pass over one Instance does: a pure function from what was observed to one decision.
+//!
+//! Decides C7.
 
 use fedhub_cache::digest::instance::only_defaults;
 use fedhub_cache::echo::settled;

@@ -2,8 +2,13 @@
 //!
 //! An [`ApiServer`] behaves as a kube-apiserver does in the details that controllers rest on, and answers over an
 //! in-process tower transport: no sockets, no threads, no system time, no randomness. The same test run twice sees the
-//! same UIDs, resourceVersions and order of events. A [`fleet`] is a hub, a management plane and many project planes behind
-//! one service, [`http`] serves it over sockets, and [`conformance`] checks all of it against a real kube-apiserver.
+//! same UIDs, resourceVersions and order of events.
+//!
+//! # The way through
+//!
+//! A test makes an [`ApiServer`], puts objects into it, takes a client, asks for a [`Fault`] and counts writes, as below.
+//! A [`fleet`] is a hub, a management plane and many project planes behind one service; [`http`] serves it over sockets,
+//! which is the program `fedhub-sim`; [`conformance`] checks all of it against a real kube-apiserver.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -20,8 +20,8 @@ const REPORTS: &str = "target/bench";
 #[derive(Parser)]
 #[command(name = "fedhub-bench", max_term_width = 110)]
 struct Arguments {
-    /// A benchmark; `all` runs every one and writes its report, `list` names them, `table` prints the table of the
-    /// README from reports.
+    /// A benchmark; `all` runs every one and writes its report, `list` names them, `table` prints the table of
+    /// docs/benchmarks.md from reports.
     #[arg(value_parser = names())]
     what: String,
     /// With `all` and `table`: the directory of the reports [default: target/bench].

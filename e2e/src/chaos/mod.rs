@@ -3,7 +3,7 @@
 //! hold all the while.
 //!
 //! Each of two projects has a WD for another city. A first rollout, of which nothing is disturbed, tells how long one
-//! takes and what stands afterwards: the [`Snapshot`] that every later one is compared with.
+//! takes and what stands afterwards: the `Snapshot` that every later one is compared with.
 
 mod expected;
 mod fixture;

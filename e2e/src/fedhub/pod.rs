@@ -31,7 +31,7 @@ use crate::tools::{self, Tool};
 const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 
 /// Flags that a suite may give a process beside what its Deployment says, or in place of it: where something is, who it
-/// pretends to be, how long things take, and the switches that the README has an installer add by hand. What a cell does is
+/// pretends to be, how long things take, and the switches that docs/install.md has an installer add by hand. What a cell does is
 /// said by components.
 const MAY_DIFFER: [&str; 9] = [
     "--cell-city",

@@ -6,7 +6,7 @@
 //! show that of the management plane, and the gateway sends each request on with the one of the plane that it is for.
 //!
 //! Where there are more projects than servers, a project's plane is one namespace of a server. A plane can be made
-//! unhealthy while all goes on ([`faults`]).
+//! unhealthy while all goes on (`faults`).
 
 mod faults;
 mod route;

@@ -233,7 +233,7 @@ impl<'a> Commands<'a> {
         self.karmada(SCHEDULER, Role::Controller, arguments)
     }
 
-    /// Karmada's controllers, quick to see a cell come and go, as the README has them installed.
+    /// Karmada's controllers, quick to see a cell come and go, as docs/install.md has them installed.
     pub fn controllers(&self) -> Command {
         let arguments = vec![
             flag("kubeconfig", self.karmada_kubeconfig()),

@@ -2,8 +2,8 @@
 //! an installer.
 
 mod deployments;
+mod install;
 mod kustomize;
-mod readme;
 mod rights;
 
 use serde_json::Value;

@@ -1,4 +1,6 @@
 //! WorkloadDeployment: one placement of a workload in one city.
+//!
+//! Decides U1.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;

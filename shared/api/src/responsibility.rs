@@ -2,6 +2,8 @@
 //!
 //! Every message of a condition that is not True ends with it, on every plane: the user's (image, quota, template), the
 //! platform operator's (location, network service), or nobody's (moving).
+//!
+//! Decides C9.
 
 use std::borrow::Cow;
 use std::num::NonZeroU8;

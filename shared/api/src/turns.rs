@@ -4,6 +4,8 @@
 //! told is remembered by the object itself: a restart, a relist or a replay finds the status standing, writes nothing,
 //! and tells nothing. Lost is the Event of a write whose answer, or whose process, was lost, and of what passed
 //! between two writes. The same steps are told in the cell and in the project, by the reasons of the conditions.
+//!
+//! Decides U3.
 
 use kube::runtime::events::EventType;
 use serde_json::Value;

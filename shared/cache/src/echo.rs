@@ -3,6 +3,8 @@
 //! A schema may prune, default or normalise a write, so that the stored object differs from the one that was sent
 //! although nothing is left to do. An echo remembers the pair, in the store beside the object; where none is
 //! remembered (after a restart), a dry run of the write tells it.
+//!
+//! Decides I7.
 
 use fedhub_core::hash;
 use serde_json::Value;

@@ -5,6 +5,12 @@
 //! itself is kept only while something about it waits to be done, and only as long as there is [`Room`]. What an event
 //! changed is told as a [`Change`]; what a server made of a write is remembered as its [`Echo`].
 //!
+//! # The way through
+//!
+//! 1. [`digest`] is what a store keeps of an object.
+//! 2. [`store`] takes what a watch or a write says of it; [`room`] is the memory for whole objects.
+//! 3. [`echo`] compares what is wanted with what a server made of the last write.
+//!
 //! This crate stands below that of the planes, not above it: a plane holds the stores of its kinds and its watches feed
 //! them, while a store needs no plane, no client and no task to be what it is.
 

@@ -1,5 +1,13 @@
 //! What every crate of fedhub stands on: objects and their keys, names of the wire contract, errors, clock, hashes,
 //! metrics, logs, and the fence of leadership. Nothing in here speaks to a server.
+//!
+//! # The way through
+//!
+//! 1. [`object`] is an object as it travels: metadata typed, everything else the JSON that a plane sent. [`names`] has the
+//!    labels, annotations and finalizers of the wire contract.
+//! 2. [`errors`] and [`message`] are the words for what goes wrong; [`metrics`] and [`telemetry`] tell of it.
+//! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`] what is kept of
+//!    values, [`bucket`] a limit on rates.
 
 pub mod bucket;
 pub mod clock;

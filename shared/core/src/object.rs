@@ -1,4 +1,6 @@
 //! Objects as they travel: metadata typed, everything else the JSON that the plane sent (I1).
+//!
+//! Decides I1.
 
 use std::sync::{Arc, LazyLock};
 

@@ -5,6 +5,15 @@
 //! of its own that feeds a store and tells every [`Listener`]; requests and answers go through [`transport`], and writes
 //! through the methods of a plane ([`writes`]), which know what was read, by whom, and whether this process leads.
 //!
+//! # The way through
+//!
+//! 1. [`discovery`] finds planes and engages them in the registry ([`Planes`]); [`identity`] and [`history`] tell whether a
+//!    plane is who it was, and not restored from a backup.
+//! 2. A pump for each plane and kind lists and watches ([`listwatch`]), guards what it decodes ([`guard`]), feeds the store
+//!    and tells the [`Listener`]s.
+//! 3. [`transport`] is the HTTP stack below each plane's client.
+//! 4. [`writer`] writes only what differs; [`writes`] are the methods of a plane that do it. [`events`] records Events.
+//!
 //! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
 
 pub mod backoff;

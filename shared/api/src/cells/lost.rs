@@ -1,4 +1,6 @@
 //! Which cells are lost (C11): by annotations of Karmada Clusters, which operators set.
+//!
+//! Decides C11.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

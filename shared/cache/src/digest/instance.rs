@@ -1,5 +1,7 @@
 //! What is kept of an Instance: on the hub what its projection is to become, on a project plane what it has become
 //! (P3).
+//!
+//! Decides P1.
 
 use fedhub_api::conditions::is_default;
 use fedhub_api::turns::Signal;

@@ -13,6 +13,8 @@
 //! - **One circuit for the hub**, which most keys need: while it fails, a few of them try, and not each of ten thousand,
 //!   see [`hub`](super::hub). Only failures of several objects open it: one or two that the hub chokes on meet their own
 //!   back-off. A failure of the hub does not open the circuit of the plane whose key it was.
+//!
+//! Decides I8.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;

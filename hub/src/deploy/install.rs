@@ -1,4 +1,4 @@
-//! What the README tells an installer is what is in `deploy/`.
+//! What `docs/install.md` tells an installer is what is in `deploy/`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,17 +7,29 @@ use serde_json::Value;
 
 use super::{kustomize, overlays};
 
-/// The section about installing.
-fn section() -> String {
-    let readme = fs::read_to_string(kustomize::deploy("../README.md")).unwrap();
-    let (_, section) = readme.split_once("\n## Install on a cluster\n").unwrap();
-    section.split("\n## ").next().unwrap().to_owned()
+/// The documents that name directories of `deploy/`.
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "docs/architecture.md",
+    "docs/install.md",
+    "docs/limits.md",
+    "docs/operations.md",
+    "docs/reference/cli.md",
+    "docs/testing.md",
+];
+
+fn document(path: &str) -> String {
+    fs::read_to_string(kustomize::deploy("..").join(path)).unwrap()
+}
+
+fn guide() -> String {
+    document("docs/install.md")
 }
 
 /// Its commands, each on a line.
 fn commands() -> Vec<String> {
-    let section = section();
-    let blocks = section.split("\n```sh\n").skip(1).map(|block| block.split("\n```\n").next().unwrap());
+    let guide = guide();
+    let blocks = guide.split("\n```sh\n").skip(1).map(|block| block.split("\n```\n").next().unwrap());
     blocks
         .flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>())
         .collect()
@@ -43,19 +55,18 @@ fn made(kind: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_directory_of_deploy_that_is_named_is_there_and_every_component_is_named() {
-    let readme = fs::read_to_string(kustomize::deploy("../README.md")).unwrap();
-    let mut named = BTreeSet::new();
-    for rest in readme.split("deploy/").skip(1) {
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./*".contains(c)));
-        named.insert(rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '/']).to_owned());
+    for path in DOCUMENTS {
+        let document = document(path);
+        for rest in document.split("deploy/").skip(1) {
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./*".contains(c)));
+            let named = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '/']);
+            assert!(kustomize::deploy(named).exists(), "{path} names deploy/{named}");
+        }
     }
-    for path in &named {
-        assert!(kustomize::deploy(path).exists(), "README.md names deploy/{path}");
-    }
-    let section = section();
+    let guide = guide();
     for (_, components) in overlays() {
         for component in components {
-            assert!(section.contains(&format!("`{component}`")), "no installer hears of {component}");
+            assert!(guide.contains(&format!("`{component}`")), "no installer hears of {component}");
         }
     }
 }

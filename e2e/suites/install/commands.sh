@@ -1,14 +1,14 @@
 #!/bin/sh
-# The README's commands for an installation, in a directory of their own.
+# The commands of docs/install.md, in a directory of their own.
 #
-#   readme.sh run       all of them, in their order
-#   readme.sh undo      what they make and cannot make twice goes
-#   readme.sh restore   the cell is as it is without its overlay
-#   readme.sh as FILE COMMAND...   a command of kubectl with a kubeconfig that they made
+#   commands.sh run       all of them, in their order
+#   commands.sh undo      what they make and cannot make twice goes
+#   commands.sh restore   the cell is as it is without its overlay
+#   commands.sh as FILE COMMAND...   a command of kubectl with a kubeconfig that they made
 set -eu
 repository=$(cd "$(dirname "$0")/../../.." && pwd)
 scratch=$(dirname "$KUBECONFIGS")/scratch/install
-# An installer's contexts, by the names that the README has for them.
+# An installer's contexts, by the names that docs/install.md has for them.
 contexts() {
   mkdir -p "$scratch"
   for pair in HUB=hub MANAGEMENT=management PROJECT=project-a CELL=cell-dfw; do
@@ -21,11 +21,10 @@ case $1 in
   run)
     contexts
     cp -r "$repository/deploy" "$scratch/"
-    awk '/^## /{ section = $0 == "## Install on a cluster" } !section { next }
-      /^```$/ { block = 0 } block { print } /^```sh$/ { block = 1 }' "$repository/README.md" >"$scratch/commands"
+    awk '/^```$/ { block = 0 } block { print } /^```sh$/ { block = 1 }' "$repository/docs/install.md" >"$scratch/commands"
     [ "$(grep -c '^kubectl ' "$scratch/commands")" -ge 20 ]
     cd "$scratch"
-    # A variable that is not set, and a command that fails, would be the README's fault.
+    # A variable that is not set, and a command that fails, would be the document's fault.
     sh -eux commands
     ;;
   undo)
