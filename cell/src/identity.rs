@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use fedhub_api::cells::{CellId, KUBE_SYSTEM, Source, is_copy_lost, lost_by, redeclares, source_lost_since};
 use fedhub_cache::{Change, Known};
 use fedhub_core::names::{LOST, LOST_CLUSTER, lost_cluster};
-use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::{Plane, Planes};
 use jiff::Timestamp;
 
@@ -125,7 +125,7 @@ impl Identity {
     pub fn declared_lost(&self, cell: &CellId) -> Option<(String, Timestamp)> {
         let clusters = self.clusters();
         let (cluster, since) = lost_by(&clusters, &cell.name, Some(&cell.uid))?;
-        Some((cluster.called().to_owned(), since))
+        Some((cluster.name().to_owned(), since))
     }
 
     /// Whether the cell that a copy on the hub is of is declared lost, so that another may take its place.
@@ -133,7 +133,7 @@ impl Identity {
         is_copy_lost(&self.clusters(), copy)
     }
 
-    fn clusters(&self) -> Vec<Shared> {
+    fn clusters(&self) -> Vec<ObjectRef> {
         self.hub.iter().flat_map(|hub| hub.hub().store(Kind::Cluster).objects(None)).collect()
     }
 
@@ -179,7 +179,7 @@ impl Identity {
     /// Whether Karmada recorded this very cluster for its cell's name.
     pub fn is_recorded(&self, cell: &CellId) -> bool {
         let recorded =
-            |cluster: &Shared| *cluster.called() == *cell.name && cluster.spec()["id"] == *cell.uid;
+            |cluster: &ObjectRef| *cluster.name() == *cell.name && cluster.spec()["id"] == *cell.uid;
         self.clusters().iter().any(recorded)
     }
 

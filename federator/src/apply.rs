@@ -2,8 +2,9 @@
 
 use fedhub_core::errors::RequestError;
 use fedhub_core::metrics::{Hop, Metrics};
-use fedhub_core::object::{Kind, ObjectView, Shared};
-use fedhub_planes::{Write, Writer};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView};
+use fedhub_planes::Precondition;
+use fedhub_planes::{PlaneWriter, Write};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -12,9 +13,9 @@ use crate::plan::{Plan, Then};
 /// What a plan is applied with.
 pub struct Applier<'a> {
     /// Writes to the plane of the WD.
-    pub project: Writer<'a>,
+    pub project: PlaneWriter<'a>,
     /// Writes to the hub.
-    pub hub: Writer<'a>,
+    pub hub: PlaneWriter<'a>,
     /// Where the hops are timed.
     pub metrics: &'a Metrics,
     /// When the event came that this pass answers.
@@ -37,7 +38,7 @@ pub struct Applied {
 
 impl Applier<'_> {
     /// Performs `plan` for the WD `project`; the first write that fails ends it.
-    pub async fn apply(&self, plan: Plan, project: &Shared) -> Result<Applied, RequestError> {
+    pub async fn apply(&self, plan: Plan, project: &ObjectRef) -> Result<Applied, RequestError> {
         let Plan { mark, namespace, policy, deployment, moved: _, delete, status, release, then } = plan;
         let wd = Kind::WorkloadDeployment;
         let mut project = project.clone();
@@ -66,7 +67,7 @@ impl Applier<'_> {
             }
         }
         if let Some(hub) = doomed {
-            let gone = self.hub.plane.delete(wd, &hub, false).await?;
+            let gone = self.hub.plane.delete(wd, &hub, Precondition::Uid).await?;
             applied.wrote = true;
             if gone {
                 // To be seen by a live read; its event need not be waited for.
@@ -90,9 +91,9 @@ impl Applier<'_> {
 
     /// Writes to the hub. Where a create finds the object there already, a list left it out: it is read, so that the
     /// next pass knows of it.
-    async fn to_hub(&self, kind: Kind, write: Write) -> Result<Option<Shared>, RequestError> {
+    async fn to_hub(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
         let made = match &write {
-            Write::Create(object) => Some((object.space().to_owned(), object.called().to_owned())),
+            Write::Create(object) => Some((object.namespace().to_owned(), object.name().to_owned())),
             Write::Replace { .. } => None,
         };
         let answer = self.hub.write(kind, write).await;

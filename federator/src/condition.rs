@@ -11,19 +11,19 @@ use std::time::Duration;
 use dashmap::DashMap;
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, put};
-use fedhub_api::turns;
+use fedhub_api::transitions;
 use fedhub_cache::Part;
 use fedhub_cache::digest::deployment::{FEDERATED, reported};
 use fedhub_cache::digest::{Deployment, Digest};
-use fedhub_cache::echo::settled;
+use fedhub_cache::normalization::settled;
 use fedhub_core::errors::Error;
 use fedhub_core::names::FEDERATOR_MANAGER;
-use fedhub_core::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::events::{EventType, reference, reference_to};
 use fedhub_planes::writer::probe;
-use fedhub_planes::{Distrust, Home, Plane};
-use fedhub_planes::{StatusWrite, Writer};
+use fedhub_planes::{Distrust, Plane, ProjectNamespace};
+use fedhub_planes::{PlaneWriter, StatusWrite};
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -212,7 +212,7 @@ impl ConditionWriter {
     fn told(&self, key: &Key, project: &Plane, wd: &Digest) -> Option<Told> {
         let facts = wd.deployment()?;
         let failure = self.failure(key);
-        if wd.deleting {
+        if wd.terminating {
             let unreachable = facts.held && failure == Some(Failure::HubUnreachable);
             return unreachable.then_some(Told::CleanupHeld);
         }
@@ -251,20 +251,20 @@ impl ConditionWriter {
     /// The hub WD of a WD, if it stands and is its own.
     fn on_hub(&self, key: &Key, project: &Plane, wd: &Digest) -> Option<Deployment> {
         let PlaneId::Project(plane) = &project.id else { return None };
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         let space = self.federator.marked_space(&at, wd)?;
         let hub = self.federator.planes.hub().store(Kind::WorkloadDeployment).digest(&space, &key.name)?;
         hub.deployment().filter(|_| is_of(&hub, Some(&wd.uid))).cloned()
     }
 
     async fn tell(&self, key: &Key) -> Result<Outcome, Error> {
-        let Some((project, wd)) = self.wd(key) else { return Ok(Outcome::Waits) };
+        let Some((project, wd)) = self.wd(key) else { return Ok(Outcome::AwaitChange) };
         let Some(told) = self.told(key, &project, &wd).filter(|told| is_news(told, &wd)) else {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         };
-        let _memory = self.federator.planes.room().working(&key.plane, wd.object_bytes()).await;
-        let Some(whole) = project.whole(key.kind, &key.namespace, &key.name).await? else {
-            return Ok(Outcome::Waits);
+        let _memory = self.federator.planes.budget().working(&key.plane, wd.object_bytes()).await;
+        let Some(whole) = project.get_or_fetch(key.kind, &key.namespace, &key.name).await? else {
+            return Ok(Outcome::AwaitChange);
         };
         let (now, generation) =
             (self.federator.planes.clock().now(), whole.metadata.generation.unwrap_or_default());
@@ -272,7 +272,7 @@ impl ConditionWriter {
         let moves =
             find(whole.status(), "Available").is_some_and(|available| available["reason"] == "Moving");
         if moves && !matches!(told, Told::CleanupHeld | Told::Progress(Progress::Failed(_))) {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         }
         let mut status = whole.status().clone();
         let progress = match &told {
@@ -290,19 +290,22 @@ impl ConditionWriter {
         let condition = progress.condition(find(&status, FEDERATED), generation, now);
         put(&mut status, condition);
         status::put_counters(&mut status);
-        let echo = project.store(key.kind).echo(&key.namespace, &key.name, Part::Status);
+        let echo = project.store(key.kind).normalization(&key.namespace, &key.name, Part::Status);
         if settled(&status, whole.status(), echo) {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         }
-        let writer =
-            Writer { plane: &project, manager: FEDERATOR_MANAGER, metrics: self.federator.planes.metrics() };
+        let writer = PlaneWriter {
+            plane: &project,
+            manager: FEDERATOR_MANAGER,
+            metrics: self.federator.planes.metrics(),
+        };
         let write =
             StatusWrite { status: status.clone(), probe: probe(true, reported(whole.status()), echo) };
         let Some(_) = writer.write_status(key.kind, &whole, write).await? else {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         };
         self.federator.announce(&project, &whole, &status);
-        Ok(Outcome::Wrote)
+        Ok(Outcome::Updated)
     }
 }
 
@@ -320,7 +323,7 @@ fn is_news(told: &Told, wd: &Digest) -> bool {
 impl Federator {
     /// Tells the user of a WD of the turns of affairs, by the status that was stored in place of the one before: on its
     /// way to the cell (F10), and in the cell (U3).
-    pub(crate) fn announce(&self, project: &Plane, before: &Shared, status: &Value) {
+    pub(crate) fn announce(&self, project: &Plane, before: &ObjectRef, status: &Value) {
         if let Some(turn) = progress::turn(before.status(), status) {
             say(project, before, turn.type_, turn.reason, turn.note);
         }
@@ -328,14 +331,16 @@ impl Federator {
         if self.planes.distrust() == Some(Distrust::Restored) {
             return;
         }
-        for turn in turns::of_deployment(before.status(), status).into_iter().filter(|turn| !turn.routine) {
+        for turn in
+            transitions::of_deployment(before.status(), status).into_iter().filter(|turn| !turn.routine)
+        {
             project.events.turn(reference_to(Kind::WorkloadDeployment, before), turn);
         }
     }
 }
 
 /// An Event on a WD, which nothing waits for.
-pub(crate) fn say(project: &Plane, wd: &Shared, type_: EventType, reason: &'static str, note: String) {
+pub(crate) fn say(project: &Plane, wd: &ObjectRef, type_: EventType, reason: &'static str, note: String) {
     project.events.send(reference_to(Kind::WorkloadDeployment, wd), type_, reason, note);
 }
 

@@ -1,5 +1,7 @@
 //! The controller: what a pass over a WD or a policy is. `crate::keys` says when there is one.
 
+use fedhub_planes::DryRun;
+use fedhub_planes::Precondition;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +13,10 @@ use fedhub_core::errors::Error;
 use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATOR_MANAGER, MOVING, PlaneName, SOURCE, SOURCE_UID,
 };
-use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
-use fedhub_planes::Writer;
-use fedhub_planes::{Distrust, Home, Plane, Planes};
+use fedhub_planes::PlaneWriter;
+use fedhub_planes::{Distrust, Plane, Planes, ProjectNamespace};
 use tokio::time::Instant;
 
 use crate::apply::Applier;
@@ -45,7 +47,7 @@ pub struct Federator {
     pub(crate) quiet: Quiet,
     quiet_time: Duration,
     /// UIDs of project namespaces, for as long as a WD stands in them (F2).
-    pub(crate) namespaces: DashMap<Home, Read>,
+    pub(crate) namespaces: DashMap<ProjectNamespace, Read>,
     setups: SetupLocks,
     pub(crate) holds: Holds,
     pub(crate) noticed: Noticed,
@@ -101,14 +103,14 @@ impl Federator {
             wd.is_some_and(|wd| is_leaving(&wd))
         };
         // Before anything else is waited for: who has its turn to set a namespace up waits for no memory.
-        let _memory = self.planes.room().working(&key.plane, self.object_bytes(plane, &project, key)).await;
+        let _memory = self.planes.budget().working(&key.plane, self.object_bytes(plane, &project, key)).await;
         let (outcome, held) = match self.rounds(plane, &project, job).await {
             // Looked at again in time, should the hub come back from a backup.
             Ok(Then::Hold(why)) => (Ok(Outcome::Failed), Some(why)),
-            Ok(Then::Wait) => (Ok(Outcome::Waits), None),
-            Ok(Then::LookAgain(wait)) => (Ok(Outcome::After(wait)), None),
-            Ok(Then::Again) => (Ok(Outcome::Wrote), None),
-            Ok(Then::Done | Then::ReadLive) => (Ok(Outcome::InOrder), None),
+            Ok(Then::Wait) => (Ok(Outcome::AwaitChange), None),
+            Ok(Then::LookAgain(wait)) => (Ok(Outcome::RequeueAfter(wait)), None),
+            Ok(Then::Again) => (Ok(Outcome::Updated), None),
+            Ok(Then::Done | Then::ReadLive) => (Ok(Outcome::Unchanged), None),
             Err(error) if leaves() && error.lacks_namespace(&key.plane) => {
                 (Ok(Outcome::Failed), Some(Held::NamespaceGone))
             }
@@ -132,9 +134,9 @@ impl Federator {
 
     /// Bytes that the larger of a WD and what the hub has of it takes in memory, about.
     fn object_bytes(&self, plane: &PlaneName, project: &Plane, key: &Key) -> usize {
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         let hub = self.planes.hub().store(key.kind);
-        let on_hub = self.planes.homes().of(&at).into_iter().filter_map(|n| hub.digest(&n, &key.name));
+        let on_hub = self.planes.tenants().of(&at).into_iter().filter_map(|n| hub.digest(&n, &key.name));
         let known = project.store(key.kind).digest(&key.namespace, &key.name);
         on_hub.chain(known).map(|known| known.object_bytes()).max().unwrap_or_default()
     }
@@ -204,21 +206,26 @@ impl Federator {
     async fn undo_late(&self, plane: &PlaneName, project: &Plane, key: &Key) -> Result<bool, Error> {
         let (wd, hub) = (Kind::WorkloadDeployment, self.planes.hub());
         let Some(gone) = self.departed.get(key, Instant::now()) else { return Ok(false) };
-        let Some(late) = hub.whole(wd, &gone.hub_namespace, &key.name).await? else { return Ok(false) };
+        let Some(late) = hub.get_or_fetch(wd, &gone.hub_namespace, &key.name).await? else {
+            return Ok(false);
+        };
         let source = origin(plane, &key.namespace, &key.name);
         let is_its =
             late.annotation(SOURCE) == Some(&source) && late.annotation(SOURCE_UID) == Some(&gone.uid);
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         if !is_its || self.labelled(&gone.hub_namespace) != Some(at) {
             return Ok(false);
         }
         let known = project.store(wd).digest(&key.namespace, &key.name);
         if known.is_some_and(|known| known.uid.to_string() == gone.uid)
-            || project.live(wd, &key.namespace, &key.name).await?.is_some_and(|live| live.uid() == gone.uid)
+            || project
+                .get_live(wd, &key.namespace, &key.name)
+                .await?
+                .is_some_and(|live| live.uid() == gone.uid)
         {
             return Ok(false);
         }
-        if late.deleting() {
+        if late.is_terminating() {
             return Ok(true);
         }
         tracing::warn!(%key, uid = gone.uid, "a create landed after its WorkloadDeployment had gone: it is undone");
@@ -226,15 +233,15 @@ impl Federator {
         if late.label(DELETION_PROTECTED.0).is_some() {
             let mut free = Object::clone(&late);
             free.metadata.labels.get_or_insert_default().remove(DELETION_PROTECTED.0);
-            doomed = hub.replace(wd, &free, FEDERATOR_MANAGER, false).await?;
+            doomed = hub.replace(wd, &free, FEDERATOR_MANAGER, DryRun::No).await?;
         }
-        hub.delete(wd, &doomed, false).await?;
+        hub.delete(wd, &doomed, Precondition::Uid).await?;
         Ok(true)
     }
 
     pub(crate) fn applier<'a>(&'a self, project: &'a Plane, job: &Job) -> Applier<'a> {
         let metrics = self.planes.metrics();
-        let writer = |plane| Writer { plane, manager: FEDERATOR_MANAGER, metrics };
+        let writer = |plane| PlaneWriter { plane, manager: FEDERATOR_MANAGER, metrics };
         Applier { project: writer(project), hub: writer(self.planes.hub()), metrics, since: job.since }
     }
 
@@ -247,9 +254,9 @@ impl Federator {
         key: &Key,
         setup: &mut Option<SetupGuard>,
     ) -> Result<Option<Sight>, Error> {
-        let ours = |wd: &Digest| !wd.deleting || wd.deployment().is_some_and(|d| d.held);
+        let ours = |wd: &Digest| !wd.terminating || wd.deployment().is_some_and(|d| d.held);
         let wd = || project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name).filter(ours);
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         let Some(seen) = wd() else { return Ok(None) };
         if self.known_namespace_uid(&at, project, &seen).is_some() {
             let namespace = self.hub_space(plane, project, key, &seen).await?;
@@ -280,7 +287,7 @@ impl Federator {
     }
 
     /// The Clusters that carry a city's code.
-    pub(crate) fn cells_of(&self, city: &str) -> Vec<Shared> {
+    pub(crate) fn cells_of(&self, city: &str) -> Vec<ObjectRef> {
         let mut cells = self.planes.clusters();
         cells.retain(|cell| cell.label(CITY_CODE) == Some(city));
         cells
@@ -290,7 +297,7 @@ impl Federator {
     pub(crate) fn sight(&self, project: &Plane, key: &Key, wd: Digest, namespace: String) -> Sight {
         let hub = self.planes.hub();
         let (policies, wds) = (hub.store(Kind::PropagationPolicy), hub.store(Kind::WorkloadDeployment));
-        let echo = |policy: &Shared| policies.echo(policy.space(), policy.called(), Part::Spec);
+        let echo = |policy: &ObjectRef| policies.normalization(policy.namespace(), policy.name(), Part::Spec);
         let code = wd.deployment().and_then(|d| d.city.as_deref()).unwrap_or_default();
         let known = |p| Known { echo: echo(&p), object: p };
         Sight {
@@ -299,7 +306,7 @@ impl Federator {
             policies: policies.objects(Some(&namespace)).into_iter().map(known).collect(),
             cells: self.cells_of(code).len(),
             down: self.cell_down(&wd),
-            spec_echo: wds.echo(&namespace, &key.name, Part::Spec),
+            spec_normalization: wds.normalization(&namespace, &key.name, Part::Spec),
             suspended: project.is_suspended(),
             hub_namespace_name: namespace,
             project: wd,
@@ -308,7 +315,7 @@ impl Federator {
 
     /// Whether digests tell that nothing is to do; then nothing about this WD is kept any longer.
     pub(crate) fn in_order(&self, plane: &PlaneName, project: &Plane, key: &Key, sight: &Sight) -> bool {
-        let known = project.store(Kind::WorkloadDeployment).judged(&key.namespace, &key.name);
+        let known = project.store(Kind::WorkloadDeployment).synced_under(&key.namespace, &key.name);
         if known != 0 && known == sight.circumstances() {
             self.rest(project, key, sight, known);
             return true;
@@ -322,9 +329,9 @@ impl Federator {
 
     fn rest(&self, project: &Plane, key: &Key, sight: &Sight, circumstances: u64) {
         let wd = Kind::WorkloadDeployment;
-        project.store(wd).rest(&key.namespace, &key.name, &sight.project.version, circumstances);
+        project.store(wd).mark_synced(&key.namespace, &key.name, &sight.project.version, circumstances);
         if let Some(hub) = &sight.hub {
-            self.planes.hub().store(wd).rest(&sight.hub_namespace_name, &key.name, &hub.version, 0);
+            self.planes.hub().store(wd).mark_synced(&sight.hub_namespace_name, &key.name, &hub.version, 0);
         }
     }
 
@@ -338,11 +345,11 @@ impl Federator {
         live: Option<Live>,
     ) -> Result<Option<Observed>, Error> {
         let (wd, hub) = (Kind::WorkloadDeployment, self.planes.hub());
-        let Some(whole) = project.whole(wd, &key.namespace, &key.name).await? else { return Ok(None) };
-        let deployment = hub.whole(wd, &sight.hub_namespace_name, &key.name).await?;
+        let Some(whole) = project.get_or_fetch(wd, &key.namespace, &key.name).await? else { return Ok(None) };
+        let deployment = hub.get_or_fetch(wd, &sight.hub_namespace_name, &key.name).await?;
         let bound = match &deployment {
             Some(wd) if wd.annotation(MOVING).is_some() => {
-                self.bound(wd.space(), wd.called(), city(&whole)).await?
+                self.bound(wd.namespace(), wd.name(), city(&whole)).await?
             }
             _ => None,
         };
@@ -358,10 +365,10 @@ impl Federator {
             cells: sight.cells,
             cell_down: self.cell_down(&sight.project),
             cell_lost,
-            spec_echo: sight.spec_echo,
+            spec_normalization: sight.spec_normalization,
             bound,
             stalled: false,
-            status_echo: project.store(wd).echo(&key.namespace, &key.name, Part::Status),
+            status_normalization: project.store(wd).normalization(&key.namespace, &key.name, Part::Status),
             suspended: sight.suspended,
             distrust: self.planes.distrust(),
             last_restore: self.planes.last_restore(),
@@ -374,9 +381,9 @@ impl Federator {
     /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup just now.
     async fn read_live(&self, seen: &Observed) -> Result<Live, Error> {
         let hub = self.planes.hub();
-        let namespace = hub.live(Kind::Namespace, "", &seen.hub_namespace_name).await?;
+        let namespace = hub.get_live(Kind::Namespace, "", &seen.hub_namespace_name).await?;
         let deployment =
-            hub.live(Kind::WorkloadDeployment, &seen.hub_namespace_name, seen.project.called()).await?;
+            hub.get_live(Kind::WorkloadDeployment, &seen.hub_namespace_name, seen.project.name()).await?;
         if deployment.is_none() {
             self.planes.compare_hub().await;
         }
@@ -391,9 +398,11 @@ impl Federator {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
         let Some(policy) = hub.store(Kind::PropagationPolicy).object(&key.namespace, &key.name) else {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         };
-        let Some(Home { plane, namespace }) = self.owner(&key.namespace) else { return Ok(Outcome::Waits) };
+        let Some(ProjectNamespace { plane, namespace }) = self.owner(&key.namespace) else {
+            return Ok(Outcome::AwaitChange);
+        };
         // Who is on the way cannot be known while the plane is not in sync.
         let project = self.planes.engaged(&plane).ok_or(Error::NotEngaged(PlaneId::Project(plane)))?;
         let used = |code: &str| {
@@ -407,13 +416,13 @@ impl Federator {
         match self.quiet.judge(&policy, used, self.quiet_time, Instant::now()) {
             // Deleted, it lets go of all that it claims.
             Verdict::Delete => {
-                hub.delete(Kind::PropagationPolicy, &policy, true).await?;
+                hub.delete(Kind::PropagationPolicy, &policy, Precondition::UidAndVersion).await?;
                 tracing::info!(
                     namespace = key.namespace,
                     name = key.name,
                     "policy deleted: no WorkloadDeployment uses its city"
                 );
-                Ok(Outcome::Wrote)
+                Ok(Outcome::Updated)
             }
             Verdict::Keep => self.touch(&policy, None).await,
             Verdict::LookAgain(wait) => self.touch(&policy, Some(wait)).await,
@@ -423,7 +432,7 @@ impl Federator {
 
 /// Whether the WD is being deleted and our finalizer holds it.
 pub(crate) fn is_leaving(wd: &Digest) -> bool {
-    wd.deleting && wd.deployment().is_some_and(|d| d.held)
+    wd.terminating && wd.deployment().is_some_and(|d| d.held)
 }
 
 impl Controller for Federator {

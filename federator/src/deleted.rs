@@ -8,7 +8,7 @@ use dashmap::DashMap;
 use fedhub_cache::Change;
 use fedhub_cache::digest::{Digest, Uid};
 use fedhub_core::object::{Key, Kind};
-use fedhub_planes::Home;
+use fedhub_planes::ProjectNamespace;
 
 use crate::Federator;
 use crate::controller::is_leaving;
@@ -59,13 +59,17 @@ impl Federator {
     }
 
     /// A hub WD changed. Where it went while this process looked on and its WD is being deleted, that is remembered.
-    pub(crate) fn note_deletion(&self, Home { plane, namespace }: &Home, change: &Change) {
+    pub(crate) fn note_deletion(
+        &self,
+        ProjectNamespace { plane, namespace }: &ProjectNamespace,
+        change: &Change,
+    ) {
         let (hub_wd, Some(project)) = (change.known(), self.planes.project(plane)) else { return };
         let key = project.key(Kind::WorkloadDeployment, namespace, &hub_wd.name);
         let wd = project.store(key.kind).digest(namespace, &hub_wd.name);
         let goes = |wd: &Digest| is_leaving(wd) && is_of(&hub_wd.digest, Some(&wd.uid));
         match (change, wd.filter(goes)) {
-            (Change::Deleted { gap: false, .. }, Some(wd)) if !awaits_cell(&hub_wd.digest) => {
+            (Change::Deleted { inferred: false, .. }, Some(wd)) if !awaits_cell(&hub_wd.digest) => {
                 self.seen_deleted.0.insert(key, self.deletion(&wd, &hub_wd.namespace));
             }
             _ => _ = self.seen_deleted.0.remove_if(&key, |_, seen| *seen.hub_namespace == *hub_wd.namespace),

@@ -3,7 +3,7 @@
 //! Decides I3 and F9.
 
 use fedhub_core::names::{DELETION_PROTECTED, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, SOURCE, SOURCE_UID};
-use fedhub_core::object::{ObjectView, Shared};
+use fedhub_core::object::{ObjectRef, ObjectView};
 use fedhub_planes::Write;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub fn plan(seen: &Observed) -> Plan {
 }
 
 /// Whether that hub WD is this WD's, in its own hub namespace.
-fn is_in_place(seen: &Observed, hub: &Shared) -> bool {
+fn is_in_place(seen: &Observed, hub: &ObjectRef) -> bool {
     is_ours(seen, hub) && seen.hub_namespace.as_ref().is_some_and(|n| seen.namespace_is_ours(n))
 }
 
@@ -59,9 +59,9 @@ fn judge(seen: &Observed) -> Plan {
 
 /// Off with the protection label, then the deletion; its event brings the next pass. What a tenant edited is put back,
 /// so that it does not look like a loss afterwards.
-fn remove(seen: &Observed, hub: &Shared) -> Plan {
+fn remove(seen: &Observed, hub: &ObjectRef) -> Plan {
     let mark = mark(seen);
-    if hub.deleting() {
+    if hub.is_terminating() {
         return Plan { mark, then: Then::Wait, ..Plan::default() };
     }
     if loss::is_awaiting_cell(hub) && !seen.cell_lost {

@@ -4,12 +4,12 @@
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
 use fedhub_api::cells::CellDown;
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::deployment::{claim, marked, placed, unreported};
 use fedhub_cache::digest::{Deployment, Digest, Version};
-use fedhub_core::hash::Sum;
+use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{DELETION_PROTECTED, PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
-use fedhub_core::object::{Key, ObjectView, Shared};
+use fedhub_core::object::{Key, ObjectRef, ObjectView};
 use fedhub_planes::Write;
 
 use crate::moving::keeps;
@@ -26,7 +26,7 @@ pub struct Sight {
     /// The name of its hub namespace, from the UID of the project namespace.
     pub hub_namespace_name: String,
     /// That namespace, if the hub has it.
-    pub hub_namespace: Option<Shared>,
+    pub hub_namespace: Option<ObjectRef>,
     /// The WD of that name in it.
     pub hub: Option<Digest>,
     /// The `PropagationPolicies` of that namespace.
@@ -36,7 +36,7 @@ pub struct Sight {
     /// The first of them, where it is down: then the plan tells.
     pub down: Option<CellDown>,
     /// What the hub made of the last spec that was sent.
-    pub spec_echo: Option<Echo>,
+    pub spec_normalization: Option<ServerNormalization>,
     /// Whether the project is suspended: then the plan tells.
     pub suspended: bool,
 }
@@ -45,14 +45,16 @@ impl Sight {
     /// Whether nothing is left to do for the WD `key` of `plane`.
     pub fn in_order(&self, plane: &PlaneName, key: &Key) -> bool {
         let Some(project) = self.project.deployment() else { return false };
-        let Some(hub) = self.hub.as_ref().filter(|hub| !hub.deleting).and_then(Digest::deployment) else {
+        let Some(hub) = self.hub.as_ref().filter(|hub| !hub.terminating).and_then(Digest::deployment) else {
             return false;
         };
-        let Some(namespace) = self.hub_namespace.as_ref().filter(|n| !n.deleting()) else { return false };
+        let Some(namespace) = self.hub_namespace.as_ref().filter(|n| !n.is_terminating()) else {
+            return false;
+        };
         let Some(city) = project.city.as_deref() else { return false };
         !self.suspended
             && self.down.is_none()
-            && !self.project.deleting
+            && !self.project.terminating
             && !hub.lost
             && Refusal::of_input(&key.name, city).is_none()
             && self.cells == 1
@@ -60,17 +62,17 @@ impl Sight {
             && self.carries_the_same(project, hub)
             && !self.is_claimed_by_another_city(city, hub)
             && says_the_same(project, hub)
-            && matches!(policy(namespace.called(), city, &self.policies), PolicyStep::InOrder)
+            && matches!(policy(namespace.name(), city, &self.policies), PolicyStep::InOrder)
     }
 
     /// Whether the WD `name` can be federated, and its hub namespace or its city's policy has to be made for that.
     pub(crate) fn lacks_setup(&self, name: &str) -> bool {
         let city = self.project.deployment().and_then(|wd| wd.city.as_deref()).unwrap_or_default();
-        if self.project.deleting || self.cells > 1 || Refusal::of_input(name, city).is_some() {
+        if self.project.terminating || self.cells > 1 || Refusal::of_input(name, city).is_some() {
             return false;
         }
         self.hub_namespace.as_ref().is_none_or(|namespace| {
-            matches!(policy(namespace.called(), city, &self.policies), PolicyStep::Write(Write::Create(_)))
+            matches!(policy(namespace.name(), city, &self.policies), PolicyStep::Write(Write::Create(_)))
         })
     }
 
@@ -79,7 +81,7 @@ impl Sight {
         &self,
         plane: &PlaneName,
         key: &Key,
-        namespace: &Shared,
+        namespace: &ObjectRef,
         (project, hub): (&Deployment, &Deployment),
     ) -> bool {
         let (space, city) = (Some(key.namespace.as_str()), project.city.as_deref());
@@ -87,33 +89,33 @@ impl Sight {
         let uid = self.project.uid.to_string();
         namespace.label(UPSTREAM_CLUSTER) == Some(&encode_plane(plane))
             && namespace.label(UPSTREAM_NAMESPACE) == space
-            && project.bond == marked(true, Some(namespace.called()), Some(namespace.uid()))
+            && project.bond == marked(true, Some(namespace.name()), Some(namespace.uid()))
             && hub.bond == placed(Some(&source), Some(&uid), space, city, Some(DELETION_PROTECTED.1), None)
     }
 
     /// F6: another city's policy has it.
     fn is_claimed_by_another_city(&self, city: &str, hub: &Deployment) -> bool {
-        let claims = |p: &&Known| claim(Some(p.object.called())) == hub.claim;
+        let claims = |p: &&Known| claim(Some(p.object.name())) == hub.claim;
         self.policies.iter().find(claims).is_some_and(|p| !keeps(&p.object, city))
     }
 
     fn carries_the_same(&self, project: &Deployment, hub: &Deployment) -> bool {
-        let settled =
-            project.spec == hub.spec || self.spec_echo.is_some_and(|e| e.explains(project.spec, hub.spec));
+        let settled = project.spec == hub.spec
+            || self.spec_normalization.is_some_and(|e| e.explains(project.spec, hub.spec));
         settled && project.carried == hub.carried
     }
 
     /// A hash of all that the plan decides by, but for the time; never zero. Zero where what the plan saw is not what
     /// this sight tells: an event came between.
     pub fn judged_by(&self, seen: &Observed) -> u64 {
-        let version = |object: &Shared| Version::new(object.version());
+        let version = |object: &ObjectRef| Version::new(object.version());
         let hub = seen.hub.as_ref().map(version) == self.hub.as_ref().map(|hub| hub.version.clone());
         if hub && version(&seen.project) == self.project.version { self.circumstances() } else { 0 }
     }
 
     /// The same, where nothing was seen but this.
     pub fn circumstances(&self) -> u64 {
-        let sum = Sum::default()
+        let sum = KeyedHasher::default()
             .number(self.project.content)
             .number(self.hub.as_ref().map_or(0, |hub| hub.content))
             .maybe(self.hub_namespace.as_ref().map(|n| n.version()))

@@ -109,8 +109,8 @@ impl Federator {
         why: Held,
     ) -> Result<(), Error> {
         let (wd, key) = (Kind::WorkloadDeployment, &job.key);
-        let Some(whole) = project.whole(wd, &key.namespace, &key.name).await? else { return Ok(()) };
-        let echo = project.store(wd).echo(&key.namespace, &key.name, Part::Status);
+        let Some(whole) = project.get_or_fetch(wd, &key.namespace, &key.name).await? else { return Ok(()) };
+        let echo = project.store(wd).normalization(&key.namespace, &key.name, Part::Status);
         let seen = Observed::without_hub(plane.clone(), whole, echo, self.planes.clock().now());
         if let Some(status) = status_write(&seen, Some(&Refusal::CleanupHeld(why))) {
             let plan = Plan { status: Some(status), ..Plan::default() };

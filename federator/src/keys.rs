@@ -7,9 +7,9 @@ use fedhub_cache::digest::deployment;
 use fedhub_cache::digest::{Digest, Uid};
 use fedhub_cache::{Change, Known, View};
 use fedhub_core::names::{CITY_CODE, FEDERATION_NAMESPACE, PlaneName, hub_namespace, project_namespace_uid};
-use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::Listener;
-use fedhub_planes::{Home, Plane};
+use fedhub_planes::{Plane, ProjectNamespace};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -55,7 +55,7 @@ impl Federator {
         down.retain(|cluster| CellDown::of(cluster).is_some());
         let down: Vec<&str> = down.iter().filter_map(|cluster| cluster.label(CITY_CODE)).collect();
         let doubtful = |wd: View<'_>| {
-            let facts = wd.digest.deployment().filter(|_| !wd.digest.deleting)?;
+            let facts = wd.digest.deployment().filter(|_| !wd.digest.terminating)?;
             let is_down = facts.city.as_deref().is_some_and(|city| down.contains(&city));
             let unwell =
                 || facts.federated != 0 && facts.federated != Progress::Applied.digest(facts.generation);
@@ -95,13 +95,13 @@ impl Federator {
     /// both planes that name each other, and need not be asked for (F2).
     fn rests(&self, plane: &PlaneName, project: &Plane, namespace: &str, name: &str) -> bool {
         let Some(wd) = project.store(Kind::WorkloadDeployment).digest(namespace, name) else { return true };
-        let at = Home { plane: plane.clone(), namespace: namespace.to_owned() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: namespace.to_owned() };
         let Some(hub) = self.marked_space(&at, &wd) else { return false };
         let key = project.key(Kind::WorkloadDeployment, namespace, name);
         let sight = self.sight(project, &key, wd, hub);
         let rests = self.in_order(plane, project, &key, &sight);
         if rests {
-            self.planes.metrics().glances.with_label_values(&["federator"]).inc();
+            self.planes.metrics().reconciles_skipped.with_label_values(&["federator"]).inc();
         }
         let wds = project.store(Kind::WorkloadDeployment);
         // While a list is under way, one that it has not named yet may be gone, and its namespace with it.
@@ -117,7 +117,7 @@ impl Federator {
     /// The project plane and namespace that a hub namespace is for: by its labels or, where it has none yet, by the
     /// WDs that wait for it. Events of namespaces that are nobody's are dropped: engaging a plane reads everything
     /// anyway (F1).
-    pub(crate) fn owner(&self, hub_namespace: &str) -> Option<Home> {
+    pub(crate) fn owner(&self, hub_namespace: &str) -> Option<ProjectNamespace> {
         let owner = self.labelled(hub_namespace).or_else(|| self.waiting_for(hub_namespace));
         if owner.is_none() {
             self.planes.metrics().events_dropped.with_label_values(&["unlabelled_namespace"]).inc();
@@ -126,14 +126,19 @@ impl Federator {
     }
 
     /// The project plane and namespace that a hub namespace's labels name.
-    pub(crate) fn labelled(&self, hub_namespace: &str) -> Option<Home> {
-        self.planes.hub().store(Kind::Namespace).object("", hub_namespace).as_deref().and_then(Home::of)
+    pub(crate) fn labelled(&self, hub_namespace: &str) -> Option<ProjectNamespace> {
+        self.planes
+            .hub()
+            .store(Kind::Namespace)
+            .object("", hub_namespace)
+            .as_deref()
+            .and_then(ProjectNamespace::of)
     }
 
     /// A WD went while this process looked on. Where its hub WD is gone too, that is remembered, by whoever leads.
     fn departs(&self, plane: &PlaneName, wd: &Known) {
         let hub = self.planes.hub();
-        let (true, true, Some(object)) = (wd.digest.deleting, hub.synced(), &wd.object) else { return };
+        let (true, true, Some(object)) = (wd.digest.terminating, hub.synced(), &wd.object) else { return };
         let Some(hub_namespace) = object.annotation(FEDERATION_NAMESPACE) else { return };
         if hub.store(Kind::WorkloadDeployment).digest(hub_namespace, &wd.name).is_none() {
             let gone = Gone { uid: object.uid().to_owned(), hub_namespace: hub_namespace.to_owned() };
@@ -169,7 +174,7 @@ impl Federator {
         }
     }
 
-    fn waiting_for(&self, name: &str) -> Option<Home> {
+    fn waiting_for(&self, name: &str) -> Option<ProjectNamespace> {
         self.namespaces
             .iter()
             .find(|known| hub_namespace(&known.value().uid) == name)
@@ -184,8 +189,7 @@ impl Federator {
         let hub = self.planes.hub();
         for policy in hub.store(Kind::PropagationPolicy).objects(Some(hub_namespace)) {
             if concerned(&policy) {
-                self.queue
-                    .add(hub.key(Kind::PropagationPolicy, hub_namespace, policy.called()), &PlaneId::Hub);
+                self.queue.add(hub.key(Kind::PropagationPolicy, hub_namespace, policy.name()), &PlaneId::Hub);
             }
         }
     }
@@ -199,20 +203,20 @@ impl Federator {
         }
         let replaced = match change {
             Change::Applied { old: Some(old), new } => {
-                if city(old) != city(new) || new.digest.deleting {
+                if city(old) != city(new) || new.digest.terminating {
                     self.policies_of_project(plane, old);
                 }
                 old.digest.uid != new.digest.uid
             }
             Change::Applied { old: None, .. } => false,
-            Change::Deleted { last, gap } => {
+            Change::Deleted { last, inferred } => {
                 self.policies_of_project(plane, last);
-                if !*gap {
+                if !*inferred {
                     self.departs(plane, last);
                 }
                 let project = self.planes.project(plane);
                 // After a gap nobody knows what became of the namespace meanwhile.
-                *gap || project.is_none_or(|p| !held(&p, &last.namespace))
+                *inferred || project.is_none_or(|p| !held(&p, &last.namespace))
             }
         };
         if replaced {
@@ -241,7 +245,7 @@ impl Federator {
                 let mut wanted = false;
                 if let Some(home) = self.owner(&seen.namespace) {
                     self.note_deletion(&home, change);
-                    let Home { plane, namespace } = home;
+                    let ProjectNamespace { plane, namespace } = home;
                     wanted = self.enqueue(&plane, &namespace, &seen.name);
                     self.planes.count_dropped(&plane);
                     if self.planes.is_gone(&plane) {
@@ -258,7 +262,7 @@ impl Federator {
                 let claim = |wd: &Known| wd.digest.deployment().map(|d| d.claim);
                 if gone || old.is_some_and(|old| city(old) != city(seen) || claim(old) != claim(seen)) {
                     self.policies_that(&seen.namespace, |policy| {
-                        let claims = deployment::claim(Some(policy.called()));
+                        let claims = deployment::claim(Some(policy.name()));
                         [Some(seen), old].into_iter().flatten().any(|wd| {
                             claim(wd) == Some(claims)
                                 || (city(wd).is_some() && policy.label(CITY_CODE) == city(wd))
@@ -268,7 +272,7 @@ impl Federator {
             }
             Kind::PropagationPolicy => {
                 self.queue.add(self.planes.hub().key(kind, &seen.namespace, &seen.name), &PlaneId::Hub);
-                if let Some(Home { plane, namespace }) = self.owner(&seen.namespace) {
+                if let Some(ProjectNamespace { plane, namespace }) = self.owner(&seen.namespace) {
                     self.enqueue_namespace(&plane, &namespace);
                 }
                 if gone {
@@ -279,7 +283,7 @@ impl Federator {
             Kind::Namespace => {
                 let states =
                     [Some(seen), old].into_iter().flatten().filter_map(|known| known.object.as_deref());
-                for Home { plane, namespace } in states.filter_map(Home::of) {
+                for ProjectNamespace { plane, namespace } in states.filter_map(ProjectNamespace::of) {
                     self.enqueue_namespace(&plane, &namespace);
                 }
                 if gone {
@@ -319,8 +323,8 @@ fn city(wd: &Known) -> Option<&str> {
 }
 
 /// Where a WD of a project plane is.
-fn at(plane: &PlaneName, wd: &Known) -> Home {
-    Home { plane: plane.clone(), namespace: wd.namespace.to_string() }
+fn at(plane: &PlaneName, wd: &Known) -> ProjectNamespace {
+    ProjectNamespace { plane: plane.clone(), namespace: wd.namespace.to_string() }
 }
 
 impl Listener for Federator {
@@ -336,15 +340,15 @@ impl Listener for Federator {
         if !plane.synced() {
             return;
         }
-        self.queue.works(&plane.id);
+        self.queue.mark_healthy(&plane.id);
         self.prune(plane);
         if !self.planes.hub().synced() {
             return;
         }
         let hub = self.planes.hub();
-        let look = |policies: Vec<Shared>| {
+        let look = |policies: Vec<ObjectRef>| {
             for policy in policies {
-                let key = hub.key(Kind::PropagationPolicy, policy.space(), policy.called());
+                let key = hub.key(Kind::PropagationPolicy, policy.namespace(), policy.name());
                 self.queue.add(key, &PlaneId::Hub);
             }
         };
@@ -354,7 +358,7 @@ impl Listener for Federator {
                 self.notice_doubtful(plane);
                 self.enqueue_all(plane, |_| true);
                 self.enqueue_suspects(name, plane);
-                let theirs = self.planes.homes().of_plane(name);
+                let theirs = self.planes.tenants().of_plane(name);
                 for namespace in theirs {
                     look(policies.objects(Some(&namespace)));
                 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 use fedhub_cache::digest::Uid;
 use fedhub_cache::digest::deployment::claim;
 use fedhub_core::errors::Error;
-use fedhub_core::hash::Sum;
+use fedhub_core::hash::KeyedHasher;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{FEDERATOR_MANAGER, TOUCHED, binding_name};
-use fedhub_core::object::{Kind, ObjectView, Shared};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_engine::Outcome;
 use fedhub_planes::Plane;
-use fedhub_planes::Writer;
+use fedhub_planes::PlaneWriter;
 use fedhub_planes::events::EventType;
 use serde_json::json;
 use tokio::time::Instant;
@@ -25,47 +25,48 @@ impl Federator {
     pub(crate) async fn bound(&self, space: &str, wd: &str, city: &str) -> Result<Option<Bound>, Error> {
         let hub = self.planes.hub();
         let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd);
-        let cells: Vec<String> = self.cells_of(city).iter().map(|cell| cell.called().to_owned()).collect();
-        let binding = hub.live(Kind::ResourceBinding, space, &name).await?;
+        let cells: Vec<String> = self.cells_of(city).iter().map(|cell| cell.name().to_owned()).collect();
+        let binding = hub.get_live(Kind::ResourceBinding, space, &name).await?;
         Ok(binding.map(|binding| Bound::of(&binding, &cells)))
     }
 
     /// Touches a policy that claims WDs which it does not select, so that Karmada lets go of them (F6). `wait`: when to
     /// look at it again in any case.
-    pub(crate) async fn touch(&self, policy: &Shared, wait: Option<Duration>) -> Result<Outcome, Error> {
+    pub(crate) async fn touch(&self, policy: &ObjectRef, wait: Option<Duration>) -> Result<Outcome, Error> {
         let (hub, uid) = (self.planes.hub(), Uid::new(policy.uid()));
-        let claimed = claim(Some(policy.called()));
-        let strays = hub.store(Kind::WorkloadDeployment).select(Some(policy.space()), |wd| {
+        let claimed = claim(Some(policy.name()));
+        let strays = hub.store(Kind::WorkloadDeployment).select(Some(policy.namespace()), |wd| {
             let city = wd.digest.deployment().filter(|d| d.claim == claimed)?.city.as_deref()?;
-            (!wd.digest.deleting && !keeps(policy, city)).then(|| wd.name.to_owned())
+            (!wd.digest.terminating && !keeps(policy, city)).then(|| wd.name.to_owned())
         });
-        if strays.is_empty() || policy.deleting() {
+        if strays.is_empty() || policy.is_terminating() {
             self.touches.forget(&uid);
-            return Ok(wait.map_or(Outcome::InOrder, Outcome::After));
+            return Ok(wait.map_or(Outcome::Unchanged, Outcome::RequeueAfter));
         }
-        let names = strays.iter().fold(Sum::default(), |sum, name| sum.text(name)).end();
+        let names = strays.iter().fold(KeyedHasher::default(), |sum, name| sum.text(name)).end();
         let due = self.touches.due(&uid, names, Instant::now());
         if due.is_zero() {
-            let writer = Writer { plane: hub, manager: FEDERATOR_MANAGER, metrics: self.planes.metrics() };
+            let writer =
+                PlaneWriter { plane: hub, manager: FEDERATOR_MANAGER, metrics: self.planes.metrics() };
             let now = self.planes.clock().now().to_string();
             writer
                 .patch_metadata(Kind::PropagationPolicy, policy, json!({"annotations": {TOUCHED: now}}))
                 .await?;
             tracing::debug!(
-                namespace = policy.space(),
-                name = policy.called(),
+                namespace = policy.namespace(),
+                name = policy.name(),
                 strays = strays.len(),
                 "policy touched: it claims WorkloadDeployments of other cities"
             );
         }
         let again = if due.is_zero() { FIRST } else { due };
-        Ok(Outcome::After(wait.map_or(again, |wait| wait.min(again))))
+        Ok(Outcome::RequeueAfter(wait.map_or(again, |wait| wait.min(again))))
     }
 }
 
 /// A move is finished (F10).
-pub(crate) fn say_moved(project: &Plane, wd: &Shared, from: &str, to: &str) {
-    tracing::info!(plane = %project.id, namespace = wd.space(), name = wd.called(), from, to, "moved to another city");
+pub(crate) fn say_moved(project: &Plane, wd: &ObjectRef, from: &str, to: &str) {
+    tracing::info!(plane = %project.id, namespace = wd.namespace(), name = wd.name(), from, to, "moved to another city");
     let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
     say(project, wd, EventType::Normal, "Moved", note);
 }

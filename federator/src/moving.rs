@@ -125,7 +125,7 @@ pub fn under_way(seen: &Observed) -> Option<Move> {
         return Some(Move::begins(hub.label(CITY_CODE).unwrap_or(city(hub)), seen.now));
     }
     let claim = hub.annotation(CLAIMED_BY);
-    let claim = claim.and_then(|name| seen.policies.iter().find(|p| p.object.called() == name));
+    let claim = claim.and_then(|name| seen.policies.iter().find(|p| p.object.name() == name));
     let keeps = claim.map(|policy| keeps(&policy.object, seen.city()));
     match (Move::recorded(hub), keeps) {
         // Another city's policy has it: it was relabelled by hand, or by a version that did not move it.

@@ -1,9 +1,9 @@
 //! What a pass over one WD knows before it decides.
 
 use fedhub_api::cells::CellDown;
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use fedhub_planes::Distrust;
 use jiff::Timestamp;
 
@@ -15,13 +15,13 @@ pub struct Observed {
     /// The plane of the WD.
     pub plane: PlaneName,
     /// The WD in the project plane.
-    pub project: Shared,
+    pub project: ObjectRef,
     /// The name of its hub namespace, from the UID of the project namespace.
     pub hub_namespace_name: String,
     /// That namespace, if the hub has it.
-    pub hub_namespace: Option<Shared>,
+    pub hub_namespace: Option<ObjectRef>,
     /// The WD of that name in it.
-    pub hub: Option<Shared>,
+    pub hub: Option<ObjectRef>,
     /// The `PropagationPolicies` of that namespace.
     pub policies: Vec<Known>,
     /// How many Clusters carry the WD's city code.
@@ -31,9 +31,9 @@ pub struct Observed {
     /// Whether every cell of the city that the hub WD is in, or else was to be in, is declared lost (C11).
     pub cell_lost: bool,
     /// What the hub made of the last spec that was sent.
-    pub spec_echo: Option<Echo>,
+    pub spec_normalization: Option<ServerNormalization>,
     /// What the project plane made of the last status that was sent.
-    pub status_echo: Option<Echo>,
+    pub status_normalization: Option<ServerNormalization>,
     /// Whether the project is suspended: its plane is read and not written.
     pub suspended: bool,
     /// What Karmada's `ResourceBinding` says, where the hub WD records a move (F6).
@@ -56,23 +56,28 @@ pub struct Observed {
 #[derive(Clone, Debug)]
 pub struct Known {
     /// The object.
-    pub object: Shared,
+    pub object: ObjectRef,
     /// The echo of its spec.
-    pub echo: Option<Echo>,
+    pub echo: Option<ServerNormalization>,
 }
 
 /// The hub as live reads show it, past every store (I3).
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// The hub namespace.
-    pub namespace: Option<Shared>,
+    pub namespace: Option<ObjectRef>,
     /// The WD in it.
-    pub deployment: Option<Shared>,
+    pub deployment: Option<ObjectRef>,
 }
 
 impl Observed {
     /// What is seen of a WD while nothing is known of the hub.
-    pub fn without_hub(plane: PlaneName, project: Shared, status_echo: Option<Echo>, now: Timestamp) -> Self {
+    pub fn without_hub(
+        plane: PlaneName,
+        project: ObjectRef,
+        status_normalization: Option<ServerNormalization>,
+        now: Timestamp,
+    ) -> Self {
         Self {
             plane,
             project,
@@ -83,10 +88,10 @@ impl Observed {
             cells: 0,
             cell_down: None,
             cell_lost: false,
-            spec_echo: None,
+            spec_normalization: None,
             bound: None,
             stalled: false,
-            status_echo,
+            status_normalization,
             suspended: false,
             distrust: None,
             last_restore: None,
@@ -106,7 +111,7 @@ impl Observed {
         let plane = namespace.label(UPSTREAM_CLUSTER);
         let space = namespace.label(UPSTREAM_NAMESPACE);
         plane.is_none_or(|p| decode_plane(p).as_ref() == Some(&self.plane))
-            && space.is_none_or(|s| s == self.project.space())
+            && space.is_none_or(|s| s == self.project.namespace())
     }
 
     /// Whether the labels of that hub namespace name this plane and namespace, both of them.

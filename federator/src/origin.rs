@@ -45,7 +45,7 @@ pub fn is_anothers(seen: &Observed, hub: &Object) -> bool {
 
 /// The origin mark of this WD: `<plane>/<namespace>/<name>`.
 pub fn source(seen: &Observed) -> String {
-    origin(&seen.plane, seen.project.space(), seen.project.called())
+    origin(&seen.plane, seen.project.namespace(), seen.project.name())
 }
 
 /// The origin mark of the WD of that name.

@@ -13,7 +13,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::names::{PlaneName, SOURCE, SOURCE_UID};
 use fedhub_core::object::{Key, Kind, ObjectView};
 use fedhub_engine::verdicts::{Counted, Verdicts};
-use fedhub_planes::{Home, Plane};
+use fedhub_planes::{Plane, ProjectNamespace};
 
 use crate::Federator;
 use crate::origin::origin;
@@ -54,9 +54,9 @@ impl Federator {
         project: &Plane,
         key: &Key,
     ) -> Result<(), Error> {
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         let known = project.store(key.kind).digest(&key.namespace, &key.name).map(|wd| wd.uid);
-        for namespace in self.planes.homes().of(&at) {
+        for namespace in self.planes.tenants().of(&at) {
             let hub_key = self.planes.hub().key(Kind::WorkloadDeployment, &namespace, &key.name);
             let suspect = self.suspect(&hub_key, known.as_ref());
             if suspect && self.orphans.get(&hub_key) == Some(Orphan::DeploymentGone) {
@@ -73,7 +73,7 @@ impl Federator {
     /// Whether the hub WD `hub_key` stands there and is not that of the project WD with this UID, as far as stores tell.
     fn suspect(&self, hub_key: &Key, project_uid: Option<&Uid>) -> bool {
         let hub = self.planes.hub().store(hub_key.kind).digest(&hub_key.namespace, &hub_key.name);
-        hub.filter(|hub| !hub.deleting).is_some_and(|hub| !is_of(&hub, project_uid))
+        hub.filter(|hub| !hub.terminating).is_some_and(|hub| !is_of(&hub, project_uid))
     }
 
     /// Whether live reads prove it.
@@ -84,9 +84,9 @@ impl Federator {
         key: &Key,
         hub_key: &Key,
     ) -> Result<bool, Error> {
-        let living = project.live(key.kind, &key.namespace, &key.name).await?;
-        let hub = self.planes.hub().live(hub_key.kind, &hub_key.namespace, &hub_key.name).await?;
-        let Some(hub) = hub.filter(|hub| !hub.deleting()) else { return Ok(false) };
+        let living = project.get_live(key.kind, &key.namespace, &key.name).await?;
+        let hub = self.planes.hub().get_live(hub_key.kind, &hub_key.namespace, &hub_key.name).await?;
+        let Some(hub) = hub.filter(|hub| !hub.is_terminating()) else { return Ok(false) };
         // What is marked as another's is not ours to name (I6).
         let origin = origin(plane, &key.namespace, &key.name);
         let ours = hub.annotation(SOURCE).is_none_or(|source| source == origin);
@@ -112,7 +112,7 @@ impl Federator {
         if !self.planes.ready(plane) {
             return;
         }
-        for namespace in self.planes.homes().of_plane(plane) {
+        for namespace in self.planes.tenants().of_plane(plane) {
             let Some(home) = self.labelled(&namespace) else { continue };
             for hub_key in self.hub_deployments(&namespace) {
                 let known = project.store(Kind::WorkloadDeployment).digest(&home.namespace, &hub_key.name);
@@ -127,7 +127,7 @@ impl Federator {
 
     /// Counts all hub WDs of a plane that is gone.
     pub(crate) fn orphan_all(&self, plane: &PlaneName) {
-        for namespace in self.planes.homes().of_plane(plane) {
+        for namespace in self.planes.tenants().of_plane(plane) {
             for hub_key in self.hub_deployments(&namespace) {
                 self.orphan_of_gone(plane, &hub_key);
             }
@@ -142,7 +142,7 @@ impl Federator {
 
     /// Forgets the orphans of a plane.
     pub(crate) fn forget_orphans(&self, plane: &PlaneName) {
-        let theirs = self.planes.homes().of_plane(plane);
+        let theirs = self.planes.tenants().of_plane(plane);
         self.orphans.retain(self.planes.metrics(), |key| !theirs.contains(&key.namespace));
     }
 

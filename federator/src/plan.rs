@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use fedhub_api::conditions::{find, put};
 use fedhub_cache::digest::deployment::{FEDERATED, reported};
-use fedhub_cache::echo::settled;
+use fedhub_cache::normalization::settled;
 use fedhub_core::clock::stamp;
 use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID,
     MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID, SUSPENDED, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, encode_plane, policy_name,
 };
-use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use fedhub_planes::writer::probe;
 use fedhub_planes::{StatusWrite, Write};
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ pub struct Plan {
     /// The city that the WD has left for good, with that write (F6).
     pub moved: Option<String>,
     /// The hub WD to delete (F9).
-    pub delete: Option<Shared>,
+    pub delete: Option<ObjectRef>,
     /// The project WD's status (F8).
     pub status: Option<StatusWrite>,
     /// Metadata to merge into the project WD that lets it go (I3).
@@ -69,7 +69,7 @@ pub enum Then {
 
 /// Decides. See the specification, section 4, for the rules by their numbers.
 pub fn plan(seen: &Observed) -> Plan {
-    if seen.project.deleting() {
+    if seen.project.is_terminating() {
         return finalize::plan(seen);
     }
     let plan = follow(seen);
@@ -114,7 +114,7 @@ pub(crate) fn federate(seen: &Observed, told: Option<StatusWrite>) -> Plan {
             return Plan { mark, namespace, then: Then::Again, ..Plan::default() };
         }
         // It cannot be used before it is gone and made anew, under the same name.
-        Some(namespace) if namespace.deleting() => {
+        Some(namespace) if namespace.is_terminating() => {
             return Plan { mark, status: told, then: Then::Wait, ..Plan::default() };
         }
         Some(_) => {}
@@ -125,7 +125,7 @@ pub(crate) fn federate(seen: &Observed, told: Option<StatusWrite>) -> Plan {
         // F7: a policy that is terminating counts as absent, and no other can be made under its name.
         PolicyStep::Terminating => return Plan { mark, status: told, then: Then::Wait, ..Plan::default() },
     };
-    if seen.hub.as_ref().is_some_and(|hub| hub.deleting()) {
+    if seen.hub.as_ref().is_some_and(|hub| hub.is_terminating()) {
         return Plan { mark, policy, status: told, then: Then::Wait, ..Plan::default() };
     }
     let namespace = seen.hub_namespace.as_ref().and_then(|current| {
@@ -160,7 +160,7 @@ pub(crate) fn mark(seen: &Observed) -> Option<Value> {
         metadata["annotations"][FEDERATION_NAMESPACE] = json!(seen.hub_namespace_name);
     }
     let recorded = project.annotation(HUB_NAMESPACE_UID);
-    match seen.hub_namespace.as_ref().filter(|n| !n.deleting() || project.deleting()) {
+    match seen.hub_namespace.as_ref().filter(|n| !n.is_terminating() || project.is_terminating()) {
         // F9: which namespace was lost is remembered until the loss is over.
         Some(namespace) if !loss::stands(seen) && recorded != Some(namespace.uid()) => {
             metadata["annotations"][HUB_NAMESPACE_UID] = json!(namespace.uid());
@@ -173,12 +173,12 @@ pub(crate) fn mark(seen: &Observed) -> Option<Value> {
 }
 
 /// The hub namespace with our two labels right and all else as it is (F3, I9).
-fn namespace(seen: &Observed, current: Option<&Shared>) -> Object {
+fn namespace(seen: &Observed, current: Option<&ObjectRef>) -> Object {
     let mut namespace =
         current.map_or_else(|| bare(Kind::Namespace, "", &seen.hub_namespace_name), |c| c.as_ref().clone());
     let labels = namespace.metadata.labels.get_or_insert_default();
     labels.insert(UPSTREAM_CLUSTER.to_owned(), encode_plane(&seen.plane));
-    labels.insert(UPSTREAM_NAMESPACE.to_owned(), seen.project.space().to_owned());
+    labels.insert(UPSTREAM_NAMESPACE.to_owned(), seen.project.namespace().to_owned());
     namespace
 }
 
@@ -193,20 +193,20 @@ pub(crate) enum PolicyStep {
 pub(crate) fn policy(namespace: &str, city: &str, policies: &[Known]) -> PolicyStep {
     let carries = |p: &&Known| p.object.label(CITY_CODE) == Some(city);
     let Some(Known { object: current, echo }) =
-        policies.iter().filter(carries).min_by_key(|p| p.object.deleting()).or_else(|| {
+        policies.iter().filter(carries).min_by_key(|p| p.object.is_terminating()).or_else(|| {
             // Its label was taken off by hand: the name tells that it is ours.
             let names = [policy_name(city, |_| false), policy_name(city, |_| true)];
             let bald = |p: &&Known| p.object.label(CITY_CODE).is_none();
-            policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.called()))
+            policies.iter().filter(bald).find(|p| names.iter().any(|n| n == p.object.name()))
         })
     else {
-        let taken = |name: &str| policies.iter().any(|p| p.object.called() == name);
+        let taken = |name: &str| policies.iter().any(|p| p.object.name() == name);
         let mut policy = bare(Kind::PropagationPolicy, namespace, &policy_name(city, taken));
         policy.metadata.labels.get_or_insert_default().insert(CITY_CODE.to_owned(), city.to_owned());
         set_field(&mut policy, "spec", policy_spec(namespace, city));
         return PolicyStep::Write(Write::Create(Box::new(policy)));
     };
-    if current.deleting() {
+    if current.is_terminating() {
         return PolicyStep::Terminating;
     }
     let wanted = policy_spec(namespace, city);
@@ -248,11 +248,11 @@ fn policy_spec(namespace: &str, city: &str) -> Value {
 fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
     let project = &seen.project;
     let mut wanted = seen.hub.as_ref().map_or_else(
-        || bare(Kind::WorkloadDeployment, &seen.hub_namespace_name, project.called()),
+        || bare(Kind::WorkloadDeployment, &seen.hub_namespace_name, project.name()),
         |hub| hub.as_ref().clone(),
     );
     let labels = wanted.metadata.labels.get_or_insert_default();
-    labels.insert(UPSTREAM_NAMESPACE.to_owned(), project.space().to_owned());
+    labels.insert(UPSTREAM_NAMESPACE.to_owned(), project.namespace().to_owned());
     labels.insert(CITY_CODE.to_owned(), seen.city().to_owned());
     labels.insert(DELETION_PROTECTED.0.to_owned(), DELETION_PROTECTED.1.to_owned());
     let annotations = wanted.metadata.annotations.get_or_insert_default();
@@ -284,10 +284,10 @@ fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
     }
     set_field(&mut wanted, "spec", project.spec().clone());
     let Some(hub) = &seen.hub else { return Some(Write::Create(Box::new(wanted))) };
-    let differs = !settled(project.spec(), hub.spec(), seen.spec_echo);
+    let differs = !settled(project.spec(), hub.spec(), seen.spec_normalization);
     let same_generation = wanted.annotation(SOURCE_GENERATION) == hub.annotation(SOURCE_GENERATION);
     (differs || wanted.metadata != hub.metadata).then(|| Write::Replace {
-        probe: probe(differs, same_generation, seen.spec_echo),
+        probe: probe(differs, same_generation, seen.spec_normalization),
         object: Box::new(wanted),
     })
 }
@@ -295,12 +295,13 @@ fn deployment(seen: &Observed, moving: Option<&Move>) -> Option<Write> {
 pub(crate) fn status_write(seen: &Observed, refusal: Option<&Refusal>) -> Option<StatusWrite> {
     let mut status = status::desired(seen, refusal)?;
     let current = seen.project.status();
-    let differs = !settled(&status, current, seen.status_echo);
+    let differs = !settled(&status, current, seen.status_normalization);
     // U2: told along with what there is to tell.
-    if differs && !seen.project.deleting() {
+    if differs && !seen.project.is_terminating() {
         let generation = seen.project.metadata.generation.unwrap_or_default();
         let progress = Progress::of(seen, refusal);
         put(&mut status, progress.condition(find(current, FEDERATED), generation, seen.now));
     }
-    differs.then(|| StatusWrite { probe: probe(differs, reported(current), seen.status_echo), status })
+    differs
+        .then(|| StatusWrite { probe: probe(differs, reported(current), seen.status_normalization), status })
 }

@@ -27,7 +27,7 @@ pub enum Verdict {
 /// Whether a WD uses a city's policy: one on the hub, or one of the project plane on its way there.
 pub fn uses(wd: &Digest, code: &str, on_hub: bool) -> bool {
     let city = wd.deployment().and_then(|d| d.city.as_deref());
-    city == Some(code) && (on_hub || !wd.deleting)
+    city == Some(code) && (on_hub || !wd.terminating)
 }
 
 /// Since when policies are unused, by UID.
@@ -39,7 +39,7 @@ impl Quiet {
     pub fn judge(&self, policy: &Object, used: bool, quiet: Duration, now: Instant) -> Verdict {
         let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let uid = Uid::new(policy.uid());
-        if used || policy.deleting() {
+        if used || policy.is_terminating() {
             since.remove(&uid);
             return Verdict::Keep;
         }
@@ -88,14 +88,14 @@ mod tests {
         policy
     }
 
-    fn deployment(plane: &PlaneId, city: &str, deleting: bool) -> Digest {
+    fn deployment(plane: &PlaneId, city: &str, terminating: bool) -> Digest {
         let mut wd = bare(Kind::WorkloadDeployment, "default", "wd");
         if *plane == PlaneId::Hub {
             wd.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
         } else {
             set_field(&mut wd, "spec", json!({"cityCode": city}));
         }
-        wd.metadata.deletion_timestamp = deleting
+        wd.metadata.deletion_timestamp = terminating
             .then_some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
         Digest::of(plane, Kind::WorkloadDeployment, &wd)
     }

@@ -145,7 +145,7 @@ impl Progress {
 
 /// A turn of affairs that a user is told by an Event (F10).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct Transition {
     /// Good or bad.
     pub type_: EventType,
     /// `FederationFailed` or `FederationRecovered`.
@@ -156,20 +156,20 @@ pub struct Turn {
 
 /// The turn from one status to the next, by the condition of both. One that stands is told once, however often it is
 /// tried again, also across restarts.
-pub fn turn(before: &Value, after: &Value) -> Option<Turn> {
+pub fn turn(before: &Value, after: &Value) -> Option<Transition> {
     let (old, new) = (find(before, FEDERATED).map(said), find(after, FEDERATED).map(said)?);
     let failed = |status: &str| status == "False";
     let before = old.filter(|(status, ..)| failed(status));
     match (before, new) {
         (before, (status, reason, message)) if failed(status) => {
             let same = before.is_some_and(|(_, before, _)| before == reason);
-            (!same).then(|| Turn {
+            (!same).then(|| Transition {
                 type_: EventType::Warning,
                 reason: "FederationFailed",
                 note: format!("{}: {message}", category(reason)),
             })
         }
-        (Some((_, before, _)), _) => Some(Turn {
+        (Some((_, before, _)), _) => Some(Transition {
             type_: EventType::Normal,
             reason: "FederationRecovered",
             note: format!("no longer {before}"),

@@ -67,7 +67,7 @@ impl Refusal {
     /// The refusal that the WD itself calls for, before anything is looked up.
     pub fn of(seen: &Observed) -> Option<Self> {
         let too_large = seen.project.too_large().map(Self::ObjectTooLarge);
-        too_large.or_else(|| Self::of_input(seen.project.called(), seen.city()))
+        too_large.or_else(|| Self::of_input(seen.project.name(), seen.city()))
     }
 
     /// The refusal that the WD's own words call for.

@@ -4,10 +4,10 @@
 use std::sync::{Arc, Weak};
 
 use dashmap::DashMap;
-use fedhub_planes::Home;
+use fedhub_planes::ProjectNamespace;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-type Locks = Arc<DashMap<Home, Weak<Mutex<()>>>>;
+type Locks = Arc<DashMap<ProjectNamespace, Weak<Mutex<()>>>>;
 
 /// A lock for each project namespace that is being set up.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(crate) struct SetupLocks(Locks);
 
 impl SetupLocks {
     /// Waits until no other pass sets up this namespace.
-    pub(crate) async fn acquire(&self, at: &Home) -> SetupGuard {
+    pub(crate) async fn acquire(&self, at: &ProjectNamespace) -> SetupGuard {
         let guard = self.lock_of(at).lock_owned().await;
         SetupGuard { guard: Some(guard), locks: self.0.clone(), at: at.clone() }
     }
@@ -25,7 +25,7 @@ impl SetupLocks {
         self.0.len()
     }
 
-    fn lock_of(&self, at: &Home) -> Arc<Mutex<()>> {
+    fn lock_of(&self, at: &ProjectNamespace) -> Arc<Mutex<()>> {
         let mut known = self.0.entry(at.clone()).or_default();
         if let Some(lock) = known.upgrade() {
             return lock;
@@ -40,7 +40,7 @@ impl SetupLocks {
 pub(crate) struct SetupGuard {
     guard: Option<OwnedMutexGuard<()>>,
     locks: Locks,
-    at: Home,
+    at: ProjectNamespace,
 }
 
 impl Drop for SetupGuard {

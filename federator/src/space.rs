@@ -10,7 +10,7 @@ use fedhub_cache::digest::deployment::{home, marked, source};
 use fedhub_core::errors::Error;
 use fedhub_core::names::{PlaneName, SOURCE_UID, hub_namespace};
 use fedhub_core::object::{Key, Kind, ObjectView};
-use fedhub_planes::{Home, Plane};
+use fedhub_planes::{Plane, ProjectNamespace};
 
 use crate::Federator;
 
@@ -54,7 +54,7 @@ pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> Spa
     }
     let Some(facts) = wd.deployment() else { return Space::Unknown };
     let mut others = candidates.iter().filter(|c| Some(c.name.as_str()) != named);
-    if wd.deleting
+    if wd.terminating
         && let Some(left) = others.find(|c| facts.bond == marked(true, Some(&c.name), Some(&c.uid)))
     {
         // It was there, and its hub WD is deleted by now.
@@ -83,7 +83,7 @@ impl Federator {
             Space::In(space) => Ok(space),
             Space::Recorded(space) => {
                 let Some(named) = named else { return Ok(space) };
-                let there = self.planes.hub().live(Kind::WorkloadDeployment, &named, &key.name).await?;
+                let there = self.planes.hub().get_live(Kind::WorkloadDeployment, &named, &key.name).await?;
                 let uid = wd.uid.to_string();
                 let is_its = |hub: &str| hub == uid;
                 Ok(if there.is_some_and(|hub| hub.annotation(SOURCE_UID).is_none_or(is_its)) {
@@ -99,25 +99,30 @@ impl Federator {
     }
 
     /// The hub namespace of a WD, where the marks on both planes name each other, so that nothing has to be asked (F2).
-    pub(crate) fn marked_space(&self, at: &Home, wd: &Digest) -> Option<String> {
+    pub(crate) fn marked_space(&self, at: &ProjectNamespace, wd: &Digest) -> Option<String> {
         let marked = wd.deployment()?.home;
-        self.planes.homes().of(at).into_iter().find(|hub| marked == home(Some(hub)))
+        self.planes.tenants().of(at).into_iter().find(|hub| marked == home(Some(hub)))
     }
 
     fn candidates(&self, plane: &PlaneName, key: &Key) -> Vec<Candidate> {
         let hub = self.planes.hub();
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         let candidate = |name: String| {
             let namespace = hub.store(Kind::Namespace).digest("", &name)?;
             let wd = hub.store(Kind::WorkloadDeployment).digest(&name, &key.name);
             let holds = wd.and_then(|wd| Some(wd.deployment()?.source));
             Some(Candidate { name, uid: namespace.uid.to_string(), holds })
         };
-        self.planes.homes().of(&at).into_iter().filter_map(candidate).collect()
+        self.planes.tenants().of(&at).into_iter().filter_map(candidate).collect()
     }
 
     /// The UID of the project namespace, for as long as WDs hold it (F2).
-    pub(crate) fn known_namespace_uid(&self, at: &Home, project: &Plane, wd: &Digest) -> Option<String> {
+    pub(crate) fn known_namespace_uid(
+        &self,
+        at: &ProjectNamespace,
+        project: &Plane,
+        wd: &Digest,
+    ) -> Option<String> {
         let epoch = project.store(Kind::WorkloadDeployment).epoch();
         let known = self.namespaces.get(at).filter(|read| read.epoch == epoch).map(|read| read.uid.clone());
         let is_held = wd.deployment().is_some_and(|d| d.held);
@@ -133,12 +138,12 @@ impl Federator {
         key: &Key,
         wd: &Digest,
     ) -> Result<Option<String>, Error> {
-        let at = Home { plane: plane.clone(), namespace: key.namespace.clone() };
+        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         if let Some(uid) = self.known_namespace_uid(&at, project, wd) {
             return Ok(Some(uid));
         }
         let epoch = project.store(Kind::WorkloadDeployment).epoch();
-        let namespace = project.live(Kind::Namespace, "", &key.namespace).await?;
+        let namespace = project.get_live(Kind::Namespace, "", &key.namespace).await?;
         let Some(uid) = namespace.map(|n| n.uid().to_owned()).filter(|u| !u.is_empty()) else {
             return Ok(None);
         };
@@ -168,11 +173,11 @@ mod tests {
 
     use super::*;
 
-    fn wd(deleting: bool, marks: Option<(&str, &str)>) -> Digest {
+    fn wd(terminating: bool, marks: Option<(&str, &str)>) -> Digest {
         let mut wd = bare(Kind::WorkloadDeployment, "shop", "web");
         wd.metadata.uid = Some("uid".to_owned());
         wd.metadata.finalizers = Some(vec![FEDERATOR_FINALIZER.to_owned()]);
-        wd.metadata.deletion_timestamp = deleting.then_some(Time(jiff::Timestamp::UNIX_EPOCH));
+        wd.metadata.deletion_timestamp = terminating.then_some(Time(jiff::Timestamp::UNIX_EPOCH));
         let annotations = wd.metadata.annotations.get_or_insert_default();
         if let Some((name, uid)) = marks {
             annotations.insert(FEDERATION_NAMESPACE.to_owned(), name.to_owned());

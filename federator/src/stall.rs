@@ -92,18 +92,18 @@ mod tests {
     async fn f8_what_waits_has_its_turn_after_a_minute_then_ever_more_seldom() {
         let (stalls, begin) = (Stalls::default(), Instant::now());
         stalls.judge(&key(0), Some(1), begin);
-        let mut turns = Vec::new();
+        let mut transitions = Vec::new();
         for minute in 0..=60 {
             let now = begin + Duration::from_mins(minute);
             // Looked at in between: no news.
             stalls.judge(&key(0), Some(1), now);
             if !stalls.due(now).is_empty() {
-                turns.push(minute);
+                transitions.push(minute);
                 assert!(stalls.take_turn(&key(0)));
             }
             assert!(!stalls.take_turn(&key(0)), "a turn is taken once");
         }
-        assert_eq!(turns, [1, 3, 7, 15, 30, 45, 60]);
+        assert_eq!(transitions, [1, 3, 7, 15, 30, 45, 60]);
         let now = begin + Duration::from_mins(61);
         stalls.judge(&key(0), Some(2), now);
         assert_eq!(stalls.due(now + FIRST), [key(0)], "a new generation begins anew");

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use fedhub_cache::room::bytes;
-use fedhub_core::clock::span;
+use fedhub_cache::budget::bytes;
+use fedhub_core::clock::parse_duration;
 use fedhub_core::names::is_label_value;
 use fedhub_core::telemetry::LogFormat;
 use fedhub_planes::discovery::Discovery;
@@ -122,13 +122,13 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
     /// How long a lease lasts that is not renewed: the longest time without a leader after a crash.
-    #[arg(long, env = "FEDHUB_LEASE_DURATION", default_value = "15s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_LEASE_DURATION", default_value = "15s", value_parser = parse_duration, value_name = "SPAN")]
     pub lease_duration: Duration,
     /// How often the leader renews its lease.
-    #[arg(long, env = "FEDHUB_LEASE_RENEW", default_value = "5s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_LEASE_RENEW", default_value = "5s", value_parser = parse_duration, value_name = "SPAN")]
     pub lease_renew: Duration,
     /// How long a process that is not in sync yet leaves a free lease to others.
-    #[arg(long, env = "FEDHUB_LEASE_WARM_UP", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_LEASE_WARM_UP", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
     pub lease_warm_up: Duration,
     /// What this process is called in the Lease, before a suffix of its own; without it, the host's name.
     #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
@@ -160,39 +160,39 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_MEMORY_BUDGET", default_value = "64Mi", value_parser = bytes, value_name = "BYTES")]
     pub memory_budget: usize,
     /// How long a plane may take to begin its answer, and to go on with it.
-    #[arg(long, env = "FEDHUB_HEADER_TIMEOUT", default_value = "9s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_HEADER_TIMEOUT", default_value = "9s", value_parser = parse_duration, value_name = "SPAN")]
     pub header_timeout: Duration,
     /// How long a plane may take to end its answer.
-    #[arg(long, env = "FEDHUB_REQUEST_TIMEOUT", default_value = "1m", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_REQUEST_TIMEOUT", default_value = "1m", value_parser = parse_duration, value_name = "SPAN")]
     pub request_timeout: Duration,
     /// How long connecting to a plane may take.
-    #[arg(long, env = "FEDHUB_CONNECT_TIMEOUT", default_value = "5s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_CONNECT_TIMEOUT", default_value = "5s", value_parser = parse_duration, value_name = "SPAN")]
     pub connect_timeout: Duration,
     /// How often the kubeconfig files, and the files that they name, are looked at for new credentials.
-    #[arg(long, env = "FEDHUB_CREDENTIALS_INTERVAL", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_CREDENTIALS_INTERVAL", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
     pub credentials_interval: Duration,
     /// First back-off of an object that failed; doubled with each failure.
-    #[arg(long, env = "FEDHUB_BACKOFF_FIRST", default_value = "500ms", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_BACKOFF_FIRST", default_value = "500ms", value_parser = parse_duration, value_name = "SPAN")]
     pub backoff_first: Duration,
     /// Longest back-off of an object that fails.
-    #[arg(long, env = "FEDHUB_BACKOFF_MAX", default_value = "5m", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_BACKOFF_MAX", default_value = "5m", value_parser = parse_duration, value_name = "SPAN")]
     pub backoff_max: Duration,
 
     /// How long a city of a hub namespace has to be unused before its PropagationPolicy goes.
-    #[arg(long, env = "FEDHUB_POLICY_QUIET_TIME", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_POLICY_QUIET_TIME", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
     pub policy_quiet_time: Duration,
     /// How long an Instance on the hub may be without its WorkloadDeployment before it is quarantined.
-    #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = parse_duration, value_name = "SPAN")]
     pub projection_grace: Duration,
     /// Projections of one plane that may be deleted in a minute where their absence on the hub was inferred.
     #[arg(long, env = "FEDHUB_GAP_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
     pub gap_deletes_per_minute: u32,
     /// How long an Instance that is being deleted may take to go: one that takes longer is named on its
     /// WorkloadDeployment in the cell, with the finalizers that hold it.
-    #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "SPAN")]
     pub termination_deadline: Duration,
     /// How long a shutdown may wait for what is under way.
-    #[arg(long, env = "FEDHUB_SHUTDOWN_TIME", default_value = "10s", value_parser = span, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_SHUTDOWN_TIME", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
     pub shutdown_time: Duration,
 }
 
@@ -218,7 +218,7 @@ impl RunArgs {
     }
 
     /// What is wrong with the arguments taken together, a line for each fault.
-    pub fn faults(&self) -> Vec<String> {
+    pub fn validate(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.enable_management_controllers && !self.enable_cell_controllers {
             faults.push(

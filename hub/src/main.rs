@@ -3,7 +3,7 @@
 //! # The way through
 //!
 //! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`.
-//! 2. `run` wires the roles: `ground` is what they share (connections, discovery, election, shutdown), `management` the
+//! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
 //! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has
 //!    to stand on the hub.

@@ -10,7 +10,7 @@ use fedhub_planes::transport::Transport;
 use fedhub_planes::{Health, Plane, Planes};
 
 use crate::admin;
-use crate::run::ground::{Controlled, Ground, Role};
+use crate::run::runtime::{Controlled, Role, Runtime};
 
 /// How many of the planes that lag most are named.
 const WORST: usize = 10;
@@ -68,7 +68,7 @@ impl admin::Status for Status {
         metrics.oldest_unsynced_plane.reset();
         for Controlled { name, kind, queue } in self.roles.iter().flat_map(|role| &role.controllers) {
             metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
-            metrics.circuits_open.with_label_values(&[name]).set(number(queue.circuits_open()));
+            metrics.circuit_breakers_open.with_label_values(&[name]).set(number(queue.circuits_open()));
             if let Some(kind) = kind {
                 metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
             }
@@ -97,8 +97,8 @@ impl admin::Status for Status {
 
 impl Status {
     /// Of these roles.
-    pub fn of(roles: &[&Role], ground: &Ground) -> Self {
-        let (metrics, transport) = (ground.metrics.clone(), ground.transport.clone());
+    pub fn of(roles: &[&Role], runtime: &Runtime) -> Self {
+        let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
         Self { roles: roles.iter().map(|role| (*role).clone()).collect(), metrics, transport }
     }
 

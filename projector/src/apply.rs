@@ -1,8 +1,9 @@
 //! Performs a decision.
 
 use fedhub_core::errors::RequestError;
-use fedhub_core::object::{Kind, ObjectView, Shared};
-use fedhub_planes::{Write, Writer};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView};
+use fedhub_planes::Precondition;
+use fedhub_planes::{PlaneWriter, Write};
 
 /// How a write of a projection went.
 pub enum Written {
@@ -17,20 +18,20 @@ pub enum Written {
 
 /// Writes a projection's metadata and spec.
 pub async fn write(
-    writer: &Writer<'_>,
+    writer: &PlaneWriter<'_>,
     write: Write,
-    projection: Option<&Shared>,
+    projection: Option<&ObjectRef>,
 ) -> Result<Written, RequestError> {
     let (Write::Create(object) | Write::Replace { object, .. }) = &write;
-    let place = (object.space().to_owned(), object.called().to_owned());
+    let place = (object.namespace().to_owned(), object.name().to_owned());
     match (writer.write(Kind::Instance, write).await, projection) {
         (Ok(Some(_)), _) => Ok(Written::Stored),
         (Ok(None), _) => Ok(Written::Unchanged),
         (Err(error), Some(projection)) if error.immutable() => {
             // Only this very answer deletes (P3).
-            tracing::info!(plane = %writer.plane.id, namespace = projection.space(), name = projection.called(),
+            tracing::info!(plane = %writer.plane.id, namespace = projection.namespace(), name = projection.name(),
                 "a field of the projection is immutable: it is made anew");
-            writer.plane.delete(Kind::Instance, projection, false).await?;
+            writer.plane.delete(Kind::Instance, projection, Precondition::Uid).await?;
             Ok(Written::Replaced)
         }
         // It is there although the watch does not show it: what is known is put right, and planned by.

@@ -2,29 +2,30 @@
 //!
 //! Decides P2.
 
+use fedhub_planes::Precondition;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use fedhub_api::turns::{self, Signal};
+use fedhub_api::transitions::{self, Signal};
 use fedhub_cache::Part;
 use fedhub_cache::digest::instance::deployment_name;
 use fedhub_cache::digest::{Digest, Version};
-use fedhub_core::bucket::Bucket;
 use fedhub_core::errors::Error;
 use fedhub_core::metrics::Hop;
 use fedhub_core::names::{PROJECTOR_MANAGER, PlaneName};
-use fedhub_core::object::{Key, Kind, ObjectView, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::rate_limit::TokenBucket;
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::events::{reference, reference_to};
 use fedhub_planes::{Distrust, Plane, Planes};
-use fedhub_planes::{StatusWrite, Writer};
+use fedhub_planes::{PlaneWriter, StatusWrite};
 use tokio::time::Instant;
 
 use crate::apply::{self, Written};
 use crate::glance::Sight;
 use crate::mark::Mark;
-use crate::observe::{Home, Live, Observed};
+use crate::observe::{Live, Observed, ProjectNamespace};
 use crate::plan::{Decision, living_owner, plan};
 use crate::quarantine::{Reason, Verdict, Wards};
 use crate::unreachable::{Unreachable, too_early};
@@ -60,7 +61,7 @@ pub struct Projector {
     pub(crate) wards: Wards,
     /// UIDs of hub Instances that were seen deleted without a gap, until their projections are gone (I4).
     pub(crate) seen_deleted: DashMap<Key, String>,
-    pub(crate) buckets: Mutex<std::collections::BTreeMap<PlaneName, Bucket>>,
+    pub(crate) buckets: Mutex<std::collections::BTreeMap<PlaneName, TokenBucket>>,
     pub(crate) unreachable: Unreachable,
 }
 
@@ -97,13 +98,13 @@ impl Projector {
         let Some(hub_namespace) = hub.store(Kind::Namespace).object("", &key.namespace) else {
             self.judge(key, None);
             self.seen_deleted.remove(key);
-            return Ok(Outcome::Waits);
+            return Ok(Outcome::AwaitChange);
         };
-        let Some(home) = Home::of(&hub_namespace) else {
+        let Some(home) = ProjectNamespace::of(&hub_namespace) else {
             self.seen_deleted.remove(key);
             let there = hub.store(Kind::Instance).digest(&key.namespace, &key.name).is_some();
             self.judge(key, there.then_some(Verdict::Quarantined(Reason::Unidentifiable)));
-            return Ok(Outcome::Waits);
+            return Ok(Outcome::AwaitChange);
         };
         let id = PlaneId::Project(home.plane.clone());
         let Some(project) = self.planes.engaged(&home.plane) else {
@@ -115,7 +116,7 @@ impl Projector {
             let sight = self.look(&project, key, &home, &hub_namespace);
             let now = self.planes.clock().now();
             if let Some(wait) = sight.down.as_ref().and_then(|down| too_early(down, now)) {
-                return Ok(Outcome::After(wait));
+                return Ok(Outcome::RequeueAfter(wait));
             }
             if live.is_none() && self.in_order(&project, key, &sight) {
                 self.judge(key, None);
@@ -124,19 +125,19 @@ impl Projector {
             if project.is_suspended() {
                 // Resumed, everything of it is looked at.
                 self.judge(key, None);
-                return Ok(Outcome::Waits);
+                return Ok(Outcome::AwaitChange);
             }
             if live.is_none() {
                 if sight.leaving() {
                     self.judge(key, Some(Verdict::Parked));
                     self.rest(&project, key, &sight, 0);
-                    return Ok(Outcome::Waits);
+                    return Ok(Outcome::AwaitChange);
                 }
                 let collected = COLLECTED.checked_sub(job.since.elapsed()).filter(|left| !left.is_zero());
                 if let Some(left) = collected.filter(|_| sight.abandoned()) {
                     self.judge(key, Some(Verdict::Parked));
                     self.rest(&project, key, &sight, 0);
-                    return Ok(Outcome::After(left));
+                    return Ok(Outcome::RequeueAfter(left));
                 }
                 if let Some(projection) = self.left_behind(key, &sight) {
                     self.judge(key, None);
@@ -149,10 +150,10 @@ impl Projector {
                 }
             }
             if memory.is_none() {
-                memory = Some(self.planes.room().working(&project.id, sight.object_bytes()).await);
+                memory = Some(self.planes.budget().working(&project.id, sight.object_bytes()).await);
             }
             let Some(seen) = self.observe(&project, key, &sight, live.take()).await? else {
-                return Ok(Outcome::Waits);
+                return Ok(Outcome::AwaitChange);
             };
             let decision = plan(&seen);
             if !is_on_deletion(&decision) {
@@ -172,13 +173,13 @@ impl Projector {
                     // Whatever wakes it may be long in coming.
                     self.rest(&project, key, &sight, 0);
                     let wait = if let Decision::Park(wait) = decision { wait } else { None };
-                    return Ok(wait.map_or(Outcome::Waits, Outcome::After));
+                    return Ok(wait.map_or(Outcome::AwaitChange, Outcome::RequeueAfter));
                 }
                 Decision::Write(write) => {
                     match apply::write(&self.writer(&project), write, seen.projection.as_ref()).await? {
                         Written::Stored => changed = true,
                         Written::Unchanged => {}
-                        Written::Replaced => return Ok(Outcome::Waits),
+                        Written::Replaced => return Ok(Outcome::AwaitChange),
                     }
                 }
                 Decision::Status(projection, write) => {
@@ -188,12 +189,12 @@ impl Projector {
                 Decision::ReadLive => live = Some(self.read_live(&seen, key).await?),
                 Decision::Withhold(why) => {
                     self.judge(key, Some(Verdict::Withheld(why.label())));
-                    return Ok(Outcome::After(WITHHELD));
+                    return Ok(Outcome::RequeueAfter(WITHHELD));
                 }
-                Decision::Delete { projection, gap } => {
-                    if let Some(wait) = gap.then(|| self.token(&home.plane, key).err()).flatten() {
+                Decision::Delete { projection, inferred } => {
+                    if let Some(wait) = inferred.then(|| self.token(&home.plane, key).err()).flatten() {
                         self.judge(key, Some(Verdict::Withheld("rate")));
-                        return Ok(Outcome::After(wait));
+                        return Ok(Outcome::RequeueAfter(wait));
                     }
                     self.judge(key, None);
                     return self.remove(&project, job, &projection).await;
@@ -208,11 +209,11 @@ impl Projector {
     async fn write_status(
         &self,
         project: &Plane,
-        projection: &Shared,
+        projection: &ObjectRef,
         before: Signal,
         write: StatusWrite,
     ) -> Result<bool, Error> {
-        let turn = turns::of_instance(before, &write.status).filter(|turn| !turn.routine);
+        let turn = transitions::of_instance(before, &write.status).filter(|turn| !turn.routine);
         let stored = self.writer(project).write_status(Kind::Instance, projection, write).await?.is_some();
         // What a restored hub says was told before.
         if let Some(turn) = turn.filter(|_| stored && self.planes.distrust() != Some(Distrust::Restored)) {
@@ -222,11 +223,11 @@ impl Projector {
     }
 
     /// Deletes a projection.
-    async fn remove(&self, project: &Plane, job: &Job, projection: &Shared) -> Result<Outcome, Error> {
-        project.delete(Kind::Instance, projection, false).await?;
+    async fn remove(&self, project: &Plane, job: &Job, projection: &ObjectRef) -> Result<Outcome, Error> {
+        project.delete(Kind::Instance, projection, Precondition::Uid).await?;
         self.seen_deleted.remove(&job.key);
         self.propagated(job);
-        Ok(Outcome::Wrote)
+        Ok(Outcome::Updated)
     }
 
     fn settled(&self, job: &Job, sight: &Sight, changed: bool) -> Outcome {
@@ -234,30 +235,36 @@ impl Projector {
             self.seen_deleted.remove(&job.key);
         }
         if !changed {
-            return Outcome::InOrder;
+            return Outcome::Unchanged;
         }
         self.propagated(job);
-        Outcome::Wrote
+        Outcome::Updated
     }
 
     fn propagated(&self, job: &Job) {
         self.planes.metrics().propagated(Hop::HubToProjectInstance, job.since.elapsed());
     }
 
-    fn writer<'a>(&'a self, plane: &'a Plane) -> Writer<'a> {
-        Writer { plane, manager: PROJECTOR_MANAGER, metrics: self.planes.metrics() }
+    fn writer<'a>(&'a self, plane: &'a Plane) -> PlaneWriter<'a> {
+        PlaneWriter { plane, manager: PROJECTOR_MANAGER, metrics: self.planes.metrics() }
     }
 
     fn token(&self, plane: &PlaneName, key: &Key) -> Result<(), Duration> {
         let now = Instant::now();
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = || Bucket::new(self.config.deletes_per_minute, now);
+        let fresh = || TokenBucket::new(self.config.deletes_per_minute, now);
         buckets.retain(|of, bucket| of == plane || !bucket.is_full(now));
         buckets.entry(plane.clone()).or_insert_with(fresh).take(key, now)
     }
 
     /// What the stores tell, without any object of the many.
-    pub(crate) fn look(&self, project: &Plane, key: &Key, home: &Home, hub_namespace: &Shared) -> Sight {
+    pub(crate) fn look(
+        &self,
+        project: &Plane,
+        key: &Key,
+        home: &ProjectNamespace,
+        hub_namespace: &ObjectRef,
+    ) -> Sight {
         let (hub, wd) = (self.planes.hub(), Kind::WorkloadDeployment);
         let instance = hub.store(Kind::Instance).digest(&key.namespace, &key.name);
         let facts = instance.as_ref().and_then(Digest::instance);
@@ -269,8 +276,8 @@ impl Projector {
             hub_deployment: named(hub, &key.namespace),
             owner: named(project, &home.namespace),
             projection: projections.digest(&home.namespace, &key.name),
-            spec_echo: projections.echo(&home.namespace, &key.name, Part::Spec),
-            status_echo: projections.echo(&home.namespace, &key.name, Part::Status),
+            spec_normalization: projections.normalization(&home.namespace, &key.name, Part::Spec),
+            status_normalization: projections.normalization(&home.namespace, &key.name, Part::Status),
             home: home.clone(),
             hub_namespace: hub_namespace.clone(),
             instance,
@@ -281,7 +288,7 @@ impl Projector {
 
     /// Whether digests tell that nothing is to do; then nothing about this Instance is kept any longer.
     pub(crate) fn in_order(&self, project: &Plane, key: &Key, sight: &Sight) -> bool {
-        let known = project.store(Kind::Instance).judged(&sight.home.namespace, &key.name);
+        let known = project.store(Kind::Instance).synced_under(&sight.home.namespace, &key.name);
         let judged = known != 0 && known == sight.circumstances();
         let in_order = judged || sight.in_order();
         if in_order {
@@ -297,19 +304,19 @@ impl Projector {
         ];
         for (store, space, digest) in stores {
             if let Some(digest) = digest {
-                store.rest(space, &key.name, &digest.version, circumstances);
+                store.mark_synced(space, &key.name, &digest.version, circumstances);
             }
         }
     }
 
     /// The projection of what was seen deleted, where digests tell that it is that.
-    fn left_behind(&self, key: &Key, sight: &Sight) -> Option<Shared> {
+    fn left_behind(&self, key: &Key, sight: &Sight) -> Option<ObjectRef> {
         sight.left_behind(&key.name, self.seen_deleted.get(key)?.value())
     }
 
     /// The projection and its status, where digests tell that it lacks nothing else. The Instance is kept for as long as
     /// it is not in order.
-    fn lacks_status(&self, key: &Key, sight: &Sight) -> Option<(Shared, StatusWrite)> {
+    fn lacks_status(&self, key: &Key, sight: &Sight) -> Option<(ObjectRef, StatusWrite)> {
         let projection = sight.lacks_status(&key.name)?;
         let instance = self.planes.hub().store(Kind::Instance).object(&key.namespace, &key.name)?;
         let same = sight.instance.as_ref().is_some_and(|i| i.version == Version::new(instance.version()));
@@ -325,14 +332,14 @@ impl Projector {
         live: Option<Live>,
     ) -> Result<Option<Observed>, Error> {
         let (hub, home) = (self.planes.hub(), &sight.home);
-        let instance = hub.whole(Kind::Instance, &key.namespace, &key.name).await?;
+        let instance = hub.get_or_fetch(Kind::Instance, &key.namespace, &key.name).await?;
         if instance.is_none() && sight.instance.is_some() {
             return Ok(None);
         }
         let mut owner = sight.owner.clone();
         if let (Some(name), Some(_), None) = (&sight.deployment, &sight.hub_deployment, &owner) {
             let wd = Kind::WorkloadDeployment;
-            let read = project.live(wd, &home.namespace, name).await?;
+            let read = project.get_live(wd, &home.namespace, name).await?;
             owner = read.map(|object| Digest::of(&project.id, wd, &object));
         }
         let mut seen = Observed {
@@ -346,29 +353,29 @@ impl Projector {
             distrust: self.planes.distrust(),
             down: sight.down.clone(),
             live,
-            spec_echo: sight.spec_echo,
-            status_echo: sight.status_echo,
+            spec_normalization: sight.spec_normalization,
+            status_normalization: sight.status_normalization,
             grace: self.config.grace,
             now: self.planes.clock().now(),
         };
         // Whatever it is like, it is not asked for on behalf of an Instance that is not to be projected.
         if seen.instance.as_ref().is_none_or(|instance| living_owner(&seen, instance).is_ok()) {
-            seen.projection = project.whole(Kind::Instance, &home.namespace, &key.name).await?;
+            seen.projection = project.get_or_fetch(Kind::Instance, &home.namespace, &key.name).await?;
         }
         Ok(Some(seen))
     }
 
     async fn read_live(&self, seen: &Observed, key: &Key) -> Result<Live, Error> {
         let hub = self.planes.hub();
-        let namespace = hub.live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
+        let namespace = hub.get_live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
         let mark = seen.projection.as_deref().and_then(Mark::of);
         if namespace.as_ref().map(|n| n.uid()) != mark.as_ref().map(|m| m.namespace_uid.as_str()) {
             // Nothing else can prove anything then.
             return Ok(Live { namespace, ..Live::default() });
         }
-        let instance = hub.live(Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
+        let instance = hub.get_live(Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
         let deployment = match seen.projection.as_deref().and_then(deployment_name) {
-            Some(name) => hub.live(Kind::WorkloadDeployment, &key.namespace, name).await?.map(Arc::new),
+            Some(name) => hub.get_live(Kind::WorkloadDeployment, &key.namespace, name).await?.map(Arc::new),
             None => None,
         };
         Ok(Live { namespace, instance, deployment })

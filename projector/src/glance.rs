@@ -5,26 +5,26 @@
 //! decides, and the [`Sight::circumstances`] that it was judged under are remembered.
 
 use fedhub_api::cells::CellDown;
-use fedhub_api::turns::Signal;
-use fedhub_cache::Echo;
+use fedhub_api::transitions::Signal;
+use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::deployment::{home, source};
-use fedhub_cache::digest::instance::{Tells, mirrored, projected, says};
+use fedhub_cache::digest::instance::{StatusOrigin, mirrored, projected, says};
 use fedhub_cache::digest::{Digest, Instance, Version};
-use fedhub_core::hash::Sum;
+use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::encode_plane;
-use fedhub_core::object::{Kind, ObjectView, Shared};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 
 use crate::mark::Mark;
-use crate::observe::{Home, Observed};
+use crate::observe::{Observed, ProjectNamespace};
 use crate::projection::reference;
 
 /// What the stores tell of a hub Instance and its surroundings.
 #[derive(Clone, Debug)]
 pub struct Sight {
     /// Where the projection belongs.
-    pub home: Home,
+    pub home: ProjectNamespace,
     /// The hub namespace.
-    pub hub_namespace: Shared,
+    pub hub_namespace: ObjectRef,
     /// The hub Instance, if the hub has it.
     pub instance: Option<Digest>,
     /// The name of its WD, if it has one.
@@ -38,9 +38,9 @@ pub struct Sight {
     /// The Instance's cell, where it is down: then the plan tells.
     pub down: Option<CellDown>,
     /// What the project plane made of the last spec that was sent.
-    pub spec_echo: Option<Echo>,
+    pub spec_normalization: Option<ServerNormalization>,
     /// What the project plane made of the last status that was sent.
-    pub status_echo: Option<Echo>,
+    pub status_normalization: Option<ServerNormalization>,
 }
 
 impl Sight {
@@ -56,7 +56,7 @@ impl Sight {
 
     /// Whether the hub Instance's WD is on its way out, so that nothing is done for it, whatever it is like (P6).
     pub fn leaving(&self) -> bool {
-        self.instance.is_some() && self.owner.as_ref().is_some_and(|owner| owner.deleting)
+        self.instance.is_some() && self.owner.as_ref().is_some_and(|owner| owner.terminating)
     }
 
     /// Whether the hub Instance's WD is on neither plane: the hub's garbage collector takes the Instance.
@@ -69,16 +69,17 @@ impl Sight {
 
     /// The projection, named `name`, where its status is all that is left to be written, and that without a dry run: one
     /// has to tell what became of what was written before and nobody remembers (I7).
-    pub fn lacks_status(&self, name: &str) -> Option<Shared> {
+    pub fn lacks_status(&self, name: &str) -> Option<ObjectRef> {
         let (should, is) = self.placed().filter(|_| self.down.is_none())?;
-        let first = should.tells == Tells::News && is.tells != Tells::News;
-        let known = self.status_echo.is_some() || first;
+        let first =
+            should.status_origin == StatusOrigin::Reported && is.status_origin != StatusOrigin::Reported;
+        let known = self.status_normalization.is_some() || first;
         (known && !self.tells_the_same(should, is)).then(|| self.stub(name)).flatten()
     }
 
     /// The projection, named `name`, of the Instance of this UID, which the hub has no more; `None` where somebody
     /// deletes it already (I4).
-    pub fn left_behind(&self, name: &str, instance_uid: &str) -> Option<Shared> {
+    pub fn left_behind(&self, name: &str, instance_uid: &str) -> Option<ObjectRef> {
         let is = alive(self.projection.as_ref()).filter(|_| self.instance.is_none())?.instance()?;
         let mark = self.mark(instance_uid.to_owned()).to_string();
         (is.copied == mirrored(Some(&mark))).then(|| self.stub(name)).flatten()
@@ -90,7 +91,7 @@ impl Sight {
         is.map_or_else(Signal::default, |is| is.signal)
     }
 
-    fn stub(&self, name: &str) -> Option<Shared> {
+    fn stub(&self, name: &str) -> Option<ObjectRef> {
         Some(self.projection.as_ref()?.stub(Kind::Instance, &self.home.namespace, name))
     }
 
@@ -100,7 +101,7 @@ impl Sight {
         let (should, is) = (instance.instance()?, projection.instance()?);
         let placed = is.labels == should.labels
             && self.names_each_other(instance, should, is).unwrap_or(false)
-            && settled(self.spec_echo, should.spec, is.spec);
+            && settled(self.spec_normalization, should.spec, is.spec);
         placed.then_some((should, is))
     }
 
@@ -108,7 +109,7 @@ impl Sight {
     fn mark(&self, instance_uid: String) -> Mark {
         let namespace = &self.hub_namespace;
         Mark {
-            namespace: namespace.called().to_owned(),
+            namespace: namespace.name().to_owned(),
             namespace_uid: namespace.uid().to_owned(),
             instance_uid,
         }
@@ -132,20 +133,23 @@ impl Sight {
             is.bond == tied
                 && (agrees(Some(&controller)) || agrees(None))
                 && hub_deployment.deployment()?.source == source(Some(&uid))
-                && owner.deployment()?.home == home(Some(self.hub_namespace.called())),
+                && owner.deployment()?.home == home(Some(self.hub_namespace.name())),
         )
     }
 
     /// P3: a status that is only the schema's defaults never overwrites one that a cell wrote.
     fn tells_the_same(&self, should: &Instance, is: &Instance) -> bool {
-        let defaults = should.tells == Tells::Defaults && is.tells == Tells::News;
-        should.tells == Tells::Nothing || defaults || settled(self.status_echo, should.status, is.status)
+        let defaults =
+            should.status_origin == StatusOrigin::Defaulted && is.status_origin == StatusOrigin::Reported;
+        should.status_origin == StatusOrigin::Absent
+            || defaults
+            || settled(self.status_normalization, should.status, is.status)
     }
 
     /// A hash of all that the plan decides by, but for the time; never zero. Zero where what the plan saw is not what
     /// this sight tells: an event came between, or the owner was read live.
     pub fn judged_by(&self, seen: &Observed) -> u64 {
-        let same = |object: &Option<Shared>, digest: &Option<Digest>| {
+        let same = |object: &Option<ObjectRef>, digest: &Option<Digest>| {
             object.as_ref().map(|o| Version::new(o.version())) == digest.as_ref().map(|d| d.version.clone())
         };
         let all = same(&seen.instance, &self.instance)
@@ -158,16 +162,16 @@ impl Sight {
     pub fn circumstances(&self) -> u64 {
         let all = [&self.instance, &self.hub_deployment, &self.owner, &self.projection];
         let content = |digest: &Option<Digest>| digest.as_ref().map_or(0, |d| d.content);
-        let sum = Sum::default().text(self.hub_namespace.uid()).text(self.hub_namespace.version());
+        let sum = KeyedHasher::default().text(self.hub_namespace.uid()).text(self.hub_namespace.version());
         let sum = sum.maybe(self.down.as_ref().map(CellDown::to_string).as_deref());
         all.into_iter().fold(sum, |sum, digest| sum.number(content(digest))).end().max(1)
     }
 }
 
 fn alive(digest: Option<&Digest>) -> Option<&Digest> {
-    digest.filter(|d| !d.deleting)
+    digest.filter(|d| !d.terminating)
 }
 
-fn settled(echo: Option<Echo>, desired: u64, current: u64) -> bool {
+fn settled(echo: Option<ServerNormalization>, desired: u64, current: u64) -> bool {
     desired == current || echo.is_some_and(|e| e.explains(desired, current))
 }

@@ -8,7 +8,7 @@
 //! Decides I4 and P5.
 
 use fedhub_cache::digest::deployment::reported;
-use fedhub_core::object::{ObjectView, Shared};
+use fedhub_core::object::{ObjectRef, ObjectView};
 use fedhub_planes::Distrust;
 
 use crate::mark::Mark;
@@ -41,14 +41,14 @@ impl Unproven {
 pub fn plan(seen: &Observed) -> Decision {
     let Some(projection) = &seen.projection else { return Decision::InOrder };
     // Without a mark of this hub namespace it is not known to be the projection of what is gone.
-    let Some(mark) = Mark::of(projection).filter(|m| m.namespace == seen.hub_namespace.called()) else {
+    let Some(mark) = Mark::of(projection).filter(|m| m.namespace == seen.hub_namespace.name()) else {
         return Decision::InOrder;
     };
-    if projection.deleting() {
+    if projection.is_terminating() {
         return Decision::InOrder;
     }
     if seen.seen_deleted.as_deref() == Some(mark.instance_uid.as_str()) {
-        return Decision::Delete { projection: projection.clone(), gap: false };
+        return Decision::Delete { projection: projection.clone(), inferred: false };
     }
     if let Some(why) = seen.distrust {
         return Decision::Withhold(Unproven::Distrusted(why));
@@ -59,17 +59,17 @@ pub fn plan(seen: &Observed) -> Decision {
     }
 }
 
-fn judge(projection: &Shared, mark: &Mark, live: &Live) -> Decision {
+fn judge(projection: &ObjectRef, mark: &Mark, live: &Live) -> Decision {
     if live.instance.as_ref().is_some_and(|i| i.uid() == mark.instance_uid) {
         // It is there after all: the watch will bring it.
         return Decision::Park(None);
     }
-    let stands = |n: &Shared| n.uid() == mark.namespace_uid && !n.deleting();
+    let stands = |n: &ObjectRef| n.uid() == mark.namespace_uid && !n.is_terminating();
     if !live.namespace.as_ref().is_some_and(stands) {
         return Decision::Withhold(Unproven::NamespaceLost);
     }
-    if !live.deployment.as_ref().is_some_and(|d| !d.deleting() && reported(d.status())) {
+    if !live.deployment.as_ref().is_some_and(|d| !d.is_terminating() && reported(d.status())) {
         return Decision::Withhold(Unproven::DeploymentSilent);
     }
-    Decision::Delete { projection: projection.clone(), gap: true }
+    Decision::Delete { projection: projection.clone(), inferred: true }
 }

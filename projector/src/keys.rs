@@ -10,7 +10,7 @@ use fedhub_planes::Plane;
 use tokio::time::Instant;
 
 use crate::controller::Projector;
-use crate::observe::Home;
+use crate::observe::ProjectNamespace;
 
 /// How many hub Instances that were seen deleted are remembered at most; a few hundred bytes each.
 const MOST: usize = 16_384;
@@ -27,8 +27,8 @@ impl Projector {
         self.queue.add(self.planes.hub().key(Kind::Instance, hub_namespace, name), &lane)
     }
 
-    fn home(&self, hub_namespace: &str) -> Option<Home> {
-        Home::of(&*self.planes.hub().store(Kind::Namespace).object("", hub_namespace)?)
+    fn home(&self, hub_namespace: &str) -> Option<ProjectNamespace> {
+        ProjectNamespace::of(&*self.planes.hub().store(Kind::Namespace).object("", hub_namespace)?)
     }
 
     fn enqueue_instances(&self, hub_namespace: &str, of: impl Fn(View<'_>) -> bool) {
@@ -45,9 +45,9 @@ impl Projector {
             return;
         }
         let hub = self.planes.hub();
-        for namespace in self.planes.homes().of_plane(name) {
+        for namespace in self.planes.tenants().of_plane(name) {
             let Some(object) = hub.store(Kind::Namespace).object("", &namespace) else { continue };
-            let Some(home) = Home::of(&object) else { continue };
+            let Some(home) = ProjectNamespace::of(&object) else { continue };
             let here = |i: View<'_>| Some(i.name.to_owned());
             let mut names = hub.store(Kind::Instance).select(Some(&namespace), here);
             names.extend(project.store(Kind::Instance).select(Some(&home.namespace), here));
@@ -57,7 +57,7 @@ impl Projector {
                 let key = hub.key(Kind::Instance, &namespace, &name);
                 let sight = self.look(project, &key, &home, &object);
                 if self.in_order(project, &key, &sight) {
-                    self.planes.metrics().glances.with_label_values(&["projector"]).inc();
+                    self.planes.metrics().reconciles_skipped.with_label_values(&["projector"]).inc();
                     self.wards.set(&key, None, self.planes.metrics());
                 } else {
                     self.enqueue(&namespace, &name);
@@ -74,7 +74,7 @@ impl Projector {
 
     /// The hub namespaces whose labels name that project namespace.
     fn hub_namespaces(&self, plane: &PlaneName, namespace: &str) -> Vec<String> {
-        self.planes.homes().of(&Home { plane: plane.clone(), namespace: namespace.to_owned() })
+        self.planes.tenants().of(&ProjectNamespace { plane: plane.clone(), namespace: namespace.to_owned() })
     }
 
     /// Says whether there will be a pass over the Instance that changed.
@@ -82,9 +82,9 @@ impl Projector {
         let seen = change.known();
         match kind {
             Kind::Instance => {
-                if let Change::Deleted { last, gap } = change {
+                if let Change::Deleted { last, inferred } = change {
                     let key = self.planes.hub().key(kind, &last.namespace, &last.name);
-                    if !*gap && self.to_be_remembered(last) {
+                    if !*inferred && self.to_be_remembered(last) {
                         self.seen_deleted.insert(key.clone(), last.digest.uid.to_string());
                     }
                     if !self.planes.leads() {
@@ -132,7 +132,7 @@ impl Projector {
     /// else for as long as its projection stands. What is not remembered is a gap, and has to be proven (I4).
     fn to_be_remembered(&self, instance: &Known) -> bool {
         if self.seen_deleted.len() >= MOST {
-            let known = |home: Home| self.planes.project(&home.plane).is_some();
+            let known = |home: ProjectNamespace| self.planes.project(&home.plane).is_some();
             self.seen_deleted.retain(|key, _| self.home(&key.namespace).is_some_and(known));
         }
         let key = self.planes.hub().key(Kind::Instance, &instance.namespace, &instance.name);
@@ -194,7 +194,7 @@ impl Listener for Projector {
         if !plane.synced() {
             return;
         }
-        self.queue.works(&plane.id);
+        self.queue.mark_healthy(&plane.id);
         if plane.id == PlaneId::Hub {
             self.cells_changed();
         }
@@ -207,8 +207,8 @@ impl Listener for Projector {
             return;
         }
         for namespace in self.planes.hub().store(Kind::Namespace).objects(None) {
-            if Home::of(&namespace).is_none() {
-                self.enqueue_instances(namespace.called(), |_| true);
+            if ProjectNamespace::of(&namespace).is_none() {
+                self.enqueue_instances(namespace.name(), |_| true);
             }
         }
         for project in self.planes.projects() {
@@ -224,7 +224,7 @@ impl Listener for Projector {
         // Its bucket stays until it is full: coming back fills none (I4).
         let now = Instant::now();
         self.buckets.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, bucket| !bucket.is_full(now));
-        for namespace in self.planes.homes().of_plane(name) {
+        for namespace in self.planes.tenants().of_plane(name) {
             self.wards.retain(self.planes.metrics(), |key| key.namespace != namespace);
         }
     }

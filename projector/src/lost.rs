@@ -5,6 +5,7 @@
 //! is held to be restored, nothing is: the declaration may be one that was taken back (I4). A pass is over one project
 //! plane. Claims are not watched here: they are listed while a cell is declared lost, and at no other time.
 
+use fedhub_planes::Precondition;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +15,14 @@ use fedhub_api::cells::{
     Declaration, Source, declarations, declares, is_copy_lost, redeclares, source_lost_since,
 };
 use fedhub_cache::{Change, Known};
-use fedhub_core::bucket::Bucket;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::{PlaneName, SOURCE_CLUSTER};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
+use fedhub_core::rate_limit::TokenBucket;
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::Listener;
 use fedhub_planes::events::reference;
-use fedhub_planes::{Home, Plane, Planes};
+use fedhub_planes::{Plane, Planes, ProjectNamespace};
 use tokio::time::Instant;
 
 /// How many objects of one list are deleted in one pass.
@@ -35,7 +36,7 @@ pub struct LostCells {
     queue: Arc<Queue>,
     deletes_per_minute: u32,
     /// A declaration may be a mistake, and a cell that is alive may make anew what is deleted.
-    buckets: Mutex<BTreeMap<PlaneName, Bucket>>,
+    buckets: Mutex<BTreeMap<PlaneName, TokenBucket>>,
     /// Whether any cell is declared lost.
     any: AtomicBool,
 }
@@ -74,20 +75,20 @@ impl LostCells {
     async fn release(&self, name: &PlaneName, project: &Plane) -> Result<Outcome, Error> {
         let (hub, clusters) = (self.planes.hub(), self.planes.clusters());
         if !clusters.iter().any(|cluster| declares(cluster)) {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         }
         if let Some(distrust) = self.planes.distrust() {
             self.planes.metrics().deletes_withheld.with_label_values(&[distrust.label()]).inc();
             tracing::debug!(plane = %name, reason = distrust.label(), "what a lost cell left is not deleted");
-            return Ok(Outcome::After(AGAIN));
+            return Ok(Outcome::RequeueAfter(AGAIN));
         }
         let is_lost = |source: &Source| source_lost_since(&clusters, source).is_some();
         let (mut copies, mut claims, mut due) = (0, 0, true);
-        for namespace in self.planes.homes().of_plane(name) {
+        for namespace in self.planes.tenants().of_plane(name) {
             if !due || !hub.store(Kind::Instance).any(Some(&namespace), |_| true) {
                 continue;
             }
-            let left = |copy: &Object| !copy.deleting() && is_copy_lost(&clusters, copy);
+            let left = |copy: &Object| !copy.is_terminating() && is_copy_lost(&clusters, copy);
             let left = hub.list_metadata(Kind::Instance, Some(&namespace), None, AT_ONCE, left).await?;
             let deleted = self.delete(name, hub, Kind::Instance, left).await?;
             copies += deleted.0;
@@ -95,7 +96,7 @@ impl LostCells {
         }
         if due {
             let left = |claim: &Object| {
-                !claim.deleting() && source_of_claim(claim).is_some_and(|source| is_lost(&source))
+                !claim.is_terminating() && source_of_claim(claim).is_some_and(|source| is_lost(&source))
             };
             let listed =
                 project.list_metadata(Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), AT_ONCE, left).await;
@@ -114,10 +115,10 @@ impl LostCells {
             tracing::info!(plane = %name, copies, claims, "released what a lost cell held");
         }
         Ok(match (due, copies + claims) {
-            (false, _) => Outcome::After(AGAIN),
-            (true, 0) => Outcome::InOrder,
+            (false, _) => Outcome::RequeueAfter(AGAIN),
+            (true, 0) => Outcome::Unchanged,
             // There may be more than one list told.
-            (true, _) => Outcome::After(Duration::ZERO),
+            (true, _) => Outcome::RequeueAfter(Duration::ZERO),
         })
     }
 
@@ -130,12 +131,12 @@ impl LostCells {
         objects: Vec<Object>,
     ) -> Result<(usize, bool), RequestError> {
         for (deleted, object) in objects.iter().enumerate() {
-            if self.token(name, &plane.key(kind, object.space(), object.called())).is_err() {
+            if self.token(name, &plane.key(kind, object.namespace(), object.name())).is_err() {
                 self.planes.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
                 tracing::warn!(plane = %name, left = objects.len() - deleted, "what a lost cell left is deleted in its turn");
                 return Ok((deleted, false));
             }
-            plane.delete(kind, object, false).await?;
+            plane.delete(kind, object, Precondition::Uid).await?;
         }
         Ok((objects.len(), true))
     }
@@ -144,7 +145,7 @@ impl LostCells {
         let now = Instant::now();
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         buckets.retain(|of, bucket| of == name || !bucket.is_full(now));
-        let fresh = || Bucket::new(self.deletes_per_minute, now);
+        let fresh = || TokenBucket::new(self.deletes_per_minute, now);
         buckets.entry(name.clone()).or_insert_with(fresh).take(key, now)
     }
 
@@ -204,11 +205,11 @@ impl Controller for LostCells {
             return Err(Error::NotEngaged(PlaneId::Hub));
         }
         if !self.any.load(Ordering::Acquire) {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         }
         let project = self.planes.engaged(name).ok_or_else(|| Error::NotEngaged(job.key.plane.clone()))?;
         // Resumed, everything of it is looked at.
-        if project.is_suspended() { Ok(Outcome::Waits) } else { self.release(name, &project).await }
+        if project.is_suspended() { Ok(Outcome::AwaitChange) } else { self.release(name, &project).await }
     }
 }
 
@@ -221,7 +222,7 @@ impl Listener for LostCells {
                 let copy = change.known().object.as_deref();
                 let lost = copy.is_some_and(|copy| is_copy_lost(&self.planes.clusters(), copy));
                 let namespace = plane.store(Kind::Namespace).object("", &change.known().namespace);
-                if let (true, Some(home)) = (lost, namespace.as_deref().and_then(Home::of)) {
+                if let (true, Some(home)) = (lost, namespace.as_deref().and_then(ProjectNamespace::of)) {
                     self.enqueue(&home.plane);
                 }
             }
@@ -233,7 +234,7 @@ impl Listener for LostCells {
         if !plane.synced() {
             return;
         }
-        self.queue.works(&plane.id);
+        self.queue.mark_healthy(&plane.id);
         match &plane.id {
             PlaneId::Hub => self.look_again(),
             PlaneId::Project(name) => self.enqueue(name),

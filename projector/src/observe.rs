@@ -3,28 +3,28 @@
 use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::Digest;
-use fedhub_core::object::Shared;
+use fedhub_core::object::ObjectRef;
 use fedhub_planes::Distrust;
-pub use fedhub_planes::Home;
+pub use fedhub_planes::ProjectNamespace;
 use jiff::Timestamp;
 
 /// Everything that [`crate::plan::plan`] decides by.
 #[derive(Clone, Debug)]
 pub struct Observed {
     /// Where the projection belongs.
-    pub home: Home,
+    pub home: ProjectNamespace,
     /// The hub namespace.
-    pub hub_namespace: Shared,
+    pub hub_namespace: ObjectRef,
     /// The hub Instance, if the hub has it.
-    pub instance: Option<Shared>,
+    pub instance: Option<ObjectRef>,
     /// The WD that it names, on the hub.
     pub hub_deployment: Option<Digest>,
     /// That WD in the project plane; where the store has none, a live read confirmed it (P2).
     pub owner: Option<Digest>,
     /// The Instance of that name in the project namespace.
-    pub projection: Option<Shared>,
+    pub projection: Option<ObjectRef>,
     /// The UID of the hub Instance of this name that was seen deleted on a watch without a gap, if one was (I4).
     pub seen_deleted: Option<String>,
     /// Why what the hub lacks may never have been deleted, if there is reason to think so (I4).
@@ -34,9 +34,9 @@ pub struct Observed {
     /// The Instance's cell, where it is down (C11).
     pub down: Option<CellDown>,
     /// What the project plane made of the last spec that was sent.
-    pub spec_echo: Option<Echo>,
+    pub spec_normalization: Option<ServerNormalization>,
     /// What the project plane made of the last status that was sent.
-    pub status_echo: Option<Echo>,
+    pub status_normalization: Option<ServerNormalization>,
     /// How long a hub Instance may be without its WD before that is held to be final (P7).
     pub grace: Duration,
     /// The time now.
@@ -47,9 +47,9 @@ pub struct Observed {
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// The hub namespace.
-    pub namespace: Option<Shared>,
+    pub namespace: Option<ObjectRef>,
     /// The hub Instance.
-    pub instance: Option<Shared>,
+    pub instance: Option<ObjectRef>,
     /// The hub WD that the projection names.
-    pub deployment: Option<Shared>,
+    pub deployment: Option<ObjectRef>,
 }

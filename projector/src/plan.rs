@@ -8,7 +8,7 @@ use fedhub_cache::digest::Uid;
 use fedhub_cache::digest::deployment::{home, source};
 use fedhub_cache::digest::instance::deployment_name;
 use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use fedhub_planes::{StatusWrite, Write};
 
 use crate::mark::Mark;
@@ -25,13 +25,13 @@ pub enum Decision {
     /// The projection's metadata or spec.
     Write(Write),
     /// The projection's status.
-    Status(Shared, StatusWrite),
+    Status(ObjectRef, StatusWrite),
     /// The projection is to go; its UID is the precondition.
     Delete {
         /// The projection.
-        projection: Shared,
+        projection: ObjectRef,
         /// Whether its absence on the hub was proven after a gap, which is limited by the bucket (I4).
-        gap: bool,
+        inferred: bool,
     },
     /// Read the hub live, then plan again (I4).
     ReadLive,
@@ -54,7 +54,7 @@ pub fn plan(seen: &Observed) -> Decision {
     if seen.projection.as_deref().is_some_and(|p| !is_ours(seen, p)) {
         return Decision::Quarantine(Reason::NameTaken);
     }
-    if instance.deleting() && seen.projection.is_none() {
+    if instance.is_terminating() && seen.projection.is_none() {
         return Decision::InOrder;
     }
     projection::plan(seen, instance, owner)
@@ -62,7 +62,7 @@ pub fn plan(seen: &Observed) -> Decision {
 
 /// On whose behalf the Instance is projected (I5, I6); else what is decided, whatever its projection is like.
 pub fn living_owner<'a>(seen: &'a Observed, instance: &'a Object) -> Result<Owner<'a>, Decision> {
-    if seen.owner.as_ref().is_some_and(|owner| owner.deleting) {
+    if seen.owner.as_ref().is_some_and(|owner| owner.terminating) {
         // Somebody's last moment: nothing to say about it (P6).
         return Err(Decision::Park(None));
     }
@@ -72,7 +72,7 @@ pub fn living_owner<'a>(seen: &'a Observed, instance: &'a Object) -> Result<Owne
     let Some(name) = deployment_name(instance) else { return Err(Decision::Quarantine(Reason::Unnamed)) };
     let Some(owner) = seen.owner.as_ref() else { return Err(without_owner(seen, instance)) };
     match owner.deployment().map(|facts| facts.home) {
-        Some(there) if there == home(Some(seen.hub_namespace.called())) => {}
+        Some(there) if there == home(Some(seen.hub_namespace.name())) => {}
         Some(there) if there != home(None) => return Err(Decision::Quarantine(Reason::StaleNamespace)),
         // The federator has not marked it yet, or will put the annotation back: its event follows.
         _ => return Err(Decision::Park(None)),
@@ -102,7 +102,7 @@ fn without_owner(seen: &Observed, instance: &Object) -> Decision {
 /// I5, the hub side: the Instance belongs to the WD that lives on the hub now, and that is the project WD's, not one
 /// that was there before it (I6). A copy without an owner reference is accepted from older cells while its WD is alive.
 fn alive_on_hub(seen: &Observed, instance: &Object, owner: &Uid) -> bool {
-    let Some(deployment) = seen.hub_deployment.as_ref().filter(|d| !d.deleting) else { return false };
+    let Some(deployment) = seen.hub_deployment.as_ref().filter(|d| !d.terminating) else { return false };
     if deployment.deployment().map(|facts| facts.source) != Some(source(Some(&owner.to_string()))) {
         return false;
     }

@@ -4,12 +4,12 @@
 
 use fedhub_cache::digest::Uid;
 use fedhub_cache::digest::instance::{of_deployment, only_defaults};
-use fedhub_cache::echo::settled;
+use fedhub_cache::normalization::settled;
 use fedhub_core::names::{
     INSTANCE_LABELS, PROJECTED_FROM, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID,
     encode_plane,
 };
-use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use fedhub_planes::writer::probe;
 use fedhub_planes::{StatusWrite, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -24,10 +24,10 @@ use crate::unreachable::told;
 pub type Owner<'a> = (&'a str, &'a Uid);
 
 /// The write that brings the projection nearer to `instance`, if one is needed; metadata and spec first.
-pub fn plan(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Decision {
+pub fn plan(seen: &Observed, instance: &ObjectRef, owner: Owner<'_>) -> Decision {
     let wanted = wanted(seen, instance, owner);
     let Some(projection) = &seen.projection else { return Decision::Write(Write::Create(Box::new(wanted))) };
-    if projection.deleting() {
+    if projection.is_terminating() {
         // Its deletion's event brings the Instance back.
         return Decision::Park(None);
     }
@@ -36,10 +36,10 @@ pub fn plan(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Decision {
     if let Some(write) = reset(seen, instance, &told, projection) {
         return Decision::Status(projection.clone(), write);
     }
-    let differs = !settled(instance.spec(), projection.spec(), seen.spec_echo);
+    let differs = !settled(instance.spec(), projection.spec(), seen.spec_normalization);
     if differs || wanted.metadata != projection.metadata {
         let same_instance = Mark::of(projection).is_some_and(|m| m.instance_uid == instance.uid());
-        let probe = probe(differs, same_instance, seen.spec_echo);
+        let probe = probe(differs, same_instance, seen.spec_normalization);
         return Decision::Write(Write::Replace { object: Box::new(wanted), probe });
     }
     status(seen, &told, projection)
@@ -47,11 +47,11 @@ pub fn plan(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Decision {
 }
 
 /// The projection: labels by allow-list, the mark, the owner, the spec; all else of `seen.projection` as it is (I9).
-fn wanted(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Object {
-    let mut wanted = seen.projection.as_ref().map_or_else(
-        || bare(Kind::Instance, &seen.home.namespace, instance.called()),
-        |p| p.as_ref().clone(),
-    );
+fn wanted(seen: &Observed, instance: &ObjectRef, owner: Owner<'_>) -> Object {
+    let mut wanted = seen
+        .projection
+        .as_ref()
+        .map_or_else(|| bare(Kind::Instance, &seen.home.namespace, instance.name()), |p| p.as_ref().clone());
     let labels = wanted.metadata.labels.get_or_insert_default();
     for key in INSTANCE_LABELS {
         match instance.label(key) {
@@ -63,7 +63,7 @@ fn wanted(seen: &Observed, instance: &Shared, owner: Owner<'_>) -> Object {
     labels.insert(UPSTREAM_NAMESPACE.to_owned(), seen.home.namespace.clone());
     labels.insert(WORKLOAD_DEPLOYMENT_UID.to_owned(), owner.1.to_string());
     let mark = Mark {
-        namespace: seen.hub_namespace.called().to_owned(),
+        namespace: seen.hub_namespace.name().to_owned(),
         namespace_uid: seen.hub_namespace.uid().to_owned(),
         instance_uid: instance.uid().to_owned(),
     };
@@ -106,14 +106,14 @@ fn reset(seen: &Observed, instance: &Object, wanted: &Value, projection: &Object
     let replaced = mark.namespace_uid == seen.hub_namespace.uid() && mark.instance_uid != instance.uid();
     let current = projection.status();
     let stale = only_defaults(wanted) && !only_defaults(current);
-    (replaced && stale && !settled(wanted, current, seen.status_echo))
+    (replaced && stale && !settled(wanted, current, seen.status_normalization))
         .then(|| StatusWrite { status: wanted.clone(), probe: false })
 }
 
 /// The status whole, where it differs (P3).
 fn status(seen: &Observed, wanted: &Value, projection: &Object) -> Option<StatusWrite> {
     let current = projection.status();
-    if wanted.is_null() || settled(wanted, current, seen.status_echo) {
+    if wanted.is_null() || settled(wanted, current, seen.status_normalization) {
         return None;
     }
     let told = !only_defaults(current);
@@ -123,5 +123,8 @@ fn status(seen: &Observed, wanted: &Value, projection: &Object) -> Option<Status
     }
     // Where neither side was told anything by a cell, the difference may be the plane's own defaults.
     let written_before = told || (only_defaults(wanted) && !current.is_null());
-    Some(StatusWrite { status: wanted.clone(), probe: probe(true, written_before, seen.status_echo) })
+    Some(StatusWrite {
+        status: wanted.clone(),
+        probe: probe(true, written_before, seen.status_normalization),
+    })
 }

@@ -9,7 +9,7 @@ use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions::{explained, find, is_true, put};
 use fedhub_cache::digest::instance::city;
 use fedhub_core::names::CITY_CODE;
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ impl Unreachable {
     }
 
     /// What the Clusters say now. Tells of which cities they say something else than before.
-    pub fn learn(&self, clusters: &[Shared]) -> Vec<u32> {
+    pub fn learn(&self, clusters: &[ObjectRef]) -> Vec<u32> {
         let now = Arc::new(cities_down(clusters));
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let before = std::mem::replace(&mut *known, now.clone());
@@ -67,7 +67,7 @@ impl Unreachable {
 }
 
 /// A city is down where all of its cells are.
-fn cities_down(clusters: &[Shared]) -> BTreeMap<u32, CellDown> {
+fn cities_down(clusters: &[ObjectRef]) -> BTreeMap<u32, CellDown> {
     let mut cities: BTreeMap<u32, Option<CellDown>> = BTreeMap::new();
     for cluster in clusters {
         let cluster: &Object = cluster;
@@ -87,7 +87,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn cluster(name: &str, code: &str, ready: &str) -> Shared {
+    fn cluster(name: &str, code: &str, ready: &str) -> ObjectRef {
         let mut cluster = bare(Kind::Cluster, "", name);
         cluster.metadata.labels = Some([(CITY_CODE.to_owned(), code.to_owned())].into());
         let ready = json!({"type": "Ready", "status": ready, "lastTransitionTime": "1970-01-01T00:00:10Z"});

@@ -44,9 +44,9 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> Plan {
         let mut owners = autoscaler.metadata.owner_references.iter().flatten();
         owners.any(|o| o.controller == Some(true) && !o.uid.is_empty() && o.uid == deployment.uid())
     });
-    let settings = if deployment.deleting() { Settings::Fixed } else { Settings::of(deployment) };
+    let settings = if deployment.is_terminating() { Settings::Fixed } else { Settings::of(deployment) };
     let none = || match ours {
-        Some(autoscaler) if !autoscaler.deleting() => Step::Delete,
+        Some(autoscaler) if !autoscaler.is_terminating() => Step::Delete,
         _ => Step::Rest,
     };
     let (min, max, metrics) = match settings {
@@ -64,7 +64,7 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> Plan {
         (None, _) => {
             Plan { replicas, step: Step::Create(Box::new(new(deployment, spec))), words: Some(pending()) }
         }
-        (Some(_), Some(autoscaler)) if autoscaler.deleting() => {
+        (Some(_), Some(autoscaler)) if autoscaler.is_terminating() => {
             Plan { replicas, step: Step::Rest, words: Some(pending()) }
         }
         (Some(_), Some(autoscaler)) => {
@@ -81,7 +81,7 @@ pub fn plan(deployment: &Object, standing: Option<&Object>) -> Plan {
 fn spec(deployment: &Object, min: u32, max: u32, metrics: &[Metric]) -> Value {
     let kind = Kind::WorkloadDeployment.resource();
     json!({
-        "scaleTargetRef": {"apiVersion": kind.api_version, "kind": kind.kind, "name": deployment.called()},
+        "scaleTargetRef": {"apiVersion": kind.api_version, "kind": kind.kind, "name": deployment.name()},
         "minReplicas": min,
         "maxReplicas": max,
         "metrics": metrics.iter().map(Metric::spec).collect::<Vec<_>>(),
@@ -89,14 +89,14 @@ fn spec(deployment: &Object, min: u32, max: u32, metrics: &[Metric]) -> Value {
 }
 
 fn labels(deployment: &Object) -> BTreeMap<String, String> {
-    let labels = [(WORKLOAD_DEPLOYMENT_NAME, deployment.called()), SERVICE_NAME];
+    let labels = [(WORKLOAD_DEPLOYMENT_NAME, deployment.name()), SERVICE_NAME];
     labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
 fn new(deployment: &Object, spec: Value) -> Object {
-    let mut object = bare(Kind::HorizontalPodAutoscaler, deployment.space(), deployment.called());
+    let mut object = bare(Kind::HorizontalPodAutoscaler, deployment.namespace(), deployment.name());
     object.metadata.labels = Some(labels(deployment));
-    object.metadata.owner_references = Some(vec![owner(deployment.called(), deployment.uid())]);
+    object.metadata.owner_references = Some(vec![owner(deployment.name(), deployment.uid())]);
     set_field(&mut object, "spec", spec);
     object
 }
@@ -136,6 +136,6 @@ fn pending() -> Words {
 
 fn taken(foreign: &Object) -> Words {
     let message =
-        format!("HorizontalPodAutoscaler {} in the cell belongs to another", Quoted(foreign.called()));
+        format!("HorizontalPodAutoscaler {} in the cell belongs to another", Quoted(foreign.name()));
     Words::no("AutoscalerNameTaken", message)
 }

@@ -1,8 +1,9 @@
 //! The autoscaler of a WD.
 
 use fedhub_core::errors::{self, Error, RequestError};
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
-use fedhub_planes::Writer;
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_planes::PlaneWriter;
+use fedhub_planes::Precondition;
 use serde_json::json;
 
 use super::Deployments;
@@ -14,8 +15,8 @@ const KIND: Kind = Kind::HorizontalPodAutoscaler;
 
 impl Deployments {
     /// Has a WD that scales an autoscaler, and any other none (C13). Gives the WD back as it stands then.
-    pub(super) async fn autoscale(&self, pass: &mut Pass<'_>, mut wd: Shared) -> Result<Shared, Error> {
-        let standing = self.cell.anchor().store(KIND).object(wd.space(), wd.called());
+    pub(super) async fn autoscale(&self, pass: &mut Pass<'_>, mut wd: ObjectRef) -> Result<ObjectRef, Error> {
+        let standing = self.cell.anchor().store(KIND).object(wd.namespace(), wd.name());
         let plan = plan(&wd, standing.as_deref());
         pass.scaling = plan.words;
         if let Some(replicas) = plan.replicas {
@@ -36,14 +37,18 @@ impl Deployments {
 }
 
 /// Says whether anything was written.
-async fn perform(writer: &Writer<'_>, step: Step, standing: Option<&Object>) -> Result<bool, RequestError> {
+async fn perform(
+    writer: &PlaneWriter<'_>,
+    step: Step,
+    standing: Option<&Object>,
+) -> Result<bool, RequestError> {
     let plane = writer.plane;
     match (step, standing) {
         // Past the writer's echoes: a quantity that the server writes its own way is nothing that it did not keep.
         (Step::Create(object), _) => {
             let made = plane.create(KIND, &object, writer.manager).await;
             if made.as_ref().is_err_and(|error| error.code() == Some(409)) {
-                plane.refresh(KIND, object.space(), object.called()).await?;
+                plane.refresh(KIND, object.namespace(), object.name()).await?;
             }
             made?;
         }
@@ -51,7 +56,7 @@ async fn perform(writer: &Writer<'_>, step: Step, standing: Option<&Object>) -> 
             writer.patch(KIND, standing, patch).await?;
         }
         (Step::Delete, Some(standing)) => {
-            plane.delete(KIND, standing, false).await?;
+            plane.delete(KIND, standing, Precondition::Uid).await?;
         }
         (Step::Rest | Step::Patch(_) | Step::Delete, _) => return Ok(false),
     }

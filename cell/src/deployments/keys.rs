@@ -40,7 +40,7 @@ fn owner(object: &Object) -> Option<&str> {
 /// The WDs that an Instance may concern: its controller, the one that its label names, and the one whose name it may
 /// have taken (C3).
 fn concerned(instance: &Object) -> impl Iterator<Item = &str> {
-    let by_name = instance.called().rsplit_once('-').map(|(name, _)| name);
+    let by_name = instance.name().rsplit_once('-').map(|(name, _)| name);
     [owner(instance), deployment_name(instance), by_name].into_iter().flatten()
 }
 
@@ -78,7 +78,7 @@ impl Listener for Deployments {
             Kind::NetworkContext | Kind::SubnetClaim | Kind::Subnet => {
                 for binding in objects().flat_map(|object| users(plane, kind, object)) {
                     if let Some(owner) = owner(&binding) {
-                        self.enqueue(binding.space(), owner);
+                        self.enqueue(binding.namespace(), owner);
                     }
                 }
             }
@@ -96,7 +96,7 @@ impl Listener for Deployments {
 
     fn synced(&self, plane: &Plane, _kind: Kind) {
         if plane.id == PlaneId::Cell && plane.synced() {
-            self.queue.works(&plane.id);
+            self.queue.mark_healthy(&plane.id);
             self.enqueue_all();
             if !self.config.networking {
                 self.queue.add(plane.key(Kind::NetworkBinding, "", ""), &plane.id);

@@ -43,6 +43,7 @@ mod patch;
 mod schema;
 mod unbind;
 
+use fedhub_planes::Precondition;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -50,8 +51,8 @@ use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::CELL_MANAGER;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
+use fedhub_planes::PlaneWriter;
 use fedhub_planes::Planes;
-use fedhub_planes::Writer;
 
 use crate::instances::{self, Instance};
 use schema::CellSchema;
@@ -93,15 +94,15 @@ impl Deployments {
     /// An Instance as the plan for that WD is to see it.
     fn view<'a>(&self, deployment: &'a instances::Deployment<'_>, object: &'a Object) -> Instance<'a> {
         let view = deployment.view(object);
-        Instance { deleting: view.deleting || self.gone().contains(view.uid), ..view }
+        Instance { terminating: view.terminating || self.gone().contains(view.uid), ..view }
     }
 
     async fn delete(&self, doomed: &Object) -> Result<(), RequestError> {
         let cell = self.cell.anchor();
-        if cell.delete(Kind::Instance, doomed, false).await? {
+        if cell.delete(Kind::Instance, doomed, Precondition::Uid).await? {
             self.gone().insert(doomed.uid().to_owned());
             // The watch may have been faster than the answer.
-            if !self.stands(doomed.space(), doomed.called(), doomed.uid()) {
+            if !self.stands(doomed.namespace(), doomed.name(), doomed.uid()) {
                 self.gone().remove(doomed.uid());
             }
         }
@@ -114,8 +115,8 @@ impl Deployments {
         standing.is_some_and(|digest| digest.uid.is(uid))
     }
 
-    fn writer(&self) -> Writer<'_> {
-        Writer { plane: self.cell.anchor(), manager: CELL_MANAGER, metrics: self.cell.metrics() }
+    fn writer(&self) -> PlaneWriter<'_> {
+        PlaneWriter { plane: self.cell.anchor(), manager: CELL_MANAGER, metrics: self.cell.metrics() }
     }
 }
 
@@ -138,8 +139,8 @@ impl Controller for Deployments {
             return self.unbind().await;
         }
         match cell.store(Kind::WorkloadDeployment).object(&job.key.namespace, &job.key.name) {
-            None => Ok(Outcome::InOrder),
-            Some(wd) if wd.deleting() => self.clear(&wd).await,
+            None => Ok(Outcome::Unchanged),
+            Some(wd) if wd.is_terminating() => self.clear(&wd).await,
             Some(wd) => self.pass(wd).await,
         }
     }

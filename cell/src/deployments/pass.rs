@@ -1,19 +1,20 @@
 //! A pass over a WD that is to live.
 
+use fedhub_planes::Precondition;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fedhub_api::responsibility::INSTANCES_REFUSED;
-use fedhub_api::turns;
+use fedhub_api::transitions;
 use fedhub_cache::Part;
-use fedhub_cache::echo::settled;
+use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
 use fedhub_core::names::{INSTANCE_FINALIZER, WORKLOAD_FINALIZER};
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_engine::Outcome;
 use fedhub_planes::events::reference_to;
 use fedhub_planes::writer::probe;
-use fedhub_planes::{StatusWrite, Writer};
+use fedhub_planes::{PlaneWriter, StatusWrite};
 use serde_json::{Value, json};
 
 use super::Deployments;
@@ -31,7 +32,7 @@ use crate::status::termination::is_overdue;
 
 /// What became of a pass so far.
 pub(super) struct Pass<'a> {
-    pub(super) writer: Writer<'a>,
+    pub(super) writer: PlaneWriter<'a>,
     /// Something was stored whose event brings the WD back.
     pub(super) stepped: bool,
     /// Something else was stored.
@@ -47,7 +48,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl Deployments {
-    pub(super) async fn pass(&self, wd: Shared) -> Result<Outcome, Error> {
+    pub(super) async fn pass(&self, wd: ObjectRef) -> Result<Outcome, Error> {
         let mut pass = Pass::over(self.writer());
         let wd = if wd.has_finalizer(WORKLOAD_FINALIZER) { wd } else { pass.mark(&wd).await? };
         let wd = self.autoscale(&mut pass, wd).await?;
@@ -56,7 +57,7 @@ impl Deployments {
         let view = self.networks(&mut pass, &wd).await?;
         let at_rest = self.instances(&mut pass, &wd, &deployment, &view).await?;
         for replaced in &view.plan.replaced {
-            let deleted = pass.writer.plane.delete(Kind::NetworkBinding, replaced, false).await;
+            let deleted = pass.writer.plane.delete(Kind::NetworkBinding, replaced, Precondition::Uid).await;
             pass.stepped |= pass.tried(deleted)?.is_some();
         }
         self.report(&mut pass, &wd, &deployment, &view).await?;
@@ -65,16 +66,16 @@ impl Deployments {
         }
         Ok(match pass.hushed {
             // There is more to come, which must not wait for its turn behind what was written.
-            _ if pass.stepped => Outcome::Waits,
-            Some(wait) => Outcome::After(wait),
-            None if pass.wrote => Outcome::Wrote,
-            None if at_rest => Outcome::InOrder,
-            None => Outcome::Waits,
+            _ if pass.stepped => Outcome::AwaitChange,
+            Some(wait) => Outcome::RequeueAfter(wait),
+            None if pass.wrote => Outcome::Updated,
+            None if at_rest => Outcome::Unchanged,
+            None => Outcome::AwaitChange,
         })
     }
 
     /// Asks for the networks that are lacking; how far they are then.
-    async fn networks(&self, pass: &mut Pass<'_>, wd: &Shared) -> Result<View, Error> {
+    async fn networks(&self, pass: &mut Pass<'_>, wd: &ObjectRef) -> Result<View, Error> {
         let cell = self.cell.anchor();
         if !self.config.networking {
             return Ok(network::look_without_networking(cell, wd));
@@ -101,7 +102,7 @@ impl Deployments {
         deployment: &Deployment<'_>,
         view: &View,
     ) -> Result<bool, Error> {
-        let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.space()));
+        let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.namespace()));
         let views: Vec<_> = all.iter().map(|i| self.view(deployment, i)).collect();
         let plan = plan(deployment, desired(wd), &views);
         let mut leaving: Vec<&str> = Vec::new();
@@ -119,7 +120,7 @@ impl Deployments {
         }
         let labels: BTreeMap<&str, _> = plan.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
         for (object, instance) in all.iter().zip(&views) {
-            if !deployment.owns(instance) || instance.deleting || leaving.contains(&instance.uid) {
+            if !deployment.owns(instance) || instance.terminating || leaving.contains(&instance.uid) {
                 continue;
             }
             // One on an earlier template waits for networks that nobody may ask for any more.
@@ -168,9 +169,9 @@ impl Deployments {
     /// Names the Instances of a WD that is being deleted that take longer to go than they may (C12). What else its status
     /// says matters to nobody any more.
     pub(super) async fn report_overdue(&self, wd: &Object, deployment: &Deployment<'_>) -> Result<(), Error> {
-        let overdue = |i: &Object| i.deleting() && is_overdue(i) && deployment.owns(&Instance::of(i));
+        let overdue = |i: &Object| i.is_terminating() && is_overdue(i) && deployment.owns(&Instance::of(i));
         let instances = self.cell.anchor().store(Kind::Instance);
-        if !instances.objects(Some(wd.space())).iter().any(|i| overdue(i)) {
+        if !instances.objects(Some(wd.namespace())).iter().any(|i| overdue(i)) {
             return Ok(());
         }
         let mut pass = Pass::over(self.writer());
@@ -191,12 +192,12 @@ impl Deployments {
     ) -> Result<(), Error> {
         let (cell, kind) = (self.cell.anchor(), Kind::WorkloadDeployment);
         let store = cell.store(kind);
-        let current = store.digest(wd.space(), wd.called());
+        let current = store.digest(wd.namespace(), wd.name());
         if current.is_none_or(|now| now.version != fedhub_cache::digest::Version::new(wd.version())) {
             // It changed meanwhile: the next pass says what is so then.
             return Ok(());
         }
-        let mut own = cell.store(Kind::Instance).objects(Some(wd.space()));
+        let mut own = cell.store(Kind::Instance).objects(Some(wd.namespace()));
         own.retain(|i| deployment.owns(&Instance::of(i)));
         let next = status(&Seen {
             deployment: wd,
@@ -209,7 +210,7 @@ impl Deployments {
             obstacle: pass.obstacle.as_ref(),
             now: self.cell.clock().now(),
         });
-        let echo = store.echo(wd.space(), wd.called(), Part::Status);
+        let echo = store.normalization(wd.namespace(), wd.name(), Part::Status);
         if settled(&next, wd.status(), echo) {
             return Ok(());
         }
@@ -226,7 +227,7 @@ impl Deployments {
         let written = pass.writer.write_status(kind, wd, write).await;
         if let Some(stored) = pass.tried(written)?.flatten() {
             pass.wrote = true;
-            for turn in turns::of_deployment(wd.status(), stored.status()) {
+            for turn in transitions::of_deployment(wd.status(), stored.status()) {
                 cell.events.turn(reference_to(kind, wd), turn);
             }
         }
@@ -236,7 +237,7 @@ impl Deployments {
 
 impl<'a> Pass<'a> {
     /// A pass that has done nothing yet.
-    pub(super) fn over(writer: Writer<'a>) -> Self {
+    pub(super) fn over(writer: PlaneWriter<'a>) -> Self {
         Self {
             writer,
             stepped: false,
@@ -249,7 +250,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Puts the finalizer on: nothing is made for a WD before that.
-    async fn mark(&mut self, wd: &Shared) -> Result<Shared, Error> {
+    async fn mark(&mut self, wd: &ObjectRef) -> Result<ObjectRef, Error> {
         let standing = wd.metadata.finalizers.iter().flatten().map(String::as_str);
         let all: Vec<_> = standing.chain([WORKLOAD_FINALIZER]).collect();
         let metadata = json!({ "finalizers": all });

@@ -42,7 +42,7 @@ impl CellSchema {
         if self.known().confirmed.contains(&deployment.template_hash) || !in_doubt(cell, &deployment) {
             return Ok(schema);
         }
-        let read = match cell.live(Kind::CustomResourceDefinition, "", CRD).await {
+        let read = match cell.get_live(Kind::CustomResourceDefinition, "", CRD).await {
             Ok(crd) => crd.and_then(|crd| TemplateSchema::of_crd_spec(crd.spec())),
             Err(error) if error.category() == Category::Forbidden => {
                 if !std::mem::replace(&mut self.known().unreadable, true) {
@@ -79,7 +79,7 @@ fn in_doubt(cell: &Plane, deployment: &Deployment<'_>) -> bool {
     all.iter().any(|object| {
         let instance = Instance::of(object);
         deployment.owns(&instance)
-            && !instance.deleting
+            && !instance.terminating
             && matches!(deployment.likeness(object), Likeness::Equal | Likeness::Extended)
     })
 }

@@ -4,6 +4,7 @@ use fedhub_cache::digest::instance::of_deployment;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::object::{Kind, ObjectView, bare};
 use fedhub_engine::Outcome;
+use fedhub_planes::Precondition;
 use kube::api::{Api, DynamicObject, ListParams};
 
 use super::Deployments;
@@ -35,8 +36,8 @@ impl Deployments {
             for item in list.items {
                 let mut binding = bare(kind, "", "");
                 binding.metadata = item.metadata;
-                if !binding.deleting() && self.controls(&binding) {
-                    cell.delete(kind, &binding, false).await?;
+                if !binding.is_terminating() && self.controls(&binding) {
+                    cell.delete(kind, &binding, Precondition::Uid).await?;
                     deleted += 1;
                 }
             }
@@ -46,10 +47,10 @@ impl Deployments {
             }
         }
         if deleted == 0 {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         }
         tracing::info!(deleted, "networking is off: network bindings given back");
-        Ok(Outcome::Wrote)
+        Ok(Outcome::Updated)
     }
 
     /// Whether a WD of the cell controls that binding.
@@ -57,7 +58,7 @@ impl Deployments {
         let deployments = self.cell.anchor().store(Kind::WorkloadDeployment);
         let mut owners = binding.metadata.owner_references.iter().flatten();
         owners.any(|owner| {
-            let there = deployments.digest(binding.space(), &owner.name);
+            let there = deployments.digest(binding.namespace(), &owner.name);
             owner.controller == Some(true)
                 && of_deployment(owner)
                 && there.is_some_and(|wd| wd.uid.is(&owner.uid))

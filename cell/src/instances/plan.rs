@@ -106,7 +106,7 @@ pub fn plan<'a>(deployment: &Deployment<'a>, desired: u32, instances: &[Instance
         Step::Replace(instance) => BTreeSet::from([instance.uid]),
         Step::Rest | Step::Create(_) | Step::Wait(_) => BTreeSet::new(),
     };
-    let live = cell.ours.iter().filter(|(_, i)| !i.deleting && !leaving.contains(i.uid));
+    let live = cell.ours.iter().filter(|(_, i)| !i.terminating && !leaving.contains(i.uid));
     let labels = live.filter_map(|(ordinal, instance)| patch(deployment, *ordinal, *instance)).collect();
     Plan { step, labels }
 }
@@ -137,7 +137,7 @@ impl<'a> Standing<'a> {
                     Entry::Vacant(slot) => _ = slot.insert(*instance),
                     // No API server has two of one name; whoever merges lists may. One stays, the one worth more.
                     Entry::Occupied(mut slot) => {
-                        let worth = |i: &Instance<'_>| (!i.deleting, i.ready);
+                        let worth = |i: &Instance<'_>| (!i.terminating, i.ready);
                         let better = worth(instance) > worth(slot.get());
                         cell.strays.push(if better { slot.insert(*instance) } else { *instance });
                     }
@@ -151,7 +151,7 @@ impl<'a> Standing<'a> {
     }
 
     fn step(&self, deployment: &Deployment<'a>, desired: u32) -> Step<'a> {
-        if deployment.deleting {
+        if deployment.terminating {
             return self.clear();
         }
         if deployment.policy != ORDERED_READY {
@@ -160,7 +160,7 @@ impl<'a> Standing<'a> {
         if !deployment.template["spec"].is_object() {
             return Step::Wait(Wait::NoTemplate);
         }
-        let strays: Vec<_> = self.strays.iter().filter(|i| !i.deleting).copied().collect();
+        let strays: Vec<_> = self.strays.iter().filter(|i| !i.terminating).copied().collect();
         if !strays.is_empty() {
             return Step::Delete(strays);
         }
@@ -174,7 +174,7 @@ impl<'a> Standing<'a> {
     /// The WD is being deleted: all go at once.
     fn clear(&self) -> Step<'a> {
         let all = || self.ours.values().chain(&self.strays).copied();
-        let standing: Vec<_> = all().filter(|i| !i.deleting).collect();
+        let standing: Vec<_> = all().filter(|i| !i.terminating).collect();
         match all().next() {
             _ if !standing.is_empty() => Step::Delete(standing),
             Some(last) => Step::Wait(Wait::Deleting(last)),
@@ -185,7 +185,7 @@ impl<'a> Standing<'a> {
     /// Too high an ordinal goes, the highest first, whatever is Ready (C4), and only when no other is on its way out
     /// (C2).
     fn shrink(&self, desired: u32) -> Option<Step<'a>> {
-        let (_, highest) = self.ours.range(desired..).rev().find(|(_, i)| !i.deleting)?;
+        let (_, highest) = self.ours.range(desired..).rev().find(|(_, i)| !i.terminating)?;
         self.leaving(desired..)
             .or_else(|| self.leaving(..desired))
             .or_else(|| Some(Step::Delete(vec![*highest])))
@@ -194,12 +194,12 @@ impl<'a> Standing<'a> {
     /// From 0 upwards, the first ordinal that has no Ready Instance (C2). One that is being deleted is not Ready
     /// (C12): its ordinal is made anew when it is gone, and those after it wait for that.
     fn fill(&self, deployment: &Deployment<'_>, desired: u32) -> Option<Step<'a>> {
-        let serves = |ordinal: &u32| self.ours.get(ordinal).is_some_and(|i| i.ready && !i.deleting);
+        let serves = |ordinal: &u32| self.ours.get(ordinal).is_some_and(|i| i.ready && !i.terminating);
         let lacking = (0..desired).find(|ordinal| !serves(ordinal))?;
         Some(match (self.ours.get(&lacking), self.taken.get(&lacking)) {
             (None, Some(foreign)) => Step::Wait(Wait::NameTaken(*foreign)),
             (None, None) => Step::Create(lacking),
-            (Some(it), _) if it.deleting => Step::Wait(Wait::Deleting(*it)),
+            (Some(it), _) if it.terminating => Step::Wait(Wait::Deleting(*it)),
             (Some(it), _) if !deployment.outdates(it) => Step::Wait(Wait::NotReady(*it)),
             // C4, unless another replacement is under way: a bad template must not take one that is not Ready for
             // a moment only.
@@ -218,7 +218,7 @@ impl<'a> Standing<'a> {
     /// The first of these ordinals whose Instance is on its way out.
     fn leaving(&self, ordinals: impl RangeBounds<u32>) -> Option<Step<'a>> {
         let mut all = self.ours.range(ordinals).map(|(_, i)| i);
-        all.find(|i| i.deleting).map(|i| Step::Wait(Wait::Deleting(*i)))
+        all.find(|i| i.terminating).map(|i| Step::Wait(Wait::Deleting(*i)))
     }
 
     /// All are there and Ready, and none too many is left: the highest outdated one is replaced (C2).

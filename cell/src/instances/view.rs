@@ -22,7 +22,7 @@ pub struct Deployment<'a> {
     /// `metadata.uid`, in this cell.
     pub uid: &'a str,
     /// Whether its deletion was asked for.
-    pub deleting: bool,
+    pub terminating: bool,
     /// `spec.cityCode`.
     pub city: &'a str,
     /// `spec.placementName`.
@@ -53,10 +53,10 @@ impl<'a> Deployment<'a> {
         let text = |value: &'a Value| value.as_str().unwrap_or_default();
         let template = &spec["template"];
         Self {
-            name: object.called(),
-            namespace: object.space(),
+            name: object.name(),
+            namespace: object.namespace(),
             uid: object.uid(),
-            deleting: object.deleting(),
+            terminating: object.is_terminating(),
             city: text(&spec["cityCode"]),
             placement: text(&spec["placementName"]),
             workload: text(&spec["workloadRef"]["name"]),
@@ -89,7 +89,7 @@ pub struct Instance<'a> {
     /// UID of the controller in its owner references.
     pub owner: Option<&'a str>,
     /// Whether its deletion was asked for.
-    pub deleting: bool,
+    pub terminating: bool,
     /// Whether its condition `Ready` is True. What is being deleted is not Ready, whatever this says (C12).
     pub ready: bool,
     /// `spec.controller.templateHash`.
@@ -103,10 +103,10 @@ impl<'a> Instance<'a> {
     pub fn of(object: &'a Object) -> Self {
         let mut owners = object.metadata.owner_references.iter().flatten();
         Self {
-            name: object.called(),
+            name: object.name(),
             uid: object.uid(),
             owner: owners.find(|o| o.controller == Some(true)).map(|o| o.uid.as_str()),
-            deleting: object.deleting(),
+            terminating: object.is_terminating(),
             ready: conditions::is_true(object.status(), "Ready"),
             template_hash: object.spec()["controller"]["templateHash"].as_str(),
             labels: object.metadata.labels.as_ref(),

@@ -18,10 +18,10 @@ pub fn contexts<'a>(instance: &Object, bindings: impl Iterator<Item = &'a Object
     let owner = Instance::of(instance).owner;
     let mut own: Vec<_> =
         bindings.filter(|b| attached && owner.is_some() && Instance::of(b).owner == owner).collect();
-    own.sort_by_key(|binding| (binding.deleting(), binding.called().len(), binding.called()));
+    own.sort_by_key(|binding| (binding.is_terminating(), binding.name().len(), binding.name()));
     let entry = |interface: Interface<'_>| {
         let mut serving = own.iter().filter(|binding| {
-            same(&binding.spec()["network"], interface.network, instance.space())
+            same(&binding.spec()["network"], interface.network, instance.namespace())
                 && binding.spec()["location"]["name"] == instance.spec()["location"]["name"]
         });
         match serving.find_map(|binding| context(binding)) {

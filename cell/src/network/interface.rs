@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use fedhub_api::IpFamily;
 use fedhub_core::message::Quoted;
-use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ impl<'a> Interface<'a> {
         let Some((space, name)) = context(binding) else {
             return Network::Provisioning(format!("{what}: waiting for its context"));
         };
-        let context = seen.contexts.iter().find(|c| (c.space(), c.called()) == (space, name));
+        let context = seen.contexts.iter().find(|c| (c.namespace(), c.name()) == (space, name));
         match Network::of(&what.replacen("Network", "Context of network", 1), context.map(AsRef::as_ref)) {
             Network::Ready => {}
             not_yet => return not_yet,
@@ -84,7 +84,7 @@ impl<'a> Interface<'a> {
         family: &str,
         claims: &mut Claims,
     ) -> Network {
-        let (space, location) = (context.space(), &binding.spec()["location"]);
+        let (space, location) = (context.namespace(), &binding.spec()["location"]);
         let what = self.network_words().replacen("Network", "Subnet of network", 1);
         let what = format!("{what} ({family})");
         let carried = context.spec()["ipFamilies"].as_array();
@@ -94,13 +94,13 @@ impl<'a> Interface<'a> {
                 "{network} has no {family}, which interface {interface} asks for"
             ));
         }
-        let fits = |claim: &&Shared| {
+        let fits = |claim: &&ObjectRef| {
             let spec = claim.spec();
-            claim.space() == space
-                && spec["networkContext"]["name"] == context.called()
+            claim.namespace() == space
+                && spec["networkContext"]["name"] == context.name()
                 && (&spec["subnetClass"], &spec["ipFamily"]) == (&json!(CLASS), &json!(family))
                 && spec["location"]["name"] == location["name"]
-                && !claim.deleting()
+                && !claim.is_terminating()
         };
         let Some(claim) = seen.claims.iter().find(fits) else {
             claims.want(seen, context, location, family);
@@ -113,7 +113,7 @@ impl<'a> Interface<'a> {
         let Some((space, name)) = subnet(claim) else {
             return Network::Provisioning(format!("{what}: waiting for it to be named by its claim"));
         };
-        let subnet = seen.subnets.iter().find(|s| (s.space(), s.called()) == (space, name));
+        let subnet = seen.subnets.iter().find(|s| (s.namespace(), s.name()) == (space, name));
         Network::of(&what, subnet.map(AsRef::as_ref))
     }
 }
@@ -132,7 +132,7 @@ pub(super) fn context(binding: &Object) -> Option<(&str, &str)> {
 
 /// Namespace and name of the subnet that a claim got.
 pub(super) fn subnet(claim: &Object) -> Option<(&str, &str)> {
-    Some((claim.space(), claim.status().pointer("/subnetRef/name")?.as_str()?))
+    Some((claim.namespace(), claim.status().pointer("/subnetRef/name")?.as_str()?))
 }
 
 /// Subnet claims to create.
@@ -145,18 +145,18 @@ impl Claims {
         let spec = json!({
             "subnetClass": CLASS,
             "ipFamily": family,
-            "networkContext": {"name": context.called()},
+            "networkContext": {"name": context.name()},
             "location": location,
         });
-        let here = |object: &&Object| object.space() == context.space();
+        let here = |object: &&Object| object.namespace() == context.namespace();
         if self.0.iter().filter(here).any(|wanted| *wanted.spec() == spec) {
             return;
         }
         let standing = seen.claims.iter().map(AsRef::as_ref);
         let mut names: BTreeSet<String> =
-            standing.chain(&self.0).filter(here).map(|claim| claim.called().to_owned()).collect();
-        let name = free(context.called(), &mut names);
-        let mut claim = bare(Kind::SubnetClaim, context.space(), &name);
+            standing.chain(&self.0).filter(here).map(|claim| claim.name().to_owned()).collect();
+        let name = free(context.name(), &mut names);
+        let mut claim = bare(Kind::SubnetClaim, context.namespace(), &name);
         claim.metadata.owner_references = Some(vec![owner(context)]);
         set_field(&mut claim, "spec", spec);
         self.0.push(claim);
@@ -181,7 +181,7 @@ fn owner(context: &Object) -> OwnerReference {
     OwnerReference {
         api_version: kind.api_version.clone(),
         kind: kind.kind.clone(),
-        name: context.called().to_owned(),
+        name: context.name().to_owned(),
         uid: context.uid().to_owned(),
         controller: None,
         block_owner_deletion: None,

@@ -27,7 +27,7 @@ mod plan;
 mod seen;
 
 use fedhub_api::LocationReference;
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::Plane;
 
 pub(crate) use apply::{apply, create};
@@ -73,9 +73,9 @@ impl View {
 pub fn look(cell: &Plane, wd: &Object) -> View {
     let location = location(cell, wd);
     let controls = |object: &Object| Instance::of(object).owner == Some(wd.uid());
-    let mut instances = cell.store(Kind::Instance).objects(Some(wd.space()));
+    let mut instances = cell.store(Kind::Instance).objects(Some(wd.namespace()));
     instances.retain(|instance| controls(instance));
-    let bindings = cell.store(Kind::NetworkBinding).objects(Some(wd.space()));
+    let bindings = cell.store(Kind::NetworkBinding).objects(Some(wd.namespace()));
     let (mut contexts, mut claims, mut subnets) = (Vec::new(), Vec::new(), Vec::new());
     let mut known: Vec<(&str, &str)> =
         bindings.iter().filter(|binding| controls(binding)).filter_map(|binding| context(binding)).collect();
@@ -123,20 +123,20 @@ fn location(cell: &Plane, wd: &Object) -> Location {
 
 /// The bindings that an object of the network service matters to: those that got that context, or the context of that
 /// claim, or of the claim that got that subnet.
-pub(crate) fn users(cell: &Plane, kind: Kind, object: &Object) -> Vec<Shared> {
+pub(crate) fn users(cell: &Plane, kind: Kind, object: &Object) -> Vec<ObjectRef> {
     let of_context = |space: &str, name: &str| {
         let mut bindings = cell.store(Kind::NetworkBinding).objects(None);
         bindings.retain(|binding| context(binding) == Some((space, name)));
         bindings
     };
     match kind {
-        Kind::NetworkContext => of_context(object.space(), object.called()),
+        Kind::NetworkContext => of_context(object.namespace(), object.name()),
         Kind::SubnetClaim => object.spec()["networkContext"]["name"]
             .as_str()
-            .map_or_else(Vec::new, |name| of_context(object.space(), name)),
+            .map_or_else(Vec::new, |name| of_context(object.namespace(), name)),
         Kind::Subnet => {
-            let mut claims = cell.store(Kind::SubnetClaim).objects(Some(object.space()));
-            claims.retain(|claim| subnet(claim) == Some((object.space(), object.called())));
+            let mut claims = cell.store(Kind::SubnetClaim).objects(Some(object.namespace()));
+            claims.retain(|claim| subnet(claim) == Some((object.namespace(), object.name())));
             claims.iter().flat_map(|claim| users(cell, Kind::SubnetClaim, claim)).collect()
         }
         _ => Vec::new(),

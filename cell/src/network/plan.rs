@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_core::names::{LOCATION, NETWORK, is_label_value};
-use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use serde_json::{Value, json};
 
 use super::interface::{Claims, Interface, free, same};
@@ -22,11 +22,11 @@ pub struct Plan {
     /// Subnet claims to create.
     pub claims: Vec<Object>,
     /// Bindings of this WD to delete: what is wanted in their place is ready, and no Instance needs them (C15).
-    pub replaced: Vec<Shared>,
+    pub replaced: Vec<ObjectRef>,
     /// How far it is. The gate `Network` is opened when it is [`Network::Ready`].
     pub network: Network,
     /// Bindings that are ready, with context and subnets, and stay.
-    ready: Vec<Shared>,
+    ready: Vec<ObjectRef>,
 }
 
 impl Plan {
@@ -40,14 +40,14 @@ impl Plan {
     pub fn serves(&self, instance: &Object, place: &str) -> bool {
         let is_ready = |interface: Interface<'_>| {
             let network = interface.network;
-            self.ready.iter().any(|binding| binds(binding, network, place, instance.space()))
+            self.ready.iter().any(|binding| binds(binding, network, place, instance.namespace()))
         };
         Interface::all(instance.spec()).all(is_ready)
     }
 
     /// Whether an Instance runs on that binding and on none that stays.
     fn needs(&self, instance: &Object, binding: &Object) -> bool {
-        let here = instance.space();
+        let here = instance.namespace();
         let told = instance.spec()["location"]["name"].as_str();
         let place = binding.spec()["location"]["name"].as_str().unwrap_or_default();
         let runs = !gates::of(instance).contains(&gates::NETWORK) && told.is_none_or(|told| told == place);
@@ -66,19 +66,20 @@ pub fn plan(seen: &Seen<'_>) -> Plan {
         return Plan::of(Network::Misplaced(blocker));
     }
     let place = place(wd, seen.location).map(|place| place.name);
-    let mut in_use: BTreeSet<String> = seen.bindings.iter().map(|b| b.called().to_owned()).collect();
-    let standing = seen.bindings.iter().filter(|b| !b.deleting() && Instance::of(b).owner == Some(wd.uid()));
-    let own: BTreeMap<&str, &Shared> = standing.map(|b| (b.called(), b)).collect();
+    let mut in_use: BTreeSet<String> = seen.bindings.iter().map(|b| b.name().to_owned()).collect();
+    let standing =
+        seen.bindings.iter().filter(|b| !b.is_terminating() && Instance::of(b).owner == Some(wd.uid()));
+    let own: BTreeMap<&str, &ObjectRef> = standing.map(|b| (b.name(), b)).collect();
     let interfaces: Vec<_> = Interface::all(&wd.spec()["template"]["spec"]).collect();
-    let targets: Vec<_> = interfaces.iter().map(|i| format!("{}-net-{}", wd.called(), i.index)).collect();
-    let mut spares: Vec<&Shared> =
-        own.values().copied().filter(|b| !targets.iter().any(|t| t == b.called())).collect();
+    let targets: Vec<_> = interfaces.iter().map(|i| format!("{}-net-{}", wd.name(), i.index)).collect();
+    let mut spares: Vec<&ObjectRef> =
+        own.values().copied().filter(|b| !targets.iter().any(|t| t == b.name())).collect();
     let (mut plan, mut claims, mut kept, mut far) =
         (Plan::of(Network::Ready), Claims::default(), Vec::new(), Vec::new());
     for (interface, target) in interfaces.iter().zip(&targets) {
         let fits = |b: &Object| {
             let here = place.as_deref().or_else(|| b.spec()["location"]["name"].as_str());
-            here.is_some_and(|here| binds(b, interface.network, here, wd.space()))
+            here.is_some_and(|here| binds(b, interface.network, here, wd.namespace()))
         };
         let named = own.get(target.as_str()).copied().filter(|b| fits(b));
         let fitting = named.into_iter().chain(spares.iter().copied().filter(|b| fits(b)));
@@ -89,7 +90,7 @@ pub fn plan(seen: &Seen<'_>) -> Plan {
         let serving = candidates.iter().find(is_ready).or(candidates.first());
         for stays in named.into_iter().chain(serving.map(|(binding, _)| *binding)) {
             interface.through(seen, stays, &mut claims);
-            spares.retain(|spare| spare.called() != stays.called());
+            spares.retain(|spare| spare.name() != stays.name());
             kept.push(stays);
         }
         let taken = in_use.contains(target);
@@ -118,8 +119,8 @@ pub fn plan(seen: &Seen<'_>) -> Plan {
     plan.claims = claims.0;
     plan.network = Network::worst(far);
     if plan.network == Network::Ready {
-        let leaves = |b: &&Shared| !kept.iter().any(|kept| kept.called() == b.called());
-        let idle = |b: &&Shared| !seen.instances.iter().any(|instance| plan.needs(instance, b));
+        let leaves = |b: &&ObjectRef| !kept.iter().any(|kept| kept.name() == b.name());
+        let idle = |b: &&ObjectRef| !seen.instances.iter().any(|instance| plan.needs(instance, b));
         plan.replaced = own.into_values().filter(leaves).filter(idle).cloned().collect();
     }
     plan
@@ -136,7 +137,7 @@ fn binds(binding: &Object, network: &Value, place: &str, here: &str) -> bool {
 /// It gets all annotations of the template's metadata, as the Instances do: what a user tells other services there,
 /// the network service may want to know too. They are copied once; a binding is not written again.
 fn binding(wd: &Object, network: &Value, place: &str, name: &str) -> Object {
-    let mut binding = bare(Kind::NetworkBinding, wd.space(), name);
+    let mut binding = bare(Kind::NetworkBinding, wd.namespace(), name);
     let labels = [(NETWORK, network["name"].as_str().unwrap_or_default()), (LOCATION, place)];
     let labels = labels.into_iter().filter(|(_, value)| is_label_value(value));
     binding.metadata.labels = Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
@@ -147,12 +148,12 @@ fn binding(wd: &Object, network: &Value, place: &str, name: &str) -> Object {
         .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
         .collect();
     binding.metadata.annotations = Some(told).filter(|map| !map.is_empty());
-    binding.metadata.owner_references = Some(vec![owner(wd.called(), wd.uid())]);
+    binding.metadata.owner_references = Some(vec![owner(wd.name(), wd.uid())]);
     let kind = Kind::WorkloadDeployment.resource();
     let spec = json!({
         "network": network,
         "location": {"name": place},
-        "consumer": {"apiGroup": kind.group, "kind": kind.kind, "name": wd.called()},
+        "consumer": {"apiGroup": kind.group, "kind": kind.kind, "name": wd.name()},
     });
     set_field(&mut binding, "spec", spec);
     binding

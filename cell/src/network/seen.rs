@@ -1,7 +1,7 @@
 //! What is seen of a WD's networking.
 
 use fedhub_api::LocationReference;
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 
 use crate::status::network::Location;
 
@@ -11,15 +11,15 @@ pub struct Seen<'a> {
     /// The WD.
     pub deployment: &'a Object,
     /// Its own Instances (C3), those on their way out too.
-    pub instances: &'a [Shared],
+    pub instances: &'a [ObjectRef],
     /// All bindings in its namespace.
-    pub bindings: &'a [Shared],
+    pub bindings: &'a [ObjectRef],
     /// The contexts that its bindings got.
-    pub contexts: &'a [Shared],
+    pub contexts: &'a [ObjectRef],
     /// All subnet claims in the namespaces of those.
-    pub claims: &'a [Shared],
+    pub claims: &'a [ObjectRef],
     /// The subnets that those claims got.
-    pub subnets: &'a [Shared],
+    pub subnets: &'a [ObjectRef],
     /// The location that the cell serves.
     pub location: &'a Location,
 }

@@ -53,15 +53,15 @@ pub fn instance_of<'a>(claim: &'a Object, cell: &CellId) -> Option<(&'a str, &'a
     let named = claim.label(SOURCE_CLUSTER) == Some(&*cell.name);
     let marked = || Source::of(claim).is_some_and(|source| source.cell_uid.as_deref() == Some(&*cell.uid));
     let namespace = claim.label(INSTANCE_NAMESPACE).filter(|_| named || marked())?;
-    Some((namespace, claim.called().strip_prefix(PREFIX)?))
+    Some((namespace, claim.name().strip_prefix(PREFIX)?))
 }
 
 /// The claim of `instance` in `cell`. What it asks for never changes, whose it is may be said in another way: see
 /// [`remarked`].
 pub fn of(instance: &Object, cell: &CellId, consumer: &Consumer, sizing: &Sizing) -> Object {
-    let mut claim = Object::new(&name(instance.called()), resource());
+    let mut claim = Object::new(&name(instance.name()), resource());
     claim.metadata.namespace = Some(consumer.namespace.clone());
-    let labels = [(SOURCE_CLUSTER, &*cell.name), (INSTANCE_NAMESPACE, instance.space())];
+    let labels = [(SOURCE_CLUSTER, &*cell.name), (INSTANCE_NAMESPACE, instance.namespace())];
     claim.metadata.labels = Some(labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into());
     claim.metadata.annotations = Some([(CELL_SOURCE.to_owned(), cell.source(instance).to_string())].into());
     let project = json!({
@@ -102,11 +102,11 @@ pub enum Whose {
 /// Whose `claim` is, which stands under the name of the claim of `instance` in `cell`. `had` tells whether an Instance of
 /// that UID was there.
 pub fn whose(claim: &Object, instance: &Object, cell: &CellId, had: impl Fn(&str) -> bool) -> Whose {
-    if instance_of(claim, cell) != Some((instance.space(), instance.called())) {
+    if instance_of(claim, cell) != Some((instance.namespace(), instance.name())) {
         return Whose::Anothers;
     }
     match Source::of(claim) {
-        _ if claim.deleting() => Whose::Going,
+        _ if claim.is_terminating() => Whose::Going,
         // Made before claims were marked.
         None if claim.annotation(CELL_SOURCE).is_none() => Whose::Ours,
         Some(source) if source.is_of(cell, |uid| uid == instance.uid() || had(uid)) => {
@@ -121,7 +121,7 @@ pub fn whose(claim: &Object, instance: &Object, cell: &CellId, had: impl Fn(&str
 /// once its Instance is gone (C10), so it is taken over while that stands. Under another name only one that Karmada
 /// `recorded` this cell for: else it might be another's.
 pub fn remarked(claim: &Object, instance: &Object, cell: &CellId, recorded: bool) -> Option<Value> {
-    if claim.deleting() || instance_of(claim, cell) != Some((instance.space(), instance.called())) {
+    if claim.is_terminating() || instance_of(claim, cell) != Some((instance.namespace(), instance.name())) {
         return None;
     }
     let stands = |uid: &str| uid == instance.uid();
@@ -149,7 +149,7 @@ pub fn is_free(
     there: Option<&Object>,
     had: impl Fn(&str) -> bool,
 ) -> bool {
-    if claim.deleting() || instance_of(claim, cell).is_none() {
+    if claim.is_terminating() || instance_of(claim, cell).is_none() {
         return false;
     }
     let stands = |uid: &str| there.is_some_and(|there| there.uid() == uid);

@@ -6,9 +6,10 @@
 use fedhub_api::cells::CellId;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::{CELL_MANAGER, PlaneName};
-use fedhub_core::object::{Key, Kind, Object, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, PlaneId};
 use fedhub_engine::Outcome;
 use fedhub_planes::Plane;
+use fedhub_planes::Precondition;
 use serde_json::Value;
 
 use super::Readiness;
@@ -28,7 +29,7 @@ pub(super) enum Released {
 impl Readiness {
     /// A pass over a claim.
     pub(super) async fn claim(&self, project: &PlaneName, key: &Key) -> Result<Outcome, Error> {
-        let Some(quota) = &self.quota else { return Ok(Outcome::Waits) };
+        let Some(quota) = &self.quota else { return Ok(Outcome::AwaitChange) };
         if !self.cell.anchor().synced() {
             return Err(Error::NotEngaged(PlaneId::Cell));
         }
@@ -36,18 +37,18 @@ impl Readiness {
             return Err(Error::NotEngaged(key.plane.clone()));
         };
         let there = project.store(Kind::ResourceClaim).object(&key.namespace, &key.name);
-        let Some(claim) = there else { return Ok(Outcome::InOrder) };
+        let Some(claim) = there else { return Ok(Outcome::Unchanged) };
         if let Some(metadata) = self.remarked(&claim) {
             project.patch_metadata(Kind::ResourceClaim, &claim, metadata, CELL_MANAGER).await?;
-            return Ok(Outcome::Wrote);
+            return Ok(Outcome::Updated);
         }
         if !self.seems_free(&claim) {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         }
         Ok(match self.release(&project, &claim).await? {
-            Released::Gone => Outcome::Wrote,
+            Released::Gone => Outcome::Updated,
             // By the watches: of the claim, or of the Instance that the cell still has.
-            Released::Going | Released::Kept => Outcome::Waits,
+            Released::Going | Released::Kept => Outcome::AwaitChange,
         })
     }
 
@@ -75,7 +76,7 @@ impl Readiness {
     }
 
     /// What the watch of the cell shows under the name of the Instance that a claim is for.
-    fn instance_of(&self, claim: &Object, cell: &CellId) -> Option<Shared> {
+    fn instance_of(&self, claim: &Object, cell: &CellId) -> Option<ObjectRef> {
         let (namespace, name) = claim::instance_of(claim, cell)?;
         self.cell.anchor().store(Kind::Instance).object(namespace, name)
     }
@@ -97,11 +98,11 @@ impl Readiness {
     pub(super) async fn release(&self, project: &Plane, claim: &Object) -> Result<Released, RequestError> {
         let Some(cell) = self.cell_id() else { return Ok(Released::Kept) };
         let Some((namespace, name)) = claim::instance_of(claim, &cell) else { return Ok(Released::Kept) };
-        let live = self.cell.anchor().live(Kind::Instance, namespace, name).await?;
+        let live = self.cell.anchor().get_live(Kind::Instance, namespace, name).await?;
         if !self.is_free(claim, &cell, live.as_ref()) {
             return Ok(Released::Kept);
         }
-        let gone = project.delete(Kind::ResourceClaim, claim, false).await?;
+        let gone = project.delete(Kind::ResourceClaim, claim, Precondition::Uid).await?;
         Ok(if gone { Released::Gone } else { Released::Going })
     }
 }

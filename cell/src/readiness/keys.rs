@@ -38,7 +38,7 @@ impl Readiness {
     /// In whose turn an Instance is to be worked on; `None` where the stores tell that nothing is to do. A project's
     /// plane is spoken to only where quota has to be asked for, so that its trouble holds up nothing else (I8).
     fn lane(&self, instance: &Object, why: Why) -> Option<PlaneId> {
-        if instance.deleting() {
+        if instance.is_terminating() {
             let plan = self.ending(instance);
             return (plan.status.is_some() || plan.again.is_some()).then_some(PlaneId::Cell);
         }
@@ -71,7 +71,7 @@ impl Readiness {
             Some(lane) => {
                 self.queue.add(cell.key(Kind::Instance, namespace, name), &lane);
             }
-            None => self.cell.metrics().glances.with_label_values(&["readiness"]).inc(),
+            None => self.cell.metrics().reconciles_skipped.with_label_values(&["readiness"]).inc(),
         }
     }
 
@@ -93,7 +93,7 @@ impl Readiness {
     /// Wakes the Instances whose WD made that binding.
     fn wake_bound(&self, binding: &Object) {
         if let Some(uid) = Instance::of(binding).owner {
-            self.wake_made_by(binding.space(), uid);
+            self.wake_made_by(binding.namespace(), uid);
         }
     }
 
@@ -101,7 +101,7 @@ impl Readiness {
     fn wake_project(&self, name: &PlaneName) {
         for namespace in self.cell.anchor().store(Kind::Namespace).objects(None) {
             if Consumer::of(&namespace).is_some_and(|consumer| consumer.project == *name) {
-                self.wake_all(Some(namespace.called()), |_| true);
+                self.wake_all(Some(namespace.name()), |_| true);
             }
         }
     }
@@ -171,7 +171,7 @@ impl Readiness {
             // Its namespace went before it did.
             None => {
                 for project in quota.projects.projects() {
-                    self.keep_all(&project, |claim| claim.called() == name);
+                    self.keep_all(&project, |claim| claim.name() == name);
                 }
             }
         }
@@ -180,7 +180,7 @@ impl Readiness {
     /// Has a claim looked at, if something is to be done about it.
     pub(super) fn keep(&self, project: &Plane, claim: &Object) {
         if self.cell.anchor().synced() && project.synced() && self.is_to_keep(claim) {
-            self.queue.add(project.key(Kind::ResourceClaim, claim.space(), claim.called()), &project.id);
+            self.queue.add(project.key(Kind::ResourceClaim, claim.namespace(), claim.name()), &project.id);
         }
     }
 
@@ -205,7 +205,7 @@ impl Readiness {
         let Some(quota) = &self.quota else { return };
         for project in quota.projects.projects() {
             for claim in project.store(Kind::ResourceClaim).objects(None) {
-                let key = project.key(Kind::ResourceClaim, claim.space(), claim.called());
+                let key = project.key(Kind::ResourceClaim, claim.namespace(), claim.name());
                 quota.identity.note(&key, Source::of(&claim).as_ref());
             }
         }
@@ -214,7 +214,7 @@ impl Readiness {
     fn claim_changed(&self, project: &Plane, change: &Change) {
         let (Some(quota), Some(claim)) = (&self.quota, change.known().object.as_deref()) else { return };
         let there = matches!(change, Change::Applied { .. });
-        let key = project.key(Kind::ResourceClaim, claim.space(), claim.called());
+        let key = project.key(Kind::ResourceClaim, claim.namespace(), claim.name());
         quota.identity.note(&key, Source::of(claim).filter(|_| there).as_ref());
         let Some(cell) = self.cell_id() else { return };
         if let Some((namespace, name)) = claim::instance_of(claim, &cell) {
@@ -249,11 +249,11 @@ impl Listener for Readiness {
         }
         match &plane.id {
             PlaneId::Cell => {
-                self.queue.works(&plane.id);
+                self.queue.mark_healthy(&plane.id);
                 self.look_again();
             }
             PlaneId::Project(name) => {
-                self.queue.works(&plane.id);
+                self.queue.mark_healthy(&plane.id);
                 self.wake_project(name);
                 self.keep_all(plane, |_| true);
             }

@@ -1,12 +1,12 @@
 //! A pass over an Instance.
 
-use fedhub_api::turns::{self, Signal};
+use fedhub_api::transitions::{self, Signal};
 use fedhub_cache::Part;
 use fedhub_core::errors::Error;
 use fedhub_core::names::CELL_MANAGER;
-use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, Shared};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::Outcome;
-use fedhub_planes::Writer;
+use fedhub_planes::PlaneWriter;
 use fedhub_planes::events::reference_to;
 use serde_json::Value;
 
@@ -30,12 +30,12 @@ impl Readiness {
         let Asked { quota, failed, rest, again: ask_again } = self.ask(&instance).await?;
         // It may have changed while its project was asked.
         let Some(instance) = self.living(key).filter(|now| now.uid() == instance.uid()) else {
-            return Ok(Outcome::Waits);
+            return Ok(Outcome::AwaitChange);
         };
         let Plan { status, opens, again } = self.plan(&instance, &quota);
         let cell = self.cell.anchor();
-        let writer = Writer { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
-        let mut stands: Shared = instance.clone();
+        let writer = PlaneWriter { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
+        let mut stands: ObjectRef = instance.clone();
         if let Some(write) = status
             && let Some(stored) = writer.write_status(key.kind, &instance, write).await?
         {
@@ -53,9 +53,9 @@ impl Readiness {
             return Err(error);
         }
         Ok(match again.into_iter().chain(ask_again).min() {
-            Some(wait) => Outcome::After(wait.max(rest)),
-            None if wrote => Outcome::Wrote,
-            None => Outcome::InOrder,
+            Some(wait) => Outcome::RequeueAfter(wait.max(rest)),
+            None if wrote => Outcome::Updated,
+            None => Outcome::Unchanged,
         })
     }
 
@@ -63,12 +63,12 @@ impl Readiness {
     async fn leaving(&self, key: &Key) -> Result<Outcome, Error> {
         let cell = self.cell.anchor();
         let Some(instance) = cell.store(key.kind).object(&key.namespace, &key.name) else {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         };
         let Plan { status, again, .. } = self.ending(&instance);
         let mut wrote = false;
         if let Some(write) = status {
-            let writer = Writer { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
+            let writer = PlaneWriter { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
             match writer.write_status(key.kind, &instance, write).await {
                 Ok(Some(stored)) => {
                     wrote = true;
@@ -76,28 +76,29 @@ impl Readiness {
                 }
                 Ok(None) => {}
                 // Its event is on the way.
-                Err(error) if error.code() == Some(404) => return Ok(Outcome::Waits),
+                Err(error) if error.code() == Some(404) => return Ok(Outcome::AwaitChange),
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(match again {
-            Some(wait) => Outcome::After(wait),
-            None if wrote => Outcome::Wrote,
-            None => Outcome::InOrder,
+            Some(wait) => Outcome::RequeueAfter(wait),
+            None if wrote => Outcome::Updated,
+            None => Outcome::Unchanged,
         })
     }
 
     /// What there is to do about an Instance that is being deleted.
     pub(super) fn ending(&self, instance: &Object) -> Plan {
         let cell = self.cell.anchor();
-        let echo = cell.store(Kind::Instance).echo(instance.space(), instance.called(), Part::Status);
+        let echo =
+            cell.store(Kind::Instance).normalization(instance.namespace(), instance.name(), Part::Status);
         ending(instance, self.termination_deadline, self.cell.clock().now(), echo)
     }
 
     /// The Instance, if it is there and not on its way out.
-    pub(super) fn living(&self, key: &Key) -> Option<Shared> {
+    pub(super) fn living(&self, key: &Key) -> Option<ObjectRef> {
         let instance = self.cell.anchor().store(Kind::Instance).object(&key.namespace, &key.name)?;
-        (!instance.deleting()).then_some(instance)
+        (!instance.is_terminating()).then_some(instance)
     }
 
     /// What there is to do about an Instance with that verdict on its quota.
@@ -105,7 +106,7 @@ impl Readiness {
         let cell = self.cell.anchor();
         let made_by = Instance::of(instance).owner;
         let deployment = owner(instance)
-            .and_then(|name| cell.store(Kind::WorkloadDeployment).object(instance.space(), name))
+            .and_then(|name| cell.store(Kind::WorkloadDeployment).object(instance.namespace(), name))
             .filter(|wd| Some(wd.uid()) == made_by);
         // Without its WD nobody says that this has changed (C6).
         let gated = || gates::of(instance).contains(&gates::SUSPENDED);
@@ -114,8 +115,9 @@ impl Readiness {
         let network = self.network(instance, deployment.as_deref());
         let now = self.cell.clock().now();
         let data = self.data(instance, deployment.as_deref());
-        let echo = cell.store(Kind::Instance).echo(instance.space(), instance.called(), Part::Status);
-        let bindings = cell.store(Kind::NetworkBinding).objects(Some(instance.space()));
+        let echo =
+            cell.store(Kind::Instance).normalization(instance.namespace(), instance.name(), Part::Status);
+        let bindings = cell.store(Kind::NetworkBinding).objects(Some(instance.namespace()));
         let contexts = network::contexts(instance, bindings.iter().map(AsRef::as_ref));
         let (data, contexts) = (data.as_ref(), contexts.as_ref());
         plan(&Seen { instance, quota, data, network: &network, contexts, suspended, now }, echo)
@@ -127,7 +129,7 @@ impl Readiness {
         if cell.watched(Kind::Secret).is_none() {
             return data::waits(instance).then(|| data::disabled(instance, now));
         }
-        let is_there = |kind, name: &str| cell.store(kind).digest(instance.space(), name).is_some();
+        let is_there = |kind, name: &str| cell.store(kind).digest(instance.namespace(), name).is_some();
         data::concerns(instance).then(|| data::verdict(instance, deployment, is_there, now))
     }
 
@@ -147,7 +149,7 @@ impl Readiness {
 
     /// Tells the user of a turn of affairs.
     fn tell(&self, instance: &Object, new: &Value) {
-        if let Some(turn) = turns::of_instance(Signal::of_instance(instance.status()), new) {
+        if let Some(turn) = transitions::of_instance(Signal::of_instance(instance.status()), new) {
             self.cell.anchor().events.turn(reference_to(Kind::Instance, instance), turn);
         }
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fedhub_api::conditions::{find, put, said};
-use fedhub_cache::Echo;
-use fedhub_cache::echo::settled;
+use fedhub_cache::ServerNormalization;
+use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Object, ObjectView, set_field};
 use fedhub_planes::StatusWrite;
 use fedhub_planes::writer::probe;
@@ -32,7 +32,7 @@ pub struct Plan {
 ///
 /// `Ready` speaks of the Instance as it is when the gates are off that this very status takes off: to say that they are
 /// there would be overwritten by the next write. That the generation moved on by taking them off is no news either.
-pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
+pub fn plan(seen: &Seen<'_>, echo: Option<ServerNormalization>) -> Plan {
     let instance = seen.instance;
     let opened = opened(seen);
     let status = status(&Seen { instance: opened.as_ref().unwrap_or(instance), ..*seen });
@@ -52,7 +52,12 @@ pub fn plan(seen: &Seen<'_>, echo: Option<Echo>) -> Plan {
 
 /// What there is to do about an Instance that is being deleted: to tell how far that is, once it lasts. `deadline` is how
 /// long it may take (C12).
-pub fn ending(instance: &Object, deadline: Duration, now: Timestamp, echo: Option<Echo>) -> Plan {
+pub fn ending(
+    instance: &Object,
+    deadline: Duration,
+    now: Timestamp,
+    echo: Option<ServerNormalization>,
+) -> Plan {
     let Some((status, left)) = termination::status(instance, deadline, now) else { return Plan::default() };
     if settled(&status, instance.status(), echo) {
         return Plan { again: left, ..Plan::default() };
@@ -95,7 +100,7 @@ fn opens(seen: &Seen<'_>) -> Opens {
 }
 
 /// Whether a status says anything that the one that stands does not.
-fn news(seen: &Seen<'_>, status: &Value, echo: Option<Echo>) -> bool {
+fn news(seen: &Seen<'_>, status: &Value, echo: Option<ServerNormalization>) -> bool {
     const GENERATION: &str = "observedGeneration";
     let (old, mut same) = (seen.instance.status(), status.clone());
     if settled(status, old, echo) {

@@ -8,7 +8,7 @@ use fedhub_api::cells::CellId;
 use fedhub_api::conditions::find;
 use fedhub_core::errors::{self, Category, Error, RequestError};
 use fedhub_core::names::CELL_MANAGER;
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::{Health, Plane};
 use serde_json::Value;
 
@@ -35,9 +35,9 @@ pub(super) enum Stance {
 /// An answer, or that there is none.
 pub(super) enum Known {
     Off,
-    Claim(Shared),
+    Claim(ObjectRef),
     /// An earlier Instance's claim stands there: its end wakes this one.
-    Earlier(Arc<Plane>, Shared),
+    Earlier(Arc<Plane>, ObjectRef),
     Occupied,
     Held,
     /// Another cluster under this cell's name holds the claim (C10).
@@ -79,7 +79,7 @@ impl Readiness {
         };
         // Its event brings everything back.
         let Some(cell) = quota.identity.get() else { return Stance::Known(Known::Soon) };
-        let Some(consumer) = self.consumer(instance.space()) else {
+        let Some(consumer) = self.consumer(instance.namespace()) else {
             return Stance::Known(Known::Failed(Failure::ProjectUnresolvable));
         };
         let project = match quota.projects.project(&consumer.project) {
@@ -92,7 +92,7 @@ impl Readiness {
             }
         };
         let claims = project.store(Kind::ResourceClaim);
-        let there = claims.object(&consumer.namespace, &claim::name(instance.called()));
+        let there = claims.object(&consumer.namespace, &claim::name(instance.name()));
         let whose = there.as_deref().map(|claim| self.whose(claim, instance, &cell));
         match (there, whose) {
             (Some(claim), Some(Whose::Ours)) => Stance::Known(Known::Claim(claim)),
@@ -169,7 +169,7 @@ impl Readiness {
         match project.create(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
             Ok(made) => Ok(Known::Claim(made)),
             Err(error) if error.code() == Some(409) => {
-                let there = project.refresh(Kind::ResourceClaim, &consumer.namespace, claim.called()).await?;
+                let there = project.refresh(Kind::ResourceClaim, &consumer.namespace, claim.name()).await?;
                 match there {
                     Some(there) => self.found(instance, ask, there, &claim).await,
                     None => Ok(Known::Occupied),
@@ -185,7 +185,7 @@ impl Readiness {
         &self,
         instance: &Object,
         ask: &Ask,
-        there: Shared,
+        there: ObjectRef,
         claim: &Object,
     ) -> Result<Known, RequestError> {
         let (kind, project) = (Kind::ResourceClaim, &ask.project);

@@ -2,11 +2,11 @@
 
 use fedhub_api::conditions::{find, is_default, is_true, put, remove, said};
 use fedhub_api::responsibility::needs_action;
-use fedhub_api::turns::{NO_BUDGET, TERMINATION_OVERDUE};
+use fedhub_api::transitions::{NO_BUDGET, TERMINATION_OVERDUE};
 use fedhub_cache::digest::deployment::FEDERATED;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub struct Seen<'a> {
     /// The WD, with the status that stands.
     pub deployment: &'a Object,
     /// Its own Instances (C3), those on their way out too, in any order.
-    pub instances: &'a [Shared],
+    pub instances: &'a [ObjectRef],
     /// How many are wanted.
     pub desired: u32,
     /// The hash of its template.
@@ -62,7 +62,7 @@ pub fn status(seen: &Seen<'_>) -> Value {
     status["readyReplicas"] = json!(counts.ready);
     status["desiredReplicas"] = json!(seen.desired);
     // On every plane, where the UID is another (C13): what it selects is what the scale subresource there is about.
-    status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_NAME}={}", seen.deployment.called()));
+    status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_NAME}={}", seen.deployment.name()));
     status["suspended"] = json!(suspended(seen.deployment));
     if let Some(generation) = seen.deployment.metadata.generation {
         status["observedGeneration"] = json!(generation);
@@ -129,11 +129,11 @@ struct Counts {
 
 impl Counts {
     fn of(seen: &Seen<'_>) -> Self {
-        let on_template = |i: &&Shared| {
+        let on_template = |i: &&ObjectRef| {
             i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str)
                 == Some(seen.template_hash)
         };
-        let is = |kind: &'static str| move |i: &&Shared| is_true(i.status(), kind);
+        let is = |kind: &'static str| move |i: &&ObjectRef| is_true(i.status(), kind);
         let updated = staying(seen).filter(on_template);
         Self {
             listed: staying(seen).count(),
@@ -235,40 +235,40 @@ fn lifted_reason(reason: &str) -> &str {
 }
 
 fn of_instance(instance: &Object, words: &str) -> String {
-    format!("Instance {}: {words}", Quoted(instance.called()))
+    format!("Instance {}: {words}", Quoted(instance.name()))
 }
 
 /// The Instances that are to stay and are not ready, those first about which somebody has to do something, then by
 /// ordinal: whatever order they were listed in, the words are the same (I7).
-fn unready<'a>(seen: &Seen<'a>) -> Vec<&'a Shared> {
-    let mut all: Vec<&Shared> = staying(seen).filter(|i| !is_true(i.status(), READY)).collect();
+fn unready<'a>(seen: &Seen<'a>) -> Vec<&'a ObjectRef> {
+    let mut all: Vec<&ObjectRef> = staying(seen).filter(|i| !is_true(i.status(), READY)).collect();
     all.sort_by_key(|i| {
         let reason = find(i.status(), READY).map_or("", |c| said(c).1);
         // Names differ in the ordinal alone, so a shorter one has a smaller ordinal.
-        (!needs_action(reason), i.called().len(), i.called())
+        (!needs_action(reason), i.name().len(), i.name())
     });
     all
 }
 
 /// Those that nobody has asked to go: what is on its way out is neither ready nor current (C12).
-fn staying<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a Shared> + Clone + use<'a> {
-    seen.instances.iter().filter(|i| !i.deleting())
+fn staying<'a>(seen: &Seen<'a>) -> impl Iterator<Item = &'a ObjectRef> + Clone + use<'a> {
+    seen.instances.iter().filter(|i| !i.is_terminating())
 }
 
 /// Those on their way out whose `Ready` has that reason, by ordinal, with its message.
 fn terminating<'a>(
     seen: &Seen<'a>,
     reason: &'a str,
-) -> impl Iterator<Item = (&'a Shared, &'a str)> + use<'a> {
+) -> impl Iterator<Item = (&'a ObjectRef, &'a str)> + use<'a> {
     let mut all: Vec<_> = seen
         .instances
         .iter()
-        .filter(|i| i.deleting())
+        .filter(|i| i.is_terminating())
         .filter_map(|i| Some((i, said(find(i.status(), READY)?))))
         .filter(|(_, (_, is, _))| *is == reason)
         .map(|(i, (_, _, message))| (i, message))
         .collect();
-    all.sort_by_key(|(i, _)| (i.called().len(), i.called().to_owned()));
+    all.sort_by_key(|(i, _)| (i.name().len(), i.name().to_owned()));
     all.into_iter()
 }
 
@@ -290,12 +290,12 @@ fn with_overdue(seen: &Seen<'_>, words: Words) -> Words {
 
 /// Whether an Instance's ordinal is one that is to be there, so that it is made anew when it is gone.
 fn is_wanted(seen: &Seen<'_>, instance: &Object) -> bool {
-    ordinal(seen.deployment.called(), instance.called()).is_some_and(|ordinal| ordinal < seen.desired)
+    ordinal(seen.deployment.name(), instance.name()).is_some_and(|ordinal| ordinal < seen.desired)
 }
 
 /// What the project lacks quota for: its budget where nobody was refused by one.
 fn quota_reason(seen: &Seen<'_>) -> &'static str {
-    let refused = |i: &Shared| find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False");
+    let refused = |i: &ObjectRef| find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False");
     if staying(seen).any(refused) { "QuotaExceeded" } else { NO_BUDGET }
 }
 
@@ -306,7 +306,7 @@ fn waiting(seen: &Seen<'_>, kind: &str, reason: &str, what: &str) -> Option<Word
         .filter_map(|i| {
             let (status, reason, message) = said(find(i.status(), kind)?);
             let holds = status == "False" || (reason == NO_BUDGET && !is_true(i.status(), READY));
-            holds.then_some((i.called(), message))
+            holds.then_some((i.name(), message))
         })
         .collect();
     if held.is_empty() {

@@ -43,7 +43,7 @@ impl Network {
     /// What one object of the network service says of itself: a `NetworkBinding`, `NetworkContext`,
     /// `SubnetClaim` or `Subnet`. `what` is how it is called in the words, as `Network "default"`; `None` where it is not there yet.
     pub fn of(what: &str, object: Option<&Object>) -> Self {
-        let Some(object) = object.filter(|o| !o.deleting()) else {
+        let Some(object) = object.filter(|o| !o.is_terminating()) else {
             return Self::Provisioning(format!("{what}: waiting for it to be created"));
         };
         let Some(ready) = find(object.status(), READY) else {
@@ -110,10 +110,10 @@ impl Location {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let mut all: Vec<(String, String)> = bindings
             .into_iter()
-            .filter(|binding| !binding.deleting())
+            .filter(|binding| !binding.is_terminating())
             .map(|binding| {
                 let name = text(&binding.spec()["locationRef"]["name"]);
-                let name = if name.is_empty() { binding.called().to_owned() } else { name };
+                let name = if name.is_empty() { binding.name().to_owned() } else { name };
                 (name, text(&binding.spec()["topology"][CITY_CODE]))
             })
             .collect();

@@ -1,21 +1,22 @@
 //! The controller: what a pass over one Instance is. [`super::keys`] says when there is one.
 
+use fedhub_planes::Precondition;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_api::cells::{CellId, Source};
 use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
-use fedhub_core::bucket::Bucket;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
 use fedhub_core::names::{CELL_MANAGER, INSTANCE_FINALIZER, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
+use fedhub_core::rate_limit::TokenBucket;
 use fedhub_engine::verdicts::Verdicts;
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::events::{EventType, reference};
 use fedhub_planes::{Plane, Planes};
-use fedhub_planes::{Write, Writer};
+use fedhub_planes::{PlaneWriter, Write};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -41,7 +42,7 @@ pub struct WriteBack {
     pub(super) identity: Arc<Identity>,
     pub(super) queue: Arc<Queue>,
     pub(super) verdicts: Verdicts<Verdict>,
-    bucket: Mutex<Bucket>,
+    bucket: Mutex<TokenBucket>,
 }
 
 /// What the planes themselves have said in this pass, past their watches.
@@ -64,7 +65,7 @@ impl WriteBack {
         queue: Arc<Queue>,
     ) -> Arc<Self> {
         cell.metrics().writeback_enabled.set(1);
-        let bucket = Mutex::new(Bucket::new(deletes_per_minute, Instant::now()));
+        let bucket = Mutex::new(TokenBucket::new(deletes_per_minute, Instant::now()));
         Arc::new(Self { cell, hub, identity, queue, verdicts: Verdicts::default(), bucket })
     }
 
@@ -101,12 +102,12 @@ impl WriteBack {
                 Decision::Hush(wait) => {
                     self.judge(key, None);
                     self.settled(job, changed);
-                    return Ok(Outcome::After(wait));
+                    return Ok(Outcome::RequeueAfter(wait));
                 }
                 Decision::Park => {
                     self.judge(key, Some(Verdict::Parked));
                     self.rest(key, &sight, 0);
-                    return Ok(Outcome::Waits);
+                    return Ok(Outcome::AwaitChange);
                 }
                 Decision::Refuse(refusal) => {
                     self.refuse(key, &refusal).await;
@@ -116,24 +117,24 @@ impl WriteBack {
                         Refusal::NameTaken(_) | Refusal::CellNameTaken(_) | Refusal::Unproven(_)
                     );
                     let unseen = by_copy && sight.copy.is_none();
-                    return Ok(if unseen { Outcome::After(TAKEN) } else { Outcome::Waits });
+                    return Ok(if unseen { Outcome::RequeueAfter(TAKEN) } else { Outcome::AwaitChange });
                 }
                 Decision::Leaving => {
                     self.hold(key, Held::CopyLeaving).await;
-                    return Ok(Outcome::Waits);
+                    return Ok(Outcome::AwaitChange);
                 }
                 Decision::Mark(finalizers) | Decision::Release(finalizers) => {
-                    let Some(instance) = &sight.instance else { return Ok(Outcome::Waits) };
+                    let Some(instance) = &sight.instance else { return Ok(Outcome::AwaitChange) };
                     let metadata = json!({ "finalizers": finalizers });
                     let cell = writer(self.cell.anchor(), &self.cell);
                     changed = true;
                     match cell.patch_metadata(Kind::Instance, instance, metadata).await {
                         Ok(_) => {}
                         // Somebody else's word was the last one, and it is gone.
-                        Err(error) if error.code() == Some(404) && instance.deleting() => {}
+                        Err(error) if error.code() == Some(404) && instance.is_terminating() => {}
                         Err(error) => return Err(error.into()),
                     }
-                    if instance.deleting() {
+                    if instance.is_terminating() {
                         self.judge(key, None);
                         return Ok(self.settled(job, changed));
                     }
@@ -149,31 +150,31 @@ impl WriteBack {
                         heard.copy = Some(Said(Some(copy)));
                     }
                 }
-                Decision::Delete { copy, gap } => {
-                    if let Some(wait) = gap.then(|| self.token(key).err()).flatten() {
+                Decision::Delete { copy, inferred } => {
+                    if let Some(wait) = inferred.then(|| self.token(key).err()).flatten() {
                         self.hub.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
                         tracing::warn!(%key, ?wait, "the deletion of a copy without an Instance waits for its turn");
-                        return Ok(Outcome::After(wait));
+                        return Ok(Outcome::RequeueAfter(wait));
                     }
                     changed = true;
                     if !self.delete(&copy, &mut heard).await? {
                         self.hold(key, Held::CopyLeaving).await;
-                        return Ok(Outcome::Waits);
+                        return Ok(Outcome::AwaitChange);
                     }
                 }
                 Decision::ReadCopy => {
-                    let copy = hub.live(Kind::Instance, &key.namespace, &key.name).await?;
+                    let copy = hub.get_live(Kind::Instance, &key.namespace, &key.name).await?;
                     heard.copy = Some(Said(copy.map(Arc::new)));
                 }
                 Decision::ReadInstance => {
                     let cell = self.cell.anchor();
-                    let instance = cell.live(Kind::Instance, &key.namespace, &key.name).await?;
+                    let instance = cell.get_live(Kind::Instance, &key.namespace, &key.name).await?;
                     heard.instance = Some(Said(instance.map(Arc::new)));
                 }
                 Decision::ReadDeployment => {
                     let name = sight.instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME));
                     let (kind, name) = (Kind::WorkloadDeployment, name.unwrap_or_default());
-                    let deployment = hub.live(kind, &key.namespace, name).await?;
+                    let deployment = hub.get_live(kind, &key.namespace, name).await?;
                     heard.deployment = Some(Said(deployment.map(Arc::new)));
                 }
             }
@@ -212,10 +213,10 @@ impl WriteBack {
     /// Deletes a copy; says whether it is gone by now.
     async fn delete(&self, copy: &Object, heard: &mut Heard) -> Result<bool, RequestError> {
         let hub = self.hub.hub();
-        let gone = hub.delete(Kind::Instance, copy, false).await?;
+        let gone = hub.delete(Kind::Instance, copy, Precondition::Uid).await?;
         if gone {
             // What follows must not take it for a copy that somebody left behind.
-            hub.store(Kind::Instance).own_deleted(copy.space(), copy.called(), copy.uid());
+            hub.store(Kind::Instance).own_deleted(copy.namespace(), copy.name(), copy.uid());
             heard.copy = Some(Said(None));
         }
         Ok(gone)
@@ -223,10 +224,10 @@ impl WriteBack {
 
     fn settled(&self, job: &Job, changed: bool) -> Outcome {
         if !changed {
-            return Outcome::InOrder;
+            return Outcome::Unchanged;
         }
         self.hub.metrics().propagated(Hop::CellToHub, job.since.elapsed());
-        Outcome::Wrote
+        Outcome::Updated
     }
 
     fn token(&self, key: &Key) -> Result<(), Duration> {
@@ -247,8 +248,8 @@ impl WriteBack {
             hub_namespace: hub.store(Kind::Namespace).object("", space),
             deployment: deployment.and_then(|name| hub.store(Kind::WorkloadDeployment).digest(space, name)),
             copy: copies.digest(space, &key.name),
-            spec_echo: copies.echo(space, &key.name, Part::Spec),
-            status_echo: copies.echo(space, &key.name, Part::Status),
+            spec_normalization: copies.normalization(space, &key.name, Part::Spec),
+            status_normalization: copies.normalization(space, &key.name, Part::Status),
             now: self.cell.clock().now(),
             instance,
         }
@@ -258,7 +259,7 @@ impl WriteBack {
     /// circumstances.
     pub(super) fn glance(&self, key: &Key, sight: &Sight) -> Option<Decision> {
         sight.decide().or_else(|| {
-            let known = self.hub.hub().store(Kind::Instance).judged(&key.namespace, &key.name);
+            let known = self.hub.hub().store(Kind::Instance).synced_under(&key.namespace, &key.name);
             (known != 0 && known == sight.circumstances()).then_some(Decision::Nothing)
         })
     }
@@ -268,7 +269,7 @@ impl WriteBack {
     async fn see(&self, key: &Key, sight: Sight, heard: &Heard) -> Result<(Decision, u64), Error> {
         let copy = match &heard.copy {
             Some(Said(copy)) => copy.clone(),
-            None => self.hub.hub().whole(Kind::Instance, &key.namespace, &key.name).await?,
+            None => self.hub.hub().get_or_fetch(Kind::Instance, &key.namespace, &key.name).await?,
         };
         let version = copy.as_ref().map(|c| Version::new(c.version()));
         let same = heard.is_empty() && version.as_ref() == sight.copy.as_ref().map(|c| &c.version);
@@ -289,7 +290,7 @@ impl WriteBack {
         let gated = sight.instance.as_ref().is_some_and(|i| !gates::of(i).is_empty());
         if let Some(copy) = sight.copy.as_ref().filter(|_| !gated) {
             let copies = self.hub.hub().store(Kind::Instance);
-            copies.rest(&key.namespace, &key.name, &copy.version, circumstances);
+            copies.mark_synced(&key.namespace, &key.name, &copy.version, circumstances);
         }
     }
 
@@ -348,8 +349,8 @@ impl Heard {
     }
 }
 
-fn writer<'a>(plane: &'a Plane, of: &'a Planes) -> Writer<'a> {
-    Writer { plane, manager: CELL_MANAGER, metrics: of.metrics() }
+fn writer<'a>(plane: &'a Plane, of: &'a Planes) -> PlaneWriter<'a> {
+    PlaneWriter { plane, manager: CELL_MANAGER, metrics: of.metrics() }
 }
 
 impl Controller for WriteBack {

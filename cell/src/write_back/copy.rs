@@ -8,7 +8,7 @@ use fedhub_core::names::{
     WORKLOAD_DEPLOYMENT_NAME, encode_plane,
 };
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
-use fedhub_planes::Home;
+use fedhub_planes::ProjectNamespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::decision::Decision;
@@ -18,7 +18,7 @@ use super::refusal::Refusal;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner<'a> {
     /// The project namespace, by the hub namespace's labels and nothing else (I6).
-    pub home: Home,
+    pub home: ProjectNamespace,
     /// The name of its WD.
     pub name: &'a str,
     /// The UID that this WD has on the hub now.
@@ -36,18 +36,20 @@ pub fn owner<'a>(
     let missing: Vec<&'static str> = LINKING_LABELS.into_iter().filter(empty).collect();
     let name = instance.label(WORKLOAD_DEPLOYMENT_NAME).filter(|_| missing.is_empty());
     let Some(name) = name else { return Err(Decision::Refuse(Refusal::Unlinked(missing))) };
-    let Some(hub_namespace) = hub_namespace.filter(|n| !n.deleting()) else { return Err(Decision::Park) };
-    let Some(home) = Home::of(hub_namespace) else {
+    let Some(hub_namespace) = hub_namespace.filter(|n| !n.is_terminating()) else {
+        return Err(Decision::Park);
+    };
+    let Some(home) = ProjectNamespace::of(hub_namespace) else {
         return Err(Decision::Refuse(Refusal::Unidentifiable));
     };
-    let Some(deployment) = deployment.filter(|d| !d.deleting) else { return Err(Decision::Park) };
+    let Some(deployment) = deployment.filter(|d| !d.terminating) else { return Err(Decision::Park) };
     Ok(Owner { home, name, uid: &deployment.uid })
 }
 
 /// The copy: nine labels and that of the service, the mark, the owner, the spec; all else of `copy` as it is (I9). No
 /// annotation of the Instance travels.
 pub fn wanted(instance: &Object, cell: &CellId, owner: &Owner<'_>, copy: Option<&Object>) -> Object {
-    let new = || bare(Kind::Instance, instance.space(), instance.called());
+    let new = || bare(Kind::Instance, instance.namespace(), instance.name());
     let mut wanted = copy.map_or_else(new, Object::clone);
     let labels = wanted.metadata.labels.get_or_insert_default();
     for key in LINKING_LABELS {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_core::names::INSTANCE_FINALIZER;
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use fedhub_planes::{StatusWrite, Write};
 use serde_json::Value;
 
@@ -24,15 +24,15 @@ pub enum Decision {
     /// The copy's metadata or spec.
     Write(Write),
     /// The copy's status.
-    Status(Shared, StatusWrite),
+    Status(ObjectRef, StatusWrite),
     /// The Instance is coming up: gates or a status that last for so long are to be written then.
     Hush(Duration),
     /// The copy is to go; its UID is the precondition.
     Delete {
         /// The copy.
-        copy: Shared,
+        copy: ObjectRef,
         /// Whether its Instance was not seen to go, so that the bucket limits it (I4).
-        gap: bool,
+        inferred: bool,
     },
     /// The copy is on its way out: its event brings the next pass.
     Leaving,
@@ -48,7 +48,7 @@ pub enum Decision {
 
 /// The Instance is its own copy, for the cell is its own hub: it stands there as it is to be, and nobody waits for its end.
 pub(super) fn itself(instance: &Object) -> Decision {
-    let held = instance.deleting() && instance.has_finalizer(INSTANCE_FINALIZER);
+    let held = instance.is_terminating() && instance.has_finalizer(INSTANCE_FINALIZER);
     if held { release(instance) } else { Decision::Nothing }
 }
 

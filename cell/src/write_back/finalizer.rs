@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Whether an Instance is being deleted and everybody but us has let go of it. Until then its copy stays and tells how far
 /// that is (C7). No server lets anybody else take hold of it any more.
 pub(super) fn is_released(instance: &Object) -> bool {
-    instance.deleting() && finalizers(instance).all(|f| f == INSTANCE_FINALIZER)
+    instance.is_terminating() && finalizers(instance).all(|f| f == INSTANCE_FINALIZER)
 }
 
 /// The finalizers of an Instance without that of the write-back, for a merge patch. That replaces the list; the

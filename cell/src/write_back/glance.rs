@@ -4,14 +4,14 @@
 //! does, and the [`Sight::circumstances`] that it was judged under are remembered.
 
 use fedhub_api::cells::CellId;
-use fedhub_cache::Echo;
-use fedhub_cache::digest::instance::{Tells, copied, labels, only_defaults, says};
+use fedhub_cache::ServerNormalization;
+use fedhub_cache::digest::instance::{StatusOrigin, copied, labels, only_defaults, says};
 use fedhub_cache::digest::{Digest, Instance};
-use fedhub_core::hash::{self, Sum};
+use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::names::{
     INSTANCE_FINALIZER, SERVICE_NAME, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, encode_plane,
 };
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::StatusWrite;
 use jiff::Timestamp;
 
@@ -29,17 +29,17 @@ pub struct Sight {
     /// Whether the cell is declared lost, so that it writes nothing new (C11).
     pub declared_lost: bool,
     /// The cell's Instance.
-    pub instance: Option<Shared>,
+    pub instance: Option<ObjectRef>,
     /// The hub namespace, which has the name of the cell's.
-    pub hub_namespace: Option<Shared>,
+    pub hub_namespace: Option<ObjectRef>,
     /// The WD that the Instance names, on the hub.
     pub deployment: Option<Digest>,
     /// The Instance of that name on the hub.
     pub copy: Option<Digest>,
     /// What the hub made of the last spec that was sent.
-    pub spec_echo: Option<Echo>,
+    pub spec_normalization: Option<ServerNormalization>,
     /// What the hub made of the last status that was sent.
-    pub status_echo: Option<Echo>,
+    pub status_normalization: Option<ServerNormalization>,
     /// The time now.
     pub now: Timestamp,
 }
@@ -54,10 +54,10 @@ impl Sight {
             return Some(itself(instance));
         }
         if is_released(instance) {
-            let copy = self.copy.as_ref().filter(|c| !c.deleting)?;
+            let copy = self.copy.as_ref().filter(|c| !c.terminating)?;
             return self
                 .is_marked(instance, copy.instance()?)
-                .then(|| Decision::Delete { copy: stub(instance, copy), gap: false });
+                .then(|| Decision::Delete { copy: stub(instance, copy), inferred: false });
         }
         if self.declared_lost {
             return Some(Decision::Refuse(Refusal::DeclaredLost));
@@ -67,25 +67,25 @@ impl Sight {
             // Nothing is done about the copy then, whatever it is like.
             Err(decision) => return Some(decision),
         };
-        let copy = self.copy.as_ref().filter(|c| !c.deleting)?;
+        let copy = self.copy.as_ref().filter(|c| !c.terminating)?;
         let is = copy.instance()?;
-        let right = (instance.has_finalizer(INSTANCE_FINALIZER) || instance.deleting())
+        let right = (instance.has_finalizer(INSTANCE_FINALIZER) || instance.is_terminating())
             && self.is_marked(instance, is)
             && is.bond == bond(&owner)
             && is.labels == labels(instance)
-            && settled(self.spec_echo, hash::json(instance.spec()), is.spec);
+            && settled(self.spec_normalization, hash::json(instance.spec()), is.spec);
         if !right {
             return None;
         }
         let status = instance.status();
-        if only_defaults(status) || settled(self.status_echo, hash::json(status), is.status) {
+        if only_defaults(status) || settled(self.status_normalization, hash::json(status), is.status) {
             return Some(Decision::Nothing);
         }
         if let Some(wait) = hushed(instance, status, self.now) {
             return Some(Decision::Hush(wait));
         }
         // What a cell wrote before, and nobody remembers what became of it, a dry run has to tell: by the whole copy.
-        let known = self.status_echo.is_some() || is.tells != Tells::News;
+        let known = self.status_normalization.is_some() || is.status_origin != StatusOrigin::Reported;
         let write = || StatusWrite { status: status.clone(), probe: false };
         known.then(|| Decision::Status(stub(instance, copy), write()))
     }
@@ -100,12 +100,12 @@ impl Sight {
 
     /// A hash of all that the plan decides by, but for the time; never zero.
     pub fn circumstances(&self) -> u64 {
-        let object = |sum: Sum, object: &Option<Shared>| {
+        let object = |sum: KeyedHasher, object: &Option<ObjectRef>| {
             let object = object.as_deref();
             sum.maybe(object.map(ObjectView::uid)).maybe(object.map(ObjectView::version))
         };
-        let sum = object(object(Sum::default(), &self.instance), &self.hub_namespace);
-        let deployment = self.deployment.as_ref().filter(|d| !d.deleting).map(|d| d.uid.to_string());
+        let sum = object(object(KeyedHasher::default(), &self.instance), &self.hub_namespace);
+        let deployment = self.deployment.as_ref().filter(|d| !d.terminating).map(|d| d.uid.to_string());
         let copy = self.copy.as_ref().map_or(0, |c| c.content);
         sum.maybe(deployment.as_deref())
             .number(copy)
@@ -122,11 +122,11 @@ fn bond(owner: &Owner<'_>) -> u64 {
     says(Some(&plane), Some(&owner.home.namespace), Some(&uid))
 }
 
-fn settled(echo: Option<Echo>, desired: u64, current: u64) -> bool {
+fn settled(echo: Option<ServerNormalization>, desired: u64, current: u64) -> bool {
     desired == current || echo.is_some_and(|e| e.explains(desired, current))
 }
 
 /// The copy of `instance`, as much of it as its digest tells.
-fn stub(instance: &Object, copy: &Digest) -> Shared {
-    copy.stub(Kind::Instance, instance.space(), instance.called())
+fn stub(instance: &Object, copy: &Digest) -> ObjectRef {
+    copy.stub(Kind::Instance, instance.namespace(), instance.name())
 }

@@ -6,7 +6,7 @@ use fedhub_cache::{Change, Known, View};
 use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_planes::Listener;
-use fedhub_planes::{Home, Plane};
+use fedhub_planes::{Plane, ProjectNamespace};
 
 use super::controller::WriteBack;
 use super::decision::Decision;
@@ -21,7 +21,7 @@ impl WriteBack {
             return;
         }
         let namespace = self.hub.hub().store(Kind::Namespace).object("", &key.namespace);
-        let home = namespace.and_then(|namespace| Home::of(&namespace));
+        let home = namespace.and_then(|namespace| ProjectNamespace::of(&namespace));
         let lane = home.map_or(PlaneId::Cell, |home| PlaneId::Project(home.plane));
         self.queue.add(key, &lane);
     }
@@ -53,10 +53,10 @@ impl WriteBack {
         for key in keys {
             let sight = self.look(&key, &id);
             if self.glance(&key, &sight) == Some(Decision::Nothing) {
-                self.hub.metrics().glances.with_label_values(&["write_back"]).inc();
+                self.hub.metrics().reconciles_skipped.with_label_values(&["write_back"]).inc();
                 self.judge(&key, None);
                 let copies = hub.store(Kind::Instance);
-                self.rest(&key, &sight, copies.judged(&key.namespace, &key.name));
+                self.rest(&key, &sight, copies.synced_under(&key.namespace, &key.name));
             } else {
                 self.enqueue(key);
             }
@@ -87,10 +87,10 @@ impl WriteBack {
             Kind::WorkloadDeployment => {
                 // Its digest is all that is needed of it.
                 let deployments = self.hub.hub().store(kind);
-                deployments.rest(&seen.namespace, &seen.name, &seen.digest.version, 0);
+                deployments.mark_synced(&seen.namespace, &seen.name, &seen.digest.version, 0);
                 // What its cell reports of it is no news to the cell.
                 let same = |old: &Known| {
-                    old.digest.deleting == seen.digest.deleting && old.digest.uid == seen.digest.uid
+                    old.digest.terminating == seen.digest.terminating && old.digest.uid == seen.digest.uid
                 };
                 if change.old().is_some_and(same) {
                     return;
@@ -130,7 +130,7 @@ impl Listener for WriteBack {
 
     fn synced(&self, plane: &Plane, _kind: Kind) {
         if matches!(plane.id, PlaneId::Cell | PlaneId::Hub) && plane.synced() {
-            self.queue.works(&plane.id);
+            self.queue.mark_healthy(&plane.id);
             self.enqueue_all();
         }
     }

@@ -8,7 +8,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::names::{CELL_MANAGER, INSTANCE_FINALIZER};
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
-use fedhub_planes::{Listener, Writer};
+use fedhub_planes::{Listener, PlaneWriter};
 use fedhub_planes::{Plane, Planes};
 use serde_json::json;
 
@@ -30,7 +30,7 @@ impl WriteBackOff {
     fn enqueue(&self, instance: &Object) {
         let cell = self.cell.anchor();
         if cell.synced() && instance.has_finalizer(INSTANCE_FINALIZER) {
-            self.queue.add(cell.key(Kind::Instance, instance.space(), instance.called()), &cell.id);
+            self.queue.add(cell.key(Kind::Instance, instance.namespace(), instance.name()), &cell.id);
         }
     }
 }
@@ -44,14 +44,14 @@ impl Controller for WriteBackOff {
         let cell = self.cell.anchor();
         let there = cell.store(Kind::Instance).object(&job.key.namespace, &job.key.name);
         let Some(instance) = there.filter(|there| there.has_finalizer(INSTANCE_FINALIZER)) else {
-            return Ok(Outcome::InOrder);
+            return Ok(Outcome::Unchanged);
         };
         let metadata = json!({ "finalizers": other_finalizers(&instance) });
-        let writer = Writer { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
+        let writer = PlaneWriter { plane: cell, manager: CELL_MANAGER, metrics: self.cell.metrics() };
         match writer.patch_metadata(Kind::Instance, &instance, metadata).await {
             // It is gone, for ours was not the last one after all.
-            Err(error) if error.code() == Some(404) => Ok(Outcome::InOrder),
-            stored => stored.map(|_| Outcome::Wrote).map_err(Error::from),
+            Err(error) if error.code() == Some(404) => Ok(Outcome::Unchanged),
+            stored => stored.map(|_| Outcome::Updated).map_err(Error::from),
         }
     }
 }
@@ -68,7 +68,7 @@ impl Listener for WriteBackOff {
 
     fn synced(&self, plane: &Plane, _kind: Kind) {
         if plane.id == PlaneId::Cell && plane.synced() {
-            self.queue.works(&plane.id);
+            self.queue.mark_healthy(&plane.id);
             plane.store(Kind::Instance).objects(None).iter().for_each(|instance| self.enqueue(instance));
         }
     }

@@ -3,9 +3,9 @@
 //! Decides C7.
 
 use fedhub_cache::digest::instance::only_defaults;
-use fedhub_cache::echo::settled;
+use fedhub_cache::normalization::settled;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use fedhub_planes::writer::probe;
 use fedhub_planes::{StatusWrite, Write};
 use serde_json::json;
@@ -25,7 +25,7 @@ pub struct Observed {
     /// What the stores tell.
     pub sight: Sight,
     /// The copy on the hub.
-    pub copy: Option<Shared>,
+    pub copy: Option<ObjectRef>,
     /// Whether that is the hub's own word, and not what its watch shows: a copy may stand there without the label that is
     /// watched for.
     pub copy_proven: bool,
@@ -39,7 +39,7 @@ pub struct Observed {
 
 /// What a plane itself says of an object, past its watch: this, or that there is none.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said(pub Option<Shared>);
+pub struct Said(pub Option<ObjectRef>);
 
 /// Decides (C7).
 pub fn plan(seen: &Observed) -> Decision {
@@ -53,26 +53,26 @@ pub fn plan(seen: &Observed) -> Decision {
 }
 
 /// A copy without an Instance: its finalizer never ran. Absence in a store proves nothing; the cell has to say it.
-fn orphan(seen: &Observed, copy: &Shared) -> Decision {
+fn orphan(seen: &Observed, copy: &ObjectRef) -> Decision {
     let Whose::Ours(uid) = Whose::of(copy, &seen.sight.cell, None) else { return Decision::Nothing };
-    if copy.deleting() {
+    if copy.is_terminating() {
         return Decision::Leaving;
     }
     match &seen.live_instance {
         None => Decision::ReadInstance,
         // It is there after all: the watch will bring it.
         Some(Said(Some(instance))) if instance.uid() == uid => Decision::Park,
-        Some(_) => Decision::Delete { copy: copy.clone(), gap: true },
+        Some(_) => Decision::Delete { copy: copy.clone(), inferred: true },
     }
 }
 
 /// Nobody else holds the Instance: first its copy goes, then our finalizer (I3).
-fn leave(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
+fn leave(seen: &Observed, instance: &ObjectRef, copy: Option<&ObjectRef>) -> Decision {
     if let Some(copy) = copy.filter(|copy| ours(seen, instance, copy)) {
-        return if copy.deleting() {
+        return if copy.is_terminating() {
             Decision::Leaving
         } else {
-            Decision::Delete { copy: copy.clone(), gap: false }
+            Decision::Delete { copy: copy.clone(), inferred: false }
         };
     }
     if !instance.has_finalizer(INSTANCE_FINALIZER) {
@@ -84,7 +84,7 @@ fn leave(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision 
     release(instance)
 }
 
-fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
+fn stay(seen: &Observed, instance: &ObjectRef, copy: Option<&ObjectRef>) -> Decision {
     let sight = &seen.sight;
     if sight.declared_lost {
         return Decision::Refuse(Refusal::DeclaredLost);
@@ -101,21 +101,21 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
             Whose::Nobodys if !ours(seen, instance, copy) && !seen.of_lost_cell => {
                 return Decision::Refuse(Refusal::NameTaken(None));
             }
-            _ if copy.deleting() => return Decision::Leaving,
+            _ if copy.is_terminating() => return Decision::Leaving,
             // A lost cell's, which an operator declared (C11).
-            Whose::Anothers(_) => return Decision::Delete { copy: copy.clone(), gap: false },
+            Whose::Anothers(_) => return Decision::Delete { copy: copy.clone(), inferred: false },
             Whose::Nobodys if !ours(seen, instance, copy) => {
-                return Decision::Delete { copy: copy.clone(), gap: false };
+                return Decision::Delete { copy: copy.clone(), inferred: false };
             }
             // An earlier Instance's of that name: what its copy says is not true of this one.
             Whose::Ours(uid) if uid != instance.uid() => {
-                return Decision::Delete { copy: copy.clone(), gap: false };
+                return Decision::Delete { copy: copy.clone(), inferred: false };
             }
             Whose::Ours(_) | Whose::Nobodys => {}
         }
     }
     let marked = instance.has_finalizer(INSTANCE_FINALIZER);
-    if !marked && !instance.deleting() {
+    if !marked && !instance.is_terminating() {
         let mut all: Vec<&str> = finalizers(instance).map(String::as_str).collect();
         all.push(INSTANCE_FINALIZER);
         return Decision::Mark(json!(all));
@@ -125,20 +125,20 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
         // What is being deleted takes no finalizer any more, and without one its copy might be forgotten.
         return if marked { create(seen, instance, &owner, wanted) } else { Decision::Nothing };
     };
-    let differs = !settled(instance.spec(), copy.spec(), sight.spec_echo);
+    let differs = !settled(instance.spec(), copy.spec(), sight.spec_normalization);
     if differs || wanted.metadata != copy.metadata {
         let written_before = Whose::of(copy, &sight.cell, Some(instance)) != Whose::Nobodys;
-        let probe = probe(differs, written_before, sight.spec_echo);
+        let probe = probe(differs, written_before, sight.spec_normalization);
         return Decision::Write(Write::Replace { object: Box::new(wanted), probe });
     }
     let (should, is) = (instance.status(), copy.status());
-    if only_defaults(should) || settled(should, is, sight.status_echo) {
+    if only_defaults(should) || settled(should, is, sight.status_normalization) {
         return Decision::Nothing;
     }
     if let Some(wait) = hushed(instance, should, sight.now) {
         return Decision::Hush(wait);
     }
-    let probe = probe(true, !only_defaults(is), sight.status_echo);
+    let probe = probe(true, !only_defaults(is), sight.status_normalization);
     Decision::Status(copy.clone(), StatusWrite { status: should.clone(), probe })
 }
 
@@ -148,7 +148,7 @@ fn stay(seen: &Observed, instance: &Shared, copy: Option<&Shared>) -> Decision {
 ///
 /// Gates that open in a moment need not be told: each would be written again on the hub and in the project (C6).
 fn create(seen: &Observed, instance: &Object, owner: &Owner<'_>, wanted: Object) -> Decision {
-    let waits = !instance.deleting() && !gates::of(instance).is_empty();
+    let waits = !instance.is_terminating() && !gates::of(instance).is_empty();
     if let Some(wait) = hushed(instance, instance.status(), seen.sight.now).filter(|_| waits) {
         return Decision::Hush(wait);
     }

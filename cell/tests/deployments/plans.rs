@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_cell::network::{Plan, Seen, plan};
 use fedhub_cell::status::network::{Location, Network};
-use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
 
@@ -116,7 +116,7 @@ impl Cell {
     }
 
     pub fn plan(&self, wd: &Object, location: &Location) -> Plan {
-        let shared = |all: &[Object]| all.iter().cloned().map(Arc::new).collect::<Vec<Shared>>();
+        let shared = |all: &[Object]| all.iter().cloned().map(Arc::new).collect::<Vec<ObjectRef>>();
         plan(&Seen {
             deployment: wd,
             instances: &shared(&self.instances),
@@ -131,13 +131,13 @@ impl Cell {
 
 /// A plan in a few words.
 fn words(plan: &Plan) -> String {
-    let mut words: Vec<String> = plan.bindings.iter().map(|b| format!("bind {}", b.called())).collect();
+    let mut words: Vec<String> = plan.bindings.iter().map(|b| format!("bind {}", b.name())).collect();
     words.extend(plan.claims.iter().map(|claim| {
         let context = claim.spec()["networkContext"]["name"].as_str().unwrap();
         assert_eq!(claim.metadata.owner_references.as_ref().unwrap()[0].name, context);
-        format!("claim {}/{} of {context}", claim.space(), claim.called())
+        format!("claim {}/{} of {context}", claim.namespace(), claim.name())
     }));
-    words.extend(plan.replaced.iter().map(|b| format!("replace {}", b.called())));
+    words.extend(plan.replaced.iter().map(|b| format!("replace {}", b.name())));
     words.push(match &plan.network {
         Network::Ready => "ready".to_owned(),
         Network::Provisioning(_) => "provisioning".to_owned(),

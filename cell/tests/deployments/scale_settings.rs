@@ -148,14 +148,14 @@ fn perform(wd: &mut Object, standing: &mut Option<Object>, plan: &Plan) {
 proptest! {
     #[test]
     fn c13_a_plan_comes_to_rest_and_touches_its_own_only(
-        replicas in numbers(), settings in settings(), mut standing in autoscalers(), deleting: bool,
+        replicas in numbers(), settings in settings(), mut standing in autoscalers(), terminating: bool,
     ) {
         let mut wd = deployment(replicas, settings);
-        if deleting {
+        if terminating {
             wd.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(jiff::Timestamp::UNIX_EPOCH));
         }
-        let scales = !deleting && Settings::of(&wd) != Settings::Fixed;
-        let works = !deleting && matches!(Settings::of(&wd), Settings::Scaled { .. });
+        let scales = !terminating && Settings::of(&wd) != Settings::Fixed;
+        let works = !terminating && matches!(Settings::of(&wd), Settings::Scaled { .. });
         let foreign = standing.as_ref().is_some_and(|s| s.metadata.owner_references.as_ref().unwrap()[0].uid == "another");
         let before = desired(&wd);
         let first = plan(&wd, standing.as_ref());

@@ -9,7 +9,7 @@ use crate::plans::*;
 
 /// What happens in a cell.
 #[derive(Clone, Debug)]
-enum Turn {
+enum Transition {
     /// The template asks for these networks.
     Template(Vec<String>),
     /// The cell serves another location.
@@ -24,14 +24,14 @@ enum Turn {
     Made,
 }
 
-fn turns() -> impl Strategy<Value = Vec<Turn>> {
+fn turns() -> impl Strategy<Value = Vec<Transition>> {
     let turn = prop_oneof![
-        2 => prop::collection::vec("[ab]", 0..3).prop_map(Turn::Template),
-        2 => (0..3_u8).prop_map(Turn::Location),
-        6 => (0..6_usize).prop_map(Turn::Served),
-        2 => Just(Turn::Gone),
-        2 => Just(Turn::Rolled),
-        1 => Just(Turn::Made),
+        2 => prop::collection::vec("[ab]", 0..3).prop_map(Transition::Template),
+        2 => (0..3_u8).prop_map(Transition::Location),
+        6 => (0..6_usize).prop_map(Transition::Served),
+        2 => Just(Transition::Gone),
+        2 => Just(Transition::Rolled),
+        1 => Just(Transition::Made),
     ];
     prop::collection::vec(turn, 1..40)
 }
@@ -85,10 +85,10 @@ impl Story {
             binding.spec()["location"]["name"].as_str().unwrap().to_owned(),
         );
         let deletion = binding.metadata.deletion_timestamp.clone();
-        *binding = bound_in(binding.called(), &network, &place);
+        *binding = bound_in(binding.name(), &network, &place);
         binding.metadata.deletion_timestamp = deletion;
         let context = format!("{}-{place}", network["name"].as_str().unwrap());
-        if self.cell.contexts.iter().all(|c| c.called() != context) {
+        if self.cell.contexts.iter().all(|c| c.name() != context) {
             let name = format!("{context}-0");
             self.cell.contexts.push(object(Kind::NetworkContext, "ns-a", &context, json!({}), "True", 2));
             self.cell.claims.push(claimed_in(&name, &context, &place));
@@ -101,7 +101,7 @@ impl Story {
         let plan = self.cell.plan(&self.wd(), &self.serving());
         let mut stepped = !plan.bindings.is_empty() || !plan.replaced.is_empty();
         for mut made in plan.bindings.clone() {
-            assert!(self.cell.bindings.iter().all(|b| b.called() != made.called()), "{}", made.called());
+            assert!(self.cell.bindings.iter().all(|b| b.name() != made.name()), "{}", made.name());
             made.metadata.owner_references = Some(owners());
             self.cell.bindings.push(made);
         }
@@ -119,7 +119,7 @@ impl Story {
             }
         }
         for gone in &plan.replaced {
-            let at = self.cell.bindings.iter().position(|b| b.called() == gone.called()).unwrap();
+            let at = self.cell.bindings.iter().position(|b| b.name() == gone.name()).unwrap();
             if self.held {
                 dying(&mut self.cell.bindings[at]);
             } else {
@@ -170,12 +170,12 @@ proptest! {
             Story { cell: Cell::default(), networks: vec![net("a")], location: "dfw-0".to_owned(), held };
         for turn in turns {
             match turn {
-                Turn::Template(names) => story.networks = names.iter().map(|n| net(n)).collect(),
-                Turn::Location(number) => story.location = format!("dfw-{number}"),
-                Turn::Served(at) => story.serve(at),
-                Turn::Gone => { story.gone(); }
-                Turn::Rolled => { story.roll(); }
-                Turn::Made => story.make(),
+                Transition::Template(names) => story.networks = names.iter().map(|n| net(n)).collect(),
+                Transition::Location(number) => story.location = format!("dfw-{number}"),
+                Transition::Served(at) => story.serve(at),
+                Transition::Gone => { story.gone(); }
+                Transition::Rolled => { story.roll(); }
+                Transition::Made => story.make(),
             }
             story.holds()?;
             story.pass();
@@ -194,13 +194,13 @@ proptest! {
             prop_assert!(rounds < 100, "it never comes to rest");
         }
         prop_assert!(story.cell.instances.iter().all(|i| !Story::is_gated(i)));
-        let mut names: Vec<_> = story.cell.bindings.iter().map(|b| b.called().to_owned()).collect();
+        let mut names: Vec<_> = story.cell.bindings.iter().map(|b| b.name().to_owned()).collect();
         names.sort();
         let wanted: Vec<_> = (0..story.networks.len()).map(|index| format!("web-net-{index}")).collect();
         prop_assert_eq!(names, wanted);
         for (index, network) in story.networks.iter().enumerate() {
             let name = format!("web-net-{index}");
-            let binding = story.cell.bindings.iter().find(|b| b.called() == name).unwrap();
+            let binding = story.cell.bindings.iter().find(|b| b.name() == name).unwrap();
             prop_assert_eq!(&binding.spec()["network"], network);
             prop_assert_eq!(&binding.spec()["location"]["name"], &json!(story.location));
         }

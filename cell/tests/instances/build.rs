@@ -16,7 +16,7 @@ fn built(wd: &Object) -> Object {
 fn c1_it_has_the_deployment_s_name_and_its_ordinal() {
     let wd = wd(template(1));
     let instance = built(&wd);
-    assert_eq!((instance.space(), instance.called()), ("ns-a", "web-4"));
+    assert_eq!((instance.namespace(), instance.name()), ("ns-a", "web-4"));
     let types = instance.types.clone().unwrap();
     assert_eq!((&*types.api_version, &*types.kind), ("compute.datumapis.com/v1alpha", "Instance"));
 }
@@ -35,7 +35,7 @@ fn c3_it_is_the_deployment_s() {
     assert_eq!((owners[0].controller, owners[0].block_owner_deletion), (Some(true), Some(true)));
     let view = Instance::of(&instance);
     assert!(Deployment::of(&wd).owns(&view));
-    assert!(!Deployment::of(&wd).outdates(&view) && !view.ready && !view.deleting);
+    assert!(!Deployment::of(&wd).outdates(&view) && !view.ready && !view.terminating);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn an_instance_is_looked_at_as_it_stands() {
     for (status, ready) in [("True", true), ("False", false), ("Unknown", false)] {
         object.data["status"] = json!({"conditions": [{"type": "Ready", "status": status}]});
         let view = Instance::of(&object);
-        assert_eq!((view.name, view.uid, view.ready, view.deleting), ("web-4", "uid-of-it", ready, true));
+        assert_eq!((view.name, view.uid, view.ready, view.terminating), ("web-4", "uid-of-it", ready, true));
         assert_eq!(view.owner, None, "an owner that is no controller did not make it");
         assert_eq!(view.labels, object.metadata.labels.as_ref());
     }

@@ -140,7 +140,7 @@ fn c5_a_hash_that_is_right_is_enough() {
     let wd = wd(said());
     let instance = made(&wd, |i| i.data["spec"]["runtime"] = json!({"edited": "by hand"}));
     assert_eq!(Deployment::of(&wd).likeness(&instance), Likeness::Hashed);
-    assert_eq!(instance.called(), "web-0");
+    assert_eq!(instance.name(), "web-0");
 }
 
 /// C3: what another WD made is not this one's to judge.

@@ -121,7 +121,7 @@ impl Cell {
             Event::Start => self.start(),
             Event::Gone(n) => {
                 let leaving: Vec<_> =
-                    self.held.iter().filter(|h| h.deleting).map(|h| h.uid.clone()).collect();
+                    self.held.iter().filter(|h| h.terminating).map(|h| h.uid.clone()).collect();
                 if let Some(uid) = leaving.get(n % leaving.len().max(1)) {
                     self.held.retain(|h| h.uid != *uid);
                 }
@@ -144,7 +144,7 @@ impl Cell {
                 });
                 self.broken.extend(uid);
             }
-            Event::DeletedByHand(n) => _ = self.pick(*n).map(|h| h.deleting = true),
+            Event::DeletedByHand(n) => _ = self.pick(*n).map(|h| h.terminating = true),
             Event::EditedByHand(n) => {
                 _ = self.pick(*n).map(|h| h.labels.insert(INSTANCE_INDEX.to_owned(), "1".to_owned()));
             }
@@ -180,7 +180,7 @@ impl Cell {
         let acted = create.is_some() || !delete.is_empty() || !patches.is_empty();
 
         for h in self.held.iter_mut().filter(|h| delete.contains(&h.uid)) {
-            h.deleting = true;
+            h.terminating = true;
         }
         for (uid, set) in patches {
             let it = self.held.iter_mut().find(|h| h.uid == uid).unwrap();
@@ -188,7 +188,7 @@ impl Cell {
         }
         if let Some(ordinal) = create {
             self.add(Held::slot(ordinal).on(self.release));
-            let staying = |h: &&Held| h.is_ours() && h.ordinal().is_some() && !h.deleting;
+            let staying = |h: &&Held| h.is_ours() && h.ordinal().is_some() && !h.terminating;
             let count = self.held.iter().filter(staying).count();
             assert!(count <= self.desired as usize, "C1: never more than desired: {:#?}", self.held);
         }
@@ -217,7 +217,7 @@ impl Cell {
             let before = self.held.clone();
             if round % 3 == 0 {
                 self.start();
-                self.held.retain(|h| !h.deleting);
+                self.held.retain(|h| !h.terminating);
             }
             still = if acted || self.held != before { 0 } else { still + 1 };
             if still > 6 {
@@ -250,7 +250,7 @@ proptest! {
         prop_assert_eq!(names, (0..desired).map(|o| name(WD, o)).collect::<Vec<_>>());
         let wd = wd(template(cell.release));
         for held in &cell.held {
-            prop_assert!(held.ready && !held.deleting && held.hash.as_ref() == Some(hash));
+            prop_assert!(held.ready && !held.terminating && held.hash.as_ref() == Some(hash));
             let own = labels(&Deployment::of(&wd), held.ordinal().unwrap());
             prop_assert!(own.iter().all(|(k, v)| held.labels.get(*k) == Some(v)), "{:?}", held);
         }
@@ -295,10 +295,10 @@ proptest! {
             cell.publish(true);
             cell.partition();
         }
-        let leaving: Vec<_> = cell.held.iter().filter(|h| h.deleting).filter_map(Held::ordinal).collect();
+        let leaving: Vec<_> = cell.held.iter().filter(|h| h.terminating).filter_map(Held::ordinal).collect();
         prop_assert!(leaving.len() <= 1, "{:#?}", cell.held);
         let below = leaving.first().map_or(then, |gone| then.min(*gone));
-        let there = |o: u32| cell.held.iter().any(|h| h.ordinal() == Some(o) && h.ready && !h.deleting);
+        let there = |o: u32| cell.held.iter().any(|h| h.ordinal() == Some(o) && h.ready && !h.terminating);
         prop_assert!((0..below).all(there), "{:#?}", cell.held);
         prop_assert_eq!(cell.quiet(), "rest", "and when they go, all is made good");
     }

@@ -12,12 +12,12 @@ fn find<'h>(held: &'h [Held], name: &str) -> &'h Held {
 pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
     let ours = |ordinal: u32| held.iter().find(|h| h.is_ours() && h.ordinal() == Some(ordinal));
     let current = |h: &Held| h.hash.as_deref() == Some(hash);
-    let serves = |ordinal: u32| ours(ordinal).is_some_and(|h| h.ready && !h.deleting);
-    let leaving = || held.iter().filter(|h| h.is_ours() && h.ordinal().is_some() && h.deleting);
+    let serves = |ordinal: u32| ours(ordinal).is_some_and(|h| h.ready && !h.terminating);
+    let leaving = || held.iter().filter(|h| h.is_ours() && h.ordinal().is_some() && h.terminating);
     let above = |h: &&Held| h.is_ours() && h.ordinal().is_some_and(|o| o >= desired);
     // What is on its way out is no surplus any more.
-    let surplus = || held.iter().filter(above).filter(|h| !h.deleting);
-    let strays = || held.iter().filter(|h| h.is_ours() && h.ordinal().is_none() && !h.deleting);
+    let surplus = || held.iter().filter(above).filter(|h| !h.terminating);
+    let strays = || held.iter().filter(|h| h.is_ours() && h.ordinal().is_none() && !h.terminating);
     let wanted = || (0..desired).filter_map(ours);
     let why = || format!("{plan:?} of {desired} on {hash} in {held:#?}");
 
@@ -46,13 +46,13 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
         }
         Step::Replace(instance) => {
             let it = find(held, instance.name);
-            assert!(it.is_ours() && !it.deleting && !current(it), "C3: {}", why());
+            assert!(it.is_ours() && !it.terminating && !current(it), "C3: {}", why());
             assert!(
                 it.ordinal().unwrap() < desired && surplus().count() == 0 && strays().count() == 0,
                 "{}",
                 why()
             );
-            assert!(wanted().all(|h| !h.deleting), "C2: one at a time: {}", why());
+            assert!(wanted().all(|h| !h.terminating), "C2: one at a time: {}", why());
             assert!(
                 wanted().all(|h| h.ready || !current(h)),
                 "C2: stops while a new one is not Ready: {}",
@@ -73,7 +73,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
         Step::Delete(them) => {
             assert!(!them.is_empty(), "{}", why());
             let them: Vec<_> = them.iter().map(|i| find(held, i.name)).collect();
-            assert!(them.iter().all(|h| h.is_ours() && !h.deleting), "C3: {}", why());
+            assert!(them.iter().all(|h| h.is_ours() && !h.terminating), "C3: {}", why());
             if strays().count() > 0 {
                 assert_eq!(them.len(), strays().count(), "all strays at once: {}", why());
                 assert!(them.iter().all(|h| h.ordinal().is_none()), "{}", why());
@@ -89,10 +89,14 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
             }
         }
         Step::Wait(Wait::Deleting(instance)) => {
-            assert!(find(held, instance.name).deleting && find(held, instance.name).is_ours(), "{}", why());
+            assert!(
+                find(held, instance.name).terminating && find(held, instance.name).is_ours(),
+                "{}",
+                why()
+            );
             let place = find(held, instance.name).ordinal().unwrap();
             let lacking = (0..desired).find(|o| !serves(*o));
-            let to_be_replaced = |o: u32| ours(o).is_some_and(|h| !h.deleting && !h.ready && !current(h));
+            let to_be_replaced = |o: u32| ours(o).is_some_and(|h| !h.terminating && !h.ready && !current(h));
             let holds_up = if surplus().count() > 0 {
                 true // C2: the next one too many is asked to go when it is gone.
             } else if place < desired {
@@ -121,7 +125,7 @@ pub fn check(held: &[Held], hash: &str, desired: u32, plan: &Plan<'_>) {
 
     for patch in &plan.labels {
         let it = find(held, patch.instance.name);
-        assert!(it.is_ours() && !it.deleting && it.ordinal().is_some(), "C3: {}", why());
+        assert!(it.is_ours() && !it.terminating && it.ordinal().is_some(), "C3: {}", why());
         assert!(
             patch.set.iter().all(|(k, v)| it.labels.get(*k) != Some(v)),
             "I7: only what differs: {}",

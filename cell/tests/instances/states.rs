@@ -37,7 +37,7 @@ fn states(slots: u32) -> impl Iterator<Item = (u32, Vec<Held>)> {
 fn perform(held: &mut Vec<Held>, plan_of: impl FnOnce(&[Held]) -> (Vec<u32>, Vec<String>)) -> bool {
     let (create, delete) = plan_of(held);
     for h in held.iter_mut().filter(|h| delete.contains(&h.uid)) {
-        h.deleting = true;
+        h.terminating = true;
     }
     for ordinal in &create {
         assert!(held.iter().all(|h| h.ordinal() != Some(*ordinal)), "C1: never two of one ordinal");
@@ -83,7 +83,7 @@ fn c1_every_state_comes_to_rest_where_templates_become_ready() {
             steps += 1;
             assert!(steps < 40, "{desired} of {start:#?}");
             // The cell: what is on its way out goes, what is new becomes Ready; what is old and not Ready never does.
-            held.retain(|h| !h.deleting || !h.is_ours());
+            held.retain(|h| !h.terminating || !h.is_ours());
             held.iter_mut().filter(|h| h.hash.as_ref() == Some(&hash)).for_each(|h| h.ready = true);
         }
         let foreign = |h: &Held| !h.is_ours();
@@ -110,7 +110,7 @@ fn c4_scale_down_ends_where_nothing_is_ever_ready() {
         let mut held: Vec<_> = start.iter().cloned().map(|h| Held { ready: false, ..h }).collect();
         for _ in 0..40 {
             perform(&mut held, |held| planned(&wd, desired, held, acts));
-            held.retain(|h| !h.deleting || !h.is_ours());
+            held.retain(|h| !h.terminating || !h.is_ours());
         }
         assert!(
             held.iter().all(|h| !h.is_ours() || h.ordinal().is_some_and(|o| o < desired)),

@@ -40,7 +40,7 @@ pub struct Held {
     pub name: String,
     pub uid: String,
     pub owner: Option<String>,
-    pub deleting: bool,
+    pub terminating: bool,
     pub ready: bool,
     pub hash: Option<String>,
     pub labels: BTreeMap<String, String>,
@@ -52,7 +52,7 @@ impl Held {
             name: name.to_owned(),
             uid: format!("uid-of-{name}"),
             owner: Some(WD_UID.to_owned()),
-            deleting: false,
+            terminating: false,
             ready: false,
             hash: None,
             labels: BTreeMap::new(),
@@ -81,7 +81,7 @@ impl Held {
     }
 
     pub fn deleting(self) -> Self {
-        Self { deleting: true, ..self }
+        Self { terminating: true, ..self }
     }
 
     pub fn foreign(self) -> Self {
@@ -101,7 +101,7 @@ impl Held {
             name: &self.name,
             uid: &self.uid,
             owner: self.owner.as_deref(),
-            deleting: self.deleting,
+            terminating: self.terminating,
             ready: self.ready,
             template_hash: self.hash.as_deref(),
             labels: Some(&self.labels),

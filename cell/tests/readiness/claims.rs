@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fedhub_core::names::CELL_SOURCE;
-use fedhub_core::object::{Kind, Shared};
+use fedhub_core::object::{Kind, ObjectRef};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
@@ -140,7 +140,7 @@ async fn c8_an_instance_whose_predecessor_nobody_saw_go_gets_a_claim_of_its_own(
     world.cell.delete("Instance", NS, "wd-0").unwrap();
     let next = world.put_instance("wd-0", &["Quota"]);
     // As the answer to a write of this process, which is faster than the watch.
-    let made: Shared = Arc::new(serde_json::from_value(next.clone()).unwrap());
+    let made: ObjectRef = Arc::new(serde_json::from_value(next.clone()).unwrap());
     run.cell.anchor().store(Kind::Instance).own(&made);
     quiet(30).await;
     let mark = &world.claim().unwrap()["metadata"]["annotations"][CELL_SOURCE];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fedhub_api::conditions::find;
-use fedhub_api::turns::{self, Signal};
+use fedhub_api::transitions::{self, Signal};
 use fedhub_cell::quota::verdict::{Answer, Failure, quota_granted};
 use fedhub_cell::status::network::{Location, Network};
 use fedhub_cell::status::{deployment, instance as own};
@@ -129,7 +129,7 @@ proptest! {
         let rested = but(i.clone(), |i| i.data["status"] = first.clone());
         let second = of(&rested, now() + jiff::SignedDuration::from_secs(3600));
         prop_assert_eq!(&second, &first, "I7: nothing new to say");
-        prop_assert_eq!(turns::of_instance(Signal::of_instance(&first), &second), None, "and no Event");
+        prop_assert_eq!(transitions::of_instance(Signal::of_instance(&first), &second), None, "and no Event");
     }
 
     #[test]

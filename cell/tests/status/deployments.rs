@@ -3,14 +3,14 @@ use std::sync::Arc;
 use fedhub_cell::status::deployment::{Seen, status};
 use fedhub_cell::status::network::{Location, Network};
 use fedhub_core::names::{REFERENCED_DATA_ERROR, SUSPENDED};
-use fedhub_core::object::{Object, Shared};
+use fedhub_core::object::{Object, ObjectRef};
 use serde_json::{Value, json};
 
 use crate::support::*;
 
 fn of(
     deployment: &Object,
-    instances: &[Shared],
+    instances: &[ObjectRef],
     desired: u32,
     network: &Network,
     location: &Location,
@@ -29,11 +29,11 @@ fn of(
 }
 
 /// What blocks a deployment; the reason and a part of the message.
-type Blocked = (Object, Vec<Shared>, Network, Location, &'static str, &'static str);
+type Blocked = (Object, Vec<ObjectRef>, Network, Location, &'static str, &'static str);
 /// The case, the Instances and how many are wanted; status, reason and message.
-type Counted = (&'static str, Vec<Shared>, u32, &'static str, &'static str, &'static str);
+type Counted = (&'static str, Vec<ObjectRef>, u32, &'static str, &'static str, &'static str);
 
-fn plain(deployment: &Object, instances: &[Shared], desired: u32) -> Value {
+fn plain(deployment: &Object, instances: &[ObjectRef], desired: u32) -> Value {
     of(deployment, instances, desired, &Network::Ready, &Location::Unasked)
 }
 
@@ -269,7 +269,7 @@ fn replicas_are_ready_when_all_that_are_wanted_are() {
     }
 }
 
-fn going(instance: &Shared) -> Shared {
+fn going(instance: &ObjectRef) -> ObjectRef {
     Arc::new(but(instance.as_ref().clone(), dying))
 }
 

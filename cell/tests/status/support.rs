@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedhub_core::object::{Kind, Object, Shared, bare};
+use fedhub_core::object::{Kind, Object, ObjectRef, bare};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub fn instance(name: &str, gates: &[&str], conditions: &[Value]) -> Object {
     instance
 }
 
-pub fn ready(name: &str) -> Shared {
+pub fn ready(name: &str) -> ObjectRef {
     let all = ["Programmed", "Available", "Ready"].map(|kind| condition(kind, "True", kind, ""));
     let mut instance = instance(name, &[], &all);
     instance.data["status"]["controller"] = json!({"observedTemplateHash": HASH});
@@ -53,7 +53,7 @@ pub fn ready(name: &str) -> Shared {
 }
 
 /// An Instance that says why it is not ready.
-pub fn unready(name: &str, reason: &str, message: &str) -> Shared {
+pub fn unready(name: &str, reason: &str, message: &str) -> ObjectRef {
     Arc::new(instance(name, &[], &[condition("Ready", "False", reason, message)]))
 }
 

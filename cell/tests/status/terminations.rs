@@ -99,7 +99,7 @@ fn i7_i9_it_comes_to_rest_and_leaves_all_else() {
         let rested = but(instance, |i| i.data["status"] = first.clone());
         assert_eq!(status(&rested, DEADLINE, now()).unwrap().0, first);
         assert_eq!(is_overdue(&rested), ago == 700);
-        assert!(rested.deleting());
+        assert!(rested.is_terminating());
     }
 }
 

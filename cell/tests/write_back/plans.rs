@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::cells::CellId;
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::Digest;
 use fedhub_cell::write_back::copy::reference;
 use fedhub_cell::write_back::decision::Decision;
@@ -14,7 +14,7 @@ use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_CITY, INSTANCE_FINALIZER, LINKING_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
-use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare, set_field};
 use fedhub_planes::Write;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
@@ -44,7 +44,7 @@ struct Facts {
 }
 
 impl Facts {
-    fn sight(&self, echoes: Option<Echo>) -> Sight {
+    fn sight(&self, echoes: Option<ServerNormalization>) -> Sight {
         let digest = |kind, object: &Option<Object>| {
             object.as_ref().map(|object| Digest::of(&PlaneId::Hub, kind, object))
         };
@@ -56,13 +56,13 @@ impl Facts {
             hub_namespace: self.namespace.clone().map(Arc::new),
             deployment: digest(Kind::WorkloadDeployment, &self.deployment).filter(|_| named),
             copy: digest(Kind::Instance, &self.copy),
-            spec_echo: echoes,
-            status_echo: echoes,
+            spec_normalization: echoes,
+            status_normalization: echoes,
             now: now(),
         }
     }
 
-    fn seen(&self, echoes: Option<Echo>) -> Observed {
+    fn seen(&self, echoes: Option<ServerNormalization>) -> Observed {
         let copy = self.copy.clone().map(Arc::new);
         let (sight, of_lost_cell) = (self.sight(echoes), self.others_lost);
         Observed { sight, copy, copy_proven: false, live_instance: None, live_deployment: None, of_lost_cell }
@@ -86,7 +86,7 @@ impl Facts {
                 Decision::Mark(finalizers) | Decision::Release(finalizers) => {
                     let instance = self.instance.as_mut().unwrap();
                     instance.metadata.finalizers = serde_json::from_value(finalizers).unwrap();
-                    if instance.deleting() && instance.metadata.finalizers.is_none() {
+                    if instance.is_terminating() && instance.metadata.finalizers.is_none() {
                         self.instance = None;
                     }
                 }
@@ -284,10 +284,10 @@ fn mark(copy: &Object) -> Option<&str> {
 
 /// The same decision, as far as a digest can tell it.
 fn same(glance: &Decision, plan: &Decision) -> bool {
-    let uid = |copy: &Shared| (copy.uid().to_owned(), copy.version().to_owned());
+    let uid = |copy: &ObjectRef| (copy.uid().to_owned(), copy.version().to_owned());
     match (glance, plan) {
         (Decision::Status(a, x), Decision::Status(b, y)) => uid(a) == uid(b) && x == y,
-        (Decision::Delete { copy: a, gap: x }, Decision::Delete { copy: b, gap: y }) => {
+        (Decision::Delete { copy: a, inferred: x }, Decision::Delete { copy: b, inferred: y }) => {
             uid(a) == uid(b) && x == y
         }
         (a, b) => a == b,
@@ -299,7 +299,7 @@ proptest! {
 
     #[test]
     fn i7_the_glance_decides_what_the_plan_would(facts in worlds(), heard: bool) {
-        let echoes = heard.then_some(Echo::Kept);
+        let echoes = heard.then_some(ServerNormalization::Kept);
         let decided = plan(&facts.seen(echoes));
         if let Some(glance) = facts.sight(echoes).decide() {
             prop_assert!(same(&glance, &decided), "{glance:?} is not {decided:?}");
@@ -326,8 +326,8 @@ proptest! {
         if before.declared_lost && let Some(copy) = &after.copy {
             prop_assert_eq!(before.copy.as_ref(), Some(copy));
         }
-        let alive = before.instance.as_ref().is_some_and(|i| !i.deleting());
-        let owner = before.deployment.as_ref().is_some_and(|d| !d.deleting());
+        let alive = before.instance.as_ref().is_some_and(|i| !i.is_terminating());
+        let owner = before.deployment.as_ref().is_some_and(|d| !d.is_terminating());
         if alive && !owner {
             prop_assert_eq!(&after.copy, &before.copy, "owner-gated");
         }
@@ -340,7 +340,7 @@ proptest! {
             let owners: Vec<_> = copy.metadata.owner_references.iter().flatten().collect();
             prop_assert_eq!(owners.iter().filter(|o| o.controller == Some(true)).count(), 1);
             prop_assert!(owners.iter().all(|o| o.kind == "ConfigMap" || o.uid == WD_UID));
-            let held = |i: &Object| i.has_finalizer(INSTANCE_FINALIZER) || i.deleting();
+            let held = |i: &Object| i.has_finalizer(INSTANCE_FINALIZER) || i.is_terminating();
             prop_assert!(after.instance.as_ref().is_some_and(held));
             prop_assert_eq!(copy.spec(), after.instance.as_ref().unwrap().spec());
             // Foreign keys are left (I9).
@@ -403,7 +403,7 @@ fn i4_a_copy_without_its_instance_goes_only_by_the_cells_own_word() {
     other.metadata.uid = Some("another".to_owned());
     for live in [None, Some(Arc::new(other))] {
         let proven = Observed { live_instance: Some(Said(live)), ..seen.clone() };
-        assert!(matches!(plan(&proven), Decision::Delete { gap: true, .. }));
+        assert!(matches!(plan(&proven), Decision::Delete { inferred: true, .. }));
     }
 }
 
@@ -415,7 +415,7 @@ fn c7_a_status_is_probed_only_where_nobody_remembers_what_became_of_the_last() {
         Decision::Status(_, write) => write.probe,
         other => panic!("{other:?}"),
     };
-    assert!(probes(None) && !probes(Some(Echo::Kept)));
+    assert!(probes(None) && !probes(Some(ServerNormalization::Kept)));
     assert_eq!(facts.sight(None).decide(), None, "the glance leaves that to the plan");
 }
 

@@ -193,7 +193,7 @@ async fn i7_a_restart_on_an_unchanged_world_asks_for_nothing() {
     assert!(asked(&world.hub, hub).is_empty(), "{:?}", asked(&world.hub, hub));
     assert!(asked(&world.cell, cell).is_empty());
     assert_eq!(
-        run.metrics.glances.with_label_values(&["write_back"]).get() / 5,
+        run.metrics.reconciles_skipped.with_label_values(&["write_back"]).get() / 5,
         1,
         "each is glanced at once"
     );

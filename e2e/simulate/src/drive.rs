@@ -50,11 +50,11 @@ pub async fn perform(api: &Api<Object>, object: &Object, step: Step) -> kube::Re
     let version = object.version();
     if let Some(status) = step.status {
         let patch = json!({"metadata": {"resourceVersion": version}, "status": status});
-        written("status", object, api.patch_status(object.called(), &params, &Patch::Merge(patch)).await)?;
+        written("status", object, api.patch_status(object.name(), &params, &Patch::Merge(patch)).await)?;
     }
     if let Some(finalizers) = step.finalizers {
         let patch = json!({"metadata": {"resourceVersion": version, "finalizers": finalizers}});
-        written("finalizers", object, api.patch(object.called(), &params, &Patch::Merge(patch)).await)?;
+        written("finalizers", object, api.patch(object.name(), &params, &Patch::Merge(patch)).await)?;
     }
     Ok(step.again.map_or_else(Action::await_change, Action::requeue))
 }
@@ -64,7 +64,7 @@ fn written(what: &str, object: &Object, answer: kube::Result<Object>) -> kube::R
     match answer {
         Ok(_) => {
             let kind = object.types.as_ref().map_or("", |types| &types.kind);
-            tracing::debug!(what, kind, namespace = object.space(), name = object.called(), "written");
+            tracing::debug!(what, kind, namespace = object.namespace(), name = object.name(), "written");
             Ok(())
         }
         Err(kube::Error::Api(answer)) if answer.code == 404 => Ok(()),
@@ -78,7 +78,7 @@ pub fn retry(object: &Object, error: &kube::Error) -> Action {
         kube::Error::Api(answer) if answer.code == 409 => Action::requeue(AFTER_CONFLICT),
         _ => {
             let error = errors::chain(error);
-            tracing::warn!(namespace = object.space(), name = object.called(), error, "a step failed");
+            tracing::warn!(namespace = object.namespace(), name = object.name(), error, "a step failed");
             Action::requeue(AFTER_FAILURE)
         }
     }

@@ -187,12 +187,12 @@ async fn look(client: &Client, namespace: &str, selector: &str, now: Timestamp) 
 /// What those Pods use: `pods` are all that a WD of `deployments` has.
 pub fn usage(pods: &[Object], deployments: &[Object], now: Timestamp) -> Value {
     let mut by_deployment: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
-    for pod in pods.iter().filter(|pod| !pod.deleting() && pod.status()["phase"] == "Running") {
+    for pod in pods.iter().filter(|pod| !pod.is_terminating() && pod.status()["phase"] == "Running") {
         by_deployment.entry(pod.label(WORKLOAD_DEPLOYMENT_NAME).unwrap_or_default()).or_default().push(pod);
     }
     let mut items = Vec::new();
     for (name, pods) in by_deployment {
-        let Some(deployment) = deployments.iter().find(|deployment| deployment.called() == name) else {
+        let Some(deployment) = deployments.iter().find(|deployment| deployment.name() == name) else {
             continue;
         };
         let share = |annotation: &str| {
@@ -207,7 +207,7 @@ pub fn usage(pods: &[Object], deployments: &[Object], now: Timestamp) -> Value {
         }
         items.extend(pods.iter().map(|pod| {
             json!({
-                "metadata": {"name": pod.called(), "namespace": pod.space(), "labels": pod.metadata.labels},
+                "metadata": {"name": pod.name(), "namespace": pod.namespace(), "labels": pod.metadata.labels},
                 "timestamp": stamp(now), "window": "1s",
                 "containers": [{"name": pod.spec()["containers"][0]["name"], "usage": usage}],
             })

@@ -55,7 +55,7 @@ impl Fault {
             Some("SubnetFailed") => return Some(Self::SubnetFailed),
             Some(other) => {
                 tracing::warn!(
-                    name = object.called(),
+                    name = object.name(),
                     "annotation {FAULT}: {other:?} is no fault of a network"
                 );
             }
@@ -91,7 +91,8 @@ pub fn context_name(binding: &Object) -> String {
 
 /// The context that a binding asks for.
 pub fn context(binding: &Object) -> Object {
-    let mut context = Object::new(&context_name(binding), &kind::<NetworkContext>()).within(binding.space());
+    let mut context =
+        Object::new(&context_name(binding), &kind::<NetworkContext>()).within(binding.namespace());
     context.data = json!({
         "spec": {"network": {"name": network(binding)}, "location": {"name": location(binding)}},
     });
@@ -116,7 +117,7 @@ pub fn plan(
     start: Duration,
     now: Timestamp,
 ) -> Plan {
-    if binding.deleting() {
+    if binding.is_terminating() {
         return Plan::Binding(Step::done());
     }
     let (network, location) = (network(binding), location(binding));
@@ -145,7 +146,7 @@ pub fn plan(
     let start =
         if fault.is_some() && !slow { start } else { start_time(binding, if slow { SLOW } else { start }) };
     let mut bound = ready("True", "NetworkContextReady", "Network is ready");
-    let place = json!({"namespace": binding.space(), "name": context_name(binding)});
+    let place = json!({"namespace": binding.namespace(), "name": context_name(binding)});
     field(&mut bound, "networkContextRef", place);
     if bound != *binding.status() && waited < start {
         let status = if slow {
@@ -173,7 +174,7 @@ fn is_early(fault: Option<Fault>) -> bool {
 
 /// The next step of a context that has been under way for `waited`.
 pub fn context_step(context: &Object, waited: Duration, now: Timestamp) -> Step {
-    if context.deleting() {
+    if context.is_terminating() {
         return Step::done();
     }
     let ready = |status: &str, reason: &str, message: &str| {
@@ -226,7 +227,7 @@ pub async fn run(client: Client, start: Duration, clock: Clock) {
 /// The bindings that a context serves.
 fn bound_to(bindings: &Store<Object>, context: &Object) -> Vec<ObjectRef<Object>> {
     let serves = |binding: &&Arc<Object>| {
-        binding.space() == context.space() && context_name(binding) == context.called()
+        binding.namespace() == context.namespace() && context_name(binding) == context.name()
     };
     let all = bindings.state();
     let refer = |binding: &Arc<Object>| ObjectRef::from_obj_with(&**binding, kind::<NetworkBinding>());
@@ -234,7 +235,7 @@ fn bound_to(bindings: &Store<Object>, context: &Object) -> Vec<ObjectRef<Object>
 }
 
 async fn bind(binding: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
-    let api = |kind: &_| Api::<Object>::namespaced_with(network.client.clone(), binding.space(), kind);
+    let api = |kind: &_| Api::<Object>::namespaced_with(network.client.clone(), binding.namespace(), kind);
     let contexts = api(&kind::<NetworkContext>());
     let present = contexts.get_opt(&context_name(&binding)).await?;
     let waited = network.waits.waited(binding.uid());
@@ -255,6 +256,6 @@ async fn bind(binding: Arc<Object>, network: Arc<Network>) -> kube::Result<Actio
 
 async fn bring_up(context: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
     let step = context_step(&context, network.waits.waited(context.uid()), network.clock.now());
-    let api = Api::namespaced_with(network.client.clone(), context.space(), &kind::<NetworkContext>());
+    let api = Api::namespaced_with(network.client.clone(), context.namespace(), &kind::<NetworkContext>());
     perform(&api, &context, step).await
 }

@@ -27,17 +27,17 @@ const IN_THE_WAY: Duration = Duration::from_millis(200);
 /// The Pod of an Instance that runs, with its status; none of one that does not. It is on no node: nothing has to let go
 /// of it, and nothing runs.
 pub fn pod(instance: &Object) -> Option<Object> {
-    if instance.deleting() || holds(instance.status(), "Available") != "True" {
+    if instance.is_terminating() || holds(instance.status(), "Available") != "True" {
         return None;
     }
-    let mut pod = Object::new(instance.called(), &kind::<Pod>());
-    pod.metadata.namespace = Some(instance.space().to_owned());
+    let mut pod = Object::new(instance.name(), &kind::<Pod>());
+    pod.metadata.namespace = Some(instance.namespace().to_owned());
     pod.metadata.labels.clone_from(&instance.metadata.labels);
     let of = kind::<Instance>();
     pod.metadata.owner_references = Some(vec![OwnerReference {
         api_version: of.api_version,
         kind: of.kind,
-        name: instance.called().to_owned(),
+        name: instance.name().to_owned(),
         uid: instance.uid().to_owned(),
         controller: Some(true),
         block_owner_deletion: None,
@@ -73,8 +73,8 @@ pub async fn run(client: Client) {
 }
 
 async fn pass(instance: Arc<Object>, client: Arc<Client>) -> kube::Result<Action> {
-    let api: Api<Object> = Api::namespaced_with((*client).clone(), instance.space(), &kind::<Pod>());
-    let name = instance.called();
+    let api: Api<Object> = Api::namespaced_with((*client).clone(), instance.namespace(), &kind::<Pod>());
+    let name = instance.name();
     let standing = api.get_opt(name).await?;
     let ours = |pod: &Object| pod.metadata.owner_references.iter().flatten().any(|o| o.uid == instance.uid());
     match (pod(&instance), standing) {

@@ -41,7 +41,7 @@ impl Fault {
             "NeverStarts" => Some(Self::NeverStarts),
             other => {
                 tracing::warn!(
-                    instance = instance.called(),
+                    instance = instance.name(),
                     "annotation {FAULT}: {other:?} is no fault of an Instance"
                 );
                 None
@@ -91,7 +91,7 @@ fn program(spec: &Value) -> (String, &str) {
 /// conditions too); the way out is [`teardown`]'s.
 pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp) -> Step {
     let (spec, status) = (instance.spec(), instance.status());
-    if instance.deleting() || !may_run(instance) {
+    if instance.is_terminating() || !may_run(instance) {
         return Step::done();
     }
     let mut next = status.clone();
@@ -192,21 +192,21 @@ async fn pass(instance: Arc<Object>, provider: Arc<Provider>) -> kube::Result<Ac
     let Times { start, teardown } = provider.times;
     // Another template is another start.
     let hash = instance.spec()["controller"]["templateHash"].as_str().unwrap_or_default();
-    let stage = if instance.deleting() { "teardown" } else { hash };
+    let stage = if instance.is_terminating() { "teardown" } else { hash };
     let (key, now) = (format!("{}/{stage}", instance.uid()), provider.clock.now());
     let waited = provider.waits.waited(&key);
     let hold = if may_run(&instance) { teardown::hold(&instance, teardown) } else { None };
     let step = match hold {
         Some(hold) => hold,
-        None if instance.deleting() => teardown::step(&instance, waited, teardown, now),
+        None if instance.is_terminating() => teardown::step(&instance, waited, teardown, now),
         None => step(&instance, waited, start, now),
     };
     // A teardown that fails or hangs has begun all the same.
-    let tears_down = instance.deleting() && instance.has_finalizer(PROVIDER_FINALIZER);
+    let tears_down = instance.is_terminating() && instance.has_finalizer(PROVIDER_FINALIZER);
     let ended = if tears_down { step.finalizers.is_some() } else { step.is_done() };
     if ended {
         provider.waits.forget(&key);
     }
-    let api = Api::namespaced_with(provider.client.clone(), instance.space(), &kind::<Instance>());
+    let api = Api::namespaced_with(provider.client.clone(), instance.namespace(), &kind::<Instance>());
     perform(&api, &instance, step).await
 }

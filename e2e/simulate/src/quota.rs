@@ -44,14 +44,14 @@ fn is_granted(claim: &Object) -> bool {
 
 /// Claims in the order in which they are granted: by age, and by name within a second.
 fn rank(claim: &Object) -> (Option<Timestamp>, &str) {
-    (claim.metadata.creation_timestamp.as_ref().map(|time| time.0), claim.called())
+    (claim.metadata.creation_timestamp.as_ref().map(|time| time.0), claim.name())
 }
 
 /// The next step of a claim; `all` are the claims of its namespace (needed for [`Limit::AtMost`] only).
 ///
 /// What is granted stays granted until the claim is deleted, also where the limit has become lower.
 pub fn step(claim: &Object, all: &[Object], limit: &Limit, now: Timestamp) -> Step {
-    if claim.deleting() {
+    if claim.is_terminating() {
         return Step::done();
     }
     let (status, reason, message) = match *limit {
@@ -59,20 +59,20 @@ pub fn step(claim: &Object, all: &[Object], limit: &Limit, now: Timestamp) -> St
             let granted = all.iter().filter(|other| is_granted(other)).count();
             let before = all
                 .iter()
-                .filter(|other| !is_granted(other) && !other.deleting() && rank(other) < rank(claim));
+                .filter(|other| !is_granted(other) && !other.is_terminating() && rank(other) < rank(claim));
             if granted + before.count() < limit {
                 ("True", "QuotaAvailable", "Quota is available".to_owned())
             } else {
                 let message = format!(
                     "Insufficient quota: {limit} of {limit} in namespace {:?} are used",
-                    claim.space()
+                    claim.namespace()
                 );
                 ("False", "QuotaExceeded", message)
             }
         }
         Limit::Invalid if !is_granted(claim) => {
             let message =
-                format!("No resource type is registered for claims in namespace {:?}", claim.space());
+                format!("No resource type is registered for claims in namespace {:?}", claim.namespace());
             ("False", "ValidationFailed", message)
         }
         _ => ("True", "QuotaAvailable", "Quota is available".to_owned()),
@@ -106,7 +106,7 @@ pub async fn run(plane: String, client: Client, clock: Clock) {
         // One that changes or goes may make room for those that were refused.
         .watches_with(claims(), kind::<ResourceClaim>(), config(), move |claim| {
             let refused = |other: &Object| holds(other.status(), "Granted") == "False";
-            beside(&waiting, claim.space(), refused)
+            beside(&waiting, claim.namespace(), refused)
         })
         .watches(namespaces, config(), move |namespace| {
             beside(&all, namespace.metadata.name.as_deref().unwrap_or_default(), |_| true)
@@ -122,15 +122,15 @@ fn beside(
     meant: impl Fn(&Object) -> bool,
 ) -> Vec<ObjectRef<Object>> {
     let all = claims.state();
-    let those = all.iter().filter(|claim| claim.space() == namespace && meant(claim));
+    let those = all.iter().filter(|claim| claim.namespace() == namespace && meant(claim));
     those.map(|claim| ObjectRef::from_obj_with(&**claim, kind::<ResourceClaim>())).collect()
 }
 
 async fn pass(claim: Arc<Object>, quota: Arc<Quota>) -> kube::Result<Action> {
     let claims =
-        Api::<Object>::namespaced_with(quota.client.clone(), claim.space(), &kind::<ResourceClaim>());
+        Api::<Object>::namespaced_with(quota.client.clone(), claim.namespace(), &kind::<ResourceClaim>());
     let namespaces: Api<Namespace> = Api::all(quota.client.clone());
-    let namespace = namespaces.get_opt(claim.space()).await?;
+    let namespace = namespaces.get_opt(claim.namespace()).await?;
     let annotations = namespace.and_then(|namespace| namespace.metadata.annotations).unwrap_or_default();
     let limit = Limit::of(annotations.get(QUOTA).map(String::as_str));
     if !matches!(limit, Limit::AtMost(_)) {

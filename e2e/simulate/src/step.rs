@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_api::conditions;
-use fedhub_core::clock::span;
+use fedhub_core::clock::parse_duration;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -58,8 +58,8 @@ pub(crate) fn start_time(object: &Object, default: Duration) -> Duration {
 /// counts as absent.
 pub(crate) fn time(object: &Object, annotation: &str, default: Duration) -> Duration {
     let Some(text) = object.annotation(annotation) else { return default };
-    span(text).unwrap_or_else(|error| {
-        tracing::warn!(object = object.called(), "annotation {annotation}: {error}");
+    parse_duration(text).unwrap_or_else(|error| {
+        tracing::warn!(object = object.name(), "annotation {annotation}: {error}");
         default
     })
 }

@@ -30,7 +30,7 @@ pub enum Plan {
 
 /// The plan for a claim. `subnet` is the one of its name that there is, `context` the context that it is for.
 pub fn plan(claim: &Object, subnet: Option<&Object>, context: Option<&Object>, now: Timestamp) -> Plan {
-    if claim.deleting() {
+    if claim.is_terminating() {
         return Plan::Claim(Step::done());
     }
     let Some(subnet) = subnet else { return Plan::Create(Box::new(made_for(claim, context))) };
@@ -38,7 +38,7 @@ pub fn plan(claim: &Object, subnet: Option<&Object>, context: Option<&Object>, n
     for name in ["startAddress", "prefixLength"] {
         field(&mut next, name, subnet.spec()[name].clone());
     }
-    field(&mut next, "subnetRef", json!({"name": subnet.called()}));
+    field(&mut next, "subnetRef", json!({"name": subnet.name()}));
     set(&mut next, "Allocated", "True", "Allocated", "Prefix is allocated", now);
     let early = matches!(Fault::of(subnet), Some(Fault::SubnetSlow | Fault::SubnetFailed));
     if holds(subnet.status(), "Ready") == "True" || early {
@@ -51,17 +51,17 @@ pub fn plan(claim: &Object, subnet: Option<&Object>, context: Option<&Object>, n
 /// The subnet of a claim: with the prefix that it asks for, or one of its own.
 fn made_for(claim: &Object, context: Option<&Object>) -> Object {
     let spec = claim.spec();
-    let [a, b, ..] = hash::text(&format!("{}/{}", claim.space(), claim.called())).to_be_bytes();
+    let [a, b, ..] = hash::text(&format!("{}/{}", claim.namespace(), claim.name())).to_be_bytes();
     let (first, length) = match spec["ipFamily"].as_str() {
         Some("IPv6") => (format!("fd00:{a:x}:{b:x}::"), 64),
         _ => (format!("10.{a}.{b}.0"), 24),
     };
     let or = |asked: &Value, own: Value| if asked.is_null() { own } else { asked.clone() };
-    let mut subnet = Object::new(claim.called(), &kind::<Subnet>()).within(claim.space());
+    let mut subnet = Object::new(claim.name(), &kind::<Subnet>()).within(claim.namespace());
     subnet.metadata.owner_references = Some(vec![OwnerReference {
         api_version: SubnetClaim::api_version(&()).into_owned(),
         kind: SubnetClaim::kind(&()).into_owned(),
-        name: claim.called().to_owned(),
+        name: claim.name().to_owned(),
         uid: claim.uid().to_owned(),
         controller: Some(true),
         block_owner_deletion: None,
@@ -78,7 +78,7 @@ fn made_for(claim: &Object, context: Option<&Object>) -> Object {
 
 /// The next step of a subnet that has been under way for `waited`.
 pub fn subnet_step(subnet: &Object, waited: Duration, now: Timestamp) -> Step {
-    if subnet.deleting() {
+    if subnet.is_terminating() {
         return Step::done();
     }
     let spec = subnet.spec();
@@ -115,7 +115,7 @@ pub(crate) async fn run(network: Arc<Network>) {
     let subnets = Api::<Object>::all_with(client.clone(), &kind::<Subnet>());
     let claims = Controller::new_with(claims, config(), kind::<SubnetClaim>())
         .watches_with(subnets.clone(), kind::<Subnet>(), config(), |subnet| {
-            let of = ObjectRef::new_with(subnet.called(), kind::<SubnetClaim>()).within(subnet.space());
+            let of = ObjectRef::new_with(subnet.name(), kind::<SubnetClaim>()).within(subnet.namespace());
             Some(of)
         })
         .run(allocate, |object, error, _| retry(&object, error), network.clone());
@@ -128,9 +128,9 @@ pub(crate) async fn run(network: Arc<Network>) {
 }
 
 async fn allocate(claim: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
-    let api = |kind: &_| Api::<Object>::namespaced_with(network.client.clone(), claim.space(), kind);
+    let api = |kind: &_| Api::<Object>::namespaced_with(network.client.clone(), claim.namespace(), kind);
     let subnets = api(&kind::<Subnet>());
-    let subnet = subnets.get_opt(claim.called()).await?;
+    let subnet = subnets.get_opt(claim.name()).await?;
     let context = match claim.spec()["networkContext"]["name"].as_str() {
         Some(name) if subnet.is_none() => api(&kind::<NetworkContext>()).get_opt(name).await?,
         _ => None,
@@ -147,6 +147,6 @@ async fn allocate(claim: Arc<Object>, network: Arc<Network>) -> kube::Result<Act
 
 async fn bring_up(subnet: Arc<Object>, network: Arc<Network>) -> kube::Result<Action> {
     let step = subnet_step(&subnet, network.waits.waited(subnet.uid()), network.clock.now());
-    let api = Api::namespaced_with(network.client.clone(), subnet.space(), &kind::<Subnet>());
+    let api = Api::namespaced_with(network.client.clone(), subnet.namespace(), &kind::<Subnet>());
     perform(&api, &subnet, step).await
 }

@@ -25,7 +25,7 @@ impl Fault {
             "Fails" => Some(Self::Fails),
             "Hangs" => Some(Self::Hangs),
             other => {
-                let instance = instance.called();
+                let instance = instance.name();
                 tracing::warn!(instance, "annotation {TEARDOWN_FAULT}: {other:?} is no fault of a teardown");
                 None
             }
@@ -37,7 +37,7 @@ impl Fault {
 /// anything else is done for the Instance. `default` is how long a teardown takes by default.
 pub fn hold(instance: &Object, default: Duration) -> Option<Step> {
     let asked = Fault::of(instance).is_some() || !time(instance, TEARDOWN_TIME, default).is_zero();
-    let needed = asked && !instance.deleting() && !instance.has_finalizer(PROVIDER_FINALIZER);
+    let needed = asked && !instance.is_terminating() && !instance.has_finalizer(PROVIDER_FINALIZER);
     needed.then(|| {
         let all = finalizers(instance).chain([PROVIDER_FINALIZER]).map(str::to_owned).collect();
         Step { finalizers: Some(all), ..Step::default() }

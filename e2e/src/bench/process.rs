@@ -97,7 +97,7 @@ impl Process {
         let passes = scrape.sum("fedhub_reconciles_total", &[]);
         let engaged = scrape.sum("fedhub_planes", &[("state", &["engaged"])]);
         // Straight after a start nothing waits yet: everything has to have been looked at.
-        let looks = passes + scrape.sum("fedhub_glances_total", &[]);
+        let looks = passes + scrape.sum("fedhub_reconciles_skipped_total", &[]);
         let begun = looks >= scrape.sum("fedhub_objects", &[]);
         if engaged >= super::stats::number(planes) && begun && waiting(&scrape) == 0.0 {
             return Ok(passes);

@@ -64,6 +64,6 @@ fn waiting(metrics: &str) -> f64 {
 
 /// Whether it leads and has looked at everything: straight after a start nothing waits yet.
 fn begun(metrics: &str) -> bool {
-    let looks = passes(metrics) + total(metrics, "fedhub_glances_total{");
+    let looks = passes(metrics) + total(metrics, "fedhub_reconciles_skipped_total{");
     leads(metrics) && looks >= total(metrics, "fedhub_objects{")
 }

@@ -134,7 +134,7 @@ async fn i3_a_standby_that_saw_it_go_undoes_it_in_its_own_term() {
     assert!(world.hub_wd(WD).is_some());
     quiet(20).await;
     standby.queue.gather(Instant::now());
-    standby.planes.look_again();
+    standby.planes.resync();
     standby.queue.lead(2);
     until("it to be undone", || world.hub_wd(WD).is_none()).await;
     standby.stop().await;

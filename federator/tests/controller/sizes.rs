@@ -78,7 +78,7 @@ async fn i8_who_writes_the_condition_of_a_large_wd_waits_for_memory_and_no_other
     let run = world.federated().await;
     until("it to be federated", || world.hub_wd("large").is_some()).await;
     quiet(1).await;
-    let all = run.planes.room().working(&PlaneId::Hub, 1 << 30).await;
+    let all = run.planes.budget().working(&PlaneId::Hub, 1 << 30).await;
     let told = |plane: &ApiServer, name: &str| {
         federated(&plane.get("WorkloadDeployment", SPACE, name).unwrap()).is_some()
     };
@@ -103,7 +103,7 @@ async fn i8_a_pass_over_a_large_wd_holds_its_memory_until_it_has_explained_what_
     let asked = || world.alpha.audit().iter().any(|entry| entry.short().contains("/status/large"));
     until("it to be explained", asked).await;
     let all =
-        tokio::time::timeout(Duration::from_secs(30), run.planes.room().working(&PlaneId::Hub, 1 << 30));
+        tokio::time::timeout(Duration::from_secs(30), run.planes.budget().working(&PlaneId::Hub, 1 << 30));
     assert!(all.await.is_err(), "the explanation holds a part of it");
     until("the explanation", || reason(&world.wd("large").unwrap()).as_deref() == Some("CleanupHeld")).await;
     run.stop().await;

@@ -1,6 +1,6 @@
 //! I1, F4: what travels, travels whole.
 
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, MIRRORED_ANNOTATIONS, SOURCE, SOURCE_GENERATION, SOURCE_UID,
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
@@ -129,7 +129,7 @@ fn f4_drift_is_restored() {
     for (what, edit) in table {
         let mut seen = in_order();
         // What was sent is known, so that no dry run is needed to tell that this is an edit.
-        seen.spec_echo = Some(Echo::of(&spec(CITY), &spec(CITY)));
+        seen.spec_normalization = Some(ServerNormalization::of(&spec(CITY), &spec(CITY)));
         seen.hub = Some(shared(with(hub_wd(), edit)));
         let restored = plan(&seen);
         assert_eq!(

@@ -27,7 +27,7 @@ proptest! {
     fn i3_only_live_reads_release(seen in states::observed()) {
         let plan = plan(&seen);
         if plan.release.is_some() {
-            prop_assert!(seen.project.deleting());
+            prop_assert!(seen.project.is_terminating());
             let live = seen.live.as_ref();
             prop_assert!(live.is_some(), "stores prove nothing");
             let live = live.unwrap();

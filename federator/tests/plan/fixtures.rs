@@ -6,7 +6,7 @@ use fedhub_core::names::{
     CITY_CODE, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, PlaneName,
     SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
-use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare, set_field};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use fedhub_federator::observe::{Known, Live, Observed};
 use fedhub_federator::plan::{Plan, plan};
 use fedhub_planes::Write;
@@ -117,8 +117,8 @@ pub fn seen(
         cells: 1,
         cell_down: None,
         cell_lost: false,
-        spec_echo: None,
-        status_echo: None,
+        spec_normalization: None,
+        status_normalization: None,
         suspended: false,
         bound: None,
         stalled: false,
@@ -174,7 +174,7 @@ pub fn status_of(mut object: Object, status: Value) -> Object {
     object
 }
 
-pub fn shared(object: Object) -> Shared {
+pub fn shared(object: Object) -> ObjectRef {
     Arc::new(object)
 }
 

@@ -20,8 +20,8 @@ pub fn glance(seen: &Observed) -> bool {
     let key = Key {
         plane: id.clone(),
         kind: Kind::WorkloadDeployment,
-        namespace: seen.project.space().to_owned(),
-        name: seen.project.called().to_owned(),
+        namespace: seen.project.namespace().to_owned(),
+        name: seen.project.name().to_owned(),
     };
     let sight = Sight {
         down: seen.cell_down.clone(),
@@ -31,7 +31,7 @@ pub fn glance(seen: &Observed) -> bool {
         hub: seen.hub.as_deref().map(|hub| digest(&PlaneId::Hub, hub)),
         policies: seen.policies.clone(),
         cells: seen.cells,
-        spec_echo: seen.spec_echo,
+        spec_normalization: seen.spec_normalization,
         suspended: seen.suspended,
     };
     assert_ne!(sight.judged_by(seen), 0);

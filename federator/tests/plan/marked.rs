@@ -26,7 +26,7 @@ fn annotation_after(seen: &Observed, plan: &Plan, key: &str) -> Option<String> {
 
 /// What the plan decides by: of a WD that is deleted, what live reads told.
 fn judged(seen: &Observed) -> Observed {
-    match seen.live.clone().filter(|_| seen.project.deleting()) {
+    match seen.live.clone().filter(|_| seen.project.is_terminating()) {
         Some(live) => Observed { hub_namespace: live.namespace, hub: live.deployment, ..seen.clone() },
         None => seen.clone(),
     }
@@ -48,7 +48,7 @@ proptest! {
         let plan = plan(&seen);
         if writes_hub(&plan) {
             prop_assert!(finalizer_after(&seen, &plan));
-            if !seen.project.deleting() {
+            if !seen.project.is_terminating() {
                 let space = annotation_after(&seen, &plan, FEDERATION_NAMESPACE);
                 prop_assert_eq!(space.as_deref(), Some(HUB_SPACE));
             }
@@ -59,7 +59,7 @@ proptest! {
             let recorded = annotation_after(&seen, &plan, HUB_NAMESPACE_UID);
             // F9: while a loss stands, the project WD names the namespace that was lost, and the hub WD says so.
             prop_assert!(recorded.as_deref() == Some(namespace.uid()) || loss::stands(&judged), "{:?}", recorded);
-            prop_assert!(!namespace.deleting());
+            prop_assert!(!namespace.is_terminating());
             if let Some(write) = &plan.deployment {
                 prop_assert_eq!(body(write).annotation(HUB_LOST).is_some(), loss::stands(&judged));
             }
@@ -70,7 +70,7 @@ proptest! {
     fn i2_a_wd_that_is_not_taken_is_not_marked(seen in states::observed()) {
         let plan = plan(&seen);
         let finalizers = plan.mark.as_ref().is_some_and(|mark| !mark["finalizers"].is_null());
-        if seen.project.deleting() {
+        if seen.project.is_terminating() {
             prop_assert!(!finalizers, "the API server refuses new finalizers by then");
         } else if plan.mark.is_some() {
             prop_assert!(fedhub_core::names::is_label_value(seen.city()));
@@ -87,7 +87,7 @@ fn i2_f2_the_first_pass_marks_in_one_patch_and_makes_the_namespace() {
     });
     assert_eq!(plan.mark, Some(expected));
     let Some(Write::Create(namespace)) = &plan.namespace else { panic!("{plan:?}") };
-    assert_eq!(namespace.called(), HUB_SPACE);
+    assert_eq!(namespace.name(), HUB_SPACE);
     assert_eq!(namespace.label(UPSTREAM_CLUSTER), Some("cluster-alpha"));
     assert_eq!(namespace.label(UPSTREAM_NAMESPACE), Some("shop"));
     assert!(plan.policy.is_none() && plan.deployment.is_none() && plan.status.is_none());

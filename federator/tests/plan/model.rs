@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::deployment::reported;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Object, ObjectView, set_field};
@@ -39,15 +39,15 @@ pub struct Model {
     /// Writes asked for, in their order.
     pub log: Vec<&'static str>,
     pub dry_runs: usize,
-    spec_echo: Option<Echo>,
-    status_echo: Option<Echo>,
+    spec_normalization: Option<ServerNormalization>,
+    status_normalization: Option<ServerNormalization>,
     pub suspended: bool,
     /// Whether the hub was restored from a backup, and its cells have not written back yet.
     pub distrust: Option<Distrust>,
     last_restore: Option<Timestamp>,
     seen_deleted: bool,
     backup: Option<Box<Self>>,
-    policy_echoes: BTreeMap<String, Echo>,
+    policy_echoes: BTreeMap<String, ServerNormalization>,
     /// What the `ResourceBinding` says.
     pub bound: Option<Bound>,
     live: Option<Live>,
@@ -69,8 +69,8 @@ impl Model {
             makes: [|_| (), |_| (), |_| ()],
             log: Vec::new(),
             dry_runs: 0,
-            spec_echo: None,
-            status_echo: None,
+            spec_normalization: None,
+            status_normalization: None,
             suspended: false,
             distrust: None,
             last_restore: None,
@@ -99,8 +99,8 @@ impl Model {
             cells: self.cells,
             cell_down: None,
             cell_lost: false,
-            spec_echo: self.spec_echo,
-            status_echo: self.status_echo,
+            spec_normalization: self.spec_normalization,
+            status_normalization: self.status_normalization,
             suspended: self.suspended,
             bound: self.bound.clone(),
             stalled: false,
@@ -144,7 +144,7 @@ impl Model {
 
     /// The process starts anew: nothing is remembered of what was sent.
     pub fn restart(&mut self) -> &mut Self {
-        (self.spec_echo, self.status_echo, self.live) = (None, None, None);
+        (self.spec_normalization, self.status_normalization, self.live) = (None, None, None);
         self.policy_echoes.clear();
         self.seen_deleted = false;
         self.forget_log()
@@ -164,7 +164,7 @@ impl Model {
 
     /// The hub loses its state; what ran in the cell runs on.
     pub fn lose_hub(&mut self) -> &mut Self {
-        (self.namespace, self.hub, self.spec_echo) = (None, None, None);
+        (self.namespace, self.hub, self.spec_normalization) = (None, None, None);
         self.policies.clear();
         self.policy_echoes.clear();
         (self.live, self.seen_deleted) = (None, false);
@@ -209,9 +209,9 @@ impl Model {
     pub fn delete_on_hub(&mut self) -> &mut Self {
         self.live = None;
         if let Some(hub) = self.hub.take() {
-            self.spec_echo = None;
+            self.spec_normalization = None;
             self.runs &= !reported(hub.status());
-            let leaves = self.project.as_ref().is_some_and(ObjectView::deleting);
+            let leaves = self.project.as_ref().is_some_and(ObjectView::is_terminating);
             self.seen_deleted = leaves && !is_awaiting_cell(&hub);
         }
         self
@@ -256,7 +256,7 @@ impl Model {
             let old = self.policies.remove(&name);
             let made = self.store("policy", write, old.as_ref(), self.makes[1]);
             let stored = made.or(old).unwrap();
-            self.policy_echoes.insert(name.clone(), Echo::of(&sent, stored.spec()));
+            self.policy_echoes.insert(name.clone(), ServerNormalization::of(&sent, stored.spec()));
             self.policies.insert(name, stored);
         }
         if let Some(write) = deployment {
@@ -265,7 +265,7 @@ impl Model {
             let made = self.store("deployment", write, old.as_ref(), self.makes[0]);
             let stored = made.or(old).unwrap();
             self.seen_deleted = false;
-            self.spec_echo = Some(Echo::of(&sent, stored.spec()));
+            self.spec_normalization = Some(ServerNormalization::of(&sent, stored.spec()));
             self.hub = Some(stored);
         }
         if let Some(doomed) = delete {
@@ -281,7 +281,7 @@ impl Model {
             });
             if self.hub.is_none() {
                 self.seen_deleted = true;
-                self.spec_echo = None;
+                self.spec_normalization = None;
             }
         }
         if let Some(write) = status {
@@ -289,7 +289,7 @@ impl Model {
             (self.makes[2])(&mut got);
             let same = self.project.as_ref().is_some_and(|p| *p.status() == got);
             self.dry_runs += usize::from(write.probe);
-            self.status_echo = Some(Echo::of(&write.status, &got));
+            self.status_normalization = Some(ServerNormalization::of(&write.status, &got));
             if !(write.probe && same) {
                 self.log.push("status");
                 set_field(self.project.as_mut().unwrap(), "status", got);
@@ -299,7 +299,7 @@ impl Model {
             self.merge("release", &metadata);
             let project = self.project.take().unwrap();
             let held = project.metadata.finalizers.as_ref().is_some_and(|f| !f.is_empty());
-            self.project = (held || !project.deleting()).then_some(project);
+            self.project = (held || !project.is_terminating()).then_some(project);
         }
     }
 
@@ -359,5 +359,5 @@ impl Model {
 
 fn sent(write: &Write) -> (String, Value) {
     let object = crate::fixtures::body(write);
-    (object.called().to_owned(), object.spec().clone())
+    (object.name().to_owned(), object.spec().clone())
 }

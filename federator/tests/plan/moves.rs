@@ -66,7 +66,7 @@ fn relabelled() -> Observed {
     seen.policies = crate::fixtures::in_order().policies;
     for (name, city) in [("city-dfw", "DFW"), ("city-ord", "ORD")] {
         let known = fedhub_federator::observe::Known { object: shared(policy(name, city)), echo: None };
-        seen.policies.retain(|p| p.object.called() != name);
+        seen.policies.retain(|p| p.object.name() != name);
         seen.policies.push(known);
     }
     seen

@@ -70,7 +70,7 @@ proptest! {
         model.namespace = seen.hub_namespace.as_deref().cloned();
         model.hub = seen.hub.as_deref().cloned();
         for policy in &seen.policies {
-            model.policies.insert(policy.object.called().to_owned(), policy.object.as_ref().clone());
+            model.policies.insert(policy.object.name().to_owned(), policy.object.as_ref().clone());
         }
         (model.makes, model.cells) = (makes, seen.cells);
         model.settle().forget_log().settle();

@@ -21,7 +21,7 @@ proptest! {
     fn f5_no_hub_wd_is_made_before_its_policy(seen in states::observed()) {
         let plan = plan(&seen);
         if matches!(plan.deployment, Some(Write::Create(_))) {
-            let carried = |o: &Object| o.label(CITY_CODE) == Some(seen.city()) && !o.deleting();
+            let carried = |o: &Object| o.label(CITY_CODE) == Some(seen.city()) && !o.is_terminating();
             let stands = seen.policies.iter().any(|p| carried(&p.object));
             prop_assert!(stands || plan.policy.as_ref().is_some_and(|w| carried(body(w))));
         }
@@ -31,14 +31,14 @@ proptest! {
     fn f5_no_name_is_taken_twice_and_no_other_citys_policy_is_written(seen in states::observed()) {
         let plan = plan(&seen);
         let Some(write) = &plan.policy else { return Ok(()) };
-        let name = body(write).called();
+        let name = body(write).name();
         prop_assert!(is_object_name(name), "{}", name);
-        let there = seen.policies.iter().find(|p| p.object.called() == name);
+        let there = seen.policies.iter().find(|p| p.object.name() == name);
         match write {
             Write::Create(_) => prop_assert!(there.is_none()),
             Write::Replace { .. } => {
                 let there = &there.unwrap().object;
-                prop_assert!(!there.deleting());
+                prop_assert!(!there.is_terminating());
                 prop_assert!(there.label(CITY_CODE).is_none_or(|c| c == seen.city()));
             }
         }
@@ -48,7 +48,7 @@ proptest! {
 #[test]
 fn f5_a_policy_is_made_with_one_selector_and_one_cluster() {
     let Some(Write::Create(made)) = federated_in("DFW", vec![]).policy else { panic!("no policy") };
-    assert_eq!(made.called(), "city-dfw");
+    assert_eq!(made.name(), "city-dfw");
     assert_eq!(made.label(CITY_CODE), Some("DFW"));
     let spec = made.spec();
     assert_eq!(spec["propagateDeps"], true);
@@ -75,7 +75,7 @@ fn f5_cities_that_differ_in_case_alone_have_policies_of_their_own() {
     let Some(Write::Create(made)) = federated_in("dfw", vec![policy("city-dfw", "DFW")]).policy else {
         panic!("no policy")
     };
-    assert!(made.called().starts_with("city-dfw-"), "{}", made.called());
+    assert!(made.name().starts_with("city-dfw-"), "{}", made.name());
     let plan = federated_in("dfw", vec![policy("city-dfw", "DFW"), *made]);
     assert!(plan.policy.is_none());
 }
@@ -84,7 +84,7 @@ fn f5_cities_that_differ_in_case_alone_have_policies_of_their_own() {
 fn f5_odd_codes_have_valid_names() {
     for city in ["A_b.c", "x.-y", "A__B", &"Z".repeat(63), "9"] {
         let Some(Write::Create(made)) = federated_in(city, vec![]).policy else { panic!("{city}") };
-        assert!(is_object_name(made.called()), "{city}: {}", made.called());
+        assert!(is_object_name(made.name()), "{city}: {}", made.name());
         assert_eq!(made.label(CITY_CODE), Some(city));
     }
 }
@@ -115,14 +115,14 @@ fn f5_a_policy_with_a_suffix_whose_label_was_taken_off_is_restored_too() {
         panic!("not restored")
     };
     assert_eq!(object.label(CITY_CODE), Some("dfw"));
-    assert_eq!(object.called(), lower.called());
+    assert_eq!(object.name(), lower.name());
 }
 
 #[test]
 fn f5_a_policy_that_was_given_another_citys_label_is_replaced_by_a_new_one() {
     let lost = with(policy("city-dfw", "DFW"), |p| label(p, CITY_CODE, "ORD"));
     let Some(Write::Create(made)) = federated_in("DFW", vec![lost]).policy else { panic!("no policy") };
-    assert_ne!(made.called(), "city-dfw");
+    assert_ne!(made.name(), "city-dfw");
 }
 
 #[test]

@@ -18,7 +18,7 @@ proptest! {
         let active = plan(&seen);
         seen.suspended = true;
         let plan = plan(&seen);
-        if seen.project.deleting() {
+        if seen.project.is_terminating() {
             // What it still holds is let go of: the plane takes that.
             prop_assert_eq!(plan.release, active.release);
             return Ok(());

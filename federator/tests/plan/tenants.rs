@@ -36,12 +36,12 @@ proptest! {
         let newest = hubs[1].or(hubs[0].filter(|_| seen.live.is_none()));
         if let Some(hub) = newest.filter(|h| another_origin(h)) {
             let deletion = plan.delete.is_some();
-            prop_assert!(!deletion || seen.live.is_none() && !seen.project.deleting());
-            if seen.live.is_none() || seen.project.deleting() {
+            prop_assert!(!deletion || seen.live.is_none() && !seen.project.is_terminating());
+            if seen.live.is_none() || seen.project.is_terminating() {
                 prop_assert!(plan.deployment.is_none(), "{:?}", hub.metadata.annotations);
             }
         }
-        if hubs[0].is_some_and(|h| another_origin(h)) && !seen.project.deleting() {
+        if hubs[0].is_some_and(|h| another_origin(h)) && !seen.project.is_terminating() {
             prop_assert!(!writes_hub(&plan));
         }
     }
@@ -73,7 +73,7 @@ proptest! {
         let plan = plan(&seen);
         let live = seen.live.as_ref().and_then(|l| l.namespace.as_ref());
         let known = seen.hub_namespace.as_ref();
-        let judged = if seen.project.deleting() && seen.live.is_some() { live } else { known };
+        let judged = if seen.project.is_terminating() && seen.live.is_some() { live } else { known };
         if judged.is_some_and(|n| anothers(n)) {
             prop_assert!(!writes_hub(&plan), "{:?}", plan);
         }
@@ -83,10 +83,10 @@ proptest! {
     fn i6_what_is_written_is_in_the_hub_namespace_and_carries_this_wds_mark(seen in states::observed()) {
         let plan = plan(&seen);
         for write in [&plan.policy, &plan.deployment].into_iter().flatten() {
-            prop_assert_eq!(body(write).space(), &seen.hub_namespace_name);
+            prop_assert_eq!(body(write).namespace(), &seen.hub_namespace_name);
         }
         if let Some(write) = plan.deployment.as_ref().filter(|_| plan.delete.is_none()) {
-            prop_assert_eq!(body(write).called(), seen.project.called());
+            prop_assert_eq!(body(write).name(), seen.project.name());
             prop_assert_eq!(body(write).annotation(SOURCE), Some(&*source()));
             prop_assert_eq!(body(write).annotation(SOURCE_UID), Some(UID));
         }

@@ -29,11 +29,11 @@ fn every_flag_of_run_is_an_environment_variable_too() {
 
 #[test]
 fn faults_are_named_one_by_one() {
-    assert_eq!(run(&[]).faults().len(), 1);
-    let faults = run(&["--enable-management-controllers"]).faults();
+    assert_eq!(run(&[]).validate().len(), 1);
+    let faults = run(&["--enable-management-controllers"]).validate();
     assert!(faults.len() == 1 && faults[0].contains("--hub-kubeconfig"), "{faults:?}");
-    let faults =
-        run(&["--enable-management-controllers", "--hub-kubeconfig=/nowhere", "--backoff-first=1h"]).faults();
+    let faults = run(&["--enable-management-controllers", "--hub-kubeconfig=/nowhere", "--backoff-first=1h"])
+        .validate();
     assert_eq!(faults.len(), 2, "{faults:?}");
     let lease = ["--hub-kubeconfig=/dev/null", "--enable-management-controllers"];
     for (flag, fine) in [
@@ -44,7 +44,7 @@ fn faults_are_named_one_by_one() {
         ("--lease-name=Fed", false),
         ("--lease-name=fedhub-2", true),
     ] {
-        let faults = run(&[lease[0], lease[1], flag]).faults();
+        let faults = run(&[lease[0], lease[1], flag]).validate();
         assert_eq!(faults.is_empty(), fine, "{flag}: {faults:?}");
     }
 }
@@ -72,7 +72,7 @@ fn faults_of_the_cell_role_are_named() {
         (&[role, hub, "--cell-name=dfw", "--quota-kubeconfig=/nowhere"], &["--quota-kubeconfig /nowhere"]),
         (&["--networking"], &["no role is enabled", "--networking is for --enable-cell-controllers"]),
     ] {
-        let faults = run(flags).faults();
+        let faults = run(flags).validate();
         let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
         assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
     }
@@ -104,7 +104,7 @@ fn without_a_namespace_each_role_is_where_its_rights_are() {
         assert_eq!(run(flags).namespace(), namespace, "{flags:?}");
     }
     for (namespace, fine) in [("own-1", true), ("", false), ("Own", false), ("a.b", false)] {
-        let faults = run(&[cell, "--cell-name=dfw", &format!("--namespace={namespace}")]).faults();
+        let faults = run(&[cell, "--cell-name=dfw", &format!("--namespace={namespace}")]).validate();
         assert_eq!(
             !faults.iter().any(|fault| fault.starts_with("--namespace ")),
             fine,
@@ -150,7 +150,7 @@ fn flags_of_a_discovery_that_is_not_asked_for_are_faults() {
         let hub = format!("--hub-kubeconfig={own}");
         let all: Vec<_> =
             ["--enable-management-controllers", &hub].into_iter().chain(flags.iter().copied()).collect();
-        let faults = run(&all).faults();
+        let faults = run(&all).validate();
         let fits = faults.iter().zip(expected).all(|(fault, start)| fault.starts_with(start));
         assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
     }

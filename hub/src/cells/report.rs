@@ -6,7 +6,7 @@ use std::fmt;
 use fedhub_api::cells::{CellDown, Declaration, Source, cluster_of, lost_by};
 use fedhub_api::conditions::is_true;
 use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster};
-use fedhub_core::object::{Kind, Object, ObjectView, Shared, bare};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use serde_json::{Value, json};
 
 /// How a cell is.
@@ -119,9 +119,9 @@ pub struct Report(Vec<Cell>);
 
 impl Report {
     /// Of those Clusters.
-    pub fn of(clusters: &[Shared], counts: &Counts) -> Self {
+    pub fn of(clusters: &[ObjectRef], counts: &Counts) -> Self {
         let known = |cluster: &Object| Cell {
-            name: cluster.called().to_owned(),
+            name: cluster.name().to_owned(),
             city: cluster.label(CITY_CODE).unwrap_or_default().to_owned(),
             state: State::of(cluster),
             deployments: 0,
@@ -132,7 +132,7 @@ impl Report {
         };
         let no_claims = BTreeMap::new();
         // What no Cluster stands for comes last: each name and UID is a cell of its own.
-        let of_cluster = |cluster: &Object| (false, cluster.called().to_owned(), None);
+        let of_cluster = |cluster: &Object| (false, cluster.name().to_owned(), None);
         let mut cells: BTreeMap<(bool, String, Option<&str>), Cell> =
             clusters.iter().map(|cluster| (of_cluster(cluster), known(cluster))).collect();
         let serving = |city: &str| clusters.iter().find(|cluster| cluster.label(CITY_CODE) == Some(city));
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    fn cluster(name: &str, city: &str, ready: Option<&str>, lost: Option<&str>) -> Shared {
+    fn cluster(name: &str, city: &str, ready: Option<&str>, lost: Option<&str>) -> ObjectRef {
         let mut cluster = bare(Kind::Cluster, "", name);
         cluster.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
         cluster.metadata.annotations = lost.map(|at| [(LOST.to_owned(), at.to_owned())].into());

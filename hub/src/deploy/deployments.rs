@@ -88,7 +88,7 @@ fn every_flag_of_every_overlay_is_one_that_the_program_knows_and_finds_nothing_w
         let mut all = arguments(&deployment);
         all.extend(variables(&deployment));
         let args = parsed(&all);
-        assert_eq!(args.faults(), Vec::<String>::new(), "{overlay:?}");
+        assert_eq!(args.validate(), Vec::<String>::new(), "{overlay:?}");
         let (base, components) = overlay;
         let has = |component: &str| components.contains(&component);
         let single = has("single-cluster");

@@ -24,8 +24,8 @@ use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
 use fedhub_planes::{Planes, Settings};
 
-use super::ground::{Ground, Role, Running};
 use super::management;
+use super::runtime::{Role, Running, Runtime};
 use crate::args::RunArgs;
 
 /// The role before its watches have begun.
@@ -42,58 +42,58 @@ pub struct Cell {
 
 impl Cell {
     /// Reads credentials, and takes part in the election on the cell.
-    pub fn new(ground: &Ground) -> anyhow::Result<Self> {
-        let args = &ground.args;
+    pub fn new(runtime: &Runtime) -> anyhow::Result<Self> {
+        let args = &runtime.args;
         let source = match args.cell_kubeconfig.as_deref() {
             Some(file) => Source::file(file, args.cell_context.as_deref()),
             None => management::source(args),
         };
-        let client = ground.follow("cell", source)?.client(&PlaneId::Cell);
+        let client = runtime.follow("cell", source)?.client(&PlaneId::Cell);
         let file = |file: &std::path::PathBuf| Source::file(file, None);
         let hub = args
             .hub_kubeconfig
             .as_ref()
             .filter(|_| args.write_back)
             .map(|path| Source::file(path, args.hub_context.as_deref()));
-        let hub = hub.map(|source| ground.follow("hub", source)).transpose()?;
+        let hub = hub.map(|source| runtime.follow("hub", source)).transpose()?;
         let quota = args.quota_kubeconfig.as_ref().map(file);
-        let quota = quota.map(|source| ground.follow("quota", source)).transpose()?;
-        let leadership = ground.election(client.clone(), args.cell_lease_name());
+        let quota = quota.map(|source| runtime.follow("quota", source)).transpose()?;
+        let leadership = runtime.election(client.clone(), args.cell_lease_name());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
 
         let settings = Settings {
-            seed: ground.seed,
+            seed: runtime.seed,
             fence: fence.clone(),
             anchor: PlaneId::Cell,
             anchor_kinds: in_cell(args),
             project_kinds: Vec::new(),
-            room: ground.room.clone(),
+            budget: runtime.budget.clone(),
             ..Settings::default()
         };
-        let cell = Planes::with(client.clone(), ground.metrics.clone(), Clock::system(), settings);
+        let cell = Planes::with(client.clone(), runtime.metrics.clone(), Clock::system(), settings);
         let mut registries = vec![cell.clone()];
         let mut controllers = vec![
-            ground.controlled("deployments", Kind::WorkloadDeployment, &cell),
-            ground.controlled("readiness", Kind::Instance, &cell),
+            runtime.controlled("deployments", Kind::WorkloadDeployment, &cell),
+            runtime.controlled("readiness", Kind::Instance, &cell),
         ];
         if hub.is_none() {
-            controllers.push(ground.controlled("write_back", None::<Kind>, &cell));
+            controllers.push(runtime.controlled("write_back", None::<Kind>, &cell));
         }
         let name = args.cell_name.as_deref().unwrap_or_default();
         if hub.is_some() || quota.is_some() {
             let settings = Settings {
-                seed: ground.seed,
+                seed: runtime.seed,
                 lists_at_once: usize::from(args.lists_at_once),
                 fence,
                 anchor_kinds: if hub.is_some() { on_hub(args.cell_city.as_deref()) } else { Vec::new() },
                 project_kinds: vec![Watched::labelled(Kind::ResourceClaim, SOURCE_CLUSTER, name)],
-                room: ground.room.clone(),
+                budget: runtime.budget.clone(),
                 ..Settings::default()
             };
             let anchor = hub.as_ref().map_or(client.into(), |hub| hub.connection(&PlaneId::Hub));
-            let others = Planes::with(anchor, ground.metrics.clone(), Clock::system(), settings);
+            let others = Planes::with(anchor, runtime.metrics.clone(), Clock::system(), settings);
             if hub.is_some() {
-                controllers.push(ground.controlled("write_back", Kind::Instance, &others));
+                controllers.push(runtime.controlled("write_back", Kind::Instance, &others));
             }
             registries.push(others);
         }
@@ -104,9 +104,9 @@ impl Cell {
     }
 
     /// Starts watches and workers.
-    pub fn start(self, ground: &Ground) -> anyhow::Result<Running> {
+    pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
         let Self { role, identity, quota, writes_back, leadership } = self;
-        let args = &ground.args;
+        let args = &runtime.args;
         let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
         let config = DeploymentsConfig {
             write_back: writes_back,
@@ -115,15 +115,15 @@ impl Cell {
             referenced_data: args.referenced_data,
         };
         let deployments = Deployments::new(cell.clone(), role.queue("deployments")?, config);
-        work(ground, &role, &deployments)?;
+        work(runtime, &role, &deployments)?;
         let projects = others.clone().filter(|_| quota.is_some());
         let claims =
             projects.map(|projects| Quota { projects, identity: identity.clone(), enabled: args.quota });
         let deadline = args.termination_deadline;
-        work(ground, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims, deadline))?;
+        work(runtime, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims, deadline))?;
         if let Some(hub) = others.clone().filter(|_| writes_back) {
             work(
-                ground,
+                runtime,
                 &role,
                 &WriteBack::new(
                     cell.clone(),
@@ -137,26 +137,26 @@ impl Cell {
             tracing::warn!(
                 "write-back is off (--write-back=false): no project sees the Instances of this cell"
             );
-            work(ground, &role, &WriteBackOff::new(cell.clone(), role.queue("write_back")?))?;
+            work(runtime, &role, &WriteBackOff::new(cell.clone(), role.queue("write_back")?))?;
         }
         role.led_by(leadership.as_ref());
         for planes in &role.registries {
             planes.start();
         }
         if let (Some(server), Some(projects)) = (quota, others) {
-            ground.discover(&projects, server, None)?;
+            runtime.discover(&projects, server, None)?;
         }
         Ok(Running { role, leadership })
     }
 }
 
 /// Has a controller told of what all registries of the role see, and gives it workers.
-fn work<C: Controller + Listener>(ground: &Ground, role: &Role, controller: &Arc<C>) -> anyhow::Result<()> {
+fn work<C: Controller + Listener>(runtime: &Runtime, role: &Role, controller: &Arc<C>) -> anyhow::Result<()> {
     for planes in &role.registries {
         planes.listen(controller.clone());
     }
     let queue = role.queue(controller.name())?;
-    run_workers(controller, &queue, &ground.metrics, usize::from(ground.args.workers), &ground.tasks);
+    run_workers(controller, &queue, &runtime.metrics, usize::from(runtime.args.workers), &runtime.tasks);
     Ok(())
 }
 

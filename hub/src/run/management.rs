@@ -16,7 +16,7 @@ use fedhub_planes::{Identities, PROJECT_KINDS, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
 
-use super::ground::{Ground, Role, Running};
+use super::runtime::{Role, Running, Runtime};
 use crate::args::RunArgs;
 use crate::preflight;
 
@@ -32,18 +32,18 @@ pub struct Management {
 
 impl Management {
     /// Reads credentials, and takes part in the election.
-    pub fn new(ground: &Ground) -> anyhow::Result<Self> {
-        let args = &ground.args;
+    pub fn new(runtime: &Runtime) -> anyhow::Result<Self> {
+        let args = &runtime.args;
         let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
         let hub = Source::file(hub_file, args.hub_context.as_deref());
-        let hub = ground.follow("hub", hub)?.connection(&PlaneId::Hub);
-        let home = ground.follow("management", source(args))?;
-        let projects = projects(args).map(|source| ground.follow("discovery", source)).transpose()?;
-        let leadership = ground.election(home.client(&PlaneId::Management), args.lease_name.clone());
+        let hub = runtime.follow("hub", hub)?.connection(&PlaneId::Hub);
+        let home = runtime.follow("management", source(args))?;
+        let projects = projects(args).map(|source| runtime.follow("discovery", source)).transpose()?;
+        let leadership = runtime.election(home.client(&PlaneId::Management), args.lease_name.clone());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
         let identities = Identities::new(args.namespace());
         let settings = Settings {
-            seed: ground.seed,
+            seed: runtime.seed,
             lists_at_once: usize::from(args.lists_at_once),
             fence: fence.clone(),
             identities: Some(identities.clone()),
@@ -51,29 +51,29 @@ impl Management {
                 home.client(&PlaneId::Management),
                 args.namespace(),
                 &args.lease_name,
-                &ground.metrics,
+                &runtime.metrics,
             )),
             project_kinds: on_projects(args.is_single_cluster()),
-            room: ground.room.clone(),
+            budget: runtime.budget.clone(),
             ..Settings::default()
         };
-        let planes = Planes::with(hub.clone(), ground.metrics.clone(), Clock::system(), settings);
+        let planes = Planes::with(hub.clone(), runtime.metrics.clone(), Clock::system(), settings);
         let memory = home.client(&PlaneId::Management);
-        tokio::spawn(identities.run(memory, planes.clone(), fence, ground.stop.clone()));
+        tokio::spawn(identities.run(memory, planes.clone(), fence, runtime.stop.clone()));
         let controllers = vec![
-            ground.controlled("federator", Kind::WorkloadDeployment, &planes),
-            ground.controlled("projector", Kind::Instance, &planes),
-            ground.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
-            ground.controlled_by("lost_cells", None, &planes, 1),
+            runtime.controlled("federator", Kind::WorkloadDeployment, &planes),
+            runtime.controlled("projector", Kind::Instance, &planes),
+            runtime.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
+            runtime.controlled_by("lost_cells", None, &planes, 1),
         ];
         let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
     }
 
     /// Starts watches and workers.
-    pub fn start(self, ground: &Ground) -> anyhow::Result<Running> {
+    pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
         let Self { role, hub, home, projects, leadership } = self;
-        let (args, planes) = (&ground.args, role.registries[0].clone());
+        let (args, planes) = (&runtime.args, role.registries[0].clone());
         let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
         let condition_queue = role.queue("federated_condition")?;
         let federator = Federator::new(planes.clone(), federator_queue.clone(), args.policy_quiet_time);
@@ -88,15 +88,15 @@ impl Management {
         role.led_by(leadership.as_ref());
         planes.start();
         let workers = usize::from(args.workers);
-        run_workers(&federator, &federator_queue, &ground.metrics, workers, &ground.tasks);
+        run_workers(&federator, &federator_queue, &runtime.metrics, workers, &runtime.tasks);
         let conditions = ConditionWriter::new(federator, condition_queue.clone());
         let writers = workers.min(CONDITION_WORKERS);
-        run_workers(&conditions, &condition_queue, &ground.metrics, writers, &ground.tasks);
-        tokio::spawn(conditions.run(ground.stop.clone()));
-        run_workers(&projector, &projector_queue, &ground.metrics, workers, &ground.tasks);
-        run_workers(&lost, &lost_queue, &ground.metrics, workers.min(LOST_CELLS_WORKERS), &ground.tasks);
-        tokio::spawn(preflight::interpreter(hub, ground.stop.clone()));
-        ground.discover(&planes, home, projects)?;
+        run_workers(&conditions, &condition_queue, &runtime.metrics, writers, &runtime.tasks);
+        tokio::spawn(conditions.run(runtime.stop.clone()));
+        run_workers(&projector, &projector_queue, &runtime.metrics, workers, &runtime.tasks);
+        run_workers(&lost, &lost_queue, &runtime.metrics, workers.min(LOST_CELLS_WORKERS), &runtime.tasks);
+        tokio::spawn(preflight::interpreter(hub, runtime.stop.clone()));
+        runtime.discover(&planes, home, projects)?;
         Ok(Running { role, leadership })
     }
 }

@@ -1,8 +1,8 @@
 //! `fedhub run`: wires the roles together, runs them until a signal, lets what is under way finish.
 
 pub mod cell;
-pub mod ground;
 mod management;
+pub mod runtime;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::admin;
 use crate::args::RunArgs;
 use crate::common::{MISUSE, install_tls_provider};
 use crate::status::Status;
-use ground::{Ground, Role};
+use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
 pub fn main(args: RunArgs) -> ExitCode {
-    let mut faults = args.faults();
+    let mut faults = args.validate();
     if let Err(fault) = telemetry::start(&args.log, args.log_format) {
         faults.push(fault);
     }
@@ -50,33 +50,33 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     install_tls_provider()?;
-    let ground = Ground::new(args)?;
-    let management = ground
+    let runtime = Runtime::new(args)?;
+    let management = runtime
         .args
         .enable_management_controllers
-        .then(|| management::Management::new(&ground))
+        .then(|| management::Management::new(&runtime))
         .transpose()?;
-    let cell = ground.args.enable_cell_controllers.then(|| cell::Cell::new(&ground)).transpose()?;
+    let cell = runtime.args.enable_cell_controllers.then(|| cell::Cell::new(&runtime)).transpose()?;
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
-    let status = Arc::new(Status::of(&roles, &ground));
-    let bound = admin::serve(ground.args.admin_address, status, ground.stop.clone())
+    let status = Arc::new(Status::of(&roles, &runtime));
+    let bound = admin::serve(runtime.args.admin_address, status, runtime.stop.clone())
         .await
-        .with_context(|| format!("--admin-address {}", ground.args.admin_address))?;
+        .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;
     let names: Vec<_> = roles.iter().map(|role| role.name).collect();
-    tracing::info!(%bound, roles = names.join(" and "), discovery = %ground.args.discovery, version = env!("CARGO_PKG_VERSION"), "fedhub starts");
+    tracing::info!(%bound, roles = names.join(" and "), discovery = %runtime.args.discovery, version = env!("CARGO_PKG_VERSION"), "fedhub starts");
 
     let mut running = Vec::new();
     if let Some(management) = management {
-        running.push(management.start(&ground)?);
+        running.push(management.start(&runtime)?);
     }
     if let Some(cell) = cell {
-        running.push(cell.start(&ground)?);
+        running.push(cell.start(&runtime)?);
     }
     tokio::select! {
         _ = terminate.recv() => tracing::info!("SIGTERM: shutting down"),
         _ = interrupt.recv() => tracing::info!("interrupt: shutting down"),
     }
-    ground.shut_down(running).await;
+    runtime.shut_down(running).await;
     Ok(())
 }

@@ -132,7 +132,7 @@ async fn i8_what_a_tenant_relabels_without_end_takes_no_room_from_the_others() {
         }
     }
     quiet(5).await;
-    assert!(run.planes.room().held() < 100_000, "{} bytes are kept", run.planes.room().held());
+    assert!(run.planes.budget().held() < 100_000, "{} bytes are kept", run.planes.budget().held());
     let from = position(&world.hub);
     for n in 0..20 {
         let status = json!({"conditions": [{"type": "Ready", "status": "True", "reason": format!("R{n}")}]});

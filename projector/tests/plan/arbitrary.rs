@@ -7,7 +7,7 @@ use fedhub_core::names::{
     FEDERATION_NAMESPACE, INSTANCE_LABELS, PROJECTED_FROM, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use fedhub_planes::Distrust;
 use fedhub_planes::Write;
 use fedhub_projector::observe::{Live, Observed};
@@ -174,13 +174,13 @@ prop_compose! {
     }
 }
 
-fn uid_is(object: Option<&Shared>, uid: &str) -> bool {
+fn uid_is(object: Option<&ObjectRef>, uid: &str) -> bool {
     object.is_some_and(|o| o.uid() == uid)
 }
 
 /// I4 in its own words: whether a deletion is right, and whether by what was seen or by what was proven.
 fn right_to_delete(seen: &Observed) -> Option<bool> {
-    let projection = seen.projection.as_ref().filter(|p| seen.instance.is_none() && !p.deleting())?;
+    let projection = seen.projection.as_ref().filter(|p| seen.instance.is_none() && !p.is_terminating())?;
     let mark: Vec<_> = projection.annotation(PROJECTED_FROM)?.split('/').collect();
     let [space, space_uid, instance_uid] = mark[..] else { return None };
     if space != HUB_SPACE {
@@ -191,18 +191,18 @@ fn right_to_delete(seen: &Observed) -> Option<bool> {
     }
     let live = seen.live.as_ref().filter(|_| seen.distrust.is_none())?;
     let gone = !uid_is(live.instance.as_ref(), instance_uid);
-    let stands = uid_is(live.namespace.as_ref(), space_uid) && !live.namespace.as_ref()?.deleting();
+    let stands = uid_is(live.namespace.as_ref(), space_uid) && !live.namespace.as_ref()?.is_terminating();
     let wd = live.deployment.as_ref()?;
     // U1: what its schema says of it is no report.
-    let told = !silent(wd.status()) && !wd.deleting();
+    let told = !silent(wd.status()) && !wd.is_terminating();
     (gone && stands && told).then_some(true)
 }
 
 /// I5 and I6 in their own words: the living owner on whose behalf something may be written.
 fn living_owner(seen: &Observed) -> Option<String> {
     let instance = seen.instance.as_ref()?;
-    let owner = seen.owner.as_ref().filter(|o| !o.deleting)?;
-    let hub_wd = seen.hub_deployment.as_ref().filter(|d| !d.deleting)?;
+    let owner = seen.owner.as_ref().filter(|o| !o.terminating)?;
+    let hub_wd = seen.hub_deployment.as_ref().filter(|d| !d.terminating)?;
     let controllers =
         instance.metadata.owner_references.iter().flatten().filter(|o| o.controller == Some(true));
     let agree = instance.label(UPSTREAM_NAMESPACE).is_none_or(|s| s == SPACE)
@@ -235,9 +235,9 @@ proptest! {
     #[test]
     fn i4_a_deletion_is_decided_exactly_where_it_is_right(seen in worlds()) {
         let decided = match plan(&seen) {
-            Decision::Delete { projection, gap } => {
+            Decision::Delete { projection, inferred } => {
                 prop_assert_eq!(Some(&projection), seen.projection.as_ref(), "the one that was seen, by its UID");
-                Some(gap)
+                Some(inferred)
             }
             _ => None,
         };
@@ -264,7 +264,7 @@ proptest! {
             return Ok(());
         }
         let owner = owner.unwrap();
-        prop_assert_eq!((written.space(), written.called()), (SPACE, "wd-0"), "home comes from the hub namespace");
+        prop_assert_eq!((written.namespace(), written.name()), (SPACE, "wd-0"), "home comes from the hub namespace");
         let references = written.metadata.owner_references.as_deref().unwrap_or_default();
         let ours: Vec<_> = references.iter().filter(|o| o.kind == "WorkloadDeployment").collect();
         prop_assert_eq!(ours.len(), 1);

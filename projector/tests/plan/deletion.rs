@@ -13,7 +13,7 @@ use crate::support::*;
 
 fn deletes(decision: &Decision) -> Option<bool> {
     match decision {
-        Decision::Delete { gap, .. } => Some(*gap),
+        Decision::Delete { inferred, .. } => Some(*inferred),
         _ => None,
     }
 }
@@ -22,7 +22,7 @@ fn deletes(decision: &Decision) -> Option<bool> {
 fn i4_seen_deleted_by_its_uid_deletes_without_reads() {
     let seen = Observed { seen_deleted: Some(INSTANCE_UID.to_owned()), ..gone() };
     let projection = seen.projection.clone().unwrap();
-    assert_eq!(plan(&seen), Decision::Delete { projection, gap: false });
+    assert_eq!(plan(&seen), Decision::Delete { projection, inferred: false });
 }
 
 #[test]

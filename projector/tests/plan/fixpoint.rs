@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_core::object::{Object, ObjectView, set_field};
 use fedhub_planes::Write;
 use fedhub_projector::observe::Observed;
@@ -78,7 +78,7 @@ impl Server {
                 set_field(&mut object, "status", Value::Null);
                 object.metadata.uid = Some("made".to_owned());
                 self.schema.apply(&mut object);
-                seen.spec_echo = Some(Echo::of(&sent, object.spec()));
+                seen.spec_normalization = Some(ServerNormalization::of(&sent, object.spec()));
                 self.writes += 1;
                 seen.projection = Some(Arc::new(self.store(*object)));
             }
@@ -87,7 +87,7 @@ impl Server {
                 let before = seen.projection.clone().unwrap();
                 set_field(&mut object, "status", before.status().clone());
                 self.schema.apply(&mut object);
-                seen.spec_echo = Some(Echo::of(&sent, object.spec()));
+                seen.spec_normalization = Some(ServerNormalization::of(&sent, object.spec()));
                 if probe {
                     self.dry += 1;
                 }
@@ -100,7 +100,7 @@ impl Server {
                 let mut object = projection.as_ref().clone();
                 set_field(&mut object, "status", write.status.clone());
                 self.schema.apply(&mut object);
-                seen.status_echo = Some(Echo::of(&write.status, object.status()));
+                seen.status_normalization = Some(ServerNormalization::of(&write.status, object.status()));
                 if write.probe {
                     self.dry += 1;
                 }
@@ -147,7 +147,7 @@ proptest! {
         let (rested, writes) = (plan(&seen), server.writes);
         prop_assert_eq!(plan(&seen), rested.clone());
 
-        let mut restarted = Observed { spec_echo: None, status_echo: None, ..seen.clone() };
+        let mut restarted = Observed { spec_normalization: None, status_normalization: None, ..seen.clone() };
         let dry = server.dry;
         server.rest(&mut restarted)?;
         prop_assert_eq!(server.writes, writes, "a restart writes nothing");

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::Digest;
 use fedhub_core::names::PlaneName;
-use fedhub_core::object::{Kind, ObjectView, PlaneId, Shared, bare};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_planes::StatusWrite;
 use fedhub_projector::glance::Sight;
 use fedhub_projector::observe::Observed;
@@ -21,7 +21,7 @@ use crate::support::*;
 fn sight(seen: &Observed) -> Sight {
     let project = PlaneId::Project(PlaneName::new("alpha").unwrap());
     let digest =
-        |plane: &PlaneId, o: &Option<Shared>| o.as_ref().map(|o| Digest::of(plane, Kind::Instance, o));
+        |plane: &PlaneId, o: &Option<ObjectRef>| o.as_ref().map(|o| Digest::of(plane, Kind::Instance, o));
     let instance = digest(&PlaneId::Hub, &seen.instance);
     let name = |i: &Digest| i.instance().unwrap().deployment("wd-0").map(str::to_owned);
     Sight {
@@ -33,8 +33,8 @@ fn sight(seen: &Observed) -> Sight {
         hub_deployment: seen.hub_deployment.clone(),
         owner: seen.owner.clone(),
         projection: digest(&project, &seen.projection),
-        spec_echo: seen.spec_echo,
-        status_echo: seen.status_echo,
+        spec_normalization: seen.spec_normalization,
+        status_normalization: seen.status_normalization,
     }
 }
 
@@ -59,20 +59,22 @@ fn decided(seen: &Observed) -> Option<Decision> {
         return Some(Decision::Status(projection, write));
     }
     let projection = sight.left_behind("wd-0", seen.seen_deleted.as_deref()?)?;
-    Some(Decision::Delete { projection, gap: false })
+    Some(Decision::Delete { projection, inferred: false })
 }
 
 /// The same, but for what only the whole projection tells.
 fn named(decision: &Decision) -> Decision {
-    let stub = |o: &Shared| {
-        let mut named = bare(Kind::Instance, o.space(), o.called());
+    let stub = |o: &ObjectRef| {
+        let mut named = bare(Kind::Instance, o.namespace(), o.name());
         named.metadata.uid.clone_from(&o.metadata.uid);
         named.metadata.resource_version.clone_from(&o.metadata.resource_version);
         Arc::new(named)
     };
     match decision {
         Decision::Status(projection, write) => Decision::Status(stub(projection), write.clone()),
-        Decision::Delete { projection, gap } => Decision::Delete { projection: stub(projection), gap: *gap },
+        Decision::Delete { projection, inferred } => {
+            Decision::Delete { projection: stub(projection), inferred: *inferred }
+        }
         other => other.clone(),
     }
 }
@@ -121,13 +123,13 @@ fn p8_a_status_alone_and_what_was_seen_to_go_need_no_read() {
     assert!(matches!(decided(&told), Some(Decision::Status(..))), "nothing was told before");
     bent(&mut told.projection, |p| p.data["status"] = json!({"suspended": true}));
     assert_eq!(decided(&told), None, "after a restart a dry run has to tell");
-    told.status_echo = Some(Echo::Kept);
+    told.status_normalization = Some(ServerNormalization::Kept);
     assert!(matches!(decided(&told), Some(Decision::Status(..))));
     bent(&mut told.projection, |p| p.data["spec"]["size"] = json!("large"));
     assert_eq!(decided(&told), None, "the spec comes first");
 
     let mut left = Observed { seen_deleted: Some(INSTANCE_UID.to_owned()), ..gone() };
-    assert!(matches!(decided(&left), Some(Decision::Delete { gap: false, .. })));
+    assert!(matches!(decided(&left), Some(Decision::Delete { inferred: false, .. })));
     left.seen_deleted = Some("another".to_owned());
     assert_eq!(decided(&left), None, "I4: it is of another one");
 }

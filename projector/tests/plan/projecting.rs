@@ -1,6 +1,6 @@
 //! I1, I5, I7, I9, P3, P4, P8: what a projection is to be.
 
-use fedhub_cache::Echo;
+use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::instance::only_defaults;
 use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM};
 use fedhub_core::object::{Object, ObjectView};
@@ -35,7 +35,7 @@ fn p3_a_projection_is_made_with_labels_mark_owner_and_spec() {
     let made = plan(&Observed { projection: None, ..seen() });
     let Decision::Write(Write::Create(made)) = made else { panic!("{made:?}") };
     let right = projection();
-    assert_eq!((made.space(), made.called()), (SPACE, "wd-0"));
+    assert_eq!((made.namespace(), made.name()), (SPACE, "wd-0"));
     assert_eq!(made.metadata.labels, right.metadata.labels);
     assert_eq!(made.metadata.annotations, right.metadata.annotations);
     assert_eq!(made.metadata.owner_references, right.metadata.owner_references);
@@ -202,7 +202,7 @@ fn i7_what_the_server_made_of_a_write_is_not_written_again() {
     bent(&mut seen.projection, |p| p.data["spec"] = got.clone());
     let (_, probe) = replaced(&seen).unwrap();
     assert!(probe, "nobody remembers: a dry run has to tell");
-    seen.spec_echo = Some(Echo::of(&sent, &got));
+    seen.spec_normalization = Some(ServerNormalization::of(&sent, &got));
     assert_eq!(plan(&seen), Decision::InOrder);
     bent(&mut seen.instance, |i| i.data["spec"]["size"] = json!("large"));
     let (_, probe) = replaced(&seen).unwrap();
@@ -211,7 +211,8 @@ fn i7_what_the_server_made_of_a_write_is_not_written_again() {
     let mut seen = super::support::seen();
     bent(&mut seen.projection, |p| p.data["status"] = json!({"suspended": false, "default": 1}));
     assert!(status_write(&seen).unwrap().probe);
-    seen.status_echo = Some(Echo::of(&reported(), &json!({"suspended": false, "default": 1})));
+    seen.status_normalization =
+        Some(ServerNormalization::of(&reported(), &json!({"suspended": false, "default": 1})));
     assert_eq!(plan(&seen), Decision::InOrder);
 }
 
@@ -256,7 +257,7 @@ fn i7_a_server_that_makes_more_of_an_empty_status_is_asked_once() {
     });
     bent(&mut seen.projection, |p| p.data["status"] = got.clone());
     assert!(status_write(&seen).is_some(), "it may be the former one's");
-    seen.status_echo = Some(Echo::of(&wanted, &got));
+    seen.status_normalization = Some(ServerNormalization::of(&wanted, &got));
     assert!(replaced(&seen).is_some(), "{:?}", plan(&seen));
 }
 

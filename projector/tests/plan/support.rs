@@ -8,9 +8,9 @@ use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
-use fedhub_core::object::{Kind, Object, PlaneId, Shared, bare};
+use fedhub_core::object::{Kind, Object, ObjectRef, PlaneId, bare};
 use fedhub_projector::mark::Mark;
-use fedhub_projector::observe::{Home, Live, Observed};
+use fedhub_projector::observe::{Live, Observed, ProjectNamespace};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ pub fn projection() -> Object {
 /// Everything in order.
 pub fn seen() -> Observed {
     Observed {
-        home: Home { plane: PlaneName::new("alpha").unwrap(), namespace: SPACE.to_owned() },
+        home: ProjectNamespace { plane: PlaneName::new("alpha").unwrap(), namespace: SPACE.to_owned() },
         hub_namespace: Arc::new(hub_namespace()),
         instance: Some(Arc::new(instance())),
         hub_deployment: Some(on_hub(&hub_wd())),
@@ -141,8 +141,8 @@ pub fn seen() -> Observed {
         distrust: None,
         down: None,
         live: None,
-        spec_echo: None,
-        status_echo: None,
+        spec_normalization: None,
+        status_normalization: None,
         grace: Duration::from_mins(15),
         now: now(),
     }
@@ -176,7 +176,7 @@ pub fn proof() -> Live {
 }
 
 /// The same, bent.
-pub fn bent(shared: &mut Option<Shared>, bend: impl FnOnce(&mut Object)) {
+pub fn bent(shared: &mut Option<ObjectRef>, bend: impl FnOnce(&mut Object)) {
     let mut object = shared.as_deref().cloned().expect("something to bend");
     bend(&mut object);
     *shared = Some(Arc::new(object));

@@ -5,7 +5,7 @@
 //! carry objects as untyped JSON, because a typed object loses every field that this version does not name.
 //!
 //! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to act on them
-//! ([`responsibility`]), which Events they are worth ([`turns`]), and which cell something is of ([`cells`]).
+//! ([`responsibility`]), which Events they are worth ([`transitions`]), and which cell something is of ([`cells`]).
 //!
 //! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have no
 //! schema; the whole CRDs come from [`crds::all`].
@@ -27,7 +27,7 @@ pub mod responsibility;
 mod scalar;
 mod scale;
 mod schema;
-pub mod turns;
+pub mod transitions;
 mod volume;
 mod workload;
 

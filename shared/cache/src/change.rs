@@ -1,6 +1,6 @@
 //! What a store knows of an object, and what it tells when that changes.
 
-use fedhub_core::object::Shared;
+use fedhub_core::object::ObjectRef;
 
 use crate::digest::Digest;
 
@@ -14,7 +14,7 @@ pub struct Known {
     /// What is always known of it.
     pub digest: Digest,
     /// The object itself, where it is kept.
-    pub object: Option<Shared>,
+    pub object: Option<ObjectRef>,
 }
 
 /// What a watch told.
@@ -33,7 +33,7 @@ pub enum Change {
         last: Known,
         /// Whether its absence was inferred and not seen (I4): from a list after a gap, or from a watch of what carries a
         /// label, which an object leaves that loses it.
-        gap: bool,
+        inferred: bool,
     },
 }
 
@@ -50,7 +50,7 @@ impl Change {
     #[must_use]
     pub fn inferred(self) -> Self {
         match self {
-            Self::Deleted { last, gap: _ } => Self::Deleted { last, gap: true },
+            Self::Deleted { last, inferred: _ } => Self::Deleted { last, inferred: true },
             applied @ Self::Applied { .. } => applied,
         }
     }
@@ -71,5 +71,5 @@ pub struct View<'a> {
     /// What is always known of it.
     pub digest: &'a Digest,
     /// The object itself, where it is kept.
-    pub object: Option<&'a Shared>,
+    pub object: Option<&'a ObjectRef>,
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use fedhub_cache::digest::Version;
-use fedhub_cache::{Change, Echo, Part, Room, Store};
+use fedhub_cache::{Change, MemoryBudget, Part, ServerNormalization, Store};
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -18,12 +18,12 @@ fn object(name: &str, uid: &str, version: u64) -> Object {
     o
 }
 
-fn store(room: Room) -> Store {
-    Store::new(PlaneId::Hub, Kind::Instance, room)
+fn store(budget: MemoryBudget) -> Store {
+    Store::new(PlaneId::Hub, Kind::Instance, budget)
 }
 
 fn filled(objects: &[Object]) -> Store {
-    let store = store(Room::of(1 << 20));
+    let store = store(MemoryBudget::of(1 << 20));
     store.list_begins();
     for o in objects {
         store.listed(o.clone());
@@ -54,15 +54,16 @@ fn i4_absence_after_a_relist_is_told_as_inferred_and_a_seen_delete_as_seen() {
     store.list_begins();
     assert!(store.listed(object("a", "1", 1)).is_none(), "nothing changed");
     let gone = store.list_ends();
-    assert!(matches!(&gone[..], [Change::Deleted { last, gap: true }] if &*last.name == "b"));
+    assert!(matches!(&gone[..], [Change::Deleted { last, inferred: true }] if &*last.name == "b"));
     let seen = store.deleted(object("a", "1", 3));
-    assert!(matches!(seen, Some(Change::Deleted { gap: false, .. })));
+    assert!(matches!(seen, Some(Change::Deleted { inferred: false, .. })));
     assert!(store.is_empty());
 }
 
 #[test]
 fn c1_what_our_own_write_ended_while_a_list_was_under_way_is_gone() {
-    let is_a = |gone: &[Change]| matches!(gone, [Change::Deleted { last, gap: true }] if &*last.name == "a");
+    let is_a =
+        |gone: &[Change]| matches!(gone, [Change::Deleted { last, inferred: true }] if &*last.name == "a");
     let store = filled(&[terminating(&["ours"])]);
     store.list_begins();
     own(&store, terminating(&[]));
@@ -134,7 +135,7 @@ fn f6_an_own_write_does_not_swallow_what_its_event_has_to_tell() {
         o.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
         o
     };
-    let store = Store::new(PlaneId::Hub, Kind::WorkloadDeployment, Room::of(100));
+    let store = Store::new(PlaneId::Hub, Kind::WorkloadDeployment, MemoryBudget::of(100));
     store.list_begins();
     store.listed(labelled(1, "DFW"));
     store.list_ends();
@@ -142,7 +143,7 @@ fn f6_an_own_write_does_not_swallow_what_its_event_has_to_tell() {
         |change: &Change| change.old().map(|old| old.digest.deployment().unwrap().city.clone().unwrap());
     // Two writes of ours, and in between it is found in order and let go.
     own(&store, labelled(2, "SEA"));
-    store.rest("ns", "a", &Version::new("2"), 0);
+    store.mark_synced("ns", "a", &Version::new("2"), 0);
     own(&store, labelled(3, "ORD"));
     let told = store.applied(labelled(3, "ORD")).unwrap();
     assert_eq!(city(&told).as_deref(), Some("DFW"), "what was told last");
@@ -181,12 +182,12 @@ fn what_had_only_left_the_selection_of_a_watch_is_not_taken_for_dead_when_it_is_
 
 #[test]
 fn in_a_cell_what_is_in_order_is_kept() {
-    let (a, room) = (object("a", "1", 1), Room::of(0));
-    let store = Store::new(PlaneId::Cell, Kind::Instance, room);
+    let (a, budget) = (object("a", "1", 1), MemoryBudget::of(0));
+    let store = Store::new(PlaneId::Cell, Kind::Instance, budget);
     store.list_begins();
     store.listed(a.clone());
     store.list_ends();
-    store.rest("ns", "a", &Version::new("1"), 0);
+    store.mark_synced("ns", "a", &Version::new("1"), 0);
     assert_eq!(store.object("ns", "a").as_deref(), Some(&a));
 }
 
@@ -210,11 +211,11 @@ fn an_object_is_kept_from_its_event_until_it_rests() {
     assert!(!kept(), "most of what is listed is in order");
     store.applied(object("a", "1", 2));
     assert!(kept());
-    store.rest("ns", "a", &Version::new("1"), 0);
+    store.mark_synced("ns", "a", &Version::new("1"), 0);
     assert!(kept(), "that was about an older version");
-    store.rest("ns", "a", &Version::new("2"), 7);
+    store.mark_synced("ns", "a", &Version::new("2"), 7);
     assert!(!kept());
-    assert_eq!(store.judged("ns", "a"), 7);
+    assert_eq!(store.synced_under("ns", "a"), 7);
     assert!(store.applied(object("a", "1", 2)).is_none(), "no news");
     store.read(&Arc::new(object("a", "1", 2)));
     assert!(kept(), "what was read is kept again");
@@ -229,7 +230,7 @@ fn an_object_is_kept_from_its_event_until_it_rests() {
 #[test]
 fn i8_a_flood_is_known_and_only_the_newest_of_it_kept_as_far_as_there_is_room() {
     // Half of it is for objects that wait: each takes about two kilobytes.
-    let store = store(Room::of(16 << 10));
+    let store = store(MemoryBudget::of(16 << 10));
     for n in 0..50 {
         store.applied(object(&format!("a{n:02}"), &n.to_string(), n + 1));
     }
@@ -238,7 +239,7 @@ fn i8_a_flood_is_known_and_only_the_newest_of_it_kept_as_far_as_there_is_room() 
     assert!((2..10).contains(&newest.len()) && newest.last() == Some(&49), "{newest:?}");
     assert_eq!(store.len(), 50);
     let oldest = newest[0];
-    store.rest("ns", "a49", &Version::new("50"), 0);
+    store.mark_synced("ns", "a49", &Version::new("50"), 0);
     store.release("ns", "a48");
     assert!(!kept(49) && !kept(48));
     store.applied(object("a00", "0", 99));
@@ -250,8 +251,8 @@ fn i8_a_flood_is_known_and_only_the_newest_of_it_kept_as_far_as_there_is_room() 
 
 #[test]
 fn i8_a_flood_of_one_plane_leaves_room_for_what_changes_on_another() {
-    let room = Room::of(64 << 10);
-    let (flooded, other) = (store(room.clone()), store(room));
+    let budget = MemoryBudget::of(64 << 10);
+    let (flooded, other) = (store(budget.clone()), store(budget));
     for n in 0..4096 {
         flooded.applied(object(&format!("a{n:04}"), &n.to_string(), n + 1));
     }
@@ -263,15 +264,15 @@ fn i8_a_flood_of_one_plane_leaves_room_for_what_changes_on_another() {
 fn i7_echoes_live_and_die_with_their_object() {
     let store = filled(&[object("a", "1", 1)]);
     let (sent, got) = (json!({"a": 1}), json!({"a": 1, "b": 2}));
-    let echo = Echo::of(&sent, &got);
-    assert!(store.hear("ns", "a", Part::Spec, echo));
-    assert!(!store.hear("ns", "a", Part::Spec, echo), "no news");
-    assert!(store.hear("ns", "a", Part::Status, Echo::of(&sent, &sent)));
+    let echo = ServerNormalization::of(&sent, &got);
+    assert!(store.note_normalization("ns", "a", Part::Spec, echo));
+    assert!(!store.note_normalization("ns", "a", Part::Spec, echo), "no news");
+    assert!(store.note_normalization("ns", "a", Part::Status, ServerNormalization::of(&sent, &sent)));
     store.applied(object("a", "1", 2));
-    assert_eq!(store.echo("ns", "a", Part::Spec), Some(echo));
-    assert_eq!(store.echo("ns", "a", Part::Status), Some(Echo::Kept));
+    assert_eq!(store.normalization("ns", "a", Part::Spec), Some(echo));
+    assert_eq!(store.normalization("ns", "a", Part::Status), Some(ServerNormalization::Kept));
     store.applied(object("a", "2", 3));
-    assert_eq!(store.echo("ns", "a", Part::Spec), None, "another object of that name");
+    assert_eq!(store.normalization("ns", "a", Part::Spec), None, "another object of that name");
 }
 
 #[test]
@@ -283,12 +284,12 @@ fn a_deletion_of_ours_is_known_at_once_and_told_when_the_watch_brings_it() {
     assert!(store.is_empty());
     own(&store, object("a", "1", 2));
     assert!(store.is_empty(), "a late answer does not raise it");
-    assert!(matches!(store.deleted(object("a", "1", 3)), Some(Change::Deleted { gap: false, .. })));
+    assert!(matches!(store.deleted(object("a", "1", 3)), Some(Change::Deleted { inferred: false, .. })));
 }
 
 #[test]
 fn an_object_in_order_costs_at_most_400_bytes() {
-    let store = store(Room::of(0));
+    let store = store(MemoryBudget::of(0));
     for n in 0..10_000u64 {
         let uid = format!("0d0c6a3e-9f2b-4c55-8a1e-{n:012x}");
         let mut o = object(&format!("a-rather-long-workload-name-dfw-{n}"), &uid, n + 1);

@@ -36,7 +36,7 @@ pub fn stamp(time: Timestamp) -> String {
 }
 
 /// A span of time as people write it: a number and `ms`, `s`, `m` or `h`. The error is for them too.
-pub fn span(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let wrong =
@@ -61,10 +61,10 @@ mod tests {
         for (text, expected) in
             [("500ms", Some(500)), ("9s", Some(9_000)), ("15m", Some(900_000)), ("1h", Some(3_600_000))]
         {
-            assert_eq!(span(text).ok(), expected.map(Duration::from_millis), "{text}");
+            assert_eq!(parse_duration(text).ok(), expected.map(Duration::from_millis), "{text}");
         }
         for text in ["", "5", "s", "1 s", "-1s", "99999999999999999999s"] {
-            assert!(span(text).is_err(), "{text}");
+            assert!(parse_duration(text).is_err(), "{text}");
         }
     }
 }

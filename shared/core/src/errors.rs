@@ -7,7 +7,7 @@ use std::fmt;
 
 use kube::core::Status;
 
-pub use unsent::{CircuitOpen, Fenced, LetGo, Suspended, Unrecognised};
+pub use unsent::{CircuitOpen, Fenced, PlaneDisengaged, Suspended, Unrecognised};
 pub use wording::{address, chain, json, kubeconfig};
 
 use crate::object::{PlaneId, Unreadable};
@@ -162,7 +162,7 @@ impl Error {
 
     /// The plane that did not do what it was asked, where that says something of the plane and nothing of the
     /// request: silence, 5xx, garbage, 429. A refusal (403, 404, 409, 422) is an answer.
-    pub fn sick(&self) -> Option<&PlaneId> {
+    pub fn unhealthy(&self) -> Option<&PlaneId> {
         match self {
             Self::Request(e) if matches!(e.category(), Category::Transient | Category::Throttled) => {
                 Some(&e.plane)
@@ -203,7 +203,7 @@ pub fn category(error: &kube::Error) -> Category {
         },
         kube::Error::Service(cause)
             if cause.is::<Fenced>()
-                || cause.is::<LetGo>()
+                || cause.is::<PlaneDisengaged>()
                 || cause.is::<Unrecognised>()
                 || cause.is::<Suspended>()
                 || cause.is::<CircuitOpen>() =>

@@ -1,4 +1,4 @@
-//! Hashes: [`text`] for what is stored and compared by other processes, [`Sum`] for what this process compares
+//! Hashes: [`text`] for what is stored and compared by other processes, [`KeyedHasher`] for what this process compares
 //! with itself.
 
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
@@ -14,24 +14,24 @@ pub fn text(text: &str) -> u64 {
     text.as_bytes().iter().fold(OFFSET, |h, b| (h ^ u64::from(*b)).wrapping_mul(PRIME))
 }
 
-/// Hash of a JSON value by [`Sum`]; the order of an object's keys does not matter.
+/// Hash of a JSON value by [`KeyedHasher`]; the order of an object's keys does not matter.
 pub fn json(value: &Value) -> u64 {
-    Sum::default().json(value).end()
+    KeyedHasher::default().json(value).end()
 }
 
 /// A hash of several parts, keyed with a secret of this process: two different objects have one hash by chance only
 /// (2^-64), and a tenant, who does not know the secret, cannot make an edit that goes unnoticed.
 #[derive(Clone)]
-pub struct Sum(DefaultHasher);
+pub struct KeyedHasher(DefaultHasher);
 
-impl Default for Sum {
+impl Default for KeyedHasher {
     fn default() -> Self {
         static SECRET: LazyLock<RandomState> = LazyLock::new(RandomState::new);
         Self(SECRET.build_hasher())
     }
 }
 
-impl Sum {
+impl KeyedHasher {
     /// The same with a text.
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
@@ -148,12 +148,12 @@ mod tests {
     #[test]
     fn parts_do_not_run_into_each_other() {
         let ends = [
-            Sum::default().text("ab").text("c").end(),
-            Sum::default().text("a").text("bc").end(),
-            Sum::default().text("abc").end(),
-            Sum::default().maybe(Some("abc")).end(),
-            Sum::default().maybe(None).text("abc").end(),
-            Sum::default().maybe(Some("")).text("abc").end(),
+            KeyedHasher::default().text("ab").text("c").end(),
+            KeyedHasher::default().text("a").text("bc").end(),
+            KeyedHasher::default().text("abc").end(),
+            KeyedHasher::default().maybe(Some("abc")).end(),
+            KeyedHasher::default().maybe(None).text("abc").end(),
+            KeyedHasher::default().maybe(Some("")).text("abc").end(),
         ];
         for (i, a) in ends.iter().enumerate() {
             assert!(ends[i + 1..].iter().all(|b| a != b), "{i}");

@@ -9,7 +9,6 @@
 //! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`] what is kept of
 //!    values, [`bucket`] a limit on rates.
 
-pub mod bucket;
 pub mod clock;
 pub mod errors;
 pub mod fence;
@@ -18,4 +17,5 @@ pub mod message;
 pub mod metrics;
 pub mod names;
 pub mod object;
+pub mod rate_limit;
 pub mod telemetry;

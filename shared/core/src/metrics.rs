@@ -47,10 +47,10 @@ pub struct Metrics {
     /// Keys that wait for a worker, by controller.
     pub queue_depth: IntGaugeVec,
     /// Planes whose keys wait because the plane fails, by controller; the hub is one of them.
-    pub circuits_open: IntGaugeVec,
+    pub circuit_breakers_open: IntGaugeVec,
     /// Time from when a key was ready to when a worker took it.
     pub queue_wait: Histogram,
-    /// Passes by controller and outcome (an error's category, or `in_order`, `wrote`, `waits`).
+    /// Passes by controller and outcome (an error's category, or `unchanged`, `updated`, `waiting`).
     pub reconciles: IntCounterVec,
     /// Time of a pass, by controller.
     pub reconcile_seconds: HistogramVec,
@@ -87,7 +87,7 @@ pub struct Metrics {
     /// Whether this process leads: 1 or 0.
     pub leader: IntGauge,
     /// Objects that were seen to be in order without a pass, by controller.
-    pub glances: IntCounterVec,
+    pub reconciles_skipped: IntCounterVec,
     /// Objects in the stores.
     pub cache_objects: IntGauge,
     /// Bytes that their digests and names take, about.
@@ -136,9 +136,9 @@ impl Metrics {
                 &["reason"],
             )?,
             queue_depth: gauges(r, "queue_depth", "Keys that wait for a worker.", &["controller"])?,
-            circuits_open: gauges(
+            circuit_breakers_open: gauges(
                 r,
-                "circuits_open",
+                "circuit_breakers_open",
                 "Planes whose keys wait because the plane fails.",
                 &["controller"],
             )?,
@@ -225,9 +225,9 @@ impl Metrics {
                 r.register(Box::new(g.clone()))?;
                 g
             },
-            glances: counters(
+            reconciles_skipped: counters(
                 r,
-                "glances_total",
+                "reconciles_skipped_total",
                 "Objects that were seen to be in order without a pass.",
                 &["controller"],
             )?,

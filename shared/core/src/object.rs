@@ -193,15 +193,15 @@ pub fn set_too_large(object: &mut Object, too_large: Option<TooLarge>) {
 /// What controllers ask of an [`Object`].
 pub trait ObjectView {
     /// Namespace, empty where there is none.
-    fn space(&self) -> &str;
+    fn namespace(&self) -> &str;
     /// Name.
-    fn called(&self) -> &str;
+    fn name(&self) -> &str;
     /// UID, empty for an object that no server has seen.
     fn uid(&self) -> &str;
     /// `metadata.resourceVersion`, empty for an object that no server has seen.
     fn version(&self) -> &str;
     /// Whether deletion was asked for.
-    fn deleting(&self) -> bool;
+    fn is_terminating(&self) -> bool;
     /// A label's value.
     fn label(&self, key: &str) -> Option<&str>;
     /// An annotation's value.
@@ -217,11 +217,11 @@ pub trait ObjectView {
 }
 
 impl ObjectView for Object {
-    fn space(&self) -> &str {
+    fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    fn called(&self) -> &str {
+    fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
@@ -233,7 +233,7 @@ impl ObjectView for Object {
         self.metadata.resource_version.as_deref().unwrap_or_default()
     }
 
-    fn deleting(&self) -> bool {
+    fn is_terminating(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
     }
 
@@ -287,7 +287,7 @@ pub fn set_field(object: &mut Object, field: &str, value: Value) {
 }
 
 /// A shared object.
-pub type Shared = Arc<Object>;
+pub type ObjectRef = Arc<Object>;
 
 #[cfg(test)]
 mod tests {

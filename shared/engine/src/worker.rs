@@ -8,7 +8,7 @@ use std::time::Duration;
 use fedhub_core::errors::{self, Category, Error};
 use fedhub_core::fence::in_epoch;
 use fedhub_core::metrics::Metrics;
-use fedhub_planes::heard::{Heard, listening};
+use fedhub_planes::plane_responses::{PlaneResponses, recording};
 use futures::FutureExt;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -41,8 +41,8 @@ pub fn run_workers<C: Controller>(
         let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
         tasks.spawn(async move {
             while let Some(job) = queue.next().await {
-                let (outcome, heard, error) = pass(controller.as_ref(), &job, &metrics).await;
-                let news = queue.ended(&job, outcome, &heard);
+                let (outcome, responses, error) = pass(controller.as_ref(), &job, &metrics).await;
+                let news = queue.ended(&job, outcome, &responses);
                 if let Some(error) = error {
                     log_failure(controller.name(), &job, &error, news);
                 }
@@ -55,7 +55,7 @@ async fn pass<C: Controller>(
     controller: &C,
     job: &Job,
     metrics: &Metrics,
-) -> (Outcome, Heard, Option<Error>) {
+) -> (Outcome, PlaneResponses, Option<Error>) {
     let name = controller.name();
     let started = Instant::now();
     metrics.queue_wait.observe(job.waited.as_secs_f64());
@@ -63,25 +63,25 @@ async fn pass<C: Controller>(
     // In a box for as long as it lasts: an idle worker must not hold room for the largest pass there is.
     let reconcile = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
     let reconcile = AssertUnwindSafe(reconcile).catch_unwind();
-    let (reconciled, mut heard) = listening(job.asks_hub, reconcile).await;
+    let (reconciled, mut responses) = recording(job.asks_hub, reconcile).await;
     let reconciled = match reconciled {
         Ok(reconciled) => reconciled,
         // A panic is a bug of one object's pass: it must take neither the worker nor the key with it.
         Err(_) => Err(Error::Bug(format!("the pass over {} panicked", job.key))),
     };
     if let Err(error) = &reconciled {
-        heard.sick = error.sick().cloned();
+        responses.unhealthy = error.unhealthy().cloned();
     }
     let (outcome, label) = match &reconciled {
         Ok(outcome) => (*outcome, outcome_label(*outcome)),
         Err(error) => failure(error),
     };
-    if outcome == Outcome::InOrder {
+    if outcome == Outcome::Unchanged {
         metrics.noop_reconciles.inc();
     }
     metrics.reconciles.with_label_values(&[name, label]).inc();
     metrics.reconcile_seconds.with_label_values(&[name]).observe(started.elapsed().as_secs_f64());
-    (outcome, heard, reconciled.err())
+    (outcome, responses, reconciled.err())
 }
 
 /// What becomes of a key whose pass failed, and the metric label of it.
@@ -90,8 +90,8 @@ fn failure(error: &Error) -> (Outcome, &'static str) {
     // Out of sync is no fault of the object: the plane's own event brings it back, or the next term.
     let outcome = match category {
         // The root server tells when the project is suspended and resumed; its planes may know it sooner, or later.
-        Category::NotEngaged if error.is_suspension() => Outcome::After(SUSPENDED),
-        Category::NotEngaged => Outcome::Waits,
+        Category::NotEngaged if error.is_suspension() => Outcome::RequeueAfter(SUSPENDED),
+        Category::NotEngaged => Outcome::AwaitChange,
         _ => Outcome::Failed,
     };
     (outcome, category.label())
@@ -99,9 +99,9 @@ fn failure(error: &Error) -> (Outcome, &'static str) {
 
 fn outcome_label(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::InOrder => "in_order",
-        Outcome::Wrote => "wrote",
-        Outcome::Waits | Outcome::After(_) => "waits",
+        Outcome::Unchanged => "unchanged",
+        Outcome::Updated => "updated",
+        Outcome::AwaitChange | Outcome::RequeueAfter(_) => "waiting",
         Outcome::Failed => "failed",
     }
 }

@@ -52,7 +52,7 @@ pub fn follow(
                         queue.gather(term.since);
                     }
                     for planes in &registries {
-                        planes.look_again();
+                        planes.resync();
                     }
                     for queue in &queues {
                         queue.lead(term.epoch);

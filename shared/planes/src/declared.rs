@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_api::cells::{Declaration, declarations, declaring};
 use fedhub_cache::{Change, Known};
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 
 use crate::Planes;
@@ -12,7 +12,7 @@ use crate::history::Remembered;
 
 impl Planes {
     /// The hub's Clusters, with those of their declarations that count.
-    pub fn clusters(&self) -> Vec<Shared> {
+    pub fn clusters(&self) -> Vec<ObjectRef> {
         let remembered = self.history().remembered();
         let clusters = self.anchor.store(Kind::Cluster).objects(None);
         clusters.iter().map(|cluster| declaring(cluster, |at| remembered.believes(at))).collect()
@@ -36,7 +36,7 @@ impl Planes {
                 "the annotation {annotation} of Cluster {} is of {since}, and the hub was found restored from a backup{noticed}: \
                  it may have been taken back, and the cell is not declared lost; take it off, or if the cell is lost, \
                  give it a later time or run `fedhub hub accept-restore`",
-                cluster.called()
+                cluster.name()
             ))
         })
     }
@@ -49,8 +49,7 @@ impl Planes {
         let store = self.anchor.store(Kind::Cluster);
         for cluster in store.objects(None) {
             let without = declaring(&cluster, same);
-            let Some(new) = store.get("", cluster.called()).filter(|_| !Arc::ptr_eq(&without, &cluster))
-            else {
+            let Some(new) = store.get("", cluster.name()).filter(|_| !Arc::ptr_eq(&without, &cluster)) else {
                 continue;
             };
             let change = Change::Applied { old: Some(Known { object: Some(without), ..new.clone() }), new };

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_api::turns::Turn;
+use fedhub_api::transitions::Transition;
 use fedhub_cache::Known;
 use fedhub_core::errors;
 use fedhub_core::message::bounded;
@@ -113,7 +113,7 @@ impl Events {
     }
 
     /// The Event of a turn of affairs, which nothing waits for.
-    pub fn turn(&self, about: ObjectReference, turn: Turn) {
+    pub fn turn(&self, about: ObjectReference, turn: Transition) {
         self.send(about, turn.type_, turn.reason, turn.note);
     }
 

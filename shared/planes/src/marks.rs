@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fedhub_cache::Store;
 use fedhub_cache::digest::{Uid, Version};
-use fedhub_core::errors::LetGo;
+use fedhub_core::errors::PlaneDisengaged;
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectView};
 use tokio::sync::Notify;
@@ -66,20 +66,20 @@ impl Marks {
         kind: Kind,
         of: &Object,
         finalizers: &[&str],
-    ) -> Result<Option<Mark>, LetGo> {
+    ) -> Result<Option<Mark>, PlaneDisengaged> {
         if kind != Kind::WorkloadDeployment || !finalizers.contains(&FEDERATOR_FINALIZER) {
             return Ok(None);
         }
         let mut inner = self.lock();
         if inner.closed {
-            return Err(LetGo);
+            return Err(PlaneDisengaged);
         }
         inner.count += 1;
         let id = inner.count;
         inner.open.push(Open {
             id,
-            namespace: of.space().to_owned(),
-            name: of.called().to_owned(),
+            namespace: of.namespace().to_owned(),
+            name: of.name().to_owned(),
             uid: Uid::new(of.uid()),
             version: Version::new(of.version()),
             in_flight: true,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use fedhub_cache::{Room, Store};
+use fedhub_cache::{MemoryBudget, Store};
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, PlaneId};
@@ -71,21 +71,21 @@ pub struct Plane {
     pub(super) marks: Arc<Marks>,
     pub(super) notices: Notices,
     pub(super) origin: Origin,
-    pub(super) room: Room,
+    pub(super) budget: MemoryBudget,
 }
 
 impl Plane {
     /// A plane that is not watched yet. Writes to it have to pass `fence`; objects that wait for something to be done
-    /// are kept as long as there is `room`.
+    /// are kept as long as there is `budget`.
     pub fn new(
         id: PlaneId,
         connection: impl Into<Connection>,
         kinds: &[Watched],
         fence: Fence,
-        room: &Room,
+        budget: &MemoryBudget,
     ) -> Self {
         let connection = connection.into();
-        let store = |kind| Store::new(id.clone(), kind, room.clone());
+        let store = |kind| Store::new(id.clone(), kind, budget.clone());
         let mut stores: Box<[_]> = kinds.iter().map(|w| (w.clone(), store(w.kind))).collect();
         stores.sort_unstable_by_key(|(watched, _)| watched.kind);
         Self {
@@ -103,7 +103,7 @@ impl Plane {
             marks: Arc::default(),
             notices: Notices::default(),
             origin: Origin::default(),
-            room: room.clone(),
+            budget: budget.clone(),
         }
     }
 

@@ -59,7 +59,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
         timeout: lasts(planes.seed()),
     };
     loop {
-        let stream = listwatch(plane.connection().clone(), config.clone(), planes.room().clone());
+        let stream = listwatch(plane.connection().clone(), config.clone(), planes.budget().clone());
         pin_mut!(stream);
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
@@ -78,7 +78,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         trouble::stuck(planes, plane, kind, SETTLED);
                     } else {
                         // A watch that does not begin is an error in less time than this: it stands, and has no news.
-                        works(planes, plane, kind);
+                        mark_healthy(planes, plane, kind);
                         waits.succeeded(Attempt::Watch);
                     }
                     continue;
@@ -169,7 +169,7 @@ fn is_listed_next(error: &watcher::Error, failure: Failure) -> bool {
 }
 
 /// A watch that works again is news to everything that failed while it did not: nothing waits out its back-off.
-fn works(planes: &Planes, plane: &Plane, kind: Kind) {
+fn mark_healthy(planes: &Planes, plane: &Plane, kind: Kind) {
     if planes.recovered(plane, kind) {
         planes.synced(plane, kind);
     }
@@ -223,7 +223,7 @@ fn told(
             Told::Watching
         }
         Event::Apply(_) | Event::Delete(_) => {
-            works(planes, plane, kind);
+            mark_healthy(planes, plane, kind);
             waits.succeeded(Attempt::Watch);
             Told::Watching
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dashmap::DashMap;
-use fedhub_cache::{Change, Room};
+use fedhub_cache::{Change, MemoryBudget};
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
@@ -18,7 +18,6 @@ use tokio_util::task::TaskTracker;
 
 use crate::events::{OperatorEvents, Refused};
 use crate::history::History;
-use crate::homes::Homes;
 use crate::identity::Identities;
 use crate::listener::Listener;
 use crate::lists::{Lists, Place};
@@ -26,6 +25,7 @@ use crate::origin::Origin;
 use crate::outages::Outages;
 use crate::plane::{Health, Plane};
 use crate::settings::Settings;
+use crate::tenancy::TenantIndex;
 use crate::transport::Connection;
 use crate::watched::Watched;
 
@@ -41,12 +41,12 @@ pub struct Planes {
     gone: Mutex<BTreeSet<PlaneName>>,
     pub(crate) outages: Mutex<Outages>,
     pub(crate) history: Mutex<History>,
-    homes: Homes,
+    tenants: TenantIndex,
     listeners: RwLock<Vec<Arc<dyn Listener>>>,
     pub(crate) metrics: Metrics,
     clock: Clock,
     pub(crate) fence: Fence,
-    room: Room,
+    budget: MemoryBudget,
     seed: AtomicU64,
     pub(crate) tasks: TaskTracker,
     lists: Lists,
@@ -77,10 +77,10 @@ impl Planes {
             fence,
             identities,
             operators,
-            room,
+            budget,
         } = settings;
         let refused_events = Refused::default();
-        let anchor = Plane::new(anchor, connection, &anchor_kinds, fence.clone(), &room);
+        let anchor = Plane::new(anchor, connection, &anchor_kinds, fence.clone(), &budget);
         Arc::new(Self {
             anchor: Arc::new(anchor.telling(operators.as_ref(), &refused_events, &metrics)),
             project_kinds,
@@ -89,12 +89,12 @@ impl Planes {
             gone: Mutex::default(),
             outages: Mutex::default(),
             history: Mutex::default(),
-            homes: Homes::default(),
+            tenants: TenantIndex::default(),
             listeners: RwLock::default(),
             metrics,
             clock,
             fence,
-            room,
+            budget,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
             lists: Lists::at_once(lists_at_once),
@@ -144,8 +144,8 @@ impl Planes {
     }
 
     /// Which hub namespaces stand for which project namespaces.
-    pub fn homes(&self) -> &Homes {
-        &self.homes
+    pub fn tenants(&self) -> &TenantIndex {
+        &self.tenants
     }
 
     /// Whether the anchor and that project plane are in sync, so that an object of it can be worked on. Where they are
@@ -206,7 +206,7 @@ impl Planes {
         old: Option<&Plane>,
     ) -> Arc<Plane> {
         let id = PlaneId::Project(name.clone());
-        let mut plane = Plane::new(id, connection, &self.project_kinds, self.fence.clone(), &self.room)
+        let mut plane = Plane::new(id, connection, &self.project_kinds, self.fence.clone(), &self.budget)
             .telling(self.operators.as_ref(), &self.refused_events, &self.metrics);
         plane.is_from(origin);
         if let Some(old) = old {
@@ -216,7 +216,7 @@ impl Planes {
     }
 
     /// Engages a plane anew with the client that it has, if it still stands: nothing that was known of it counts.
-    pub(crate) fn anew(self: &Arc<Self>, old: &Plane) {
+    pub(crate) fn reengage(self: &Arc<Self>, old: &Plane) {
         let PlaneId::Project(name) = &old.id else { return };
         let plane = self.fresh(name, old.connection.clone(), old.origin.clone(), Some(old));
         match self.projects.get_mut(name) {
@@ -322,8 +322,8 @@ impl Planes {
     }
 
     /// The memory that objects of all planes share.
-    pub fn room(&self) -> &Room {
-        &self.room
+    pub fn budget(&self) -> &MemoryBudget {
+        &self.budget
     }
 
     /// The clock of the process.
@@ -337,7 +337,7 @@ impl Planes {
     }
 
     /// Has everything looked at once more that is in sync: the beginning of a term.
-    pub fn look_again(&self) {
+    pub fn resync(&self) {
         // The anchor's word is about all objects of all planes.
         if let Some(kind) = self.anchor.kinds().next().filter(|_| self.anchor.synced()) {
             for listener in self.listeners().iter() {
@@ -382,7 +382,7 @@ impl Planes {
     pub(crate) fn tell(&self, plane: &Plane, kind: Kind, change: Option<Change>) {
         let Some(change) = change else { return };
         if plane.id == PlaneId::Hub && kind == Kind::Namespace {
-            self.homes.changed(&change);
+            self.tenants.changed(&change);
         }
         self.note_revision(plane, kind, &change);
         for listener in self.listeners().iter() {

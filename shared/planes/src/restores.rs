@@ -80,8 +80,8 @@ impl Planes {
         let Some(revision) = &plane.revision else { return };
         let (old, known) = match change {
             Change::Applied { old, new } => (old.as_ref(), new),
-            Change::Deleted { last, gap: false } => (None, last),
-            Change::Deleted { gap: true, .. } => return,
+            Change::Deleted { last, inferred: false } => (None, last),
+            Change::Deleted { inferred: true, .. } => return,
         };
         let Version::Number(version) = known.digest.version else { return };
         revision.newest.fetch_max(version, Ordering::AcqRel);
@@ -208,7 +208,7 @@ impl Planes {
             wd.deployment()
                 .is_some_and(|d| d.reported || d.city.as_deref().is_some_and(|code| served.contains(code)))
         };
-        let used = |wd: View<'_>| city(wd.digest).filter(|_| !wd.digest.deleting && has_cell(wd.digest));
+        let used = |wd: View<'_>| city(wd.digest).filter(|_| !wd.digest.terminating && has_cell(wd.digest));
         cities.used.extend(hub.store(wd).select(None, used));
         let of = |plane: &Plane, namespace: &str, deployment: Option<String>| {
             city(&plane.store(wd).digest(namespace, &deployment?)?)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::Room;
+use fedhub_cache::MemoryBudget;
 use fedhub_core::fence::Fence;
 use fedhub_core::object::{Kind, PlaneId};
 
@@ -36,7 +36,7 @@ pub struct Settings {
     /// Tells operators what is theirs to see to.
     pub operators: Option<OperatorEvents>,
     /// The memory that objects of all planes share; registries of one process share it.
-    pub room: Room,
+    pub budget: MemoryBudget,
 }
 
 /// Those of the hub role.
@@ -51,7 +51,7 @@ impl Default for Settings {
             fence: Fence::open(),
             identities: None,
             operators: None,
-            room: Room::of(64 << 20),
+            budget: MemoryBudget::of(64 << 20),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Writes that are not repeated: each answer is remembered as the echo of what was sent (I7), and what a plane did
 //! not keep is said once (I1).
 
+use crate::DryRun;
 use fedhub_cache::digest::Digest;
-use fedhub_cache::echo::{Echo, Part, lost};
+use fedhub_cache::normalization::{Part, ServerNormalization, lost};
 use fedhub_core::errors::RequestError;
 use fedhub_core::metrics::Metrics;
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use serde_json::Value;
 
 use crate::Plane;
@@ -35,12 +36,12 @@ pub struct StatusWrite {
 
 /// Whether a dry run has to tell if a write would change anything: what stands differs from what is meant although
 /// it was written for what is meant now, and nobody remembers what the server made of it (I7, after a restart).
-pub fn probe(differs: bool, written_before: bool, echo: Option<Echo>) -> bool {
+pub fn probe(differs: bool, written_before: bool, echo: Option<ServerNormalization>) -> bool {
     differs && written_before && echo.is_none()
 }
 
 /// Writes to one plane on behalf of one controller.
-pub struct Writer<'a> {
+pub struct PlaneWriter<'a> {
     /// The plane.
     pub plane: &'a Plane,
     /// The controller's field manager.
@@ -49,9 +50,9 @@ pub struct Writer<'a> {
     pub metrics: &'a Metrics,
 }
 
-impl Writer<'_> {
+impl PlaneWriter<'_> {
     /// Writes an object. `None` where a dry run showed that nothing would change.
-    pub async fn write(&self, kind: Kind, write: Write) -> Result<Option<Shared>, RequestError> {
+    pub async fn write(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
         let (sent, stored) = match write {
             Write::Create(object) => {
                 let stored = self.plane.create(kind, &object, self.manager).await?;
@@ -59,15 +60,15 @@ impl Writer<'_> {
             }
             Write::Replace { object, probe } => {
                 if probe {
-                    let would = self.plane.replace(kind, &object, self.manager, true).await?;
-                    let stands = self.plane.store(kind).digest(object.space(), object.called());
+                    let would = self.plane.replace(kind, &object, self.manager, DryRun::Yes).await?;
+                    let stands = self.plane.store(kind).digest(object.namespace(), object.name());
                     let would_be = Digest::of(&self.plane.id, kind, &would);
                     if stands.is_some_and(|s| s.content == would_be.content) {
                         self.learn(kind, &object, Part::Spec, object.spec(), would.spec());
                         return Ok(None);
                     }
                 }
-                let stored = self.plane.replace(kind, &object, self.manager, false).await?;
+                let stored = self.plane.replace(kind, &object, self.manager, DryRun::No).await?;
                 (object, stored)
             }
         };
@@ -81,16 +82,16 @@ impl Writer<'_> {
         kind: Kind,
         of: &Object,
         write: StatusWrite,
-    ) -> Result<Option<Shared>, RequestError> {
+    ) -> Result<Option<ObjectRef>, RequestError> {
         let StatusWrite { status, probe } = write;
         if probe {
-            let would = self.plane.replace_status(kind, of, &status, self.manager, true).await?;
+            let would = self.plane.replace_status(kind, of, &status, self.manager, DryRun::Yes).await?;
             if would.status() == of.status() {
                 self.learn(kind, of, Part::Status, &status, would.status());
                 return Ok(None);
             }
         }
-        let stored = self.plane.replace_status(kind, of, &status, self.manager, false).await?;
+        let stored = self.plane.replace_status(kind, of, &status, self.manager, DryRun::No).await?;
         self.learn(kind, of, Part::Status, &status, stored.status());
         Ok(Some(stored))
     }
@@ -101,18 +102,23 @@ impl Writer<'_> {
         kind: Kind,
         of: &Object,
         metadata: Value,
-    ) -> Result<Shared, RequestError> {
+    ) -> Result<ObjectRef, RequestError> {
         self.plane.patch_metadata(kind, of, metadata, self.manager).await
     }
 
     /// Merges a patch of metadata and spec into `of`.
-    pub async fn patch(&self, kind: Kind, of: &Object, patch: Value) -> Result<Shared, RequestError> {
+    pub async fn patch(&self, kind: Kind, of: &Object, patch: Value) -> Result<ObjectRef, RequestError> {
         self.plane.patch(kind, of, patch, self.manager).await
     }
 
     fn learn(&self, kind: Kind, object: &Object, part: Part, sent: &Value, got: &Value) {
-        let key = self.plane.key(kind, object.space(), object.called());
-        let news = self.plane.store(kind).hear(&key.namespace, &key.name, part, Echo::of(sent, got));
+        let key = self.plane.key(kind, object.namespace(), object.name());
+        let news = self.plane.store(kind).note_normalization(
+            &key.namespace,
+            &key.name,
+            part,
+            ServerNormalization::of(sent, got),
+        );
         let fields = if news && !sent.is_null() { lost(sent, got, 10) } else { Vec::new() };
         if !fields.is_empty() {
             self.metrics.fields_pruned.inc();

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use fedhub_core::errors::{self, Category, LetGo, RequestError, Suspended, Unrecognised};
-use fedhub_core::object::{Key, Kind, Object, ObjectView, Shared, bare, set_too_large};
+use fedhub_core::errors::{self, Category, PlaneDisengaged, RequestError, Suspended, Unrecognised};
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, bare, set_too_large};
 use kube::api::{
     Api, DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
     PropagationPolicy,
@@ -14,10 +14,28 @@ use kube::core::{Status, request};
 use serde_json::{Value, json};
 
 use crate::Plane;
-use crate::{heard, listwatch};
+use crate::{listwatch, plane_responses};
 
 /// How many objects a page of a list has.
 const PAGE: u32 = 250;
+
+/// Whether a write is stored, or only answered as if it were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    /// The write is stored.
+    No,
+    /// Nothing is stored; the answer is what the server would have made of the write.
+    Yes,
+}
+
+/// What must still hold of an object for the server to delete it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// The object has the same UID.
+    Uid,
+    /// The object has the same UID and the same resourceVersion.
+    UidAndVersion,
+}
 
 impl Plane {
     /// Sends a request whose answer is an object, and reads that in bounded memory (I8).
@@ -27,7 +45,7 @@ impl Plane {
         request: Result<http::Request<Vec<u8>>, request::Error>,
     ) -> kube::Result<Object> {
         let request = request.map_err(kube::Error::BuildRequest)?;
-        let answer = listwatch::object(&self.client(), request, kind, &self.id, &self.room).await?;
+        let answer = listwatch::object(&self.client(), request, kind, &self.id, &self.budget).await?;
         answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
     }
 
@@ -46,28 +64,28 @@ impl Plane {
     /// are being deleted: those are `terminating`.
     async fn fenced<T>(
         &self,
-        dry_run: bool,
+        dry_run: DryRun,
         terminating: bool,
         request: impl Future<Output = kube::Result<T>>,
     ) -> kube::Result<T> {
-        let answer = if let Err(held_back) = heard::admit(&self.id) {
+        let answer = if let Err(held_back) = plane_responses::admit(&self.id) {
             Err(held_back)
         } else if self.is_suspended() && !terminating {
             Err(kube::Error::Service(Box::new(Suspended)))
-        } else if dry_run {
+        } else if dry_run == DryRun::Yes {
             request.await
         } else if !self.recognition.holds() {
             Err(kube::Error::Service(Box::new(Unrecognised)))
         } else {
             tokio::select! {
                 biased;
-                () = self.stop.cancelled() => Err(kube::Error::Service(Box::new(LetGo))),
+                () = self.stop.cancelled() => Err(kube::Error::Service(Box::new(PlaneDisengaged))),
                 answer = self.fence.guard(request) => {
                     answer.unwrap_or_else(|fenced| Err(kube::Error::Service(Box::new(fenced))))
                 }
             }
         };
-        heard::note(&self.id, &answer);
+        plane_responses::note(&self.id, &answer);
         match answer {
             Err(kube::Error::Api(status)) if status.code == 403 && self.is_suspended() => {
                 Err(kube::Error::Service(Box::new(Suspended)))
@@ -84,9 +102,9 @@ impl Plane {
         of: &Object,
         finalizers: &[&str],
         request: impl Future<Output = kube::Result<Object>>,
-    ) -> kube::Result<Shared> {
+    ) -> kube::Result<ObjectRef> {
         let mark = self.marks.begin(kind, of, finalizers).map_err(|e| kube::Error::Service(Box::new(e)))?;
-        let answer = self.fenced(false, of.deleting(), request).await;
+        let answer = self.fenced(DryRun::No, of.is_terminating(), request).await;
         let refused = |status: &Status| status.code < 500 && status.code != 408;
         let answered = match &answer {
             Ok(_) => true,
@@ -105,7 +123,7 @@ impl Plane {
         Key { plane: self.id.clone(), kind, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    fn learn(&self, kind: Kind, mut object: Object) -> Shared {
+    fn learn(&self, kind: Kind, mut object: Object) -> ObjectRef {
         object.metadata.managed_fields = None;
         let object = Arc::new(object);
         if let Some(store) = self.store_of(kind, &object) {
@@ -115,14 +133,14 @@ impl Plane {
     }
 
     /// Reads one object from the server, past every store. `None` where the server says that there is none.
-    pub async fn live(
+    pub async fn get_live(
         &self,
         kind: Kind,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
         let request = api(kind, namespace).get(name, &GetParams::default());
-        let answer = match heard::admit(&self.id) {
+        let answer = match plane_responses::admit(&self.id) {
             Ok(()) => self.ask(kind, request).await,
             Err(held_back) => Err(held_back),
         };
@@ -130,7 +148,7 @@ impl Plane {
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
             answer => answer.map(Some),
         };
-        heard::note(&self.id, &answer);
+        plane_responses::note(&self.id, &answer);
         answer.map_err(self.failed("get", kind))
     }
 
@@ -141,8 +159,8 @@ impl Plane {
         kind: Kind,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<Shared>, RequestError> {
-        let Some(mut object) = self.live(kind, namespace, name).await? else { return Ok(None) };
+    ) -> Result<Option<ObjectRef>, RequestError> {
+        let Some(mut object) = self.get_live(kind, namespace, name).await? else { return Ok(None) };
         object.metadata.managed_fields = None;
         let object = Arc::new(object);
         if let Some(store) = self.store_of(kind, &object) {
@@ -153,12 +171,12 @@ impl Plane {
 
     /// The object that the store knows of: as it is kept there, or else read. `None` where the store knows of none,
     /// or the server has it no more.
-    pub async fn whole(
+    pub async fn get_or_fetch(
         &self,
         kind: Kind,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<Shared>, RequestError> {
+    ) -> Result<Option<ObjectRef>, RequestError> {
         match self.store(kind).get(namespace, name) {
             None => Ok(None),
             Some(known) if known.object.is_some() => Ok(known.object),
@@ -184,11 +202,11 @@ impl Plane {
         let (mut params, mut kept) = (ListParams::default().limit(PAGE), Vec::new());
         params.label_selector = selector.map(str::to_owned);
         loop {
-            let page = match heard::admit(&self.id) {
+            let page = match plane_responses::admit(&self.id) {
                 Ok(()) => api.list_metadata(&params).await,
                 Err(held_back) => Err(held_back),
             };
-            heard::note(&self.id, &page);
+            plane_responses::note(&self.id, &page);
             let page = page.map_err(self.failed("list", kind))?;
             let object = |metadata| Object { metadata, ..bare(kind, "", "") };
             let objects = page.items.into_iter().map(|item| object(item.metadata));
@@ -201,29 +219,35 @@ impl Plane {
     }
 
     /// Creates an object.
-    pub async fn create(&self, kind: Kind, object: &Object, manager: &str) -> Result<Shared, RequestError> {
+    pub async fn create(
+        &self,
+        kind: Kind,
+        object: &Object,
+        manager: &str,
+    ) -> Result<ObjectRef, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
-        let request = body(object).and_then(|body| api(kind, object.space()).create(&params, body));
-        let made =
-            self.fenced(false, false, self.ask(kind, request)).await.map_err(self.failed("create", kind))?;
+        let request = body(object).and_then(|body| api(kind, object.namespace()).create(&params, body));
+        let made = self
+            .fenced(DryRun::No, false, self.ask(kind, request))
+            .await
+            .map_err(self.failed("create", kind))?;
         Ok(self.learn(kind, made))
     }
 
-    /// Replaces an object; its resourceVersion, which must be set, is the precondition. With `dry_run` nothing is
-    /// stored, and the answer is what the server would have made of it.
+    /// Replaces an object; its resourceVersion, which must be set, is the precondition. See [`DryRun`].
     pub async fn replace(
         &self,
         kind: Kind,
         object: &Object,
         manager: &str,
-        dry_run: bool,
-    ) -> Result<Shared, RequestError> {
-        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
-        let api = api(kind, object.space());
-        let request = body(object).and_then(|body| api.replace(object.called(), &params, body));
+        dry_run: DryRun,
+    ) -> Result<ObjectRef, RequestError> {
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: dry_run == DryRun::Yes };
+        let api = api(kind, object.namespace());
+        let request = body(object).and_then(|body| api.replace(object.name(), &params, body));
         let request = self.ask(kind, request);
-        let answer = if dry_run {
-            self.fenced(true, object.deleting(), request).await.map(Arc::new)
+        let answer = if dry_run == DryRun::Yes {
+            self.fenced(DryRun::Yes, object.is_terminating(), request).await.map(Arc::new)
         } else {
             let finalizers = object.metadata.finalizers.iter().flatten().map(String::as_str);
             self.marking(kind, object, &finalizers.collect::<Vec<_>>(), request).await
@@ -238,21 +262,21 @@ impl Plane {
         of: &Object,
         status: &Value,
         manager: &str,
-        dry_run: bool,
-    ) -> Result<Shared, RequestError> {
-        let mut sent = fedhub_core::object::bare(kind, of.space(), of.called());
+        dry_run: DryRun,
+    ) -> Result<ObjectRef, RequestError> {
+        let mut sent = fedhub_core::object::bare(kind, of.namespace(), of.name());
         sent.metadata.resource_version = Some(of.version().to_owned());
         sent.metadata.uid = Some(of.uid().to_owned());
         fedhub_core::object::set_field(&mut sent, "status", status.clone());
-        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run };
-        let api = api(kind, of.space());
+        let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: dry_run == DryRun::Yes };
+        let api = api(kind, of.namespace());
         let request =
-            body(&sent).and_then(|body| api.replace_subresource("status", of.called(), &params, body));
+            body(&sent).and_then(|body| api.replace_subresource("status", of.name(), &params, body));
         let made = self
-            .fenced(dry_run, of.deleting(), self.ask(kind, request))
+            .fenced(dry_run, of.is_terminating(), self.ask(kind, request))
             .await
             .map_err(self.failed("update", kind))?;
-        Ok(if dry_run { Arc::new(made) } else { self.learn(kind, made) })
+        Ok(if dry_run == DryRun::Yes { Arc::new(made) } else { self.learn(kind, made) })
     }
 
     /// Merges `metadata` into that of `of`, whose resourceVersion is the precondition: one patch for finalizers and
@@ -263,7 +287,7 @@ impl Plane {
         of: &Object,
         metadata: Value,
         manager: &str,
-    ) -> Result<Shared, RequestError> {
+    ) -> Result<ObjectRef, RequestError> {
         self.patch(kind, of, json!({ "metadata": metadata }), manager).await
     }
 
@@ -274,31 +298,37 @@ impl Plane {
         of: &Object,
         mut patch: Value,
         manager: &str,
-    ) -> Result<Shared, RequestError> {
+    ) -> Result<ObjectRef, RequestError> {
         patch["metadata"]["resourceVersion"] = json!(of.version());
         let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
         let finalizers = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
         let finalizers: Vec<_> = finalizers.filter_map(Value::as_str).collect();
-        let request = api(kind, of.space()).patch(of.called(), &params, &Patch::Merge(&patch));
+        let request = api(kind, of.namespace()).patch(of.name(), &params, &Patch::Merge(&patch));
         self.marking(kind, of, &finalizers, self.ask(kind, request)).await.map_err(self.failed("patch", kind))
     }
 
-    /// Deletes `object` if it is still the one with this UID and, where `exact`, still at this resourceVersion. One
-    /// that is gone already is no error. Says whether it is gone by now: finalizers may hold it.
-    pub async fn delete(&self, kind: Kind, object: &Object, exact: bool) -> Result<bool, RequestError> {
+    /// Deletes `object` under `precondition`. An object that is gone already is no error. Returns whether it is gone by
+    /// now: finalizers may hold it.
+    pub async fn delete(
+        &self,
+        kind: Kind,
+        object: &Object,
+        precondition: Precondition,
+    ) -> Result<bool, RequestError> {
         let params = DeleteParams {
             preconditions: Some(Preconditions {
                 uid: Some(object.uid().to_owned()),
-                resource_version: exact.then(|| object.version().to_owned()),
+                resource_version: (precondition == Precondition::UidAndVersion)
+                    .then(|| object.version().to_owned()),
             }),
             propagation_policy: Some(PropagationPolicy::Background),
             ..DeleteParams::default()
         };
-        let request = api(kind, object.space()).delete(object.called(), &params);
-        match self.fenced(false, object.deleting(), self.ask(kind, request)).await {
+        let request = api(kind, object.namespace()).delete(object.name(), &params);
+        match self.fenced(DryRun::No, object.is_terminating(), self.ask(kind, request)).await {
             Ok(answer) => {
                 let is_status = answer.types.as_ref().is_some_and(|types| types.kind == "Status");
-                let held = (!is_status && answer.deleting() && answer.metadata.finalizers.is_some())
+                let held = (!is_status && answer.is_terminating() && answer.metadata.finalizers.is_some())
                     .then_some(answer);
                 Ok(held.map(|object| self.learn(kind, object)).is_none())
             }

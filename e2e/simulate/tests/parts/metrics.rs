@@ -22,7 +22,7 @@ fn running() -> Value {
 #[test]
 fn what_runs_is_a_pod_with_the_labels_of_its_instance() {
     let made = pod(&object(running())).unwrap();
-    assert_eq!((made.called(), made.label(OF)), ("web-0", Some("web")));
+    assert_eq!((made.name(), made.label(OF)), ("web-0", Some("web")));
     assert_eq!(made.metadata.owner_references.as_ref().unwrap()[0].uid, object(running()).uid());
     assert_eq!(made.status()["phase"], "Running");
     assert!(made.spec()["nodeName"].is_null(), "nobody would let go of it");

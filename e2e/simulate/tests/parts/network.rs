@@ -33,7 +33,7 @@ fn a_binding_waits_then_makes_its_context_ready_and_then_is_ready() {
     let waits = Step { again: Some(START), ..Step::default() };
     assert_eq!(step(plan(&binding, None, NONE, START, now())), waits);
     let Plan::Create(made) = plan(&binding, None, START, START, now()) else { panic!() };
-    assert_eq!((made.space(), made.called()), ("ns-a", "default-dfw-1"));
+    assert_eq!((made.namespace(), made.name()), ("ns-a", "default-dfw-1"));
     assert_eq!(made.data["spec"], json!({"network": {"name": "default"}, "location": {"name": "DFW_1"}}));
     assert!(step(plan(&binding, Some(&made), START, START, now())).is_done(), "its context first");
     let made = after(&made, &context_step(&made, NONE, now()));
@@ -104,7 +104,7 @@ fn contexts_have_names_that_objects_can_have() {
     let named = |network: &str, location: &str| {
         let mut binding = binding(network, json!({}));
         binding.data["spec"]["location"]["name"] = json!(location);
-        assert_eq!(context(&binding).called(), context_name(&binding));
+        assert_eq!(context(&binding).name(), context_name(&binding));
         context_name(&binding)
     };
     assert_eq!(named("default", "us-south-1"), "default-us-south-1");

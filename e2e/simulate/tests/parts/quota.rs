@@ -25,7 +25,7 @@ fn pass(claims: &mut [Object], which: usize, limit: &Limit) {
 
 fn granted(claims: &[Object]) -> Vec<&str> {
     let those = claims.iter().filter(|claim| says(claim.status(), "Granted") == "True/QuotaAvailable");
-    those.map(ObjectView::called).collect()
+    those.map(ObjectView::name).collect()
 }
 
 #[test]

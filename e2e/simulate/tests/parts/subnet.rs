@@ -41,10 +41,7 @@ fn a_claim_gets_a_subnet_with_a_prefix_or_the_one_that_it_asks_for() {
         let asked = spec["startAddress"].clone();
         let claim = claim(spec);
         let subnet = made(&claim, &context(json!({})));
-        assert_eq!(
-            (subnet.called(), &subnet.spec()["ipFamily"]),
-            ("default-dfw-0", &claim.spec()["ipFamily"])
-        );
+        assert_eq!((subnet.name(), &subnet.spec()["ipFamily"]), ("default-dfw-0", &claim.spec()["ipFamily"]));
         let waits = answered(&claim, &subnet);
         assert_eq!(says(&waits.data["status"], "Allocated"), "True/Allocated");
         assert_eq!(says(&waits.data["status"], "Ready"), "-/-", "its subnet first");

@@ -23,7 +23,7 @@ pub struct CellDown {
 impl CellDown {
     /// What the hub says of a cell, unless that it is ready. One of which it says nothing yet is not held to be down.
     pub fn of(cluster: &Object) -> Option<Self> {
-        let cell = cluster.called().to_owned();
+        let cell = cluster.name().to_owned();
         if lost_since(cluster).is_some() {
             let since = cluster.annotation(LOST).unwrap_or_default().to_owned();
             return Some(Self { cell, since, lost: true });

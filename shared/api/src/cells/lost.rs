@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, LOST, LOST_CLUSTER, lost_cluster};
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 
 use super::source::Source;
@@ -38,7 +38,7 @@ impl Declaration {
             Self::Invalid(value) => Some(format!(
                 "the annotation {annotation} of Cluster {} is {}, which is not an RFC 3339 time such as \
                  2026-01-02T15:04:05Z: the cell is not declared lost",
-                cluster.called(),
+                cluster.name(),
                 Quoted(&value)
             )),
         })
@@ -69,7 +69,7 @@ pub fn redeclares(old: Option<&Object>, new: Option<&Object>) -> bool {
 }
 
 /// The Cluster with those of its declarations whose time `counts`.
-pub fn declaring(cluster: &Shared, counts: impl Fn(Timestamp) -> bool) -> Shared {
+pub fn declaring(cluster: &ObjectRef, counts: impl Fn(Timestamp) -> bool) -> ObjectRef {
     let stale = |declaration: &Declaration| matches!(declaration, Declaration::Lost(at) if !counts(*at));
     let all = declarations(cluster);
     if !all.values().any(stale) {
@@ -120,7 +120,7 @@ fn by_id<'a, C: AsRef<Object>>(clusters: &'a [C], uid: Option<&str>) -> Option<&
 
 /// The Cluster of that name. It is not that of a UID where Karmada recorded another one: the cell was rebuilt.
 fn by_name<'a, C: AsRef<Object>>(clusters: &'a [C], name: &str, uid: Option<&str>) -> Option<&'a C> {
-    let named = clusters.iter().find(|cluster| cluster.as_ref().called() == name)?;
+    let named = clusters.iter().find(|cluster| cluster.as_ref().name() == name)?;
     (uid.is_none() || id_of(named.as_ref()).is_none()).then_some(named)
 }
 

@@ -2,7 +2,7 @@
 //! become there (F4), and its status in a form that can be compared (F8).
 
 use fedhub_api::conditions::{find, is_default, said};
-use fedhub_core::hash::{self, Sum};
+use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::names::{
     CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
     HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_GENERATION, SOURCE_UID,
@@ -111,29 +111,29 @@ pub fn reported(status: &Value) -> bool {
 pub fn federated(condition: Option<&Value>) -> u64 {
     condition.map_or(0, |condition| {
         let (status, reason, message) = said(condition);
-        let sum = Sum::default().text(status).text(reason).text(message);
+        let sum = KeyedHasher::default().text(status).text(reason).text(message);
         sum.json(&condition["observedGeneration"]).end().max(1)
     })
 }
 
 /// Hash of a project WD's `federation-namespace`.
 pub fn home(namespace: Option<&str>) -> u64 {
-    Sum::default().maybe(namespace).end()
+    KeyedHasher::default().maybe(namespace).end()
 }
 
 /// Hash of a hub WD's `source-uid`.
 pub fn source(uid: Option<&str>) -> u64 {
-    Sum::default().maybe(uid).end()
+    KeyedHasher::default().maybe(uid).end()
 }
 
 /// What the federator marks a project WD with (I2): its finalizer, and the hub namespace by name and UID.
 pub fn marked(held: bool, namespace: Option<&str>, uid: Option<&str>) -> u64 {
-    Sum::default().number(held.into()).maybe(namespace).maybe(uid).end()
+    KeyedHasher::default().number(held.into()).maybe(namespace).maybe(uid).end()
 }
 
 /// Hash of the name of the PropagationPolicy that claims a hub WD; of nothing where none does.
 pub fn claim(policy: Option<&str>) -> u64 {
-    Sum::default().maybe(policy).end()
+    KeyedHasher::default().maybe(policy).end()
 }
 
 /// What the federator writes on a hub WD beside what travels: the origin mark, its labels (F4) and the mark of a move
@@ -146,12 +146,15 @@ pub fn placed(
     protection: Option<&str>,
     moving: Option<&str>,
 ) -> u64 {
-    [source, uid, namespace, city, protection, moving].into_iter().fold(Sum::default(), Sum::maybe).end()
+    [source, uid, namespace, city, protection, moving]
+        .into_iter()
+        .fold(KeyedHasher::default(), KeyedHasher::maybe)
+        .end()
 }
 
 fn carried(object: &Object, generation: Option<&str>) -> u64 {
     let mirrored = MIRRORED_ANNOTATIONS.map(|key| object.annotation(key));
-    mirrored.into_iter().fold(Sum::default().maybe(generation), Sum::maybe).end()
+    mirrored.into_iter().fold(KeyedHasher::default().maybe(generation), KeyedHasher::maybe).end()
 }
 
 /// [`Deployment::status`] of a project WD that no cell has reported on: nothing but conditions of the project's own (U2).
@@ -162,7 +165,7 @@ pub fn unreported() -> u64 {
 fn comparable(status: &Value) -> u64 {
     let Some(fields) = status.as_object() else { return hash::json(&Value::Null) };
     let own = |c: &Value| PROJECTS_OWN.iter().any(|own| c["type"] == *own);
-    let mut sum = Sum::default();
+    let mut sum = KeyedHasher::default();
     for counter in COUNTERS {
         sum = sum.json(fields.get(counter).unwrap_or(&Value::from(0)));
     }
@@ -171,7 +174,7 @@ fn comparable(status: &Value) -> u64 {
             ("observedGeneration", value) if value.is_i64() => {}
             ("conditions", Value::Array(conditions)) => {
                 let theirs = conditions.iter().filter(|c| !own(c) && !is_default(c));
-                sum = theirs.fold(sum.text(key), Sum::json).number(0);
+                sum = theirs.fold(sum.text(key), KeyedHasher::json).number(0);
             }
             (key, _) if COUNTERS.contains(&key) => {}
             (key, value) => sum = sum.text(key).json(value),

@@ -4,8 +4,8 @@
 //! Decides P1.
 
 use fedhub_api::conditions::is_default;
-use fedhub_api::turns::Signal;
-use fedhub_core::hash::{self, Sum};
+use fedhub_api::transitions::Signal;
+use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_CITY, INSTANCE_LABELS, PROJECTED_FROM, SERVICE_NAME, UPSTREAM_CLUSTER,
     UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
@@ -26,7 +26,7 @@ pub struct Instance {
     /// eight bytes more, and this is what there is most of.
     named: Option<Box<str>>,
     /// What its status tells.
-    pub tells: Tells,
+    pub status_origin: StatusOrigin,
     /// On the hub: the city that it is in, see [`city`].
     pub city: u32,
     /// What its status says that Events tell of.
@@ -46,19 +46,19 @@ pub struct Instance {
 
 /// What the status of an Instance tells (P3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tells {
+pub enum StatusOrigin {
     /// There is none.
-    Nothing,
+    Absent,
     /// It is what the schema puts there.
-    Defaults,
+    Defaulted,
     /// A cell wrote it.
-    News,
+    Reported,
 }
 
 impl Instance {
     pub(super) fn of(plane: &PlaneId, object: &Object) -> Self {
         let (spec, status) = (object.spec(), object.status());
-        let by_name = derived(object.called());
+        let by_name = derived(object.name());
         let named = match deployment_name(object) {
             None => Some(Box::default()),
             name if name == by_name => None,
@@ -69,10 +69,10 @@ impl Instance {
         let (cluster, space) = (object.label(UPSTREAM_CLUSTER), object.label(UPSTREAM_NAMESPACE));
         Self {
             named,
-            tells: match status {
-                Value::Null => Tells::Nothing,
-                status if only_defaults(status) => Tells::Defaults,
-                _ => Tells::News,
+            status_origin: match status {
+                Value::Null => StatusOrigin::Absent,
+                status if only_defaults(status) => StatusOrigin::Defaulted,
+                _ => StatusOrigin::Reported,
             },
             city: city(object.label(INSTANCE_CITY).filter(|_| *plane == PlaneId::Hub)),
             signal: Signal::of_instance(status),
@@ -112,14 +112,14 @@ impl Instance {
     }
 }
 
-/// Half of the hash of a city's code, for which there is room beside [`Tells`]; zero for none.
+/// Half of the hash of a city's code, for which there is room beside [`StatusOrigin`]; zero for none.
 pub fn city(code: Option<&str>) -> u32 {
     code.map_or(0, |code| u32::try_from(hash::text(code) >> 32).unwrap_or(u32::MAX))
 }
 
 /// What a hub Instance says of whose it is (I5, I6): its labels, and the UID of its controller.
 pub fn says(cluster: Option<&str>, namespace: Option<&str>, controller: Option<&str>) -> u64 {
-    [cluster, namespace, controller].into_iter().fold(Sum::default(), Sum::maybe).end()
+    [cluster, namespace, controller].into_iter().fold(KeyedHasher::default(), KeyedHasher::maybe).end()
 }
 
 /// What a projection says of whose it is (P3, P4): its labels, its mark, and its owner references to WDs.
@@ -130,7 +130,7 @@ pub fn projected<'a>(
     mark: Option<&str>,
     references: impl IntoIterator<Item = &'a OwnerReference>,
 ) -> u64 {
-    let sum = [cluster, namespace, owner, mark].into_iter().fold(Sum::default(), Sum::maybe);
+    let sum = [cluster, namespace, owner, mark].into_iter().fold(KeyedHasher::default(), KeyedHasher::maybe);
     owners(sum, references).end()
 }
 
@@ -143,8 +143,8 @@ pub fn copied<'a>(
     references: impl IntoIterator<Item = &'a OwnerReference>,
 ) -> u64 {
     let flag = |flag: Option<bool>| flag.map_or(2, u64::from);
-    let sum = [mark, owner, service].into_iter().fold(Sum::default(), Sum::maybe);
-    let each = |sum: Sum, o: &OwnerReference| {
+    let sum = [mark, owner, service].into_iter().fold(KeyedHasher::default(), KeyedHasher::maybe);
+    let each = |sum: KeyedHasher, o: &OwnerReference| {
         sum.text(&o.name).number(flag(o.controller)).number(flag(o.block_owner_deletion))
     };
     references.into_iter().fold(sum, each).end()
@@ -152,13 +152,13 @@ pub fn copied<'a>(
 
 /// What a projection says of the hub Instance that it is of: its mark.
 pub fn mirrored(mark: Option<&str>) -> u64 {
-    Sum::default().maybe(mark).end()
+    KeyedHasher::default().maybe(mark).end()
 }
 
 /// Hash of those labels of an Instance that are the same on every plane.
 pub fn labels(instance: &Object) -> u64 {
     let travel = INSTANCE_LABELS.into_iter().filter(|key| !PLACE.contains(key));
-    travel.fold(Sum::default(), |sum, key| sum.maybe(instance.label(key))).end()
+    travel.fold(KeyedHasher::default(), |sum, key| sum.maybe(instance.label(key))).end()
 }
 
 /// Whether an owner reference is to a WD.
@@ -170,7 +170,7 @@ pub fn of_deployment(reference: &OwnerReference) -> bool {
 /// The name of an Instance's WD: its label, else the Instance's name less its last `-<ordinal>` (P1).
 pub fn deployment_name(instance: &Object) -> Option<&str> {
     let label = instance.label(WORKLOAD_DEPLOYMENT_NAME).filter(|n| !n.is_empty());
-    label.or_else(|| derived(instance.called()))
+    label.or_else(|| derived(instance.name()))
 }
 
 fn derived(name: &str) -> Option<&str> {

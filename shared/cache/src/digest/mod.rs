@@ -10,14 +10,14 @@ pub mod instance;
 mod owners;
 
 pub use deployment::Deployment;
-use fedhub_core::hash::Sum;
-use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, Shared, bare};
+use fedhub_core::hash::KeyedHasher;
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use ids::{Uid, Version};
 pub use instance::Instance;
 
-use crate::room;
+use crate::budget;
 use owners::owners;
 
 /// What is kept of one object.
@@ -28,8 +28,8 @@ pub struct Digest {
     /// Its resourceVersion.
     pub version: Version,
     /// Whether deletion was asked for.
-    pub deleting: bool,
-    /// What it takes in memory, in kilobytes: see [`room::weight`].
+    pub terminating: bool,
+    /// What it takes in memory, in kilobytes: see [`budget::weight`].
     pub weight: u16,
     /// Hash of everything but the resourceVersion: where a plane's schema changes, the same version shows fields that
     /// it did not show before (I1).
@@ -55,8 +55,8 @@ impl Digest {
         Self {
             uid: Uid::new(object.uid()),
             version: Version::new(object.version()),
-            deleting: object.deleting(),
-            weight: u16::try_from(room::weight(object) >> 10).unwrap_or(u16::MAX),
+            terminating: object.is_terminating(),
+            weight: u16::try_from(budget::weight(object) >> 10).unwrap_or(u16::MAX),
             content: content(object),
             facts: match kind {
                 kind if kind.kept_whole(plane) => Facts::None,
@@ -81,7 +81,7 @@ impl Digest {
     }
 
     /// As much of the object as this tells: enough to name it in a request, with its preconditions.
-    pub fn stub(&self, kind: Kind, namespace: &str, name: &str) -> Shared {
+    pub fn stub(&self, kind: Kind, namespace: &str, name: &str) -> ObjectRef {
         let mut stub = bare(kind, namespace, name);
         stub.metadata.uid = Some(self.uid.to_string());
         stub.metadata.resource_version = Some(self.version.to_string());
@@ -134,7 +134,7 @@ fn content(object: &Object) -> u64 {
         resource_version: _,
         self_link: _,
     } = &object.metadata;
-    let mut sum = Sum::default().maybe(uid.as_deref());
+    let mut sum = KeyedHasher::default().maybe(uid.as_deref());
     for pairs in [labels, annotations] {
         for (key, value) in pairs.iter().flatten() {
             sum = sum.text(key).text(value);

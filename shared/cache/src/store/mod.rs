@@ -1,7 +1,7 @@
 //! What is known of the objects of one kind on one plane.
 //!
 //! Of every object its digest; the object itself only while something about it waits to be done, and only as long as
-//! there is [`Room`]. Whoever needs an object that is not kept reads it from its server.
+//! there is [`MemoryBudget`]. Whoever needs an object that is not kept reads it from its server.
 
 mod news;
 mod objects;
@@ -10,14 +10,14 @@ mod stored;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fedhub_core::object::{Kind, Object, PlaneId, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, PlaneId};
 
 use self::objects::{Names, Objects};
 use self::stored::{Stored, known, object_of, view};
+use crate::budget::MemoryBudget;
 use crate::change::{Known, View};
 use crate::digest::{Digest, Version};
-use crate::echo::{Echo, Part};
-use crate::room::Room;
+use crate::normalization::{Part, ServerNormalization};
 
 /// Objects of one kind on one plane, ordered by namespace and name.
 pub struct Store {
@@ -25,16 +25,16 @@ pub struct Store {
     kind: Kind,
     /// Whether objects are kept, in order or not.
     whole: bool,
-    room: Room,
+    budget: MemoryBudget,
     objects: Mutex<Objects>,
 }
 
 impl Store {
-    /// An empty store. Kinds whose objects are few there are kept whole, the others as long as `room` has a place.
-    pub fn new(plane: PlaneId, kind: Kind, room: Room) -> Self {
+    /// An empty store. Kinds whose objects are few there are kept whole, the others as long as `budget` has a place.
+    pub fn new(plane: PlaneId, kind: Kind, budget: MemoryBudget) -> Self {
         let whole = kind.kept_whole(&plane);
         let objects = Mutex::new(Objects { whole, ..Objects::default() });
-        Self { plane, kind, whole, room, objects }
+        Self { plane, kind, whole, budget, objects }
     }
 
     fn lock(&self) -> MutexGuard<'_, Objects> {
@@ -60,7 +60,7 @@ impl Store {
     }
 
     /// The object of that name, where it is kept.
-    pub fn object(&self, namespace: &str, name: &str) -> Option<Shared> {
+    pub fn object(&self, namespace: &str, name: &str) -> Option<ObjectRef> {
         let objects = self.lock();
         object_of(objects.find(namespace, name)?)
     }
@@ -80,7 +80,7 @@ impl Store {
     }
 
     /// The objects of a namespace, or all, that are kept: for kinds of which all are.
-    pub fn objects(&self, namespace: Option<&str>) -> Vec<Shared> {
+    pub fn objects(&self, namespace: Option<&str>) -> Vec<ObjectRef> {
         self.select(namespace, |view| view.object.cloned())
     }
 
@@ -136,7 +136,7 @@ impl Store {
 
     /// Everything about that version of the object is in order: it is not kept any more. `circumstances` is a hash of
     /// all that this was judged by, or zero where its digest alone tells; see [`Self::judged`].
-    pub fn rest(&self, namespace: &str, name: &str, version: &Version, circumstances: u64) {
+    pub fn mark_synced(&self, namespace: &str, name: &str, version: &Version, circumstances: u64) {
         let mut objects = self.lock();
         let Some(stored) = objects.find_mut(namespace, name).filter(|s| s.digest.version == *version) else {
             return;
@@ -157,17 +157,23 @@ impl Store {
     }
 
     /// The circumstances under which this object was found in order, zero where there were none.
-    pub fn judged(&self, namespace: &str, name: &str) -> u64 {
+    pub fn synced_under(&self, namespace: &str, name: &str) -> u64 {
         self.lock().find(namespace, name).map_or(0, |s| s.judged)
     }
 
     /// What the server made of the last write of that part, as far as it is remembered.
-    pub fn echo(&self, namespace: &str, name: &str, part: Part) -> Option<Echo> {
+    pub fn normalization(&self, namespace: &str, name: &str, part: Part) -> Option<ServerNormalization> {
         self.lock().find(namespace, name)?.heard.get(part)
     }
 
     /// Remembers what the server made of a write of that part; says whether it is another than before.
-    pub fn hear(&self, namespace: &str, name: &str, part: Part, echo: Echo) -> bool {
+    pub fn note_normalization(
+        &self,
+        namespace: &str,
+        name: &str,
+        part: Part,
+        echo: ServerNormalization,
+    ) -> bool {
         self.lock().find_mut(namespace, name).is_none_or(|s| s.heard.learn(part, echo))
     }
 }

@@ -1,6 +1,6 @@
 //! What lists and watches say, and servers answer.
 
-use fedhub_core::object::{Object, ObjectView, Shared};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
 
 use super::Store;
 use super::stored::{Keeping, known};
@@ -21,7 +21,7 @@ impl Store {
         let digest = self.digest_of(&object);
         let mut objects = self.lock();
         let epoch = objects.epoch;
-        if let Some(known) = objects.find_mut(object.space(), object.called()) {
+        if let Some(known) = objects.find_mut(object.namespace(), object.name()) {
             if known.epoch == epoch && digest.version.older_than(&known.digest.version) {
                 known.unnamed = false;
                 return None;
@@ -32,8 +32,8 @@ impl Store {
                 return None;
             }
         }
-        let (namespace, name) = (object.space().into(), object.called().into());
-        let object: Option<Shared> = self.whole.then(|| object.into());
+        let (namespace, name) = (object.namespace().into(), object.name().into());
+        let object: Option<ObjectRef> = self.whole.then(|| object.into());
         let keeping = object.clone().map(Keeping::Always);
         Some(objects.put(Known { namespace, name, digest, object }, keeping, false))
     }
@@ -64,23 +64,23 @@ impl Store {
             objects.remove(&last.namespace, &last.name);
         }
         objects.compact();
-        missing.into_iter().map(|last| Change::Deleted { last, gap: true }).collect()
+        missing.into_iter().map(|last| Change::Deleted { last, inferred: true }).collect()
     }
 
     /// The watch says that the object is there.
     pub fn applied(&self, object: Object) -> Option<Change> {
         let digest = self.digest_of(&object);
         let mut objects = self.lock();
-        if let Some(known) = objects.find(object.space(), object.called()) {
+        if let Some(known) = objects.find(object.namespace(), object.name()) {
             let same = known.digest.version == digest.version;
             if digest.version.older_than(&known.digest.version) || (same && !known.own) {
                 return None;
             }
         } else {
             // It lives: what was told as deleted had only left what the watch selects.
-            objects.buried.retain(|uid| *uid != digest.uid);
+            objects.recently_deleted.retain(|uid| *uid != digest.uid);
         }
-        let (namespace, name) = (object.space().into(), object.called().into());
+        let (namespace, name) = (object.namespace().into(), object.name().into());
         let object = object.into();
         let keeping = self.place(&object);
         Some(objects.put(Known { namespace, name, digest, object: Some(object) }, keeping, false))
@@ -89,7 +89,7 @@ impl Store {
     /// The watch says that the object is gone.
     pub fn deleted(&self, object: Object) -> Option<Change> {
         let digest = self.digest_of(&object);
-        let (namespace, name) = (object.space().into(), object.called().into());
+        let (namespace, name) = (object.namespace().into(), object.name().into());
         self.gone(Known { namespace, name, digest, object: Some(object.into()) })
     }
 
@@ -100,24 +100,24 @@ impl Store {
 
     fn gone(&self, last: Known) -> Option<Change> {
         let mut objects = self.lock();
-        objects.bury(last.digest.uid.clone());
+        objects.note_deleted(last.digest.uid.clone());
         // Another object of that name may stand there already: our own write was faster than the watch.
         if objects.find(&last.namespace, &last.name).is_some_and(|s| s.digest.uid != last.digest.uid) {
             return None;
         }
         objects.remove(&last.namespace, &last.name);
-        Some(Change::Deleted { last, gap: false })
+        Some(Change::Deleted { last, inferred: false })
     }
 
     /// The server's answer to a write of ours: known at once, told when the watch brings it.
-    pub fn own(&self, object: &Shared) {
+    pub fn own(&self, object: &ObjectRef) {
         // The answer to the write that took the last finalizer off: the server names the version that it replaced.
-        let last = object.deleting() && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty);
+        let last = object.is_terminating() && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty);
         self.answered(object, last);
     }
 
     /// The server's answer to a read of ours: known and kept, where it is not older than what is known.
-    pub fn read(&self, object: &Shared) {
+    pub fn read(&self, object: &ObjectRef) {
         self.answered(object, true);
     }
 
@@ -125,19 +125,19 @@ impl Store {
     pub fn own_deleted(&self, namespace: &str, name: &str, uid: &str) {
         let mut objects = self.lock();
         if objects.find(namespace, name).is_some_and(|s| s.digest.uid.is(uid)) {
-            objects.bury(Uid::new(uid));
+            objects.note_deleted(Uid::new(uid));
             objects.remove(namespace, name);
         }
     }
 
-    fn answered(&self, object: &Shared, same_version_too: bool) {
+    fn answered(&self, object: &ObjectRef, same_version_too: bool) {
         let digest = self.digest_of(object);
         let mut objects = self.lock();
-        if objects.buried.contains(&digest.uid) {
+        if objects.recently_deleted.contains(&digest.uid) {
             return;
         }
         let mut own = true;
-        if let Some(known) = objects.find(object.space(), object.called())
+        if let Some(known) = objects.find(object.namespace(), object.name())
             && known.digest.uid == digest.uid
         {
             let same = known.digest.version == digest.version;
@@ -148,15 +148,15 @@ impl Store {
             }
             own = known.own || known.digest != digest;
         }
-        let (namespace, name) = (object.space().into(), object.called().into());
+        let (namespace, name) = (object.namespace().into(), object.name().into());
         let keeping = self.place(object);
         objects.put(Known { namespace, name, digest, object: Some(object.clone()) }, keeping, own);
     }
 
-    fn place(&self, object: &Shared) -> Option<Keeping> {
+    fn place(&self, object: &ObjectRef) -> Option<Keeping> {
         if self.whole {
             return Some(Keeping::Always(object.clone()));
         }
-        self.room.keep(object).map(Keeping::While)
+        self.budget.keep(object).map(Keeping::While)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::stored::{Keeping, Kept, Stored, Told, known};
 use crate::change::{Change, Known};
 use crate::digest::Uid;
-use crate::echo::Heard;
+use crate::normalization::Normalizations;
 
 /// By name; each in a box of its own, for a tree's nodes are not always full.
 pub(super) type Names = BTreeMap<Box<str>, Box<Stored>>;
@@ -19,11 +19,11 @@ pub(super) struct Objects {
     pub(super) synced: bool,
     pub(super) spaces: BTreeMap<Box<str>, Names>,
     /// UIDs that the watch reported deleted, newest last: the late answer to a write must not raise the dead.
-    pub(super) buried: VecDeque<Uid>,
+    pub(super) recently_deleted: VecDeque<Uid>,
 }
 
 /// How many deleted UIDs are remembered. An answer to a write is later than the watch by requests in flight only.
-const GRAVES: usize = 1024;
+const MAX_TOMBSTONES: usize = 1024;
 
 impl Objects {
     pub(super) fn find(&self, namespace: &str, name: &str) -> Option<&Stored> {
@@ -56,7 +56,7 @@ impl Objects {
                 Told { digest: old.digest.clone(), object }
             });
             if stored.digest.uid != digest.uid {
-                (stored.heard, stored.judged) = (Heard::default(), 0);
+                (stored.heard, stored.judged) = (Normalizations::default(), 0);
             }
             let same = stored.digest.uid == digest.uid;
             stored.unnamed = own && same && (stored.unnamed || stored.epoch != epoch);
@@ -67,7 +67,7 @@ impl Objects {
         let stored = Stored {
             digest,
             kept: kept.or_nothing(),
-            heard: Heard::default(),
+            heard: Normalizations::default(),
             judged: 0,
             epoch,
             own,
@@ -77,11 +77,11 @@ impl Objects {
         Change::Applied { old: None, new }
     }
 
-    pub(super) fn bury(&mut self, uid: Uid) {
-        if self.buried.len() == GRAVES {
-            self.buried.pop_front();
+    pub(super) fn note_deleted(&mut self, uid: Uid) {
+        if self.recently_deleted.len() == MAX_TOMBSTONES {
+            self.recently_deleted.pop_front();
         }
-        self.buried.push_back(uid);
+        self.recently_deleted.push_back(uid);
     }
 
     /// Makes the trees anew: one that grew in order, as by a list, has nodes that are half empty.

@@ -1,17 +1,17 @@
 //! What is known of one object.
 
-use fedhub_core::object::Shared;
+use fedhub_core::object::ObjectRef;
 
+use crate::budget::Permit;
 use crate::change::{Known, View};
 use crate::digest::Digest;
-use crate::echo::Heard;
-use crate::room::Place;
+use crate::normalization::Normalizations;
 
 pub(super) struct Stored {
     pub(super) digest: Digest,
     /// In a box: few have anything of it.
     pub(super) kept: Option<Box<Kept>>,
-    pub(super) heard: Heard,
+    pub(super) heard: Normalizations,
     /// Under which circumstances the object was found in order, see [`Store::rest`].
     pub(super) judged: u64,
     pub(super) epoch: u32,
@@ -25,15 +25,15 @@ pub(super) struct Stored {
 pub(super) struct Told {
     pub(super) digest: Digest,
     /// For kinds of which all objects are kept.
-    pub(super) object: Option<Shared>,
+    pub(super) object: Option<ObjectRef>,
 }
 
 /// How an object is kept.
 pub(super) enum Keeping {
     /// For as long as it is known.
-    Always(Shared),
+    Always(ObjectRef),
     /// Until it is in order, or newer ones need its room.
-    While(Place),
+    While(Permit),
 }
 
 /// What is kept of few objects.
@@ -65,7 +65,7 @@ pub(super) fn view<'a>(namespace: &'a str, name: &'a str, stored: &'a Stored) ->
     View { namespace, name, digest: &stored.digest, object }
 }
 
-pub(super) fn object_of(stored: &Stored) -> Option<Shared> {
+pub(super) fn object_of(stored: &Stored) -> Option<ObjectRef> {
     match stored.kept.as_ref()?.object.as_ref()? {
         Keeping::Always(object) => Some(object.clone()),
         Keeping::While(place) => place.object(),

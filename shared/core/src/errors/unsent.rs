@@ -23,4 +23,4 @@ pub struct Unrecognised;
 /// The plane was let go, or its client replaced, while a pass over one of its objects was under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plane was let go")]
-pub struct LetGo;
+pub struct PlaneDisengaged;

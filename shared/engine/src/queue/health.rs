@@ -1,14 +1,14 @@
 //! What passes tell of planes, and what follows for whose turn it is.
 
 use fedhub_core::object::{Key, PlaneId};
-use fedhub_planes::heard::Heard;
 use fedhub_planes::outages::Recovery;
+use fedhub_planes::plane_responses::PlaneResponses;
 use rand::Rng;
 use tokio::time::Instant;
 
 use super::job::Learnt;
 use super::lane::{Alarm, Place, State};
-use super::turns::{Mode, Turns};
+use super::scheduler::{Mode, Turns};
 use crate::circuit::{Circuit, Stance};
 
 /// What the project planes are together, for what is logged of them: a queue knows no servers.
@@ -21,21 +21,21 @@ impl Turns {
         key: &Key,
         lane: &PlaneId,
         began: Instant,
-        heard: &Heard,
+        responses: &PlaneResponses,
         now: Instant,
     ) -> Learnt {
         let nothing = Learnt { interrupted: false, news: true };
         if self.mode == Mode::Held {
             return nothing;
         }
-        if heard.hub && heard.sick != Some(PlaneId::Hub) {
-            self.works(&PlaneId::Hub, now);
+        if responses.hub && responses.unhealthy != Some(PlaneId::Hub) {
+            self.mark_healthy(&PlaneId::Hub, now);
         }
         // A key that was put into the hub's lane before anybody knew whose it is speaks for no plane.
-        if heard.answered(lane) && heard.sick.as_ref() != Some(lane) && *lane != PlaneId::Hub {
-            self.works(lane, now);
+        if responses.answered(lane) && responses.unhealthy.as_ref() != Some(lane) && *lane != PlaneId::Hub {
+            self.mark_healthy(lane, now);
         }
-        let Some(plane) = &heard.sick else { return nothing };
+        let Some(plane) = &responses.unhealthy else { return nothing };
         let may_open = if *plane == PlaneId::Hub { self.hub_failed(key, lane) } else { plane == lane };
         let chance = self.rng.random_range(0.0..=1.0);
         let before = self.circuit(plane).is_some_and(Circuit::interrupts);
@@ -76,7 +76,7 @@ impl Turns {
         }
     }
 
-    pub fn works(&mut self, plane: &PlaneId, now: Instant) {
+    pub fn mark_healthy(&mut self, plane: &PlaneId, now: Instant) {
         if *plane == PlaneId::Hub {
             self.hub_answered(now);
         }

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::awaiting::Awaiting;
 use super::lane::{Alarm, State};
-use super::turns::Turns;
+use super::scheduler::Turns;
 use crate::circuit::{Stance, THRESHOLD};
 
 /// Between two tries of keys that the hub has not failed yet.

@@ -48,13 +48,13 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Everything was as it should be; nothing was written.
-    InOrder,
+    Unchanged,
     /// Something was written; now everything is as it should be.
-    Wrote,
+    Updated,
     /// An event will bring it back: nothing to do before that.
-    Waits,
+    AwaitChange,
     /// To be looked at again after this time; not a failure.
-    After(Duration),
+    RequeueAfter(Duration),
     /// It failed: again after the back-off.
     Failed,
 }

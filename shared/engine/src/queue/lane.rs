@@ -19,7 +19,7 @@ pub(super) enum State {
     Running {
         began: Instant,
         /// It is one of the passes of planes in trouble.
-        sick: bool,
+        unhealthy: bool,
     },
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Place {
     #[default]
     Nowhere,
     /// In the line of turns.
-    Turn,
+    Transition,
     /// It has its share of the idle workers, and waits for that to grow.
     Crowded,
     /// It is in trouble, and waits for another one in trouble to end its pass.

@@ -4,28 +4,28 @@
 //! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
 //! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
 //! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `turns`. A key that changes
-//! without end has its writes spaced out, see `pace`.
+//! without end has its writes spaced out, see `write_throttle`.
 
 mod awaiting;
 mod health;
 mod hub;
 mod job;
 mod lane;
-mod pace;
-mod turns;
+mod scheduler;
+mod write_throttle;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fedhub_core::object::{Key, Kind, PlaneId};
-use fedhub_planes::heard::Heard;
+use fedhub_planes::plane_responses::PlaneResponses;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub use job::{Job, Outcome, QueueConfig};
 
-use turns::{Mode, Turns};
+use scheduler::{Mode, Turns};
 
 /// The queue of one controller.
 pub struct Queue {
@@ -76,8 +76,8 @@ impl Queue {
     }
 
     /// That plane works again, as its watches tell: its circuit is closed, and all its keys are ready.
-    pub fn works(&self, plane: &PlaneId) {
-        self.lock().works(plane, Instant::now());
+    pub fn mark_healthy(&self, plane: &PlaneId) {
+        self.lock().mark_healthy(plane, Instant::now());
         self.wake.notify_one();
     }
 
@@ -114,13 +114,13 @@ impl Queue {
 
     /// The pass over `job` has ended, and told nothing of any plane.
     pub fn done(&self, job: &Job, outcome: Outcome) {
-        self.ended(job, outcome, &Heard::default());
+        self.ended(job, outcome, &PlaneResponses::default());
     }
 
-    /// The pass over `job` has ended; `heard` is what it told of planes. Says whether a failure is news: where the
+    /// The pass over `job` has ended; `responses` is what it told of planes. Says whether a failure is news: where the
     /// circuit of the plane is open, which is said once, it is none.
-    pub fn ended(&self, job: &Job, outcome: Outcome, heard: &Heard) -> bool {
-        let news = self.lock().ended(&job.key, outcome, heard, Instant::now());
+    pub fn ended(&self, job: &Job, outcome: Outcome, responses: &PlaneResponses) -> bool {
+        let news = self.lock().ended(&job.key, outcome, responses, Instant::now());
         self.wake.notify_one();
         news
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::object::PlaneId;
 use fedhub_engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
-use fedhub_planes::heard::Heard;
+use fedhub_planes::plane_responses::PlaneResponses;
 use futures::FutureExt;
 use tokio::time::{Instant, advance};
 use tokio_util::task::TaskTracker;
@@ -22,12 +22,12 @@ fn now(queue: &Queue) -> Option<Job> {
     queue.next().now_or_never().flatten()
 }
 
-fn sick(plane: &PlaneId) -> Heard {
-    Heard { sick: Some(plane.clone()), ..Heard::default() }
+fn unhealthy(plane: &PlaneId) -> PlaneResponses {
+    PlaneResponses { unhealthy: Some(plane.clone()), ..PlaneResponses::default() }
 }
 
-fn answered() -> Heard {
-    Heard { project: true, ..Heard::default() }
+fn answered() -> PlaneResponses {
+    PlaneResponses { project: true, ..PlaneResponses::default() }
 }
 
 fn fill(queue: &Queue, lane: &PlaneId, keys: usize) {
@@ -40,7 +40,7 @@ fn fill(queue: &Queue, lane: &PlaneId, keys: usize) {
 fn fail_all(queue: &Queue, plane: &PlaneId) -> usize {
     let jobs: Vec<_> = std::iter::from_fn(|| now(queue)).collect();
     for job in &jobs {
-        queue.ended(job, Outcome::Failed, &sick(plane));
+        queue.ended(job, Outcome::Failed, &unhealthy(plane));
     }
     jobs.len()
 }
@@ -60,12 +60,12 @@ async fn i8_a_plane_that_fails_is_tried_by_one_key_at_a_time_ever_more_rarely() 
         assert!(waited >= most / 2 && waited <= most + Duration::from_millis(1), "{waited:?} for {most:?}");
         advance(Duration::from_secs(9)).await;
         assert!(now(&queue).is_none(), "nor while it hangs");
-        queue.ended(&job, Outcome::Failed, &sick(&alpha));
+        queue.ended(&job, Outcome::Failed, &unhealthy(&alpha));
         last = Instant::now();
         assert!(tried.insert(job.key.name), "another one each time");
     }
     let job = queue.next().await.unwrap();
-    queue.ended(&job, Outcome::Wrote, &answered());
+    queue.ended(&job, Outcome::Updated, &answered());
     assert_eq!(queue.circuits_open(), 0);
     let mut rest = BTreeSet::from([job.key.name.clone()]);
     loop {
@@ -75,7 +75,7 @@ async fn i8_a_plane_that_fails_is_tried_by_one_key_at_a_time_ever_more_rarely() 
         }
         assert!(jobs.len() <= 4, "as many as it may have in flight");
         for job in jobs {
-            queue.done(&job, Outcome::InOrder);
+            queue.done(&job, Outcome::Unchanged);
             rest.insert(job.key.name);
         }
     }
@@ -107,7 +107,11 @@ async fn i8_the_cells_answer_speaks_for_the_cell_and_for_no_project() {
         fail_all(&queue, &lane);
         assert_eq!(queue.circuits_open(), 1);
         let probe = queue.next().await.unwrap();
-        queue.ended(&probe, Outcome::Waits, &Heard { cell: true, ..Heard::default() });
+        queue.ended(
+            &probe,
+            Outcome::AwaitChange,
+            &PlaneResponses { cell: true, ..PlaneResponses::default() },
+        );
         assert_eq!(queue.circuits_open(), closed, "{lane}");
     }
 }
@@ -117,9 +121,12 @@ async fn i8_a_probe_that_says_nothing_of_the_plane_is_followed_by_another() {
     let (queue, alpha) = (queue(), project("alpha"));
     fill(&queue, &alpha, 40);
     fail_all(&queue, &alpha);
-    for outcome in
-        [Outcome::InOrder, Outcome::Waits, Outcome::After(Duration::from_hours(1)), Outcome::Failed]
-    {
+    for outcome in [
+        Outcome::Unchanged,
+        Outcome::AwaitChange,
+        Outcome::RequeueAfter(Duration::from_hours(1)),
+        Outcome::Failed,
+    ] {
         let probe = queue.next().await.unwrap();
         assert!(now(&queue).is_none());
         queue.done(&probe, outcome);
@@ -136,9 +143,9 @@ async fn i8_a_watch_that_works_again_closes_the_circuit_at_once() {
     fail_all(&queue, &alpha);
     assert!(now(&queue).is_none());
     advance(Duration::from_millis(1)).await;
-    queue.works(&alpha);
+    queue.mark_healthy(&alpha);
     assert_eq!((queue.circuits_open(), std::iter::from_fn(|| now(&queue)).count()), (0, 3));
-    queue.ended(&late, Outcome::Failed, &sick(&alpha));
+    queue.ended(&late, Outcome::Failed, &unhealthy(&alpha));
     assert!(now(&queue).is_some(), "what began before that tells of a time that is over");
 }
 
@@ -149,7 +156,7 @@ async fn asks_hub(queue: &Queue) -> Job {
         if job.asks_hub {
             return job;
         }
-        queue.ended(&job, Outcome::Failed, &Heard { held_back: true, ..Heard::default() });
+        queue.ended(&job, Outcome::Failed, &PlaneResponses { held_back: true, ..PlaneResponses::default() });
     }
 }
 
@@ -172,11 +179,11 @@ async fn i8_a_failing_hub_is_tried_by_few_keys_and_opens_no_circuit_of_a_project
         let (first, second) = (asks_hub(&queue).await, asks_hub(&queue).await);
         assert!(start.elapsed() <= Duration::from_secs(1));
         assert_ne!(first.key.plane, second.key.plane, "one of each plane");
-        queue.ended(&first, Outcome::Failed, &sick(&PlaneId::Hub));
-        queue.ended(&second, Outcome::Failed, &sick(&PlaneId::Hub));
+        queue.ended(&first, Outcome::Failed, &unhealthy(&PlaneId::Hub));
+        queue.ended(&second, Outcome::Failed, &unhealthy(&PlaneId::Hub));
     }
     let probe = asks_hub(&queue).await;
-    queue.ended(&probe, Outcome::Failed, &Heard { hub: true, ..Heard::default() });
+    queue.ended(&probe, Outcome::Failed, &PlaneResponses { hub: true, ..PlaneResponses::default() });
     assert_eq!(queue.circuits_open(), 0);
     let taken: Vec<_> = std::iter::from_fn(|| now(&queue)).collect();
     assert_eq!(taken.len(), 8);
@@ -193,14 +200,14 @@ async fn bounded_nothing_is_kept_of_planes_without_keys() {
         fail_all(&queue, &alpha);
         queue.forget(&alpha);
         assert_eq!((queue.pending(), queue.depth(), queue.circuits_open()), (1, 0, 0), "what runs");
-        queue.ended(&running, Outcome::Waits, &Heard::default());
+        queue.ended(&running, Outcome::AwaitChange, &PlaneResponses::default());
         assert_eq!((queue.pending(), queue.lanes()), (0, 0));
         // Its keys end without the plane having answered.
         fill(&queue, &alpha, 4);
         fail_all(&queue, &alpha);
         while queue.pending() > 0 {
             let job = queue.next().await.unwrap();
-            queue.done(&job, Outcome::Waits);
+            queue.done(&job, Outcome::AwaitChange);
         }
         assert_eq!((queue.lanes(), queue.circuits_open()), (0, 0));
     }
@@ -241,7 +248,7 @@ impl Controller for Fleet {
         tokio::time::sleep(if hangs { HEADERS } else { Duration::from_millis(10) }).await;
         self.flying.lock().unwrap().get_mut(&plane).unwrap().0 -= 1;
         if !hangs {
-            return Ok(Outcome::Wrote);
+            return Ok(Outcome::Updated);
         }
         let source = kube::Error::Service("no answer".into());
         Err(RequestError { verb: "update", resource: "instances".to_owned(), plane, source }.into())

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_engine::circuit::{FIRST, LONGEST, THRESHOLD};
 use fedhub_engine::{Job, Outcome, Queue, QueueConfig};
-use fedhub_planes::heard::Heard;
+use fedhub_planes::plane_responses::PlaneResponses;
 use futures::FutureExt;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -31,7 +31,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (0..4u8, 0..6u8).prop_map(|(p, k)| Step::Event(p, k)),
         6 => Just(Step::Take),
         5 => (any::<u8>(), 0..5u8, prop::option::of(any::<bool>()), answers)
-            .prop_map(|(n, o, sick, (hub, project))| Step::Done(n, o, sick, hub, project)),
+            .prop_map(|(n, o, unhealthy, (hub, project))| Step::Done(n, o, unhealthy, hub, project)),
         1 => (0..5u8).prop_map(Step::Works),
         3 => (0..20_000u16).prop_map(Step::Pass),
         1 => (0..4u8).prop_map(Step::Forget),
@@ -76,21 +76,27 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
             Step::Done(n, outcome, by, hub, project) if !jobs.is_empty() => {
                 let job = jobs.swap_remove(usize::from(*n) % jobs.len());
                 let lane = job.key.plane.clone();
-                let sick = by.map(|hub| if hub { PlaneId::Hub } else { lane.clone() });
+                let unhealthy = by.map(|hub| if hub { PlaneId::Hub } else { lane.clone() });
                 let outcomes = [
-                    Outcome::InOrder,
-                    Outcome::Wrote,
-                    Outcome::Waits,
-                    Outcome::After(FIRST),
+                    Outcome::Unchanged,
+                    Outcome::Updated,
+                    Outcome::AwaitChange,
+                    Outcome::RequeueAfter(FIRST),
                     Outcome::Failed,
                 ];
-                let outcome = if sick.is_some() { Outcome::Failed } else { outcomes[usize::from(*outcome)] };
-                let heard = Heard { sick: sick.clone(), hub: *hub, project: *project, ..Heard::default() };
+                let outcome =
+                    if unhealthy.is_some() { Outcome::Failed } else { outcomes[usize::from(*outcome)] };
+                let heard = PlaneResponses {
+                    unhealthy: unhealthy.clone(),
+                    hub: *hub,
+                    project: *project,
+                    ..PlaneResponses::default()
+                };
                 queue.ended(&job, outcome, &heard);
-                if matches!(outcome, Outcome::Failed | Outcome::After(_)) {
+                if matches!(outcome, Outcome::Failed | Outcome::RequeueAfter(_)) {
                     waiting.insert(job.key.clone());
                 }
-                if sick.as_ref() == Some(&lane) {
+                if unhealthy.as_ref() == Some(&lane) {
                     let (failures, since) = failing.entry(lane).or_insert((0, ever));
                     *failures += u32::from(began[&job.key] >= *since);
                 } else if *project && let Some((failures, since)) = failing.get_mut(&lane) {
@@ -100,7 +106,7 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
             }
             Step::Take | Step::Done(..) => {}
             Step::Works(p) => {
-                queue.works(&plane(*p));
+                queue.mark_healthy(&plane(*p));
                 if let Some((failures, since)) = failing.get_mut(&plane(*p)) {
                     *since = if *failures < THRESHOLD { *since } else { now };
                     *failures = 0;
@@ -119,16 +125,16 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
         };
         failing.retain(|lane, _| needed(lane));
     }
-    let well = Heard { hub: true, project: true, ..Heard::default() };
+    let well = PlaneResponses { hub: true, project: true, ..PlaneResponses::default() };
     for job in jobs.drain(..) {
-        queue.ended(&job, Outcome::InOrder, &well);
+        queue.ended(&job, Outcome::Unchanged, &well);
     }
     while queue.pending() > 0 {
         let job = tokio::time::timeout(LONGEST * 5 + Duration::from_secs(1), queue.next()).await;
         let job =
             job.map_err(|_| TestCaseError::fail(format!("{} keys are stuck", queue.pending())))?.unwrap();
         waiting.remove(&job.key);
-        queue.ended(&job, Outcome::InOrder, &well);
+        queue.ended(&job, Outcome::Unchanged, &well);
     }
     prop_assert!(waiting.is_empty(), "lost: {waiting:?}");
     prop_assert_eq!((queue.lanes(), queue.depth(), queue.circuits_open()), (0, 0, 0));

@@ -47,10 +47,10 @@ impl Controller for Reads {
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
         if !job.key.name.starts_with("local") {
-            self.hub.live(job.key.kind, &job.key.namespace, &job.key.name).await?;
+            self.hub.get_live(job.key.kind, &job.key.namespace, &job.key.name).await?;
         }
         self.done.lock().unwrap().insert(job.key.name.clone(), Instant::now());
-        Ok(Outcome::InOrder)
+        Ok(Outcome::Unchanged)
     }
 }
 

@@ -32,9 +32,9 @@ async fn a_key_waits_once_and_runs_once() {
     let job = now(&queue).unwrap();
     queue.add(key(&lane, "a"), &lane);
     assert!(now(&queue).is_none(), "it runs");
-    queue.done(&job, Outcome::InOrder);
+    queue.done(&job, Outcome::Unchanged);
     let again = now(&queue).expect("an event came while it ran");
-    queue.done(&again, Outcome::InOrder);
+    queue.done(&again, Outcome::Unchanged);
     assert!(now(&queue).is_none());
     assert_eq!((queue.depth(), queue.pending()), (0, 0), "nothing is remembered of what is in order");
 }
@@ -50,7 +50,7 @@ async fn an_event_during_a_pass_dates_the_next_pass() {
     queue.add(key(&lane, "a"), &lane);
     advance(Duration::from_secs(3)).await;
     queue.add(key(&lane, "a"), &lane);
-    queue.done(&first, Outcome::Wrote);
+    queue.done(&first, Outcome::Updated);
     let second = now(&queue).unwrap();
     assert_eq!(second.since - start, Duration::from_secs(3), "from its first event on");
     queue.done(&second, Outcome::Failed);
@@ -68,7 +68,7 @@ async fn backoffs(queue: &Queue, lane: &PlaneId, times: usize) -> Vec<u128> {
         queue.done(&job, Outcome::Failed);
         let next = queue.next().await.unwrap();
         waits.push(failed.elapsed().as_millis());
-        queue.done(&next, Outcome::Waits);
+        queue.done(&next, Outcome::AwaitChange);
         // As it was, less the success: fail it as often again.
         queue.add(key(lane, "a"), lane);
     }
@@ -106,7 +106,7 @@ async fn the_back_off_doubles_to_its_maximum_and_an_event_ends_it() {
     queue.done(&job, Outcome::Failed);
     job = queue.next().await.unwrap();
     assert!(failed.elapsed() <= Duration::from_millis(551), "and begins it anew");
-    queue.done(&job, Outcome::InOrder);
+    queue.done(&job, Outcome::Unchanged);
     assert_eq!(queue.pending(), 0);
 }
 
@@ -116,15 +116,15 @@ async fn after_is_when_it_says_and_no_failure() {
     queue.add(key(&lane, "a"), &lane);
     let job = now(&queue).unwrap();
     let said = Instant::now();
-    queue.done(&job, Outcome::After(Duration::from_mins(1)));
+    queue.done(&job, Outcome::RequeueAfter(Duration::from_mins(1)));
     assert!(queue.oldest_by_lane().is_empty(), "what waits by plan does not age");
     let job = queue.next().await.unwrap();
     assert_eq!(said.elapsed(), Duration::from_mins(1));
     assert_eq!(job.since, Instant::now());
-    queue.done(&job, Outcome::After(Duration::from_mins(1)));
+    queue.done(&job, Outcome::RequeueAfter(Duration::from_mins(1)));
     queue.add(key(&lane, "a"), &lane);
     let job = now(&queue).expect("an event is earlier");
-    queue.done(&job, Outcome::InOrder);
+    queue.done(&job, Outcome::Unchanged);
     advance(Duration::from_mins(5)).await;
     assert!(now(&queue).is_none(), "the event took the timer away");
 }
@@ -140,7 +140,7 @@ async fn i8_turns_go_round_and_a_plane_has_its_limit() {
     let turns: Vec<_> = std::iter::from_fn(|| now(&queue)).collect();
     let planes: Vec<_> = turns.iter().map(|j| &j.key.plane).collect();
     assert_eq!(planes, [&flood, &quiet, &flood], "the second turn is the other plane's; two in flight each");
-    queue.done(&turns[0], Outcome::InOrder);
+    queue.done(&turns[0], Outcome::Unchanged);
     assert_eq!(now(&queue).unwrap().key.plane, flood);
     assert!(now(&queue).is_none());
     assert_eq!(queue.depth(), 997);
@@ -210,7 +210,7 @@ async fn a_held_queue_keeps_nothing_and_gives_out_what_was_gathered_for_the_next
         queue.add(key(&lane, name), &lane);
     }
     let (running, timed) = (now(&queue).unwrap(), now(&queue).unwrap());
-    queue.done(&timed, Outcome::After(Duration::from_secs(1)));
+    queue.done(&timed, Outcome::RequeueAfter(Duration::from_secs(1)));
     queue.hold();
     assert_eq!(queue.pending(), 1, "what runs");
     for n in 0..1000 {
@@ -238,7 +238,7 @@ fn written_at_once(queue: &Queue, lane: &PlaneId) -> usize {
     let mut written = 0;
     while let Some(job) = now(queue) {
         queue.add(key(lane, "a"), lane);
-        queue.done(&job, Outcome::Wrote);
+        queue.done(&job, Outcome::Updated);
         written += 1;
     }
     written
@@ -255,13 +255,13 @@ async fn i8_a_key_that_changes_without_end_has_its_writes_spaced_out() {
     assert!(now(&queue).is_none(), "one more change does not bring its turn forward");
     queue.add(key(&lane, "b"), &lane);
     let other = now(&queue).expect("the others have their turns");
-    queue.done(&other, Outcome::InOrder);
+    queue.done(&other, Outcome::Unchanged);
     for turn in 1..=3 {
         let job = queue.next().await.unwrap();
         assert_eq!(began.elapsed(), Duration::from_millis(500 * turn));
         assert_eq!(job.since, began + Duration::from_millis(500 * (turn - 1)), "since its first change");
         queue.add(key(&lane, "a"), &lane);
-        queue.done(&job, Outcome::Wrote);
+        queue.done(&job, Outcome::Updated);
     }
     advance(Duration::from_secs(10)).await;
     assert_eq!(written_at_once(&queue, &lane), 5, "that is forgotten once it is quiet");
@@ -274,6 +274,6 @@ async fn i8_passes_that_write_nothing_are_not_spaced_out() {
     for _ in 0..50 {
         let job = now(&queue).unwrap();
         queue.add(key(&lane, "a"), &lane);
-        queue.done(&job, Outcome::InOrder);
+        queue.done(&job, Outcome::Unchanged);
     }
 }

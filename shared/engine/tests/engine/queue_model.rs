@@ -28,11 +28,11 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let outcome = prop_oneof![
-        Just(Outcome::InOrder),
-        Just(Outcome::Wrote),
-        Just(Outcome::Waits),
+        Just(Outcome::Unchanged),
+        Just(Outcome::Updated),
+        Just(Outcome::AwaitChange),
         Just(Outcome::Failed),
-        (0..5000u64).prop_map(|ms| Outcome::After(Duration::from_millis(ms))),
+        (0..5000u64).prop_map(|ms| Outcome::RequeueAfter(Duration::from_millis(ms))),
     ];
     let step = prop_oneof![
         4 => (0..3u8, 0..4u8).prop_map(|(p, k)| Step::Event(p, k)),
@@ -86,11 +86,11 @@ impl Model {
                 let full = full.min(Duration::from_secs(1));
                 Some((full.mul_f64(0.9), full.mul_f64(1.1)))
             }
-            Outcome::After(wait) => {
+            Outcome::RequeueAfter(wait) => {
                 self.failures.remove(key);
                 Some((wait, wait))
             }
-            Outcome::InOrder | Outcome::Wrote | Outcome::Waits => {
+            Outcome::Unchanged | Outcome::Updated | Outcome::AwaitChange => {
                 self.failures.remove(key);
                 None
             }
@@ -176,16 +176,16 @@ fn check(steps: &[Step], limit: usize) -> Result<(), TestCaseError> {
         }
         // In the end everything that waits comes, and nothing else.
         for job in jobs.drain(..) {
-            queue.done(&job, Outcome::InOrder);
-            model.done(&job.key, Outcome::InOrder, Instant::now());
+            queue.done(&job, Outcome::Unchanged);
+            model.done(&job.key, Outcome::Unchanged, Instant::now());
         }
         while !model.waiting.is_empty() {
             let job = tokio::time::timeout(Duration::from_secs(10), queue.next()).await;
             let job = job.map_err(|_| TestCaseError::fail(format!("lost: {:?}", model.waiting)))?;
             model.took(job.as_ref(), Instant::now(), limit)?;
             let key = job.as_ref().unwrap().key.clone();
-            queue.done(&job.unwrap(), Outcome::InOrder);
-            model.done(&key, Outcome::InOrder, Instant::now());
+            queue.done(&job.unwrap(), Outcome::Unchanged);
+            model.done(&key, Outcome::Unchanged, Instant::now());
         }
         prop_assert_eq!((queue.pending(), queue.depth(), queue.lanes()), (0, 0, 0));
         Ok(())

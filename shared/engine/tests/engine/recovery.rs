@@ -8,7 +8,7 @@ use fedhub_core::clock::Clock;
 use fedhub_core::object::Kind;
 use fedhub_engine::{Outcome, Queue, QueueConfig};
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::heard::Heard;
+use fedhub_planes::plane_responses::PlaneResponses;
 use fedhub_planes::transport::{Connection, HeaderTimeoutLayer, HealthLayer, ServerHealth, WatchStarts};
 use fedhub_planes::{Health, Planes, Settings};
 use tokio::time::Instant;
@@ -235,20 +235,20 @@ async fn i8_what_fails_on_hundreds_of_planes_at_once_is_news_a_few_times() {
     }
     let end = Instant::now() + Duration::from_mins(1);
     while let Ok(Some(job)) = tokio::time::timeout_at(end, queue.next()).await {
-        let heard = Heard { sick: Some(job.key.plane.clone()), ..Heard::default() };
+        let heard = PlaneResponses { unhealthy: Some(job.key.plane.clone()), ..PlaneResponses::default() };
         news += usize::from(queue.ended(&job, Outcome::Failed, &heard));
     }
     assert!((1..=6).contains(&news), "{news}");
     while queue.pending() > 0 {
         let Some(job) = queue.next().await else { break };
-        let heard = Heard { project: true, ..Heard::default() };
-        queue.ended(&job, Outcome::InOrder, &heard);
+        let heard = PlaneResponses { project: true, ..PlaneResponses::default() };
+        queue.ended(&job, Outcome::Unchanged, &heard);
     }
     let lines = lines.take();
     assert!((2..=12).contains(&lines.len()), "{lines:#?}");
     // The next one is news again.
     queue.add(key(&all[7], "i"), &all[7]);
     let job = queue.next().await.unwrap();
-    let heard = Heard { sick: Some(all[7].clone()), ..Heard::default() };
+    let heard = PlaneResponses { unhealthy: Some(all[7].clone()), ..PlaneResponses::default() };
     assert!(queue.ended(&job, Outcome::Failed, &heard));
 }

@@ -80,11 +80,11 @@ impl Controller for Restless {
         Ok(match ending {
             0 => {
                 self.due.lock().unwrap().insert(job.key.clone(), Instant::now() + wait);
-                Outcome::After(wait)
+                Outcome::RequeueAfter(wait)
             }
             1 => Outcome::Failed,
-            2 => Outcome::Wrote,
-            _ => Outcome::InOrder,
+            2 => Outcome::Updated,
+            _ => Outcome::Unchanged,
         })
     }
 }
@@ -141,13 +141,13 @@ async fn a_timer_is_watched_by_somebody_while_workers_are_idle() {
                     took.lock().unwrap().push((job.key.name.clone(), start.elapsed().as_millis()));
                     if job.key.name.starts_with("long") {
                         tokio::time::sleep(Duration::from_mins(1)).await;
-                        queue.done(&job, Outcome::InOrder);
+                        queue.done(&job, Outcome::Unchanged);
                     } else {
                         let wait: u64 = job.key.name.parse().unwrap();
                         let over =
                             took.lock().unwrap().iter().filter(|(n, _)| *n == job.key.name).count() > 1;
-                        let after = Outcome::After(Duration::from_millis(wait));
-                        queue.done(&job, if over { Outcome::InOrder } else { after });
+                        let after = Outcome::RequeueAfter(Duration::from_millis(wait));
+                        queue.done(&job, if over { Outcome::Unchanged } else { after });
                     }
                 }
             });
@@ -179,7 +179,7 @@ impl Controller for Mixed {
         match job.key.name.as_str() {
             "away" => Err(Error::NotEngaged(job.key.plane.clone())),
             "bug" => Err(Error::Bug("on purpose".to_owned())),
-            _ => Ok(Outcome::Wrote),
+            _ => Ok(Outcome::Updated),
         }
     }
 }
@@ -195,7 +195,7 @@ async fn out_of_sync_waits_for_an_event_and_other_errors_are_tried_again() {
     }
     quiet(10).await;
     let passes = |outcome| metrics.reconciles.with_label_values(&["mixed", outcome]).get();
-    assert_eq!((passes("not_engaged"), passes("wrote")), (1, 1));
+    assert_eq!((passes("not_engaged"), passes("updated")), (1, 1));
     assert!((4..=6).contains(&passes("bug")), "0, 0.5, 1.5, 3.5, 7.5 s: {}", passes("bug"));
     assert_eq!(queue.pending(), 1, "only what failed is remembered");
     queue.close();
@@ -212,7 +212,7 @@ impl Controller for Panics {
 
     async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
         assert_ne!(job.key.name, "bad", "on purpose");
-        Ok(Outcome::Wrote)
+        Ok(Outcome::Updated)
     }
 }
 
@@ -227,7 +227,7 @@ async fn a_panic_takes_neither_the_worker_nor_the_key_with_it() {
     }
     quiet(3).await;
     let passes = |outcome| metrics.reconciles.with_label_values(&["panics", outcome]).get();
-    assert_eq!(passes("wrote"), 1);
+    assert_eq!(passes("updated"), 1);
     assert!(passes("bug") >= 2, "tried again: {}", passes("bug"));
     queue.close();
     tasks.close();

@@ -51,7 +51,7 @@ async fn a_standby_is_warm_and_its_workers_take_no_keys() {
     one.add("a");
     two.add("b");
     quiet(1).await;
-    assert_eq!((one.passes("wrote"), two.passes("wrote")), (1, 0));
+    assert_eq!((one.passes("updated"), two.passes("updated")), (1, 0));
     assert_eq!(two.queue.depth(), 0, "what is to be done is looked for when it leads");
     assert!(two.planes.hub().create(Kind::Namespace, &namespace("c"), "m").await.is_err());
     assert!(hub.get("Namespace", "", "c").is_none());
@@ -141,7 +141,7 @@ fn a_leader_that_was_stopped_notices_before_it_writes() {
         quiet(2).await;
         assert!(!one.leads());
         assert_eq!(one.passes("not_engaged"), 2, "refused by the fence, and no failure");
-        assert_eq!((one.passes("wrote"), one.passes("transient"), one.passes("bug")), (0, 0, 0));
+        assert_eq!((one.passes("updated"), one.passes("transient"), one.passes("bug")), (0, 0, 0));
         assert_eq!(one.queue.pending(), 0);
     });
     running.block_on(async {

@@ -93,7 +93,7 @@ impl Controller for Writes {
         }
         self.planes.hub().create(Kind::Namespace, &namespace(&job.key.name), "test").await?;
         self.wanted.lock().unwrap().remove(&job.key.name);
-        Ok(Outcome::Wrote)
+        Ok(Outcome::Updated)
     }
 }
 

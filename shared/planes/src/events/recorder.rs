@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use fedhub_core::hash::Sum;
+use fedhub_core::hash::KeyedHasher;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Event as CoreEvent, EventSource, ObjectReference};
 use k8s_openapi::api::events::v1::Event as GroupEvent;
@@ -180,7 +180,8 @@ impl EitherGroup {
 fn of(group: &str, event: &Event, about: &ObjectReference) -> u64 {
     let related = event.secondary.as_ref().and_then(|related| related.name.as_deref());
     let object = [&about.namespace, &about.kind, &about.name, &about.uid];
-    let sum = object.into_iter().fold(Sum::default().text(group), |sum, part| sum.maybe(part.as_deref()));
+    let sum =
+        object.into_iter().fold(KeyedHasher::default().text(group), |sum, part| sum.maybe(part.as_deref()));
     sum.text(type_name(event.type_)).text(&event.reason).maybe(related).end()
 }
 

@@ -34,7 +34,7 @@ impl Planes {
             if doubt.refused.is_some() && plane.recognition.holds() {
                 plane.recognition.set(false);
                 tracing::warn!(plane = %name, cause = doubt.reason, "another cluster answers: nothing that was known of the plane counts");
-                self.anew(plane);
+                self.reengage(plane);
                 return std::future::pending().await;
             }
             let wait = waits.after(Attempt::Identity, doubt.failure, plane.is_starting());
@@ -83,7 +83,7 @@ impl Planes {
         for plane in names.iter().filter_map(|name| self.project(name)) {
             tracing::info!(plane = %plane.id, "its identity is judged anew");
             plane.recognition.set(false);
-            self.anew(&plane);
+            self.reengage(&plane);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
-use fedhub_cache::room::{Reserved, Room};
+use fedhub_cache::budget::{MemoryBudget, Reserved};
 use fedhub_core::object::{Kind, Object, PlaneId};
 use futures::io::{AsyncBufRead, AsyncBufReadExt};
 use futures::{Stream, stream};
@@ -53,10 +53,10 @@ pub struct Config {
 pub fn listwatch(
     connection: Connection,
     config: Config,
-    room: Room,
+    budget: MemoryBudget,
 ) -> impl Stream<Item = Result<Event<Guarded>>> + Send {
     // In a box, for it goes from one future to the next, and each of them would hold room for it.
-    let source = Box::new(Source { request: request(config.kind, None), connection, config, room });
+    let source = Box::new(Source { request: request(config.kind, None), connection, config, budget });
     stream::unfold((source, State::Empty), async |(source, mut state)| {
         loop {
             let event;
@@ -74,7 +74,7 @@ pub async fn object(
     request: http::Request<Vec<u8>>,
     kind: Kind,
     plane: &PlaneId,
-    room: &Room,
+    budget: &MemoryBudget,
 ) -> kube::Result<Guarded> {
     let mut body: Body = Box::pin(client.request_stream(request).await?);
     let limit = guard::limit(plane);
@@ -89,8 +89,8 @@ pub async fn object(
         if let Some(cut) = cut {
             return Guarded::of(&cut, kind, plane).map_err(kube::Error::SerdeError);
         }
-        if reserved.is_none() && cutter.held() > fedhub_cache::room::FREE {
-            reserved = Some(room.reading(cutter.held(), limit).await);
+        if reserved.is_none() && cutter.held() > fedhub_cache::budget::FREE {
+            reserved = Some(budget.reading(cutter.held(), limit).await);
         }
     }
 }
@@ -104,7 +104,7 @@ struct Source {
     connection: Connection,
     request: Request,
     config: Config,
-    room: Room,
+    budget: MemoryBudget,
 }
 
 enum State {
@@ -150,7 +150,7 @@ impl Source {
             },
             State::Watching { version, mut reader } => {
                 let idle = Duration::from_secs(self.config.timeout.into()) + IDLE;
-                match tokio::time::timeout(idle, reader.next(&self.room)).await {
+                match tokio::time::timeout(idle, reader.next(&self.budget)).await {
                     Ok(Ok(Some(Piece::Event(what, cut)))) => self.event(&what, &cut, version, reader),
                     Ok(Err(error)) if has_ended(&error) => (None, State::Listed { version }),
                     Ok(Err(error)) => (Some(Err(Error::WatchFailed(error))), State::Listed { version }),
@@ -197,7 +197,7 @@ impl Source {
                 none.insert(Box::new(self.open(request, most).await?))
             }
         };
-        let piece = reader.next(&self.room).await;
+        let piece = reader.next(&self.budget).await;
         let read = reader.read;
         match piece {
             Ok(Some(Piece::Item(cut))) => {
@@ -276,7 +276,7 @@ struct Reader {
 
 impl Reader {
     /// The next piece; `None` at the end.
-    async fn next(&mut self, room: &Room) -> kube::Result<Option<Piece>> {
+    async fn next(&mut self, budget: &MemoryBudget) -> kube::Result<Option<Piece>> {
         // The last one was taken.
         self.reserved = None;
         loop {
@@ -293,8 +293,8 @@ impl Reader {
             if piece.is_some() {
                 return Ok(piece);
             }
-            if self.reserved.is_none() && self.opener.held() > fedhub_cache::room::FREE {
-                self.reserved = Some(room.reading(self.opener.held(), self.limit).await);
+            if self.reserved.is_none() && self.opener.held() > fedhub_cache::budget::FREE {
+                self.reserved = Some(budget.reading(self.opener.held(), self.limit).await);
             }
         }
     }

@@ -22,8 +22,8 @@ use super::body::AnswerBody;
 use super::connect;
 use super::health::{HealthLayer, ServerHealth, WatchStarts};
 use super::measure::MeasureLayer;
-use super::patience::PatienceLayer;
 use super::pool::Pool;
+use super::retry_after::RetryAfterLayer;
 use super::stack::{Transport, UnusableConfig};
 use super::timeout::{HeaderTimeoutLayer, Timed};
 use crate::backoff::{Backoffs, Failure};
@@ -138,8 +138,8 @@ impl Server {
         let Transport { limits, metrics, .. } = &self.transport;
         let service = ServiceBuilder::new()
             // Outside of all limits and time-outs: who waits here holds nothing.
-            .layer(self.transport.pace.clone())
-            .layer(PatienceLayer::default())
+            .layer(self.transport.throttle.clone())
+            .layer(RetryAfterLayer::default())
             .layer(GlobalConcurrencyLimitLayer::new(limits.in_flight))
             .layer(MeasureLayer::new(plane, metrics))
             .service(Latest {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use fedhub_core::metrics::Metrics;
 use tower::BoxError;
 
-use super::pace::PaceLayer;
 use super::pool::Pools;
 use super::timeout;
+use super::watch_throttle::WatchThrottleLayer;
 
 /// Limits of a plane's transport.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub struct Transport {
     pub(super) limits: TransportConfig,
     pub(super) metrics: Metrics,
     pub(super) pools: Pools,
-    pub(super) pace: PaceLayer,
+    pub(super) throttle: WatchThrottleLayer,
 }
 
 /// A configuration that makes no client.
@@ -52,7 +52,12 @@ pub struct UnusableConfig(#[source] pub(super) BoxError);
 impl Transport {
     /// A transport with these limits for each plane.
     pub fn new(limits: TransportConfig, metrics: Metrics) -> Self {
-        Self { limits, metrics, pools: Pools::new(limits.header_timeout), pace: PaceLayer::default() }
+        Self {
+            limits,
+            metrics,
+            pools: Pools::new(limits.header_timeout),
+            throttle: WatchThrottleLayer::default(),
+        }
     }
 
     /// HTTP/2 connections that are open now, to all planes.

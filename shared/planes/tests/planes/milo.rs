@@ -198,7 +198,7 @@ async fn i3_a_project_that_vanishes_in_a_gap_stays_until_its_last_wd_is_free() {
     assert!(Arc::ptr_eq(&before, &run.planes.project(&plane_name("a")).unwrap()));
     // The finalizer's last write is our own: the watch brings it.
     let plane = run.planes.project(&plane_name("a")).unwrap();
-    let wd = plane.whole(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
+    let wd = plane.get_or_fetch(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
     plane.patch_metadata(Kind::WorkloadDeployment, &wd, json!({"finalizers": null}), "m").await.unwrap();
     quiet(1).await;
     assert_eq!(run.names(), [""; 0]);

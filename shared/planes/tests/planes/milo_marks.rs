@@ -6,7 +6,7 @@ use std::time::Duration;
 use fedhub_core::clock::Clock;
 use fedhub_core::errors::RequestError;
 use fedhub_core::names::FEDERATOR_FINALIZER;
-use fedhub_core::object::{Kind, Shared};
+use fedhub_core::object::{Kind, ObjectRef};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_lease::{Leadership, LeaseConfig};
 use fedhub_planes::{Plane, Planes, Settings};
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::milo::{Run, deployment, free, milo, project};
 use crate::support::{client, metrics, plane_name, quiet, until};
 
-async fn mark(plane: &Plane) -> Result<Shared, RequestError> {
+async fn mark(plane: &Plane) -> Result<ObjectRef, RequestError> {
     let wd = plane.refresh(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
     plane
         .patch_metadata(Kind::WorkloadDeployment, &wd, json!({"finalizers": [FEDERATOR_FINALIZER]}), "m")

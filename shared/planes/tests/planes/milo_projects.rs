@@ -5,6 +5,8 @@ use fedhub_core::errors::Category;
 use fedhub_core::fence::Fence;
 use fedhub_core::object::{Kind, Object};
 use fedhub_fake_apiserver::{ApiServer, Fault};
+use fedhub_planes::DryRun;
+use fedhub_planes::Precondition;
 use fedhub_planes::events::EventType;
 use fedhub_planes::{Health, Identities, Planes, Settings};
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -134,10 +136,10 @@ async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
     let note = json!({"annotations": {"a/b": "c"}});
     for error in [
         plane.create(Kind::Instance, &object, "m").await.unwrap_err(),
-        plane.replace(Kind::WorkloadDeployment, &wd, "m", true).await.unwrap_err(),
-        plane.replace_status(Kind::WorkloadDeployment, &wd, &json!({}), "m", false).await.unwrap_err(),
+        plane.replace(Kind::WorkloadDeployment, &wd, "m", DryRun::Yes).await.unwrap_err(),
+        plane.replace_status(Kind::WorkloadDeployment, &wd, &json!({}), "m", DryRun::No).await.unwrap_err(),
         plane.patch_metadata(Kind::WorkloadDeployment, &wd, note, "m").await.unwrap_err(),
-        plane.delete(Kind::WorkloadDeployment, &wd, false).await.unwrap_err(),
+        plane.delete(Kind::WorkloadDeployment, &wd, Precondition::Uid).await.unwrap_err(),
     ] {
         assert_eq!(error.category(), Category::NotEngaged, "{error:?}");
     }

@@ -190,7 +190,7 @@ async fn a_restored_backup_is_believed_after_its_new_list() {
     until("a new list", || count(&server, "list", "instances") == 2).await;
     quiet(1).await;
     assert_eq!(notes.take(), ["alpha +a", "alpha -b?", "alpha sync Instance"]);
-    let known = plane.whole(Kind::Instance, "n", "a").await.unwrap();
+    let known = plane.get_or_fetch(Kind::Instance, "n", "a").await.unwrap();
     assert_eq!(known.unwrap().spec()["a"], 1);
     planes.stop().await;
 }

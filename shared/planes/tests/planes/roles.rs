@@ -112,11 +112,11 @@ async fn the_word_of_a_term_that_begins_is_told_of_the_anchor_whatever_it_watche
     let planes = Planes::with(client(&cell), metrics(), Clock::from_tokio(cell.clock().now()), settings);
     let notes = Notes::on(&planes);
     planes.start();
-    planes.look_again();
+    planes.resync();
     assert!(notes.take().is_empty(), "not before it is in sync");
     until("sync", || planes.anchor().synced()).await;
     notes.take();
-    planes.look_again();
+    planes.resync();
     assert_eq!(notes.take(), ["cell sync Instance"]);
     planes.stop().await;
 }

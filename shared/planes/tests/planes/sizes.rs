@@ -2,6 +2,7 @@
 
 use fedhub_core::object::{Kind, ObjectView};
 use fedhub_fake_apiserver::ApiServer;
+use fedhub_planes::DryRun;
 use fedhub_planes::{Health, Plane};
 use serde_json::{Value, json};
 
@@ -31,9 +32,9 @@ async fn i8_an_object_over_the_limit_is_left_out_of_a_list_and_the_rest_is_liste
     let (planes, plane, _) = engaged(&server).await;
     let store = plane.store(Kind::Instance);
     assert_eq!((store.len(), plane.health()), (3, Health::Engaged));
-    let read = plane.whole(Kind::Instance, "n", "b").await.unwrap().unwrap();
+    let read = plane.get_or_fetch(Kind::Instance, "n", "b").await.unwrap().unwrap();
     assert!(read.too_large().is_some_and(|t| t.size > 2 * MIB && t.limit == MIB), "{:?}", read.too_large());
-    assert_eq!((read.called(), read.spec()), ("b", &Value::Null));
+    assert_eq!((read.name(), read.spec()), ("b", &Value::Null));
     assert!(store.digest("n", "b").unwrap().object_bytes() < 16 << 10);
     assert_eq!(count(&server, "list", "instances"), 1, "one page is enough");
     planes.stop().await;
@@ -93,12 +94,12 @@ async fn i8_what_is_kept_of_all_planes_together_is_bounded_in_bytes() {
     servers[1].put(instance("b")).unwrap();
     quiet(1).await;
     assert_eq!(planes_of[0].store(Kind::Instance).len(), 160);
-    assert!(planes.room().held() <= 4 * MIB, "{}", planes.room().held());
+    assert!(planes.budget().held() <= 4 * MIB, "{}", planes.budget().held());
     assert!(planes_of[1].store(Kind::Instance).object("n", "b").is_some(), "there is room for another's");
     planes.disengage(&plane_name("alpha"));
     drop(planes_of);
     quiet(1).await;
-    assert!(planes.room().held() < MIB, "what left takes none");
+    assert!(planes.budget().held() < MIB, "what left takes none");
     planes.stop().await;
 }
 
@@ -107,8 +108,8 @@ async fn i8_answers_to_reads_and_writes_are_cut_as_lists_are() {
     let server = ApiServer::project_plane("alpha");
     server.put(large("a", 2 * MIB)).unwrap();
     let (planes, plane, _) = engaged(&server).await;
-    let read = plane.live(Kind::Instance, "n", "a").await.unwrap().unwrap();
-    let told = plane.replace_status(Kind::Instance, &read, &json!({"s": 1}), "m", false).await.unwrap();
+    let read = plane.get_live(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    let told = plane.replace_status(Kind::Instance, &read, &json!({"s": 1}), "m", DryRun::No).await.unwrap();
     assert_eq!((told.status(), told.too_large().is_some()), (&json!({"s": 1}), true));
     let patched =
         plane.patch_metadata(Kind::Instance, &told, json!({"annotations": {"a/b": "c"}}), "m").await;
@@ -119,7 +120,7 @@ async fn i8_answers_to_reads_and_writes_are_cut_as_lists_are() {
     let planes_of_hub = registry(&hub);
     planes_of_hub.start();
     hub.put(large("a", 5 * MIB)).unwrap();
-    let error = planes_of_hub.hub().live(Kind::Instance, "n", "a").await.unwrap_err();
+    let error = planes_of_hub.hub().get_live(Kind::Instance, "n", "a").await.unwrap_err();
     assert_eq!(error.category(), fedhub_core::errors::Category::Invalid, "{error:?}");
     planes.stop().await;
     planes_of_hub.stop().await;

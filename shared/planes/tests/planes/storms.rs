@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use fedhub_core::clock::Clock;
 use fedhub_fake_apiserver::{ApiServer, Fault};
-use fedhub_planes::transport::{APART, HeaderTimeoutLayer, PaceLayer};
+use fedhub_planes::transport::{APART, HeaderTimeoutLayer, WatchThrottleLayer};
 use fedhub_planes::{Planes, Settings};
 use http::Request;
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ struct Starts(Arc<Mutex<(Vec<Instant>, usize, usize)>>);
 const TAKES: Duration = Duration::from_millis(50);
 
 impl Starts {
-    fn client(&self, server: &ApiServer, pace: &PaceLayer) -> kube::Client {
+    fn client(&self, server: &ApiServer, pace: &WatchThrottleLayer) -> kube::Client {
         let (starts, service) = (self.clone(), server.service());
         let counted = service_fn(move |request: Request<kube::client::Body>| {
             let (starts, service) = (starts.clone(), service.clone());
@@ -73,7 +73,7 @@ async fn i8_watches_that_end_in_one_instant_do_not_begin_anew_in_one() {
         Clock::from_tokio(hub.clock().now()),
         Settings { seed: 7, ..Settings::default() },
     );
-    let (starts, pace) = (Starts::default(), PaceLayer::default());
+    let (starts, pace) = (Starts::default(), WatchThrottleLayer::default());
     let servers: Vec<_> = (0..PLANES).map(|n| ApiServer::project_plane(&format!("p{n}"))).collect();
     for server in &servers {
         planes.engage(&plane_name(server.name()), starts.client(server, &pace));

@@ -88,8 +88,8 @@ impl Listener for Notes {
             plane,
             match change {
                 Change::Applied { new, .. } => format!("+{}", new.name),
-                Change::Deleted { last, gap: false } => format!("-{}", last.name),
-                Change::Deleted { last, gap: true } => format!("-{}?", last.name),
+                Change::Deleted { last, inferred: false } => format!("-{}", last.name),
+                Change::Deleted { last, inferred: true } => format!("-{}?", last.name),
             },
         );
     }

@@ -1,12 +1,14 @@
 //! Requests: preconditions, own writes known at once, pruned fields said once, dry runs in place of writes.
 
+use fedhub_planes::DryRun;
+use fedhub_planes::Precondition;
 use std::sync::Arc;
 
 use fedhub_cache::Part;
-use fedhub_core::object::{Kind, Object, ObjectView, Shared};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_fake_apiserver::{ApiServer, Resource, resource};
 use fedhub_planes::{Plane, Planes};
-use fedhub_planes::{StatusWrite, Write, Writer};
+use fedhub_planes::{PlaneWriter, StatusWrite, Write};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -22,7 +24,7 @@ fn object(value: Value) -> Box<Object> {
     Box::new(serde_json::from_value(value).unwrap())
 }
 
-fn known(plane: &Plane, name: &str) -> Option<Shared> {
+fn known(plane: &Plane, name: &str) -> Option<ObjectRef> {
     plane.store(Kind::Instance).object("n", name)
 }
 
@@ -41,9 +43,10 @@ async fn own_writes_are_known_before_any_event() {
     assert_eq!(known(&plane, "a").unwrap().uid(), made.uid());
     let mut changed = made.as_ref().clone();
     changed.data["spec"]["a"] = json!(2);
-    let replaced = plane.replace(Kind::Instance, &changed, "m", false).await.unwrap();
+    let replaced = plane.replace(Kind::Instance, &changed, "m", DryRun::No).await.unwrap();
     assert_eq!(known(&plane, "a").unwrap().version(), replaced.version());
-    let told = plane.replace_status(Kind::Instance, &replaced, &json!({"s": 1}), "m", false).await.unwrap();
+    let told =
+        plane.replace_status(Kind::Instance, &replaced, &json!({"s": 1}), "m", DryRun::No).await.unwrap();
     assert_eq!(known(&plane, "a").unwrap().status(), &json!({"s": 1}));
     let patched =
         plane.patch_metadata(Kind::Instance, &told, json!({"annotations": {"a/b": "c"}}), "m").await.unwrap();
@@ -57,26 +60,29 @@ async fn every_update_and_delete_carries_its_precondition() {
     let server = ApiServer::project_plane("alpha");
     server.put(instance("a")).unwrap();
     let (planes, plane) = engaged(&server).await;
-    let old = plane.whole(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    let old = plane.get_or_fetch(Kind::Instance, "n", "a").await.unwrap().unwrap();
     server.patch("Instance", "n", "a", &json!({"spec": {"a": 3}})).unwrap();
     quiet(1).await;
     let code = |e: fedhub_core::errors::RequestError| e.code();
     let conflict = Some(Some(409));
-    assert_eq!(plane.replace(Kind::Instance, &old, "m", false).await.err().map(code), conflict);
+    assert_eq!(plane.replace(Kind::Instance, &old, "m", DryRun::No).await.err().map(code), conflict);
     let status = json!({"s": 1});
     assert_eq!(
-        plane.replace_status(Kind::Instance, &old, &status, "m", false).await.err().map(code),
+        plane.replace_status(Kind::Instance, &old, &status, "m", DryRun::No).await.err().map(code),
         conflict
     );
     let note = json!({"annotations": {"a/b": "c"}});
     assert_eq!(plane.patch_metadata(Kind::Instance, &old, note, "m").await.err().map(code), conflict);
-    assert_eq!(plane.delete(Kind::Instance, &old, true).await.err().map(code), conflict);
+    assert_eq!(
+        plane.delete(Kind::Instance, &old, Precondition::UidAndVersion).await.err().map(code),
+        conflict
+    );
     let mut other = old.as_ref().clone();
     other.metadata.uid = Some("another".to_owned());
-    assert_eq!(plane.delete(Kind::Instance, &other, false).await.err().map(code), conflict);
+    assert_eq!(plane.delete(Kind::Instance, &other, Precondition::Uid).await.err().map(code), conflict);
     assert!(server.get("Instance", "n", "a").is_some());
-    plane.delete(Kind::Instance, &old, false).await.unwrap();
-    plane.delete(Kind::Instance, &old, false).await.expect("gone already is no error");
+    plane.delete(Kind::Instance, &old, Precondition::Uid).await.unwrap();
+    plane.delete(Kind::Instance, &old, Precondition::Uid).await.expect("gone already is no error");
     planes.stop().await;
 }
 
@@ -118,13 +124,13 @@ async fn i1_what_a_plane_does_not_keep_is_counted_once() {
     let server = opinionated();
     let (planes, plane) = engaged(&server).await;
     let pruned = || planes.metrics().fields_pruned.get();
-    let writer = Writer { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
     let mut sent = instance("a");
     sent["spec"]["unknown"] = json!({"x": 1});
     let made = writer.write(Kind::Instance, Write::Create(object(sent.clone()))).await.unwrap().unwrap();
     assert_eq!((pruned(), made.spec()), (1, &json!({"a": 1, "put": "in"})));
-    let echo = plane.store(Kind::Instance).echo("n", "a", Part::Spec);
-    assert!(fedhub_cache::echo::settled(&sent["spec"], made.spec(), echo));
+    let echo = plane.store(Kind::Instance).normalization("n", "a", Part::Spec);
+    assert!(fedhub_cache::normalization::settled(&sent["spec"], made.spec(), echo));
 
     let mut again = made.as_ref().clone();
     again.data["spec"] = sent["spec"].clone();
@@ -142,7 +148,7 @@ async fn i1_what_a_plane_does_not_keep_is_counted_once() {
 async fn i7_a_dry_run_takes_the_place_of_a_write_that_would_change_nothing() {
     let server = opinionated();
     let (planes, plane) = engaged(&server).await;
-    let writer = Writer { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
     let made = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await.unwrap().unwrap();
     let mark = server.mark();
     let probe = |change: &dyn Fn(&mut Object)| {
@@ -179,7 +185,7 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     let server = ApiServer::project_plane("alpha");
     server.put(instance("a")).unwrap();
     let (planes, plane) = engaged(&server).await;
-    let known = plane.whole(Kind::Instance, "n", "a").await.unwrap().unwrap();
+    let known = plane.get_or_fetch(Kind::Instance, "n", "a").await.unwrap().unwrap();
     // One write is under way when it is let go, as in a connection that has no room for it yet.
     server.fault(fedhub_fake_apiserver::Fault::Hang.on("patch", "*"));
     let patch = {
@@ -190,7 +196,7 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     quiet(1).await;
     planes.disengage(&plane_name("alpha"));
     let mark = server.mark();
-    let refused = |answer: Result<Shared, fedhub_core::errors::RequestError>| {
+    let refused = |answer: Result<ObjectRef, fedhub_core::errors::RequestError>| {
         assert_eq!(answer.unwrap_err().category(), fedhub_core::errors::Category::NotEngaged);
     };
     refused(patch.await.unwrap());
@@ -198,11 +204,11 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     let note = json!({"annotations": {"a/b": "c"}});
     refused(plane.patch_metadata(Kind::Instance, &known, note, "m").await);
     refused(plane.create(Kind::Instance, &object(instance("b")), "m").await);
-    refused(plane.replace(Kind::Instance, &known, "m", false).await);
-    refused(plane.replace_status(Kind::Instance, &known, &json!({"s": 1}), "m", false).await);
-    let deleted = plane.delete(Kind::Instance, &known, false).await.unwrap_err();
+    refused(plane.replace(Kind::Instance, &known, "m", DryRun::No).await);
+    refused(plane.replace_status(Kind::Instance, &known, &json!({"s": 1}), "m", DryRun::No).await);
+    let deleted = plane.delete(Kind::Instance, &known, Precondition::Uid).await.unwrap_err();
     assert_eq!(deleted.category(), fedhub_core::errors::Category::NotEngaged);
     assert!(server.writes_since(mark).is_empty());
-    assert!(plane.live(Kind::Instance, "n", "a").await.unwrap().is_some(), "it may still be read");
+    assert!(plane.get_live(Kind::Instance, "n", "a").await.unwrap().is_some(), "it may still be read");
     planes.stop().await;
 }

@@ -4,7 +4,7 @@ use crate::marks::Held;
 
 /// How a project stands on the discovery API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProjectState {
     /// Its condition `Ready` is True.
     Ready,
     /// Its condition `Ready` is anything else, or is not there.
@@ -19,7 +19,7 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
     /// How it stands.
-    pub standing: Standing,
+    pub standing: ProjectState,
     /// What its plane's store and the writes under way there tell, while the plane is engaged.
     pub plane: Option<Held>,
     /// The plane is engaged only until its WDs are free.
@@ -45,7 +45,7 @@ pub enum Verdict {
     /// It stays engaged until its WDs are free, and is judged again when one of them is.
     Hold,
     /// Let the plane go.
-    LetGo,
+    PlaneDisengaged,
     /// Let the plane go: what the hub has of it is orphaned (F11).
     Abandon,
     /// It is not engaged and stays so.
@@ -57,18 +57,18 @@ pub enum Verdict {
 pub fn decide(facts: Facts) -> Verdict {
     let Facts { standing, plane, leaving, first, remade, unserved } = facts;
     match (standing, plane) {
-        (Standing::Ready, None) => Verdict::Engage,
+        (ProjectState::Ready, None) => Verdict::Engage,
         // What its store tells is about another plane.
-        (Standing::Ready, Some(_)) if remade => Verdict::Engage,
-        (Standing::NotReady | Standing::Deleting, Some(_)) if remade => Verdict::Look,
+        (ProjectState::Ready, Some(_)) if remade => Verdict::Engage,
+        (ProjectState::NotReady | ProjectState::Deleting, Some(_)) if remade => Verdict::Look,
         // Its watches may have failed for as long as it was not ready: fresh ones begin without their back-off.
-        (Standing::Ready, Some(Held::Unknown)) if leaving => Verdict::Engage,
-        (Standing::Ready, Some(_)) => Verdict::Stay,
-        (Standing::Absent, Some(_)) if unserved => Verdict::Abandon,
+        (ProjectState::Ready, Some(Held::Unknown)) if leaving => Verdict::Engage,
+        (ProjectState::Ready, Some(_)) => Verdict::Stay,
+        (ProjectState::Absent, Some(_)) if unserved => Verdict::Abandon,
         (_, None) if first => Verdict::Look,
         (_, None) => Verdict::Pass,
         (_, Some(Held::Yes | Held::Marking | Held::Unknown)) => Verdict::Hold,
-        (_, Some(Held::No)) => Verdict::LetGo,
+        (_, Some(Held::No)) => Verdict::PlaneDisengaged,
     }
 }
 
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn i3_a_plane_goes_only_when_no_wd_of_it_waits_for_us() {
         use Held::{Marking, No, Unknown, Yes};
-        use Standing::{Absent, Deleting, NotReady, Ready};
-        use Verdict::{Abandon, Engage, Hold, LetGo, Look, Pass, Stay};
+        use ProjectState::{Absent, Deleting, NotReady, Ready};
+        use Verdict::{Abandon, Engage, Hold, Look, Pass, PlaneDisengaged, Stay};
         for (standing, plane, leaving, first, expected) in [
             (Ready, None, false, false, Engage),
             (Ready, None, false, true, Engage),
@@ -95,18 +95,18 @@ mod tests {
             (NotReady, Some(Unknown), true, true, Hold),
             (NotReady, Some(Yes), false, false, Hold),
             (NotReady, Some(Marking), false, false, Hold),
-            (NotReady, Some(No), false, false, LetGo),
+            (NotReady, Some(No), false, false, PlaneDisengaged),
             (Deleting, None, false, false, Pass),
             (Deleting, None, false, true, Look),
             (Deleting, Some(Unknown), true, false, Hold),
             (Deleting, Some(Yes), true, false, Hold),
-            (Deleting, Some(No), true, false, LetGo),
+            (Deleting, Some(No), true, false, PlaneDisengaged),
             (Absent, None, false, false, Pass),
             (Absent, None, false, true, Look),
             (Absent, Some(Unknown), false, false, Hold),
             (Absent, Some(Marking), false, false, Hold),
             (Absent, Some(Yes), false, false, Hold),
-            (Absent, Some(No), false, false, LetGo),
+            (Absent, Some(No), false, false, PlaneDisengaged),
         ] {
             let facts = Facts { standing, plane, leaving, first, remade: false, unserved: false };
             assert_eq!(decide(facts), expected, "{facts:?}");

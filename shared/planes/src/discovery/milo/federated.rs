@@ -12,13 +12,13 @@ impl Planes {
         if !self.watches_on_projects(Kind::WorkloadDeployment) {
             return Vec::new();
         }
-        let named = self.homes().planes().into_iter();
+        let named = self.tenants().planes().into_iter();
         named.filter(|(_, namespaces)| self.holds_any(namespaces)).map(|(plane, _)| plane).collect()
     }
 
     /// Whether the hub has something of that plane.
     pub(crate) fn is_federated(&self, plane: &PlaneName) -> bool {
-        self.holds_any(&self.homes().of_plane(plane))
+        self.holds_any(&self.tenants().of_plane(plane))
     }
 
     fn holds_any(&self, hub_namespaces: &[String]) -> bool {

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::resource::resource;
 
-use self::decision::{Facts, Standing, Verdict, decide};
+use self::decision::{Facts, ProjectState, Verdict, decide};
 use self::leaving::Leaving;
 use self::project::KnownProject;
 use self::resource::{GROUP, VERSION};
@@ -169,7 +169,7 @@ impl Milo {
 
     fn gone(&mut self, name: &str) {
         if let Some(known) = self.known.get_mut(name) {
-            known.standing = Standing::Absent;
+            known.standing = ProjectState::Absent;
             self.judge(name, false);
         }
     }
@@ -185,7 +185,7 @@ impl Milo {
         for plane in self.planes.federated() {
             self.known.entry(plane.to_string()).or_insert_with(|| KnownProject::gone(plane));
         }
-        let left = self.known.iter().filter(|(_, known)| known.standing != Standing::Ready);
+        let left = self.known.iter().filter(|(_, known)| known.standing != ProjectState::Ready);
         for name in left.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
             if let Some(reason) = self.judge(&name, true) {
                 tracing::warn!(project = name, reason, "what is left of this Project cannot be looked at");
@@ -207,13 +207,13 @@ impl Milo {
         let known = self.known.get(name)?;
         let (standing, suspended) = (known.standing, known.suspended);
         let Some(plane) = known.plane.clone() else {
-            if standing == Standing::Absent {
+            if standing == ProjectState::Absent {
                 self.forget(name);
             }
             return None;
         };
         let leaving = self.leaving.remove(&plane);
-        if standing != Standing::Ready {
+        if standing != ProjectState::Ready {
             self.leaving.add(&plane);
         }
         let engaged = self.planes.project(&plane);
@@ -241,7 +241,7 @@ impl Milo {
                     }
                 }
                 Err(reason) => {
-                    if standing == Standing::Absent {
+                    if standing == ProjectState::Absent {
                         self.planes.declare_gone(&plane);
                     }
                     return Some(reason);
@@ -249,14 +249,14 @@ impl Milo {
             },
             Verdict::Stay | Verdict::Hold => self.planes.suspend(&plane, suspended),
             // A write of this very moment counts, too.
-            Verdict::LetGo if engaged.as_ref().is_some_and(|plane| !plane.close()) => {
+            Verdict::PlaneDisengaged if engaged.as_ref().is_some_and(|plane| !plane.close()) => {
                 self.await_marks(engaged);
                 return None;
             }
-            Verdict::LetGo => {
+            Verdict::PlaneDisengaged => {
                 self.planes.disengage(&plane);
                 // Its own WDs hold nothing: what the hub has all the same is nobody's.
-                if standing == Standing::Absent && self.planes.is_federated(&plane) {
+                if standing == ProjectState::Absent && self.planes.is_federated(&plane) {
                     self.planes.declare_gone(&plane);
                 }
             }
@@ -272,9 +272,9 @@ impl Milo {
             }
             self.await_marks(engaged);
         }
-        if matches!(verdict, Verdict::LetGo | Verdict::Abandon | Verdict::Pass) {
+        if matches!(verdict, Verdict::PlaneDisengaged | Verdict::Abandon | Verdict::Pass) {
             self.leaving.remove(&plane);
-            if standing == Standing::Absent {
+            if standing == ProjectState::Absent {
                 self.forget(name);
             }
         }

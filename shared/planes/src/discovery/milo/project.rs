@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::DynamicObject;
 use kube::{Resource, ResourceExt};
 
-use super::decision::Standing;
+use super::decision::ProjectState;
 use super::resource::resource;
 
 /// A Project as it was told of last.
@@ -15,7 +15,7 @@ pub struct KnownProject {
     /// `None` for a name that no plane can have.
     pub plane: Option<PlaneName>,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: ProjectState,
     /// Its server takes no writes to its plane.
     pub suspended: bool,
     /// The Project itself. `None` for one that nobody has seen: its name is known by what it left on the hub.
@@ -35,7 +35,7 @@ impl KnownProject {
 
     /// Of one that is gone.
     pub fn gone(plane: PlaneName) -> Self {
-        Self { plane: Some(plane), standing: Standing::Absent, suspended: false, about: None }
+        Self { plane: Some(plane), standing: ProjectState::Absent, suspended: false, about: None }
     }
 
     /// The UID of the Project.
@@ -53,11 +53,11 @@ fn suspended(project: &DynamicObject) -> bool {
     )
 }
 
-fn standing(project: &DynamicObject) -> Standing {
-    if project.deleting() {
-        return Standing::Deleting;
+fn standing(project: &DynamicObject) -> ProjectState {
+    if project.is_terminating() {
+        return ProjectState::Deleting;
     }
-    if conditions::is_true(project.status(), "Ready") { Standing::Ready } else { Standing::NotReady }
+    if conditions::is_true(project.status(), "Ready") { ProjectState::Ready } else { ProjectState::NotReady }
 }
 
 #[cfg(test)]
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn a_project_stands_as_its_conditions_and_its_deletion_say() {
         let ready = json!([{"type": "Suspended", "status": "False"}, {"type": "Ready", "status": "True"}]);
-        let of = |deleting: bool, conditions: serde_json::Value| {
-            let metadata = if deleting {
+        let of = |terminating: bool, conditions: serde_json::Value| {
+            let metadata = if terminating {
                 json!({"name": "p", "deletionTimestamp": "2026-01-02T03:04:05Z"})
             } else {
                 json!({"name": "p"})
@@ -78,8 +78,8 @@ mod tests {
             let project = json!({"metadata": metadata, "status": {"conditions": conditions}});
             standing(&serde_json::from_value(project).unwrap())
         };
-        assert_eq!(of(false, ready.clone()), Standing::Ready);
-        assert_eq!(of(true, ready), Standing::Deleting);
+        assert_eq!(of(false, ready.clone()), ProjectState::Ready);
+        assert_eq!(of(true, ready), ProjectState::Deleting);
         for not in [
             json!(null),
             json!([]),
@@ -87,7 +87,7 @@ mod tests {
             json!([{"type": "Ready", "status": "False"}]),
             json!([{"type": "Other", "status": "True"}]),
         ] {
-            assert_eq!(of(false, not.clone()), Standing::NotReady, "{not}");
+            assert_eq!(of(false, not.clone()), ProjectState::NotReady, "{not}");
         }
     }
 

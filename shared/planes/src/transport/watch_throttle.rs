@@ -19,9 +19,9 @@ pub const LONGEST: Duration = Duration::from_secs(20);
 
 /// Spreads the starts of all watches of a process. Clones share the pace.
 #[derive(Clone, Debug, Default)]
-pub struct PaceLayer(Arc<Mutex<Option<Instant>>>);
+pub struct WatchThrottleLayer(Arc<Mutex<Option<Instant>>>);
 
-impl PaceLayer {
+impl WatchThrottleLayer {
     /// When the next watch may start.
     fn turn(&self, now: Instant) -> Instant {
         let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,22 +31,22 @@ impl PaceLayer {
     }
 }
 
-impl<S> Layer<S> for PaceLayer {
-    type Service = Pace<S>;
+impl<S> Layer<S> for WatchThrottleLayer {
+    type Service = WatchThrottle<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Pace { inner, pace: self.clone() }
+        WatchThrottle { inner, throttle: self.clone() }
     }
 }
 
-/// See [`PaceLayer`].
+/// See [`WatchThrottleLayer`].
 #[derive(Clone, Debug)]
-pub struct Pace<S> {
+pub struct WatchThrottle<S> {
     inner: S,
-    pace: PaceLayer,
+    throttle: WatchThrottleLayer,
 }
 
-impl<S, B> Service<Request<B>> for Pace<S>
+impl<S, B> Service<Request<B>> for WatchThrottle<S>
 where
     S: Service<Request<B>> + Clone + Send + 'static,
     S::Future: Send,
@@ -62,7 +62,7 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let now = Instant::now();
-        let at = if is_watch(request.uri()) { self.pace.turn(now) } else { now };
+        let at = if is_watch(request.uri()) { self.throttle.turn(now) } else { now };
         if at <= now {
             return Either::Left(self.inner.call(request));
         }

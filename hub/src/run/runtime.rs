@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context;
-use fedhub_cache::Room;
+use fedhub_cache::MemoryBudget;
 use fedhub_cell::identity::Identity;
 use fedhub_core::clock::Clock;
 use fedhub_core::metrics::Metrics;
@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 use crate::args::RunArgs;
 
 /// What both roles share.
-pub struct Ground {
+pub struct Runtime {
     /// What the process was told.
     pub args: RunArgs,
     /// The process's metrics.
@@ -31,7 +31,7 @@ pub struct Ground {
     /// Its connections.
     pub transport: Transport,
     /// The memory that objects of all planes share.
-    pub room: Room,
+    pub budget: MemoryBudget,
     /// Ends what is not a pass over an object.
     pub stop: CancellationToken,
     /// The workers.
@@ -88,7 +88,7 @@ impl Role {
     }
 }
 
-impl Ground {
+impl Runtime {
     /// Before any role.
     pub fn new(args: RunArgs) -> anyhow::Result<Self> {
         let metrics = Metrics::new()?;
@@ -100,8 +100,8 @@ impl Ground {
         };
         let transport = Transport::new(limits, metrics.clone());
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let room = Room::of(args.memory_budget);
-        Ok(Self { args, metrics, transport, room, stop, tasks, seed: seed() })
+        let budget = MemoryBudget::of(args.memory_budget);
+        Ok(Self { args, metrics, transport, budget, stop, tasks, seed: seed() })
     }
 
     /// The server that `source` describes, with credentials that are followed as they change.

@@ -7,9 +7,9 @@ use fedhub_core::object::PlaneId;
 
 /// What one pass heard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
-    /// The plane by whose failure the pass ended, see [`fedhub_core::errors::Error::sick`].
-    pub sick: Option<PlaneId>,
+pub struct PlaneResponses {
+    /// The plane by whose failure the pass ended, see [`fedhub_core::errors::Error::unhealthy`].
+    pub unhealthy: Option<PlaneId>,
     /// Whether the hub answered a request.
     pub hub: bool,
     /// Whether the cell answered one.
@@ -20,7 +20,7 @@ pub struct Heard {
     pub held_back: bool,
 }
 
-impl Heard {
+impl PlaneResponses {
     /// Whether the plane of the pass's own lane answered.
     pub fn answered(&self, lane: &PlaneId) -> bool {
         match lane {
@@ -48,11 +48,11 @@ tokio::task_local! {
 }
 
 /// Runs a pass, which may ask the hub or not, and says which planes answered it.
-pub async fn listening<T>(asks_hub: bool, pass: impl Future<Output = T>) -> (T, Heard) {
+pub async fn recording<T>(asks_hub: bool, pass: impl Future<Output = T>) -> (T, PlaneResponses) {
     let both = async {
         let ended = pass.await;
-        let heard = ANSWERS.with(|answers| Heard {
-            sick: None,
+        let heard = ANSWERS.with(|answers| PlaneResponses {
+            unhealthy: None,
             hub: answers.hub.load(Ordering::Relaxed),
             cell: answers.cell.load(Ordering::Relaxed),
             project: answers.project.load(Ordering::Relaxed),
@@ -107,7 +107,7 @@ mod tests {
     async fn i8_an_answer_speaks_for_the_plane_that_gave_it() {
         let planes = [PlaneId::Hub, PlaneId::Cell, PlaneId::Project(PlaneName::new("p").unwrap())];
         for plane in &planes {
-            let ((), heard) = listening(true, async { note(plane, &Ok(())) }).await;
+            let ((), heard) = recording(true, async { note(plane, &Ok(())) }).await;
             for lane in &planes {
                 assert_eq!(heard.answered(lane), lane == plane, "{plane} answered, not {lane}");
             }
@@ -123,7 +123,7 @@ mod tests {
             (false, &PlaneId::Cell, false),
             (false, &project, false),
         ] {
-            let (admitted, heard) = listening(asks_hub, async { admit(plane) }).await;
+            let (admitted, heard) = recording(asks_hub, async { admit(plane) }).await;
             assert_eq!((admitted.is_err(), heard.held_back), (held_back, held_back), "{plane}");
         }
         assert!(admit(&PlaneId::Hub).is_ok(), "outside of a pass");

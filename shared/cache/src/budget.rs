@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use fedhub_core::object::{Object, PlaneId, Shared};
+use fedhub_core::object::{Object, ObjectRef, PlaneId};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -26,7 +26,7 @@ const PART: usize = 8;
 /// Large objects of one plane are worked on one after the other, unless they are not that large: they take nobody else's
 /// memory, nor the processors.
 #[derive(Clone, Debug)]
-pub struct Room(Option<Arc<Budget>>);
+pub struct MemoryBudget(Option<Arc<Budget>>);
 
 #[derive(Debug)]
 struct Budget {
@@ -54,20 +54,20 @@ struct Shelf {
 
 #[derive(Debug)]
 struct Slot {
-    object: Mutex<Option<Shared>>,
+    object: Mutex<Option<ObjectRef>>,
     weight: usize,
     budget: Weak<Budget>,
 }
 
 /// An object that is kept for as long as this is, or until newer ones need its room.
 #[derive(Debug)]
-pub struct Place(Arc<Slot>);
+pub struct Permit(Arc<Slot>);
 
 /// Memory that is reserved for as long as this lives.
 #[derive(Debug, Default)]
 pub struct Reserved(#[expect(dead_code, reason = "given back when dropped")] Vec<OwnedSemaphorePermit>);
 
-impl Room {
+impl MemoryBudget {
     /// Room for so many bytes.
     pub fn of(bytes: usize) -> Self {
         let waiting = bytes / 2;
@@ -86,10 +86,10 @@ impl Room {
     }
 
     /// Keeps an object, if it may ever have a place.
-    pub fn keep(&self, object: &Shared) -> Option<Place> {
+    pub fn keep(&self, object: &ObjectRef) -> Option<Permit> {
         let Some(budget) = &self.0 else {
             let object = Mutex::new(Some(object.clone()));
-            return Some(Place(Arc::new(Slot { object, weight: 0, budget: Weak::new() })));
+            return Some(Permit(Arc::new(Slot { object, weight: 0, budget: Weak::new() })));
         };
         let weight = weight(object);
         let budget_of = Arc::downgrade(budget);
@@ -97,7 +97,7 @@ impl Room {
         let evicted = budget.shelf(weight).put(&slot)?;
         // Not under the lock: the last of an object frees its memory.
         drop(evicted);
-        Some(Place(slot))
+        Some(Permit(slot))
     }
 
     /// Memory for reading an object of which so many bytes have come, and up to `most` may; waits for it.
@@ -158,7 +158,7 @@ impl Share {
 
 impl Shelf {
     /// Returns what had to go; nothing where it may never have a place.
-    fn put(&mut self, slot: &Arc<Slot>) -> Option<Vec<Shared>> {
+    fn put(&mut self, slot: &Arc<Slot>) -> Option<Vec<ObjectRef>> {
         if slot.weight > self.most {
             return None;
         }
@@ -180,7 +180,7 @@ impl Shelf {
         Some(evicted)
     }
 
-    fn empty(&mut self, slot: &Slot) -> Option<Shared> {
+    fn empty(&mut self, slot: &Slot) -> Option<ObjectRef> {
         let object = lock(&slot.object).take();
         if object.is_some() {
             self.held -= slot.weight;
@@ -189,14 +189,14 @@ impl Shelf {
     }
 }
 
-impl Place {
+impl Permit {
     /// The object, where it still is.
-    pub fn object(&self) -> Option<Shared> {
+    pub fn object(&self) -> Option<ObjectRef> {
         lock(&self.0.object).clone()
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(budget) = self.0.budget.upgrade() {
             let object = budget.shelf(self.0.weight).empty(&self.0);
@@ -260,7 +260,7 @@ mod tests {
 
     use super::*;
 
-    fn object(bytes: usize) -> Shared {
+    fn object(bytes: usize) -> ObjectRef {
         let mut object = bare(Kind::Instance, "n", "a");
         set_field(&mut object, "spec", json!("x".repeat(bytes)));
         object.into()
@@ -268,38 +268,38 @@ mod tests {
 
     #[test]
     fn i8_the_oldest_objects_make_room_for_the_newest() {
-        let room = Room::of(64 << 10);
-        let places: Vec<_> = (0..100).map(|_| room.keep(&object(4096)).unwrap()).collect();
+        let budget = MemoryBudget::of(64 << 10);
+        let places: Vec<_> = (0..100).map(|_| budget.keep(&object(4096)).unwrap()).collect();
         let kept: Vec<_> = places.iter().map(|place| place.object().is_some()).collect();
         assert_eq!((kept[..94].contains(&true), &kept[94..]), (false, &[true; 6][..]));
-        assert!(room.held() <= 32 << 10, "{}", room.held());
-        assert!(room.keep(&object(40 << 10)).is_none(), "no room is ever that large");
+        assert!(budget.held() <= 32 << 10, "{}", budget.held());
+        assert!(budget.keep(&object(40 << 10)).is_none(), "no room is ever that large");
         drop(places);
-        assert_eq!(room.held(), 0);
-        assert!(Room::of(0).keep(&object(1)).is_none());
-        assert!(Room::unlimited().keep(&object(1 << 20)).unwrap().object().is_some());
+        assert_eq!(budget.held(), 0);
+        assert!(MemoryBudget::of(0).keep(&object(1)).is_none());
+        assert!(MemoryBudget::unlimited().keep(&object(1 << 20)).unwrap().object().is_some());
     }
 
     #[test]
     fn i8_large_objects_make_room_for_large_ones_alone() {
-        let room = Room::of(8 << 20);
-        let small: Vec<_> = (0..100).map(|_| room.keep(&object(4096)).unwrap()).collect();
-        let large: Vec<_> = (0..100).map(|_| room.keep(&object(100 << 10)).unwrap()).collect();
+        let budget = MemoryBudget::of(8 << 20);
+        let small: Vec<_> = (0..100).map(|_| budget.keep(&object(4096)).unwrap()).collect();
+        let large: Vec<_> = (0..100).map(|_| budget.keep(&object(100 << 10)).unwrap()).collect();
         assert!(small.iter().all(|place| place.object().is_some()), "they wait for nobody's large ones");
         assert_eq!(large.iter().filter(|place| place.object().is_some()).count(), 5);
-        assert!(room.keep(&object(600 << 10)).is_none());
+        assert!(budget.keep(&object(600 << 10)).is_none());
         drop((small, large));
-        assert_eq!(room.held(), 0);
+        assert_eq!(budget.held(), 0);
     }
 
     #[test]
     fn i8_places_that_are_given_back_leave_nothing_behind() {
-        let room = Room::of(64 << 10);
-        let stays = room.keep(&object(1)).unwrap();
+        let budget = MemoryBudget::of(64 << 10);
+        let stays = budget.keep(&object(1)).unwrap();
         for _ in 0..10_000 {
-            room.keep(&object(1)).unwrap();
+            budget.keep(&object(1)).unwrap();
         }
-        let shelf = room.0.as_ref().unwrap().shelf(1);
+        let shelf = budget.0.as_ref().unwrap().shelf(1);
         assert!(shelf.line.capacity() < 1000, "{}", shelf.line.capacity());
         drop(shelf);
         assert!(stays.object().is_some());
@@ -310,36 +310,39 @@ mod tests {
     }
 
     /// Whether nothing has to be waited for.
-    async fn works_now(room: &Room, on: &str, bytes: usize) -> Option<Reserved> {
-        tokio::time::timeout(Duration::from_secs(1), room.working(&plane(on), bytes)).await.ok()
+    async fn works_now(budget: &MemoryBudget, on: &str, bytes: usize) -> Option<Reserved> {
+        tokio::time::timeout(Duration::from_secs(1), budget.working(&plane(on), bytes)).await.ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn i8_large_objects_are_read_and_worked_on_a_few_at_a_time_and_small_ones_do_not_wait() {
-        let room = Room::of(4 << 20);
-        let all = works_now(&room, "a", 100 << 10).await.unwrap();
-        assert!(works_now(&room, "b", 100 << 10).await.is_none(), "the quarter is taken");
-        works_now(&room, "b", FREE).await.unwrap();
-        room.reading(FREE + 1, 1 << 20).await;
+        let budget = MemoryBudget::of(4 << 20);
+        let all = works_now(&budget, "a", 100 << 10).await.unwrap();
+        assert!(works_now(&budget, "b", 100 << 10).await.is_none(), "the quarter is taken");
+        works_now(&budget, "b", FREE).await.unwrap();
+        budget.reading(FREE + 1, 1 << 20).await;
         drop(all);
-        works_now(&room, "b", 100 << 20).await.unwrap();
+        works_now(&budget, "b", 100 << 20).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn i8_a_plane_with_many_large_objects_takes_no_others_turn() {
-        let room = Room::of(64 << 20);
-        let first = works_now(&room, "a", 200 << 10).await.unwrap();
-        let mut line: Vec<_> = (0..100).map(|_| Box::pin(works_now(&room, "a", 200 << 10))).collect();
+        let budget = MemoryBudget::of(64 << 20);
+        let first = works_now(&budget, "a", 200 << 10).await.unwrap();
+        let mut line: Vec<_> = (0..100).map(|_| Box::pin(works_now(&budget, "a", 200 << 10))).collect();
         assert!(
             futures::future::join_all(&mut line).await.iter().all(Option::is_none),
             "one after the other"
         );
-        let others: Vec<_> = ["b", "c", "d", "e"].map(|on| works_now(&room, on, 200 << 10)).into();
+        let others: Vec<_> = ["b", "c", "d", "e"].map(|on| works_now(&budget, on, 200 << 10)).into();
         assert!(futures::future::join_all(others).await.iter().all(Option::is_some));
         drop(first);
-        works_now(&room, "a", 200 << 10).await.unwrap();
-        works_now(&room, "b", 200 << 10).await.unwrap();
-        assert!(lock(&room.0.as_ref().unwrap().planes).len() < 2, "nothing is left of planes that have none");
+        works_now(&budget, "a", 200 << 10).await.unwrap();
+        works_now(&budget, "b", 200 << 10).await.unwrap();
+        assert!(
+            lock(&budget.0.as_ref().unwrap().planes).len() < 2,
+            "nothing is left of planes that have none"
+        );
     }
 
     #[test]

@@ -17,9 +17,9 @@ const LONGEST: Duration = Duration::from_mins(1);
 
 /// Adds the patience of one plane to its service.
 #[derive(Clone, Debug, Default)]
-pub struct PatienceLayer(Arc<Mutex<Option<Instant>>>);
+pub struct RetryAfterLayer(Arc<Mutex<Option<Instant>>>);
 
-impl PatienceLayer {
+impl RetryAfterLayer {
     fn until(&self) -> Option<Instant> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -31,22 +31,22 @@ impl PatienceLayer {
     }
 }
 
-impl<S> Layer<S> for PatienceLayer {
-    type Service = Patience<S>;
+impl<S> Layer<S> for RetryAfterLayer {
+    type Service = RetryAfter<S>;
 
-    fn layer(&self, inner: S) -> Patience<S> {
-        Patience { inner, layer: self.clone() }
+    fn layer(&self, inner: S) -> RetryAfter<S> {
+        RetryAfter { inner, layer: self.clone() }
     }
 }
 
 /// A service that waits when it is told to.
 #[derive(Clone, Debug)]
-pub struct Patience<S> {
+pub struct RetryAfter<S> {
     inner: S,
-    layer: PatienceLayer,
+    layer: RetryAfterLayer,
 }
 
-impl<S, B, A> Service<Request<B>> for Patience<S>
+impl<S, B, A> Service<Request<B>> for RetryAfter<S>
 where
     S: Service<Request<B>, Response = Response<A>> + Clone + Send + 'static,
     S::Future: Send,
@@ -110,7 +110,7 @@ mod tests {
                 }
             }
         });
-        let service = PatienceLayer::default().layer(server);
+        let service = RetryAfterLayer::default().layer(server);
         let start = Instant::now();
         assert_eq!(service.clone().oneshot(Request::new(())).await.unwrap().status(), 429);
         assert_eq!(start.elapsed(), Duration::ZERO, "the answer itself is not held back");

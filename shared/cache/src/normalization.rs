@@ -20,7 +20,7 @@ pub enum Part {
 
 /// What a server made of what was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Echo {
+pub enum ServerNormalization {
     /// It kept it as it was.
     Kept,
     /// It made something else of it.
@@ -32,7 +32,7 @@ pub enum Echo {
     },
 }
 
-impl Echo {
+impl ServerNormalization {
     /// Of a write and its answer.
     pub fn of(sent: &Value, got: &Value) -> Self {
         if sent == got { Self::Kept } else { Self::Changed { sent: hash::json(sent), got: hash::json(got) } }
@@ -45,28 +45,28 @@ impl Echo {
 }
 
 /// Whether `current` is what the server makes of `desired`: equal, or known to be its echo.
-pub fn settled(desired: &Value, current: &Value, echo: Option<Echo>) -> bool {
-    desired == current || echo.is_some_and(|e| e == Echo::of(desired, current))
+pub fn settled(desired: &Value, current: &Value, echo: Option<ServerNormalization>) -> bool {
+    desired == current || echo.is_some_and(|e| e == ServerNormalization::of(desired, current))
 }
 
 /// The echoes of one object: in little room, for almost every server keeps almost everything.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
-    changed: Option<Box<[Option<Echo>; 2]>>,
+pub(super) struct Normalizations {
+    changed: Option<Box<[Option<ServerNormalization>; 2]>>,
     kept: [bool; 2],
 }
 
-impl Heard {
-    pub(super) fn get(&self, part: Part) -> Option<Echo> {
+impl Normalizations {
+    pub(super) fn get(&self, part: Part) -> Option<ServerNormalization> {
         let at = part as usize;
-        if self.kept[at] { Some(Echo::Kept) } else { self.changed.as_ref()?[at] }
+        if self.kept[at] { Some(ServerNormalization::Kept) } else { self.changed.as_ref()?[at] }
     }
 
     /// Says whether it is another than before.
-    pub(super) fn learn(&mut self, part: Part, echo: Echo) -> bool {
+    pub(super) fn learn(&mut self, part: Part, echo: ServerNormalization) -> bool {
         let (at, before) = (part as usize, self.get(part));
-        self.kept[at] = echo == Echo::Kept;
-        let changed = (echo != Echo::Kept).then_some(echo);
+        self.kept[at] = echo == ServerNormalization::Kept;
+        let changed = (echo != ServerNormalization::Kept).then_some(echo);
         if changed.is_some() || self.changed.is_some() {
             self.changed.get_or_insert_default()[at] = changed;
         }
@@ -74,7 +74,7 @@ impl Heard {
     }
 
     pub(super) fn heap(&self) -> usize {
-        if self.changed.is_some() { size_of::<[Option<Echo>; 2]>() } else { 0 }
+        if self.changed.is_some() { size_of::<[Option<ServerNormalization>; 2]>() } else { 0 }
     }
 }
 
@@ -118,7 +118,7 @@ mod tests {
     fn i7_an_echo_settles_only_the_very_pair_that_it_was_learnt_of() {
         let sent = json!({"a": 1, "unknown": true});
         let got = json!({"a": 1, "default": 2});
-        let echo = Some(Echo::of(&sent, &got));
+        let echo = Some(ServerNormalization::of(&sent, &got));
         assert!(settled(&sent, &sent, None));
         assert!(!settled(&sent, &got, None));
         assert!(settled(&sent, &got, echo));

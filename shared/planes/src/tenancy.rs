@@ -10,14 +10,14 @@ use fedhub_core::object::{Object, ObjectView};
 
 /// Where the objects of a hub namespace belong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Home {
+pub struct ProjectNamespace {
     /// The project plane.
     pub plane: PlaneName,
     /// The namespace in it.
     pub namespace: String,
 }
 
-impl Home {
+impl ProjectNamespace {
     /// What a hub namespace's labels say; only the federator writes those (I6).
     pub fn of(hub_namespace: &Object) -> Option<Self> {
         let plane = decode_plane(hub_namespace.label(UPSTREAM_CLUSTER)?)?;
@@ -28,19 +28,19 @@ impl Home {
 
 #[derive(Default)]
 struct Inner {
-    by_name: BTreeMap<String, Home>,
-    by_home: BTreeMap<Home, BTreeSet<String>>,
+    by_name: BTreeMap<String, ProjectNamespace>,
+    by_home: BTreeMap<ProjectNamespace, BTreeSet<String>>,
 }
 
 /// The index. One hub namespace for each project namespace, but for one that was made anew under its name.
 #[derive(Default)]
-pub struct Homes(Mutex<Inner>);
+pub struct TenantIndex(Mutex<Inner>);
 
-impl Homes {
+impl TenantIndex {
     /// A hub namespace was seen to change.
     pub fn changed(&self, change: &Change) {
         let home = match change {
-            Change::Applied { new, .. } => new.object.as_deref().and_then(Home::of),
+            Change::Applied { new, .. } => new.object.as_deref().and_then(ProjectNamespace::of),
             Change::Deleted { .. } => None,
         };
         let name: &str = &change.known().name;
@@ -78,13 +78,13 @@ impl Homes {
     /// The hub namespaces of all namespaces of a project plane.
     pub fn of_plane(&self, plane: &PlaneName) -> Vec<String> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = Home { plane: plane.clone(), namespace: String::new() };
+        let first = ProjectNamespace { plane: plane.clone(), namespace: String::new() };
         let theirs = inner.by_home.range(first..).take_while(|(home, _)| home.plane == *plane);
         theirs.flat_map(|(_, names)| names.iter().cloned()).collect()
     }
 
     /// The hub namespaces of a project namespace, by name.
-    pub fn of(&self, home: &Home) -> Vec<String> {
+    pub fn of(&self, home: &ProjectNamespace) -> Vec<String> {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         inner.by_home.get(home).into_iter().flatten().cloned().collect()
     }
@@ -101,11 +101,11 @@ mod tests {
 
     use super::*;
 
-    fn home(plane: &str, namespace: &str) -> Home {
-        Home { plane: PlaneName::new(plane).unwrap(), namespace: namespace.to_owned() }
+    fn home(plane: &str, namespace: &str) -> ProjectNamespace {
+        ProjectNamespace { plane: PlaneName::new(plane).unwrap(), namespace: namespace.to_owned() }
     }
 
-    fn namespace(name: &str, of: Option<&Home>) -> Known {
+    fn namespace(name: &str, of: Option<&ProjectNamespace>) -> Known {
         let mut namespace = bare(Kind::Namespace, "", name);
         namespace.metadata.labels = of.map(|h| {
             let plane = (UPSTREAM_CLUSTER.to_owned(), encode_plane(&h.plane));
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn i6_a_namespace_is_found_by_what_its_labels_say_now() {
         let (a, b) = (home("a", "default"), home("b", "default"));
-        let homes = Homes::default();
+        let homes = TenantIndex::default();
         let applied = |name, of| homes.changed(&Change::Applied { old: None, new: namespace(name, of) });
         applied("ns-1", Some(&a));
         applied("ns-2", Some(&a));
@@ -137,7 +137,7 @@ mod tests {
         applied("ns-2", None);
         assert!(homes.of_plane(&a.plane).is_empty());
         assert_eq!((homes.of(&a), homes.of(&b)), (vec![], vec!["ns-1".to_owned(), "ns-3".to_owned()]));
-        homes.changed(&Change::Deleted { last: namespace("ns-1", Some(&b)), gap: false });
+        homes.changed(&Change::Deleted { last: namespace("ns-1", Some(&b)), inferred: false });
         assert_eq!(homes.of(&b), ["ns-3"]);
     }
 }

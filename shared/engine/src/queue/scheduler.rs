@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use fedhub_core::object::{Key, PlaneId};
-use fedhub_planes::heard::Heard;
 use fedhub_planes::outages::Outages;
+use fedhub_planes::plane_responses::PlaneResponses;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use super::awaiting::Awaiting;
 use super::job::{Job, Learnt, Outcome, QueueConfig};
 use super::lane::{Alarm, Entry, Lane, Place, State};
-use super::pace::Pace;
+use super::write_throttle::WriteThrottle;
 use crate::circuit::{Circuit, Stance};
 
 /// The part of the workers that one plane may hold of the idle ones, and all planes in trouble of all: one in so many.
@@ -61,7 +61,7 @@ pub(super) struct Turns {
     crowded: BTreeSet<PlaneId>,
     /// The smallest share that a lane was held to be crowded by.
     crowded_by: usize,
-    sick: VecDeque<PlaneId>,
+    unhealthy: VecDeque<PlaneId>,
     /// Passes under way: all, and those of lanes in trouble.
     busy: usize,
     sick_busy: usize,
@@ -69,7 +69,7 @@ pub(super) struct Turns {
     /// Keys that need it while it fails.
     pub awaiting: Awaiting,
     pub timers: BTreeSet<(Instant, Alarm)>,
-    pace: Pace,
+    write_throttle: WriteThrottle,
     pub rng: SmallRng,
 }
 
@@ -89,13 +89,13 @@ impl Turns {
             line: VecDeque::new(),
             crowded: BTreeSet::new(),
             crowded_by: usize::MAX,
-            sick: VecDeque::new(),
+            unhealthy: VecDeque::new(),
             busy: 0,
             sick_busy: 0,
             hub: Circuit::default(),
             awaiting: Awaiting::default(),
             timers: BTreeSet::new(),
-            pace: Pace::default(),
+            write_throttle: WriteThrottle::default(),
         }
     }
 
@@ -151,7 +151,7 @@ impl Turns {
         self.lanes.retain(|_, lane| lane.keys > 0);
         self.line.clear();
         self.crowded.clear();
-        self.sick.clear();
+        self.unhealthy.clear();
         self.timers.clear();
         // The next term finds out anew.
         self.hub = Circuit::default();
@@ -179,7 +179,7 @@ impl Turns {
         self.judge(lane, |circuit| *circuit = Circuit::default());
         self.recovered(lane, Instant::now());
         self.line.retain(|id| id != lane);
-        self.sick.retain(|id| id != lane);
+        self.unhealthy.retain(|id| id != lane);
         self.crowded.remove(lane);
         if let Some(known) = self.lanes.get_mut(lane) {
             *known = Lane { keys: known.in_flight, in_flight: known.in_flight, ..Lane::default() };
@@ -201,7 +201,7 @@ impl Turns {
 
     pub fn ready(&mut self, key: Key, now: Instant) {
         let Some(entry) = self.entries.get_mut(&key) else { return };
-        if let Some(at) = self.pace.not_before(&key, now) {
+        if let Some(at) = self.write_throttle.not_before(&key, now) {
             (entry.state, entry.timer) = (State::Paced, Some(at));
             self.timers.insert((at, Alarm::Key(key)));
             return;
@@ -218,7 +218,7 @@ impl Turns {
     pub fn line_up(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
         if lane.place == Place::Nowhere && !lane.ready.is_empty() && lane.circuit.stance() != Stance::Open {
-            lane.place = Place::Turn;
+            lane.place = Place::Transition;
             self.line.push_back(id.clone());
         }
     }
@@ -241,17 +241,17 @@ impl Turns {
         self.try_hub(now);
         let (share, sick_share) = (self.share(), self.sick_share());
         for _ in self.sick_busy..sick_share {
-            let Some(id) = self.sick.pop_front() else { break };
+            let Some(id) = self.unhealthy.pop_front() else { break };
             self.back_in_line(&id, Place::Sick);
         }
         for _ in 0..self.line.len() {
             let id = self.line.pop_front()?;
-            let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.place == Place::Turn) else {
+            let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.place == Place::Transition) else {
                 continue;
             };
             lane.place = Place::Nowhere;
-            let sick = lane.circuit.stance() != Stance::Closed;
-            let limit = if sick { 1 } else { self.config.per_plane };
+            let unhealthy = lane.circuit.stance() != Stance::Closed;
+            let limit = if unhealthy { 1 } else { self.config.per_plane };
             if lane.in_flight >= limit || lane.circuit.stance() == Stance::Open {
                 // Its turn comes back when one of its keys is done, or with the alarm of its circuit.
                 continue;
@@ -262,40 +262,40 @@ impl Turns {
                 self.crowded_by = share.min(self.crowded_by);
                 continue;
             }
-            if sick && self.sick_busy >= sick_share {
+            if unhealthy && self.sick_busy >= sick_share {
                 lane.place = Place::Sick;
-                self.sick.push_back(id);
+                self.unhealthy.push_back(id);
                 continue;
             }
             let Some(key) = lane.ready.pop_front() else { continue };
             lane.in_flight += 1;
             self.line_up(&id);
             let entry = self.entries.get_mut(&key)?;
-            entry.state = State::Running { began: now, sick };
+            entry.state = State::Running { began: now, unhealthy };
             let waited = now.saturating_duration_since(entry.ready_at);
             let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
             let job = Job { key, since: entry.since, waited, epoch: self.epoch, asks_hub };
             self.busy += 1;
-            self.sick_busy += usize::from(sick);
+            self.sick_busy += usize::from(unhealthy);
             return Some(job);
         }
         None
     }
 
     /// A pass has ended. Says whether a failure of it is news.
-    pub fn ended(&mut self, key: &Key, outcome: Outcome, heard: &Heard, now: Instant) -> bool {
+    pub fn ended(&mut self, key: &Key, outcome: Outcome, responses: &PlaneResponses, now: Instant) -> bool {
         let Some(entry) = self.entries.get_mut(key) else { return true };
-        let State::Running { began, sick } = entry.state else { return true };
+        let State::Running { began, unhealthy } = entry.state else { return true };
         entry.state = State::Idle;
         let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
         self.busy = self.busy.saturating_sub(1);
-        self.sick_busy = self.sick_busy.saturating_sub(usize::from(sick));
+        self.sick_busy = self.sick_busy.saturating_sub(usize::from(unhealthy));
         self.awaiting.ended(key);
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.in_flight = lane.in_flight.saturating_sub(1);
         }
-        let Learnt { interrupted, news } = self.learn(key, &id, began, heard, now);
-        let needs_hub = heard.held_back || (interrupted && heard.sick == Some(PlaneId::Hub));
+        let Learnt { interrupted, news } = self.learn(key, &id, began, responses, now);
+        let needs_hub = responses.held_back || (interrupted && responses.unhealthy == Some(PlaneId::Hub));
         self.settle(key, outcome, Ended { interrupted, needs_hub, again: next_since }, now);
         self.crowded.remove(&id);
         self.back_in_line(&id, Place::Crowded);
@@ -319,8 +319,8 @@ impl Turns {
         } else if !interrupted && !needs_hub {
             entry.failures = entry.failures.saturating_add(1);
         }
-        if outcome == Outcome::Wrote {
-            self.pace.wrote(key, now);
+        if outcome == Outcome::Updated {
+            self.write_throttle.wrote(key, now);
         }
         let held = self.mode == Mode::Held;
         if let Some(next_since) = again.filter(|_| !held) {
@@ -340,8 +340,8 @@ impl Turns {
             Outcome::Failed => {
                 Some(backoff(&self.config, entry.failures).mul_f64(self.rng.random_range(0.9..=1.1)))
             }
-            Outcome::After(wait) => Some(wait),
-            Outcome::InOrder | Outcome::Wrote | Outcome::Waits => None,
+            Outcome::RequeueAfter(wait) => Some(wait),
+            Outcome::Unchanged | Outcome::Updated | Outcome::AwaitChange => None,
         };
         if let Some(wait) = wait.filter(|_| !held) {
             entry.timer = Some(now + wait);

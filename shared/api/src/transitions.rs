@@ -21,7 +21,7 @@ pub const NO_BUDGET: &str = "QuotaNoBudget";
 
 /// An Event to be told about an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct Transition {
     /// Normal, or Warning where somebody has to act.
     pub type_: EventType,
     /// The reason of the condition that turned, such as `ImageUnavailable`.
@@ -87,7 +87,7 @@ impl State {
 
 /// What to tell of the step to that status of an Instance; `None` for a stage on the way, and for other words of the
 /// same reason.
-pub fn of_instance(old: Signal, new: &Value) -> Option<Turn> {
+pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
     let ready = find(new, "Ready").map(said)?;
     if let Some((trouble, cause)) = instance_trouble(new).and_then(with_cause) {
         return (old.cause != Some(cause)).then(|| warning(trouble));
@@ -111,11 +111,11 @@ pub fn of_instance(old: Signal, new: &Value) -> Option<Turn> {
 }
 
 /// What to tell of the step from one status of a deployment to the next.
-pub fn of_deployment(old: &Value, new: &Value) -> Vec<Turn> {
+pub fn of_deployment(old: &Value, new: &Value) -> Vec<Transition> {
     of_readiness(Signal::of_deployment(old), new).into_iter().chain(of_overdue(old, new)).collect()
 }
 
-fn of_readiness(old: Signal, new: &Value) -> Option<Turn> {
+fn of_readiness(old: Signal, new: &Value) -> Option<Transition> {
     let ready = find(new, "ReplicasReady").map(said)?;
     if let Some((trouble, cause)) = deployment_trouble(new).and_then(with_cause) {
         return (old.cause != Some(cause)).then(|| warning(trouble));
@@ -131,7 +131,7 @@ fn of_readiness(old: Signal, new: &Value) -> Option<Turn> {
 }
 
 /// That an Instance of a deployment does not go stands beside all else that there is to say of it.
-fn of_overdue(old: &Value, new: &Value) -> Option<Turn> {
+fn of_overdue(old: &Value, new: &Value) -> Option<Transition> {
     let overdue = |status| find(status, TERMINATION_OVERDUE).map(said).filter(|(is, ..)| *is == "True");
     match (overdue(old), overdue(new)) {
         (None, Some(overdue)) => Some(warning(overdue)),
@@ -176,26 +176,26 @@ fn deployment_trouble(status: &Value) -> Option<Said<'_>> {
         .find(|said| said.1 != DEADLINE_EXCEEDED && Cause::of(said.1).is_some())
 }
 
-fn warning((_, reason, message): Said<'_>) -> Turn {
-    Turn { type_: EventType::Warning, ..routine(("", reason, message)) }.told()
+fn warning((_, reason, message): Said<'_>) -> Transition {
+    Transition { type_: EventType::Warning, ..routine(("", reason, message)) }.told()
 }
 
 /// That trouble is over, by the reason that stands now.
-fn ended(cause: &str, (_, reason, message): Said<'_>) -> Turn {
+fn ended(cause: &str, (_, reason, message): Said<'_>) -> Transition {
     let note = format!("no longer {cause}. {message}");
-    Turn { note, ..routine(("", reason, message)) }.told()
+    Transition { note, ..routine(("", reason, message)) }.told()
 }
 
-fn resumed(ready: Said<'_>) -> Turn {
-    Turn { reason: "Resumed".to_owned(), ..routine(ready) }
+fn resumed(ready: Said<'_>) -> Transition {
+    Transition { reason: "Resumed".to_owned(), ..routine(ready) }
 }
 
-fn routine((_, reason, message): Said<'_>) -> Turn {
+fn routine((_, reason, message): Said<'_>) -> Transition {
     let note = if message.is_empty() { reason } else { message };
-    Turn { type_: EventType::Normal, reason: reason.to_owned(), note: note.to_owned(), routine: true }
+    Transition { type_: EventType::Normal, reason: reason.to_owned(), note: note.to_owned(), routine: true }
 }
 
-impl Turn {
+impl Transition {
     fn told(self) -> Self {
         Self { routine: false, ..self }
     }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     /// Type, reason, and whether the project is told.
-    fn told(turn: &Turn) -> (&'static str, &str, bool) {
+    fn told(turn: &Transition) -> (&'static str, &str, bool) {
         let type_ = if turn.type_ == EventType::Normal { "Normal" } else { "Warning" };
         (type_, &turn.reason, !turn.routine)
     }

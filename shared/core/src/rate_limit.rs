@@ -10,7 +10,7 @@ use crate::object::Key;
 /// A token bucket: holds `capacity`, filled at `capacity` a minute. Who comes to an empty one is promised a token of
 /// its own, so that those who wait come one after another and not all for each token.
 #[derive(Clone, Debug)]
-pub struct Bucket {
+pub struct TokenBucket {
     capacity: f64,
     /// Below zero by the tokens that are promised and not filled in yet.
     tokens: f64,
@@ -23,7 +23,7 @@ const MINUTE: f64 = 60.0;
 /// How long a promised token is kept for who does not come.
 const KEPT: Duration = Duration::from_mins(1);
 
-impl Bucket {
+impl TokenBucket {
     /// A full bucket of that many deletions a minute.
     pub fn new(per_minute: u32, now: Instant) -> Self {
         let capacity = f64::from(per_minute);
@@ -83,7 +83,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i4_at_most_the_capacity_at_once_and_the_rate_after() {
-        let mut bucket = Bucket::new(20, Instant::now());
+        let mut bucket = TokenBucket::new(20, Instant::now());
         for n in 0..20 {
             assert!(bucket.take(&key(n), Instant::now()).is_ok());
         }
@@ -96,7 +96,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i4_who_waits_waits_for_a_token_of_its_own() {
-        let mut bucket = Bucket::new(60, Instant::now());
+        let mut bucket = TokenBucket::new(60, Instant::now());
         for n in 0..60 {
             assert!(bucket.take(&key(n), Instant::now()).is_ok());
         }
@@ -114,7 +114,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn i4_a_promise_that_nobody_comes_for_is_no_extra_token() {
-        let mut bucket = Bucket::new(10, Instant::now());
+        let mut bucket = TokenBucket::new(10, Instant::now());
         for n in 0..30 {
             let _promised = bucket.take(&key(n), Instant::now());
         }
@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_empty_bucket_never_gives() {
-        let mut bucket = Bucket::new(0, Instant::now());
+        let mut bucket = TokenBucket::new(0, Instant::now());
         tokio::time::advance(Duration::from_secs(1_000)).await;
         assert!(bucket.take(&key(0), Instant::now()).is_err());
     }

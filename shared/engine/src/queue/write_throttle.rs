@@ -15,13 +15,13 @@ const FEW: usize = 1024;
 
 /// When which key may have its next turn: the generic cell rate algorithm.
 #[derive(Default)]
-pub(super) struct Pace {
+pub(super) struct WriteThrottle {
     /// When a key will be as if it had never written.
     quiet_at: BTreeMap<Key, Instant>,
     look_at: usize,
 }
 
-impl Pace {
+impl WriteThrottle {
     /// A pass of this key has written.
     pub fn wrote(&mut self, key: &Key, now: Instant) {
         if self.quiet_at.len() >= self.look_at.max(FEW) {
