@@ -22,7 +22,7 @@ NAME ?= default
 # How many processes `chaos` kills.
 KILLS ?= 50
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e chaos storm bench crds build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e chaos storm bench messages crds build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -51,7 +51,7 @@ test: lint unit e2e chaos ## All tests: lint, unit and property tests, then ever
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
 unit: need-rust ## Unit and property tests
-	$(CARGO) test $(LOCKED) --workspace
+	INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
 
 image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
 	$(CARGO) test $(LOCKED) -p fedhub --test image -- --nocapture
@@ -69,6 +69,10 @@ bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails wh
 	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-fake-apiserver -p fedhub-simulate \
 		--bin fedhub --bin fedhub-bench --bin fedhub-fake-apiserver --bin fedhub-simulate
 	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
+
+messages: need-rust ## Accept the messages in tests/snapshots as they are now
+	INSTA_UPDATE=always INSTA_FORCE_PASS=1 $(CARGO) test $(LOCKED) -q --workspace -- read_well reads_well explain
+	@git --no-pager diff --stat -- '*.snap'
 
 crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/api
 	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-api --lib crds

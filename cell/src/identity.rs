@@ -1,15 +1,15 @@
-//! Who the cell is, and whether the hub knows it as that (C10, C11).
+//! The identity of the cell, and whether the hub agrees (C10, C11).
 //!
-//! A cell is known by the UID of its namespace `kube-system`, which every mark of it carries. What another cluster marked
-//! under the same name is not this cell's, whatever its objects are called: it is left alone, and the process is not
-//! ready, unless Karmada recorded this cluster for that name. A cell that an operator declared lost, and that runs all
-//! the same, writes nothing new outside of itself: others may have taken over.
+//! A cell is identified by the UID of its namespace `kube-system`, which every mark of it carries. What another cluster
+//! marked under the same name is left alone, and the process is not ready, unless Karmada recorded this cluster for
+//! that name. A cell that is declared lost and runs all the same writes nothing new outside of itself: others may have
+//! taken over.
 //!
 //! Decides C10.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use fedhub_api::cells::{CellId, KUBE_SYSTEM, Source, is_copy_lost, lost_by, redeclares, source_lost_since};
 use fedhub_cache::{Change, Known};
@@ -17,11 +17,12 @@ use fedhub_core::names::{LOST, LOST_CLUSTER, lost_cluster};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::{Plane, Planes};
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Why a cell is not ready although it is in sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The cell does not show the namespace by which it is known.
+    /// The cell has no namespace that identifies it.
     Unidentified,
     /// Another cluster writes under this cell's name.
     NameTaken {
@@ -96,7 +97,7 @@ impl Identity {
         Arc::new(Self { name: name.into(), cell, hub, twins: Mutex::default() })
     }
 
-    /// Who the cell is; `None` before it has shown that, and where it shows it no more.
+    /// The identity of the cell; `None` while it has none to show.
     pub fn get(&self) -> Option<CellId> {
         let namespace = self.cell.anchor().store(Kind::Namespace).object("", KUBE_SYSTEM)?;
         let uid = Some(namespace.uid()).filter(|uid| !uid.is_empty())?;
@@ -137,22 +138,19 @@ impl Identity {
         self.hub.iter().flat_map(|hub| hub.hub().store(Kind::Cluster).objects(None)).collect()
     }
 
-    /// Whether that mark is one of another cluster under this cell's name.
-    pub fn is_twin(&self, cell: &CellId, source: &Source) -> bool {
-        *source.cell == *cell.name && source.cell_uid.as_deref().is_some_and(|uid| uid != &*cell.uid)
-    }
-
-    /// Takes note of what a copy or a claim says of its cell; `None` where it is gone or says nothing.
+    /// Remembers the mark of a copy or a claim; `None` where it is gone or has none.
     pub fn note(&self, key: &Key, source: Option<&Source>) {
-        let twin = source.zip(self.get()).filter(|(source, cell)| self.is_twin(cell, source));
-        let uid = twin.and_then(|(source, _)| source.cell_uid.as_deref()).map(Arc::<str>::from);
+        let named = source.zip(self.get()).filter(|(source, cell)| *source.cell == *cell.name);
+        let uid = named.and_then(|(source, cell)| {
+            source.cell_uid.as_deref().filter(|uid| **uid != *cell.uid).map(Arc::<str>::from)
+        });
         let mut twins = self.twins();
         let Some(uid) = uid else {
             twins.remove(key);
             return;
         };
         if twins.is_empty() {
-            tracing::warn!(cell = %self.name, cluster = %uid, %key, "another cluster uses this cell's name: what it wrote is left alone");
+            tracing::warn!(cell = %self.name, cluster = %uid, %key, "another cluster uses this cell's name, leaving its objects alone");
         }
         twins.insert(key.clone(), uid);
     }
@@ -163,10 +161,10 @@ impl Identity {
     }
 
     fn twins(&self) -> MutexGuard<'_, BTreeMap<Key, Arc<str>>> {
-        self.twins.lock().unwrap_or_else(PoisonError::into_inner)
+        self.twins.lock()
     }
 
-    /// Why the cell is not ready, none where it is. One that is not in sync yet is not doubted for that.
+    /// The reasons why the cell is not ready; none before it is in sync.
     pub fn doubts(&self) -> Vec<Doubt> {
         if !self.cell.anchor().synced() {
             return Vec::new();
@@ -183,7 +181,7 @@ impl Identity {
         self.clusters().iter().any(recorded)
     }
 
-    /// A cluster that Karmada recorded for this name is not put out of service by one that borrows it.
+    /// A cluster that Karmada recorded for this name stays ready beside one that borrows it.
     fn name_taken(&self, cell: &CellId) -> Option<Doubt> {
         if self.is_recorded(cell) {
             return None;

@@ -1,29 +1,27 @@
-//! The cell role: from a `WorkloadDeployment` (WD) in a cell to Instances that are written back to the hub (specification,
-//! C1 to C15).
+//! The cell role: from a `WorkloadDeployment` (WD) in a cell to Instances that are written back to the hub
+//! (specification, C1 to C15).
 //!
-//! # The way through
+//! Three controllers, each with `triggers` (which event enqueues which key), `snapshot` (what the caches say), `plan`
+//! (pure), `apply` and `reconcile`:
 //!
-//! Three controllers:
-//!
-//! - [`deployments`] reconciles a WD: its Instances, networks, autoscaler and status.
-//! - [`readiness`] reconciles an Instance: its status, gates and quota claim.
+//! - [`deployment_controller`] reconciles a WD: its Instances, networks, autoscaler and status.
+//! - [`instance_controller`] reconciles an Instance: its status, gates and quota claim.
 //! - [`write_back`] copies an Instance to the hub, and releases it once the copy is gone.
 //!
-//! What they decide is in pure functions over values:
-//!
-//! - [`instances`]: which Instances a WD has, and in which order they come and go.
-//! - [`status`]: what WDs and Instances say of themselves; gates; termination.
-//! - [`network`], [`quota`], [`autoscaling`], [`data`]: what the features of a cell need.
-//!
-//! [`identity`] tells who the cell is, and whether the hub knows it as that.
+//! [`domain`] holds the pure functions that they decide by; [`identity`] is the cell's identity.
 
-pub mod autoscaling;
-pub mod data;
-pub mod deployments;
+pub mod deployment_controller;
+pub mod domain;
+mod finalizers;
 pub mod identity;
-pub mod instances;
-pub mod network;
-pub mod quota;
-pub mod readiness;
-pub mod status;
+pub mod instance_controller;
+mod network_snapshot;
 pub mod write_back;
+
+use fedhub_core::names::CELL_MANAGER;
+use fedhub_planes::{PlaneWriter, Planes};
+
+/// Writes to the plane that a registry is around, as the cell's controllers.
+fn writer(planes: &Planes) -> PlaneWriter<'_> {
+    PlaneWriter { plane: planes.anchor(), manager: CELL_MANAGER, metrics: planes.metrics() }
+}

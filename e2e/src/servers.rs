@@ -9,7 +9,7 @@ use crate::planes::{self, Layout, Planes};
 use crate::progress::Progress;
 
 /// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
-const POLICY_QUIET_TIME: &str = "2s";
+const POLICY_GC_DELAY: &str = "2s";
 
 /// What is to run.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
 async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
     copied(planes, &fedhub::simulate(&options.fedhub), fedhub::SIMULATE)?;
     let program = copied(planes, &options.fedhub, "fedhub")?;
-    let mut arguments = vec![format!("--policy-quiet-time={POLICY_QUIET_TIME}")];
+    let mut arguments = vec![format!("--policy-gc-delay={POLICY_GC_DELAY}")];
     arguments.extend(options.fedhub_arguments.iter().cloned());
     let how = fedhub::Options { program, arguments };
     let fedhub = Fedhub::start(planes.layout(), &how).await?;

@@ -1,106 +1,184 @@
-//! Performs a plan: every write in its order, each answer remembered.
+//! Performs a plan: fetches what it writes, and does every write in its order, each answer remembered.
 
-use fedhub_core::errors::RequestError;
-use fedhub_core::metrics::{Hop, Metrics};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::metrics::Hop;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
-use fedhub_planes::Precondition;
-use fedhub_planes::{PlaneWriter, Write};
-use serde_json::Value;
+use fedhub_engine::{Outcome, Step};
+use fedhub_planes::{Plane, Precondition, StatusWrite, Write};
 use tokio::time::Instant;
 
-use crate::plan::{Plan, Then};
+use crate::Federator;
+use crate::condition::announce_move;
+use crate::desired::{self, Bodies};
+use crate::plan::{FederationPlan, NextStep};
+use crate::reconcile::{DeploymentReconcile, LiveHub};
+use crate::snapshot::Snapshot;
+use crate::status;
+use crate::tombstones::Tombstone;
 
-/// What a plan is applied with.
-pub struct Applier<'a> {
-    /// Writes to the plane of the WD.
-    pub project: PlaneWriter<'a>,
-    /// Writes to the hub.
-    pub hub: PlaneWriter<'a>,
-    /// Where the hops are timed.
-    pub metrics: &'a Metrics,
-    /// When the event came that this pass answers.
-    pub since: Instant,
-}
+const WD: Kind = Kind::WorkloadDeployment;
 
-/// How it went.
-pub struct Applied {
-    /// Whether anything was stored.
-    pub wrote: bool,
-    /// Whether the hub WD was made or changed.
-    pub federated: bool,
-    /// Whether the hub WD was made.
-    pub made: bool,
-    /// The status that was stored.
-    pub status: Option<Value>,
-    /// What comes next.
-    pub then: Then,
-}
+impl DeploymentReconcile<'_> {
+    /// The objects that the snapshot is of; breaks where the caches differ from them.
+    pub(crate) async fn bodies(
+        &mut self,
+        seen: &Snapshot,
+        fetched: Option<Bodies>,
+        live: Option<LiveHub>,
+    ) -> Result<ControlFlow<Step, Bodies>, Error> {
+        let (hub, key) = (self.federator.planes.hub(), self.of.key);
+        let bodies = if let Some(fetched) = fetched {
+            fetched
+        } else {
+            let Some(project) = self.of.project.get_or_fetch(WD, &key.namespace, &key.name).await? else {
+                return Ok(ControlFlow::Break(Step::End(Outcome::AwaitChange)));
+            };
+            let hub = match &seen.hub {
+                Some(_) if seen.live.is_none() => {
+                    hub.get_or_fetch(WD, &seen.hub_namespace_name, &key.name).await?
+                }
+                _ => None,
+            };
+            Bodies { project, hub }
+        };
+        let bodies = match live.filter(|_| seen.live.is_some()) {
+            Some(live) => Bodies { hub: live.deployment, ..bodies },
+            None => bodies,
+        };
+        let same = match (&seen.hub, &bodies.hub) {
+            (Some(facts), Some(body)) => facts.is_of(body),
+            (facts, body) => facts.is_none() && body.is_none(),
+        };
+        Ok(if same && seen.project.is_of(&bodies.project) {
+            ControlFlow::Continue(bodies)
+        } else {
+            self.fetched = Some(bodies);
+            ControlFlow::Break(Step::Learned)
+        })
+    }
 
-impl Applier<'_> {
-    /// Performs `plan` for the WD `project`; the first write that fails ends it.
-    pub async fn apply(&self, plan: Plan, project: &ObjectRef) -> Result<Applied, RequestError> {
-        let Plan { mark, namespace, policy, deployment, moved: _, delete, status, release, then } = plan;
-        let wd = Kind::WorkloadDeployment;
-        let mut project = project.clone();
-        let mut doomed = delete;
-        let mut applied = Applied { wrote: false, federated: false, made: false, status: None, then };
-        if let Some(metadata) = mark {
-            project = self.project.patch_metadata(wd, &project, metadata).await?;
-            applied.wrote = true;
+    /// Renders what the plan means and writes what differs; the first write that fails ends it. Returns whether anything
+    /// was stored, and what comes next.
+    pub(crate) async fn perform(
+        &self,
+        seen: &Snapshot,
+        plan: FederationPlan,
+        bodies: &Bodies,
+    ) -> Result<(bool, NextStep), Error> {
+        let FederationPlan { mark, namespace, policy, deployment, moved, delete, status, release, mut then } =
+            plan;
+        let (federator, project, key) = (self.federator, self.of.project, self.of.key);
+        let (mut wd, mut wrote) = (bodies.project.clone(), false);
+        let mut target = bodies.hub.clone().filter(|_| delete);
+        if let Some(mark) = mark {
+            wd = federator.writer(project).patch_metadata(WD, &wd, mark.render(&wd)).await?;
+            wrote = true;
         }
-        if let Some(write) = namespace {
-            applied.wrote |= self.to_hub(Kind::Namespace, write).await?.is_some();
+        for (kind, write) in [(Kind::Namespace, namespace), (Kind::PropagationPolicy, policy)] {
+            if let Some(write) = write {
+                wrote |= federator.write_to_hub(kind, write).await?.is_some();
+            }
         }
-        if let Some(write) = policy {
-            applied.wrote |= self.to_hub(Kind::PropagationPolicy, write).await?.is_some();
-        }
-        applied.made = matches!(deployment, Some(Write::Create(_)));
+        let deployment = deployment.and_then(|change| change.render(seen, bodies));
+        let creates = matches!(deployment, Some(Write::Create(_)));
         if let Some(write) = deployment
-            && let Some(stored) = self.to_hub(wd, write).await?
+            && let Some(stored) = federator.write_to_hub(WD, write).await?
         {
-            applied.wrote = true;
-            if let Some(hub) = &mut doomed {
-                *hub = stored;
-            } else {
-                applied.federated = true;
-                self.metrics.propagated(Hop::ProjectToHub, self.since.elapsed());
+            wrote = true;
+            match &mut target {
+                Some(hub) => *hub = stored,
+                None => self.federated(seen, creates),
             }
         }
-        if let Some(hub) = doomed {
-            let gone = self.hub.plane.delete(wd, &hub, Precondition::Uid).await?;
-            applied.wrote = true;
-            if gone {
+        if let Some(from) = moved {
+            announce_move(project, &bodies.project, &from, seen.city());
+        }
+        if let Some(hub) = target {
+            wrote = true;
+            if federator.planes.hub().delete(WD, &hub, Precondition::Uid).await? {
                 // To be seen by a live read; its event need not be waited for.
-                applied.then = Then::ReadLive;
+                then = NextStep::ReadLive;
             }
         }
-        if let Some(write) = status {
+        if let Some(intent) = status
+            && let Some(write) = status::write(seen, intent.refusal.as_ref(), bodies)
+        {
             let status = write.status.clone();
-            if self.project.write_status(wd, &project, write).await?.is_some() {
-                applied.wrote = true;
-                applied.status = Some(status);
-                self.metrics.propagated(Hop::HubToProjectStatus, self.since.elapsed());
+            if federator.write_status(project, &wd, write, self.since).await? {
+                wrote = true;
+                federator.announce(project, &bodies.project, &status);
             }
         }
-        if let Some(metadata) = release {
-            self.project.patch_metadata(wd, &project, metadata).await?;
-            applied.wrote = true;
+        if release {
+            // Whatever becomes of the answer: nothing of it is on the hub by now.
+            let (uid, hub_namespace) = (seen.project.uid.to_string(), seen.hub_namespace_name.clone());
+            federator.tombstones.note(key, Tombstone { uid, hub_namespace }, Instant::now());
+            federator.writer(project).patch_metadata(WD, &wd, desired::release(&wd)).await?;
+            wrote = true;
         }
-        Ok(applied)
+        Ok((wrote, then))
+    }
+
+    /// The hub WD was made or changed.
+    fn federated(&self, seen: &Snapshot, created: bool) {
+        let (metrics, key) = (self.federator.planes.metrics(), self.of.key);
+        metrics.propagated(Hop::ProjectToHub, self.since.elapsed());
+        if created {
+            self.federator.pending.federated(key, seen.project.generation, Instant::now());
+        }
+        let (plane, namespace, name) = (&self.of.home.plane, &key.namespace, &key.name);
+        if seen.stalled {
+            metrics.resyncs.inc();
+            tracing::info!(%plane, namespace, name, city = seen.city(), "resynced");
+        } else {
+            tracing::info!(%plane, namespace, name, city = seen.city(), "federated");
+        }
+    }
+
+    /// Reads the hub. Whether it lost what it lacks is asked afterwards: it may have come back from a backup just now.
+    pub(crate) async fn read_live(&mut self, seen: &Snapshot) -> Result<(), Error> {
+        let (hub, space) = (self.federator.planes.hub(), &seen.hub_namespace_name);
+        let namespace = hub.get_live(Kind::Namespace, "", space).await?.map(Arc::new);
+        let deployment = hub.get_live(WD, space, &seen.name).await?.map(Arc::new);
+        if deployment.is_none() {
+            self.federator.planes.compare_hub().await;
+        }
+        self.live = Some(LiveHub { namespace, deployment });
+        Ok(())
+    }
+}
+
+impl Federator {
+    /// Writes the status of `wd`, in answer to an event that came at `since`; returns whether it was stored.
+    pub(crate) async fn write_status(
+        &self,
+        project: &Plane,
+        wd: &ObjectRef,
+        write: StatusWrite,
+        since: Instant,
+    ) -> Result<bool, RequestError> {
+        let stored = self.writer(project).write_status(WD, wd, write).await?.is_some();
+        if stored {
+            self.planes.metrics().propagated(Hop::HubToProjectStatus, since.elapsed());
+        }
+        Ok(stored)
     }
 
     /// Writes to the hub. Where a create finds the object there already, a list left it out: it is read, so that the
     /// next pass knows of it.
-    async fn to_hub(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
-        let made = match &write {
+    async fn write_to_hub(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
+        let created = match &write {
             Write::Create(object) => Some((object.namespace().to_owned(), object.name().to_owned())),
             Write::Replace { .. } => None,
         };
-        let answer = self.hub.write(kind, write).await;
-        if let (Err(error), Some((namespace, name))) = (&answer, made)
+        let answer = self.writer(self.planes.hub()).write(kind, write).await;
+        if let (Err(error), Some((namespace, name))) = (&answer, created)
             && error.code() == Some(409)
         {
-            self.hub.plane.refresh(kind, &namespace, &name).await?;
+            self.planes.hub().refresh(kind, &namespace, &name).await?;
         }
         answer
     }

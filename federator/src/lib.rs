@@ -2,42 +2,45 @@
 //!
 //! # The way through
 //!
-//! 1. `keys` maps an event to the keys of the WDs and policies that it concerns.
-//! 2. [`controller`] is the reconcile of one key. [`glance`] ends it early where digests show that nothing is to do.
-//! 3. [`observe`] gathers what the plan needs to know.
-//! 4. [`plan`] decides, as a pure function: what is refused ([`refusal`], [`origin`]), the mark, the hub namespace, the
-//!    policy, the hub WD, the status ([`status`]); of a WD that is being deleted, [`finalize`].
-//! 5. [`apply`] performs the writes in their order.
+//! 1. `triggers` maps an event to the keys of the WDs and policies that it concerns.
+//! 2. `dispatch` takes a key; `reconcile` is one pass over a WD, `policies` over a policy.
+//! 3. [`snapshot`] is what the caches say of a WD and its surroundings.
+//! 4. [`plan`] decides, as a pure function: what is refused ([`refusal`], [`origin`]), what brings a WD to the hub
+//!    ([`federate`]) or takes it away ([`finalize`]).
+//! 5. [`apply`] renders that ([`desired`], [`status`]) and does the writes in their order.
 //!
-//! Rules with a file of their own: moves between cities ([`moving`]), policies that nobody uses ([`policy`]), a hub that
-//! lost its state ([`loss`]), finalizers that are held ([`held`]), orphans ([`orphans`]), what Karmada has not applied
-//! (`stall`, `resync`), and the condition `Federated`
-//! ([`progress`] decides, [`condition`] writes where no status comes).
+//! Rules with a file of their own: moves between cities ([`moving`]), policies that no WD uses (`policy`), a hub that
+//! lost its state ([`loss`]), finalizers that stay ([`cleanup`]), orphans (`orphans`), what Karmada has not applied
+//! (`resync`), and the condition `Federated` ([`progress`] decides, [`condition`] writes where no status comes).
 
 pub mod apply;
+pub mod cleanup;
 pub mod condition;
 pub mod controller;
-mod deleted;
+mod deletions;
+pub mod desired;
+mod dispatch;
+pub mod federate;
 pub mod finalize;
-pub mod glance;
-pub mod held;
-mod keys;
-mod late;
 pub mod loss;
-mod moves;
 pub mod moving;
-pub mod observe;
 pub mod origin;
-pub mod orphans;
+mod orphan;
+mod orphans;
+mod pending;
 pub mod plan;
-pub mod policy;
+mod policies;
+mod policy;
 pub mod progress;
+mod reconcile;
 pub mod refusal;
 mod resync;
 mod setup;
-pub mod space;
-mod stall;
+pub mod snapshot;
+mod space;
 pub mod status;
+mod tombstones;
+mod triggers;
 
 pub use condition::ConditionWriter;
 pub use controller::Federator;

@@ -6,19 +6,17 @@
 //! remembered on both planes until a cell has reported since: the project WD goes on naming the hub namespace that was
 //! lost, and the hub WD that is made in place of the lost one says so.
 
-use fedhub_cache::digest::deployment::reported;
-use fedhub_core::names::{FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID};
-use fedhub_core::object::{Object, ObjectView};
+use fedhub_cache::digest::Deployment;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::observe::Observed;
 use crate::origin::is_anothers;
+use crate::snapshot::Snapshot;
 
 /// How far a project plane's clock may be ahead of ours.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 
 /// Whether the hub lost this WD, and no cell has reported on the one in its place.
-pub fn stands(seen: &Observed) -> bool {
+pub fn stands(seen: &Snapshot) -> bool {
     match seen.hub.as_ref().filter(|hub| !is_anothers(seen, hub)) {
         Some(hub) => is_awaiting_cell(hub),
         None => happened(seen),
@@ -27,28 +25,26 @@ pub fn stands(seen: &Observed) -> bool {
 
 /// Whether a hub WD was made in place of one that was lost, and no cell has reported on it yet. Karmada passes on the
 /// status of what it has applied, of nothing else.
-pub fn is_awaiting_cell(hub: &Object) -> bool {
-    hub.annotation(HUB_LOST).is_some() && !reported(hub.status())
+pub fn is_awaiting_cell(hub: &Deployment) -> bool {
+    hub.lost && !hub.reported()
 }
 
 /// Whether a hub WD that is missing may have been lost: the hub was restored from a backup, or may have been. That it is
 /// trusted again proves nothing of a WD whose plane was unreachable all the while.
-pub fn is_possible(seen: &Observed) -> bool {
-    let predates = |restore: Timestamp| {
-        seen.project.metadata.creation_timestamp.as_ref().is_none_or(|created| created.0 <= restore + SKEW)
-    };
+pub fn is_possible(seen: &Snapshot) -> bool {
+    let predates = |restore: Timestamp| i64::from(seen.project.created) <= (restore + SKEW).as_second();
     !seen.seen_deleted && (seen.distrust.is_some() || seen.last_restore.is_some_and(predates))
 }
 
 /// Whether this WD, which has no hub WD, was federated to a hub namespace that is not there any more or that may have
 /// lost it.
-fn happened(seen: &Observed) -> bool {
-    let stands = |uid| seen.hub_namespace.as_ref().is_some_and(|n| n.uid() == uid);
+fn happened(seen: &Snapshot) -> bool {
+    let project = &seen.project;
     // I2: nothing is on the hub of a WD without the finalizer, whatever it was copied from.
-    seen.project.has_finalizer(FEDERATOR_FINALIZER)
-        && match seen.project.annotation(HUB_NAMESPACE_UID) {
-            Some(recorded) => !stands(recorded) || is_possible(seen),
+    project.held
+        && match project.counterpart_uid {
             // Taken off by hand, or federated before there was that annotation: a cell has reported on it.
-            None => seen.project.status()["observedGeneration"].is_i64(),
+            0 => project.observed_generation().is_some(),
+            _ => !seen.recorded_namespace_stands() || is_possible(seen),
         }
 }

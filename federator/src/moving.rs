@@ -1,35 +1,35 @@
 //! A WD that changes its city (F6).
 //!
 //! Relabelling the hub WD does not move it: Karmada keeps an object with the policy that claimed it. So the old policy is
-//! touched, which makes Karmada let go of what it no longer selects. That can fall between two stools in Karmada (its
-//! caches may lag behind one another), and this process may be killed at any point: so both halves follow from what the
+//! touched, which makes Karmada release what it no longer selects. Karmada can miss that (its caches may lag behind one
+//! another), and this process may be killed at any point: so both halves follow from what the
 //! hub shows. A policy is touched, again and again, while it claims a WD that it does not select; and a hub WD carries
-//! [`MOVING`] from the write that relabels it until the cell of the new city has reported on it.
+//! `MOVING` from the write that relabels it until the cell of the new city has reported on it.
 //!
 //! Decides F6.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_api::conditions::said;
 use fedhub_cache::digest::Uid;
-use fedhub_cache::digest::deployment::reported;
+use fedhub_cache::digest::deployment::{mark_hash, reported};
 use fedhub_core::clock::stamp;
-use fedhub_core::names::{CITY_CODE, CLAIMED_BY, MOVING};
+use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::observe::{Observed, city};
+use crate::snapshot::{Snapshot, Wd};
 
-/// The shortest time between two looks at a move and between two touches of a policy; it doubles, to the longest.
+/// The shortest time between two checks of a move and between two touches of a policy; it doubles, to the longest.
 pub(crate) const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// A move under way, as the hub WD's annotation [`MOVING`] records it: `<city code>/<time>`.
+/// A move under way, as the hub WD's annotation `MOVING` records it: `<city code>/<time>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The code of the city that the WD leaves.
@@ -40,8 +40,8 @@ pub struct Move {
 
 impl Move {
     /// The move that a hub WD records.
-    pub fn recorded(hub: &Object) -> Option<Self> {
-        let (from, since) = hub.annotation(MOVING)?.split_once('/')?;
+    pub fn recorded(hub: &Wd) -> Option<Self> {
+        let (from, since) = hub.moving()?.split_once('/')?;
         since.parse::<Timestamp>().ok()?;
         Some(Self { from: from.to_owned(), since: since.to_owned() })
     }
@@ -50,8 +50,8 @@ impl Move {
         Self { from: from.to_owned(), since: stamp(now) }
     }
 
-    /// When to look at it again: in as much time as has passed since it began.
-    pub fn look_again(&self, now: Timestamp) -> Duration {
+    /// When to check it again: in as much time as has passed since it began.
+    pub fn resync_after(&self, now: Timestamp) -> Duration {
         let since = self.since.parse().unwrap_or(now);
         Duration::try_from(now.duration_since(since)).unwrap_or_default().clamp(FIRST, LONGEST)
     }
@@ -95,8 +95,8 @@ impl Bound {
         self.lags
     }
 
-    /// Whether the status that `hub` has is the one that a cell of its city reported.
-    fn told(&self, hub: &Object) -> bool {
+    /// Whether the hub WD is bound to cells of its city alone, and has the status that one of them reported.
+    pub fn has_arrived(&self, hub: &Object) -> bool {
         let conditions = |status: &Value| -> BTreeSet<(String, String, String)> {
             let all = status["conditions"].as_array().cloned().unwrap_or_default();
             let text = |c: &Value| {
@@ -106,40 +106,40 @@ impl Bound {
             all.iter().map(text).collect()
         };
         let same = |of: fn(&Value) -> &Value| of(&self.status) == of(hub.status());
-        reported(&self.status)
+        self.here
+            && reported(&self.status)
             && same(|status| &status["observedGeneration"])
             && conditions(&self.status) == conditions(hub.status())
     }
 }
 
 /// Whether the project WD names another city than the one that its hub WD was made for.
-pub fn changes_city(seen: &Observed) -> bool {
-    let differs = |hub: &Object| hub.label(CITY_CODE) != Some(seen.city()) && city(hub) != seen.city();
-    seen.hub.as_ref().is_some_and(|hub| differs(hub))
+pub fn changes_city(seen: &Snapshot) -> bool {
+    let differs = |hub: &Wd| hub.city.as_deref() != Some(seen.city()) && hub.spec_city() != seen.city();
+    seen.hub.as_ref().is_some_and(differs)
 }
 
 /// The move that the hub WD is to record: one that begins, or one that is not finished.
-pub fn under_way(seen: &Observed) -> Option<Move> {
+pub fn under_way(seen: &Snapshot) -> Option<Move> {
     let hub = seen.hub.as_ref()?;
     if changes_city(seen) {
-        return Some(Move::begins(hub.label(CITY_CODE).unwrap_or(city(hub)), seen.now));
+        return Some(Move::begins(hub.city.as_deref().unwrap_or(hub.spec_city()), seen.now));
     }
-    let claim = hub.annotation(CLAIMED_BY);
-    let claim = claim.and_then(|name| seen.policies.iter().find(|p| p.object.name() == name));
-    let keeps = claim.map(|policy| keeps(&policy.object, seen.city()));
-    match (Move::recorded(hub), keeps) {
+    let claims = |policy: &&Object| mark_hash(Some(policy.name())) == hub.claimed_by;
+    let claim = seen.policies.iter().map(|policy| policy.object.as_ref()).find(claims);
+    match (Move::recorded(hub), claim.map(|policy| keeps(policy, seen.city()))) {
         // Another city's policy has it: it was relabelled by hand, or by a version that did not move it.
         (None, Some(false)) => {
-            let from = claim.and_then(|p| p.object.label(CITY_CODE)).unwrap_or_default();
+            let from = claim.and_then(|policy| policy.label(CITY_CODE)).unwrap_or_default();
             Some(Move::begins(from, seen.now))
         }
-        (Some(_), Some(true)) if seen.bound.as_ref().is_some_and(|b| b.here && b.told(hub)) => None,
+        (Some(_), Some(true)) if seen.arrived => None,
         (recorded, _) => recorded,
     }
 }
 
 /// Whether the status that the hub has may be that of a cell of another city.
-pub fn speaks_for_another_city(seen: &Observed) -> bool {
+pub fn speaks_for_another_city(seen: &Snapshot) -> bool {
     under_way(seen).is_some()
 }
 
@@ -153,10 +153,10 @@ pub fn keeps(policy: &Object, city: &str) -> bool {
 
 /// The policies that claim WDs which they do not select, by UID: when they were touched.
 #[derive(Default)]
-pub struct Touches(Mutex<BTreeMap<Uid, Touched>>);
+pub(crate) struct Touches(Mutex<BTreeMap<Uid, Touched>>);
 
 struct Touched {
-    /// A hash of the WDs that the policy is to let go.
+    /// A hash of the WDs that the policy is to release.
     strays: u64,
     since: Instant,
     last: Instant,
@@ -166,7 +166,7 @@ impl Touches {
     /// When to touch a policy that claims these WDs, by their hash: at once the first time, then after as much time as
     /// has passed since it first claimed them.
     pub fn due(&self, policy: &Uid, strays: u64, now: Instant) -> Duration {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         let Some(touched) = all.get_mut(policy) else {
             all.insert(policy.clone(), Touched { strays, since: now, last: now });
             return Duration::ZERO;
@@ -184,21 +184,16 @@ impl Touches {
 
     /// Forgets a policy that claims only what it selects, or is gone.
     pub fn forget(&self, policy: &Uid) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(policy);
+        self.0.lock().remove(policy);
     }
 
     /// Forgets all policies but these, by UID.
     pub fn keep(&self, stand: &BTreeSet<Uid>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|uid, _| stand.contains(uid));
+        self.0.lock().retain(|uid, _| stand.contains(uid));
     }
 
     /// How many policies are being touched.
     pub fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.lock().len()
     }
 }

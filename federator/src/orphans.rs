@@ -1,94 +1,52 @@
 //! Orphans (F11): hub WDs whose project WD is proven gone although its finalizer never ran.
 //!
 //! They are counted and named, and nothing else: only an operator deletes one. A project WD is proven gone where its
-//! plane is in sync and a live read finds none of that name and UID, or where the plane itself is gone for good
-//! ([`fedhub_planes::Planes::declare_gone`]). A state in memory, drawn afresh after a restart.
+//! plane is in sync and a live read finds none of that name and UID, or where the plane itself was declared gone
+//! ([`fedhub_planes::Planes::declare_gone`]). The state is in memory, and found again after a restart.
 //!
 //! Decides F11.
 
-use fedhub_cache::digest::deployment::source;
-use fedhub_cache::digest::{Digest, Uid};
+use fedhub_cache::digest::Uid;
 use fedhub_core::errors::Error;
-use fedhub_core::metrics::Metrics;
 use fedhub_core::names::{PlaneName, SOURCE, SOURCE_UID};
 use fedhub_core::object::{Key, Kind, ObjectView};
-use fedhub_engine::verdicts::{Counted, Verdicts};
-use fedhub_planes::{Plane, ProjectNamespace};
+use fedhub_planes::Plane;
 
 use crate::Federator;
-use crate::origin::origin;
-
-/// Why a hub WD is an orphan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Orphan {
-    /// Its plane has no WD of that name and UID.
-    DeploymentGone,
-    /// Its plane is gone.
-    PlaneGone,
-}
-
-impl Orphan {
-    /// As logs name it.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::DeploymentGone => "deployment_gone",
-            Self::PlaneGone => "plane_gone",
-        }
-    }
-}
-
-impl Counted for Orphan {
-    fn count(self, metrics: &Metrics, change: i64) {
-        metrics.objects.with_label_values(&["federator", "orphaned"]).add(change);
-    }
-}
-
-/// The hub WDs that are orphans, by their key on the hub.
-pub type Orphans = Verdicts<Orphan>;
+use crate::controller::Target;
+use crate::orphan::{Orphan, is_of};
 
 impl Federator {
-    /// Looks which hub WDs of the name `key` are orphans: one in each hub namespace that stood for its namespace.
-    pub(crate) async fn find_orphans(
-        &self,
-        plane: &PlaneName,
-        project: &Plane,
-        key: &Key,
-    ) -> Result<(), Error> {
-        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
-        let known = project.store(key.kind).digest(&key.namespace, &key.name).map(|wd| wd.uid);
-        for namespace in self.planes.tenants().of(&at) {
-            let hub_key = self.planes.hub().key(Kind::WorkloadDeployment, &namespace, &key.name);
+    /// Finds the hub WDs of that name that are orphans: one in each hub namespace that stood for its namespace.
+    pub(crate) async fn find_orphans(&self, of: Target<'_>) -> Result<(), Error> {
+        let known = of.digest().map(|wd| wd.uid);
+        for namespace in self.planes.tenants().of(of.home) {
+            let hub_key = self.planes.hub().key(of.key.kind, &namespace, &of.key.name);
             let suspect = self.suspect(&hub_key, known.as_ref());
             if suspect && self.orphans.get(&hub_key) == Some(Orphan::DeploymentGone) {
                 continue;
             }
-            let orphan = suspect && self.is_orphan(plane, project, key, &hub_key).await?;
-            // The plane was disengaged meanwhile: no later pass clears the verdict.
-            let orphan = orphan && !project.stop.is_cancelled();
-            self.judge_orphan(&hub_key, plane, orphan.then_some(Orphan::DeploymentGone));
+            let orphan = suspect && self.is_orphan(of, &hub_key).await?;
+            // The plane was disengaged meanwhile: no later pass clears the state.
+            let orphan = orphan && !of.project.stop.is_cancelled();
+            self.judge_orphan(&hub_key, &of.home.plane, orphan.then_some(Orphan::DeploymentGone));
         }
         Ok(())
     }
 
-    /// Whether the hub WD `hub_key` stands there and is not that of the project WD with this UID, as far as stores tell.
+    /// Whether the hub WD `hub_key` stands there and is not that of the project WD with this UID, as far as the caches show.
     fn suspect(&self, hub_key: &Key, project_uid: Option<&Uid>) -> bool {
         let hub = self.planes.hub().store(hub_key.kind).digest(&hub_key.namespace, &hub_key.name);
         hub.filter(|hub| !hub.terminating).is_some_and(|hub| !is_of(&hub, project_uid))
     }
 
     /// Whether live reads prove it.
-    async fn is_orphan(
-        &self,
-        plane: &PlaneName,
-        project: &Plane,
-        key: &Key,
-        hub_key: &Key,
-    ) -> Result<bool, Error> {
-        let living = project.get_live(key.kind, &key.namespace, &key.name).await?;
+    async fn is_orphan(&self, of: Target<'_>, hub_key: &Key) -> Result<bool, Error> {
+        let living = of.project.get_live(of.key.kind, &of.key.namespace, &of.key.name).await?;
         let hub = self.planes.hub().get_live(hub_key.kind, &hub_key.namespace, &hub_key.name).await?;
         let Some(hub) = hub.filter(|hub| !hub.is_terminating()) else { return Ok(false) };
         // What is marked as another's is not ours to name (I6).
-        let origin = origin(plane, &key.namespace, &key.name);
+        let origin = of.source();
         let ours = hub.annotation(SOURCE).is_none_or(|source| source == origin);
         let lives = |uid: &str| living.as_ref().is_some_and(|living| living.uid() == uid);
         Ok(ours && !hub.annotation(SOURCE_UID).map_or(living.is_some(), lives))
@@ -102,7 +60,7 @@ impl Federator {
                 namespace = hub_key.namespace,
                 name = hub_key.name,
                 reason = orphan.label(),
-                "orphaned on the hub: its WorkloadDeployment is gone and its finalizer never ran"
+                "hub WorkloadDeployment is orphaned: its source is gone and its finalizer never ran"
             );
         }
     }
@@ -152,10 +110,4 @@ impl Federator {
             hub.store(Kind::WorkloadDeployment).select(Some(hub_namespace), |wd| Some(wd.name.to_owned()));
         names.into_iter().map(|name| hub.key(Kind::WorkloadDeployment, hub_namespace, &name)).collect()
     }
-}
-
-/// Whether a hub WD is of the project WD with that UID.
-pub(crate) fn is_of(hub: &Digest, project_uid: Option<&Uid>) -> bool {
-    let Some(uid) = project_uid.map(Uid::to_string) else { return false };
-    hub.deployment().is_some_and(|facts| facts.source == source(Some(&uid)))
 }

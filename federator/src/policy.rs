@@ -6,70 +6,64 @@
 //! Decides F7.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_cache::digest::{Digest, Uid};
 use fedhub_core::object::{Object, ObjectView};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// What to do with a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// It is used, or not ours to judge.
     Keep,
     /// Unused, but not for long enough.
-    LookAgain(Duration),
+    RequeueAfter(Duration),
     /// Unused for the whole quiet time.
     Delete,
 }
 
 /// Whether a WD uses a city's policy: one on the hub, or one of the project plane on its way there.
 pub fn uses(wd: &Digest, code: &str, on_hub: bool) -> bool {
-    let city = wd.deployment().and_then(|d| d.city.as_deref());
-    city == Some(code) && (on_hub || !wd.terminating)
+    wd.city() == Some(code) && (on_hub || !wd.terminating)
 }
 
 /// Since when policies are unused, by UID.
 #[derive(Default)]
-pub struct Quiet(Mutex<BTreeMap<Uid, Instant>>);
+pub struct UnusedPolicies(Mutex<BTreeMap<Uid, Instant>>);
 
-impl Quiet {
+impl UnusedPolicies {
     /// Judges `policy`, and remembers since when it is unused.
-    pub fn judge(&self, policy: &Object, used: bool, quiet: Duration, now: Instant) -> Verdict {
-        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn judge(&self, policy: &Object, used: bool, quiet: Duration, now: Instant) -> PolicyVerdict {
+        let mut since = self.0.lock();
         let uid = Uid::new(policy.uid());
         if used || policy.is_terminating() {
             since.remove(&uid);
-            return Verdict::Keep;
+            return PolicyVerdict::Keep;
         }
         let unused = now.saturating_duration_since(*since.entry(uid.clone()).or_insert(now));
         if let Some(left) = quiet.checked_sub(unused).filter(|left| !left.is_zero()) {
-            return Verdict::LookAgain(left);
+            return PolicyVerdict::RequeueAfter(left);
         }
         since.remove(&uid);
-        Verdict::Delete
+        PolicyVerdict::Delete
     }
 
     /// Forgets all policies but these, by UID.
     pub fn keep(&self, stand: &BTreeSet<Uid>) {
-        let mut since = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.0.lock();
         since.retain(|uid, _| stand.contains(uid));
     }
 
     /// How many policies are unused.
     pub fn len(&self) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.lock().len()
     }
 
     /// Forgets a policy that is gone.
     pub fn forget(&self, policy: &Uid) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(policy);
+        self.0.lock().remove(policy);
     }
 }
 
@@ -118,15 +112,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn f7_a_policy_goes_after_the_whole_quiet_time() {
-        let (quiet, span) = (Quiet::default(), Duration::from_secs(10));
+        let (quiet, span) = (UnusedPolicies::default(), Duration::from_secs(10));
         let judge = |used| quiet.judge(&policy(), used, span, Instant::now());
-        assert_eq!(judge(false), Verdict::LookAgain(span));
+        assert_eq!(judge(false), PolicyVerdict::RequeueAfter(span));
         tokio::time::advance(Duration::from_secs(9)).await;
-        assert_eq!(judge(false), Verdict::LookAgain(Duration::from_secs(1)));
-        assert_eq!(judge(true), Verdict::Keep, "a sibling came");
+        assert_eq!(judge(false), PolicyVerdict::RequeueAfter(Duration::from_secs(1)));
+        assert_eq!(judge(true), PolicyVerdict::Keep, "a sibling came");
         tokio::time::advance(Duration::from_secs(5)).await;
-        assert_eq!(judge(false), Verdict::LookAgain(span), "the time begins anew");
+        assert_eq!(judge(false), PolicyVerdict::RequeueAfter(span), "the time begins anew");
         tokio::time::advance(span).await;
-        assert_eq!(judge(false), Verdict::Delete);
+        assert_eq!(judge(false), PolicyVerdict::Delete);
     }
 }

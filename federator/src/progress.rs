@@ -1,7 +1,7 @@
-//! How far the newest generation of a WD has come, as the condition `Federated` tells it (U2).
+//! How far the newest generation of a WD has come, as the condition `Federated` shows it (U2).
 //!
 //! Where all goes well it costs no write of its own: [`crate::plan`] puts it into the status that comes back. What has no
-//! status after a few seconds is told by [`crate::condition`].
+//! status after a few seconds gets it from [`crate::condition`].
 //!
 //! Decides F10 and U2.
 
@@ -12,13 +12,13 @@ use fedhub_api::conditions::{explained, find, said};
 use fedhub_api::responsibility::attributed;
 use fedhub_cache::digest::deployment::{FEDERATED, federated};
 use fedhub_core::errors::{Category, Error, chain};
-use fedhub_core::object::{ObjectView, PlaneId};
+use fedhub_core::object::PlaneId;
 use fedhub_planes::events::EventType;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::observe::Observed;
 use crate::refusal::Refusal;
+use crate::snapshot::Snapshot;
 
 /// How far a generation has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,8 +51,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Of the error that a pass ended with; `None` where it is no failure to tell of, or one of the project's own plane,
-    /// where nothing can be told then.
+    /// Of the error that a pass ended with; `None` where it is no failure to publish, or one of the project's own plane,
+    /// where nothing can be published then.
     pub fn of(error: &Error) -> Option<Self> {
         let Error::Request(request) = error else {
             return error.is_of(&PlaneId::Hub).then_some(Self::HubUnreachable);
@@ -83,9 +83,9 @@ impl fmt::Display for Failure {
 
 impl Progress {
     /// Of a WD that is not being deleted, for which `refusal` stands or not.
-    pub fn of(seen: &Observed, refusal: Option<&Refusal>) -> Self {
-        let reported = seen.hub.as_ref().and_then(|hub| hub.status()["observedGeneration"].as_i64());
-        let applied = reported.is_some() && reported == seen.project.metadata.generation;
+    pub fn of(seen: &Snapshot, refusal: Option<&Refusal>) -> Self {
+        let reported = seen.hub.as_ref().and_then(|hub| hub.observed_generation());
+        let applied = reported == Some(seen.project.generation);
         match refusal {
             Some(refusal) => Self::Refused(refusal.clone()),
             None => Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied),
@@ -102,8 +102,13 @@ impl Progress {
         }
     }
 
+    /// Whether something stands in the way of the WD.
+    pub fn is_trouble(&self) -> bool {
+        !matches!(self, Self::Pending | Self::AwaitingCell | Self::Applied)
+    }
+
     /// Status, reason and message.
-    fn says(&self) -> (&'static str, &'static str, String) {
+    fn parts(&self) -> (&'static str, &'static str, String) {
         match self {
             Self::Pending => ("Unknown", "Pending", "waiting to be federated".to_owned()),
             // On its way, and no failure.
@@ -115,7 +120,7 @@ impl Progress {
                     Failure::HubUnreachable => ("False", "HubUnreachable", message),
                     Failure::Throttled => ("False", "Throttled", message),
                     Failure::Forbidden(_) => ("False", "Forbidden", message),
-                    // C9: what the hub refuses is the user's to correct, which the reason does not tell.
+                    // C9: what the hub refuses is the user's to correct, which the reason does not show.
                     Failure::Invalid(_) => {
                         ("False", "Pending", attributed("ConfigurationError", &message).into_owned())
                     }
@@ -129,21 +134,21 @@ impl Progress {
         }
     }
 
-    /// The condition that tells this of `generation`, in the place of `old`.
+    /// The condition that shows this of `generation`, in the place of `old`.
     pub fn condition(&self, old: Option<&Value>, generation: i64, now: Timestamp) -> Value {
-        let (status, reason, message) = self.says();
+        let (status, reason, message) = self.parts();
         let mut condition = explained(old, FEDERATED, status, reason, &message, now);
         condition["observedGeneration"] = json!(generation);
         condition
     }
 
-    /// What a digest shows of a WD whose condition tells this of `generation`.
+    /// What a digest holds of a WD whose condition shows this of `generation`.
     pub fn digest(&self, generation: i64) -> u64 {
         federated(Some(&self.condition(None, generation, Timestamp::UNIX_EPOCH)))
     }
 }
 
-/// A turn of affairs that a user is told by an Event (F10).
+/// A transition that is published as an Event (F10).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// Good or bad.
@@ -154,9 +159,9 @@ pub struct Transition {
     pub note: String,
 }
 
-/// The turn from one status to the next, by the condition of both. One that stands is told once, however often it is
+/// The transition from one status to the next, by the condition of both. A state is published once, however often it is
 /// tried again, also across restarts.
-pub fn turn(before: &Value, after: &Value) -> Option<Transition> {
+pub fn transition(before: &Value, after: &Value) -> Option<Transition> {
     let (old, new) = (find(before, FEDERATED).map(said), find(after, FEDERATED).map(said)?);
     let failed = |status: &str| status == "False";
     let before = old.filter(|(status, ..)| failed(status));
@@ -221,10 +226,10 @@ mod tests {
             (Some(&refused), Some(&Progress::Applied), Some("FederationRecovered")),
             (Some(&failed), None, None),
         ] {
-            let turn = turn(&status(before), &status(after));
-            assert_eq!(turn.map(|turn| turn.reason), expected, "{before:?} {after:?}");
+            let transition = transition(&status(before), &status(after));
+            assert_eq!(transition.map(|it| it.reason), expected, "{before:?} {after:?}");
         }
-        let told = turn(&status(None), &status(Some(&failed))).unwrap();
-        assert!(told.note.starts_with("transient: "), "{}", told.note);
+        let failed = transition(&status(None), &status(Some(&failed))).unwrap();
+        assert!(failed.note.starts_with("transient: "), "{}", failed.note);
     }
 }

@@ -1,4 +1,4 @@
-//! Why a WD is not federated, said where its user looks (I11; specification, sections 1 and 6).
+//! Why a WD is not federated, as its status shows (I11; specification, sections 1 and 6).
 //!
 //! Decides I10 and I11.
 
@@ -6,10 +6,10 @@ use std::fmt;
 
 use fedhub_core::message::Quoted;
 use fedhub_core::names::is_label_value;
-use fedhub_core::object::{ObjectView, TooLarge};
+use fedhub_core::object::TooLarge;
 
-use crate::held::Held;
-use crate::observe::Observed;
+use crate::cleanup::CleanupBlocked;
+use crate::snapshot::Snapshot;
 
 /// A reason on the condition `Available` that the hub writes itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub enum Refusal {
     NoCellForCity(String),
     /// More than one Cluster carries it (I10).
     AmbiguousCity(String),
-    /// What stands on the hub belongs to somebody else (I6).
+    /// What stands on the hub belongs to another WD (I6).
     FederationConflict(String),
     /// It leaves the first city for the second, whose cell has not reported yet (F6).
     Moving(String, String),
     /// It is being deleted, and that is not proven done (I3).
-    CleanupHeld(Held),
+    CleanupHeld(CleanupBlocked),
 }
 
 impl Refusal {
@@ -65,12 +65,12 @@ impl Refusal {
     }
 
     /// The refusal that the WD itself calls for, before anything is looked up.
-    pub fn of(seen: &Observed) -> Option<Self> {
+    pub fn of(seen: &Snapshot) -> Option<Self> {
         let too_large = seen.project.too_large().map(Self::ObjectTooLarge);
-        too_large.or_else(|| Self::of_input(seen.project.name(), seen.city()))
+        too_large.or_else(|| Self::of_input(&seen.name, seen.city()))
     }
 
-    /// The refusal that the WD's own words call for.
+    /// The refusal that the WD's name and city call for.
     pub fn of_input(name: &str, city: &str) -> Option<Self> {
         if !is_label_value(city) {
             return Some(Self::InvalidCityCode(city.to_owned()));

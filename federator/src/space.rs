@@ -2,27 +2,20 @@
 //!
 //! The one that the UID of its project namespace names. But a project namespace can be taken away by force while WDs
 //! stand in it, and be made again under another UID: then it is the hub namespace that the WD is in, as the hub's own
-//! labels and origin mark tell.
+//! labels and origin mark show.
 
 use fedhub_cache::View;
 use fedhub_cache::digest::Digest;
-use fedhub_cache::digest::deployment::{home, marked, source};
+use fedhub_cache::digest::deployment::mark_hash;
 use fedhub_core::errors::Error;
-use fedhub_core::names::{PlaneName, SOURCE_UID, hub_namespace};
+use fedhub_core::names::{SOURCE_UID, hub_namespace};
 use fedhub_core::object::{Key, Kind, ObjectView};
 use fedhub_planes::{Plane, ProjectNamespace};
 
 use crate::Federator;
+use crate::controller::{NamespaceUid, Target};
 
-/// The UID of a project namespace, as it was read.
-pub(crate) struct Read {
-    pub uid: String,
-    /// Of the store of WDs then. After another list of them it does not count: the WDs that held the namespace may have
-    /// gone unseen, and it with them.
-    pub epoch: u32,
-}
-
-/// A hub namespace whose labels name the WD's project namespace.
+/// A hub namespace that names the WD's project namespace by its labels.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// Its name.
@@ -40,50 +33,45 @@ pub enum Space {
     In(String),
     /// Into this one, if live reads show that it is not in the one that its project namespace's UID names.
     Recorded(String),
-    /// Nobody knows: the project namespace is gone, and nothing of the WD is on the hub.
+    /// Unknown: the project namespace is gone, and nothing of the WD is on the hub.
     Unknown,
 }
 
 /// Decides where the WD `wd` belongs. `named`: the hub namespace that its project namespace's UID names, if that stands.
 pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> Space {
-    let uid = source(Some(&wd.uid.to_string()));
+    let uid = mark_hash(Some(&wd.uid.to_string()));
     let mut holding = candidates.iter().filter(|c| c.holds == Some(uid)).map(|c| c.name.as_str());
-    // What a tenant wrote decides nothing for as long as the hub tells.
+    // What a tenant wrote decides nothing for as long as the hub shows it.
     if let Some(first) = holding.clone().next() {
         return Space::In(holding.find(|name| Some(*name) == named).unwrap_or(first).to_owned());
     }
     let Some(facts) = wd.deployment() else { return Space::Unknown };
     let mut others = candidates.iter().filter(|c| Some(c.name.as_str()) != named);
+    let is_named = |c: &Candidate| facts.counterpart == mark_hash(Some(&c.name));
+    let is_recorded = |c: &&Candidate| is_named(c) && facts.counterpart_uid == mark_hash(Some(&c.uid));
     if wd.terminating
-        && let Some(left) = others.find(|c| facts.bond == marked(true, Some(&c.name), Some(&c.uid)))
+        && facts.held
+        && let Some(left) = others.find(is_recorded)
     {
         // It was there, and its hub WD is deleted by now.
         return Space::Recorded(left.name.clone());
     }
     match named {
         Some(named) => Space::In(named.to_owned()),
-        None => candidates
-            .iter()
-            .find(|c| facts.home == home(Some(&c.name)))
-            .map_or(Space::Unknown, |c| Space::In(c.name.clone())),
+        None => candidates.iter().find(|c| is_named(c)).map_or(Space::Unknown, |c| Space::In(c.name.clone())),
     }
 }
 
 impl Federator {
     /// The name of a WD's hub namespace.
-    pub(crate) async fn hub_space(
-        &self,
-        plane: &PlaneName,
-        project: &Plane,
-        key: &Key,
-        wd: &Digest,
-    ) -> Result<String, Error> {
-        let named = self.namespace_uid(plane, project, key, wd).await?.map(|uid| hub_namespace(&uid));
-        match choose(wd, named.as_deref(), &self.candidates(plane, key)) {
+    pub(crate) async fn hub_space(&self, of: Target<'_>, wd: &Digest) -> Result<String, Error> {
+        let named = self.namespace_uid(of, wd).await?.map(|uid| hub_namespace(&uid));
+        match choose(wd, named.as_deref(), &self.candidates(of)) {
             Space::In(space) => Ok(space),
             Space::Recorded(space) => {
                 let Some(named) = named else { return Ok(space) };
-                let there = self.planes.hub().get_live(Kind::WorkloadDeployment, &named, &key.name).await?;
+                let there =
+                    self.planes.hub().get_live(Kind::WorkloadDeployment, &named, &of.key.name).await?;
                 let uid = wd.uid.to_string();
                 let is_its = |hub: &str| hub == uid;
                 Ok(if there.is_some_and(|hub| hub.annotation(SOURCE_UID).is_none_or(is_its)) {
@@ -93,67 +81,55 @@ impl Federator {
                 })
             }
             Space::Unknown => {
-                Err(Error::NamespaceGone { plane: key.plane.clone(), namespace: key.namespace.clone() })
+                let Key { plane, namespace, .. } = of.key.clone();
+                Err(Error::NamespaceGone { plane, namespace })
             }
         }
     }
 
     /// The hub namespace of a WD, where the marks on both planes name each other, so that nothing has to be asked (F2).
-    pub(crate) fn marked_space(&self, at: &ProjectNamespace, wd: &Digest) -> Option<String> {
-        let marked = wd.deployment()?.home;
-        self.planes.tenants().of(at).into_iter().find(|hub| marked == home(Some(hub)))
+    pub(crate) fn marked_space(&self, home: &ProjectNamespace, wd: &Digest) -> Option<String> {
+        let named = wd.deployment()?.counterpart;
+        self.planes.tenants().of(home).into_iter().find(|hub| named == mark_hash(Some(hub)))
     }
 
-    fn candidates(&self, plane: &PlaneName, key: &Key) -> Vec<Candidate> {
+    fn candidates(&self, of: Target<'_>) -> Vec<Candidate> {
         let hub = self.planes.hub();
-        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
         let candidate = |name: String| {
             let namespace = hub.store(Kind::Namespace).digest("", &name)?;
-            let wd = hub.store(Kind::WorkloadDeployment).digest(&name, &key.name);
-            let holds = wd.and_then(|wd| Some(wd.deployment()?.source));
+            let wd = hub.store(Kind::WorkloadDeployment).digest(&name, &of.key.name);
+            let holds = wd.and_then(|wd| Some(wd.deployment()?.counterpart_uid)).filter(|uid| *uid != 0);
             Some(Candidate { name, uid: namespace.uid.to_string(), holds })
         };
-        self.planes.tenants().of(&at).into_iter().filter_map(candidate).collect()
+        self.planes.tenants().of(of.home).into_iter().filter_map(candidate).collect()
     }
 
     /// The UID of the project namespace, for as long as WDs hold it (F2).
-    pub(crate) fn known_namespace_uid(
-        &self,
-        at: &ProjectNamespace,
-        project: &Plane,
-        wd: &Digest,
-    ) -> Option<String> {
-        let epoch = project.store(Kind::WorkloadDeployment).epoch();
-        let known = self.namespaces.get(at).filter(|read| read.epoch == epoch).map(|read| read.uid.clone());
+    pub(crate) fn known_namespace_uid(&self, of: Target<'_>, wd: &Digest) -> Option<String> {
+        let epoch = of.project.store(of.key.kind).epoch();
+        let known =
+            self.namespaces.get(of.home).filter(|read| read.epoch == epoch).map(|read| read.uid.clone());
         let is_held = wd.deployment().is_some_and(|d| d.held);
-        known.filter(|_| is_held || held(project, &at.namespace))
+        known.filter(|_| is_held || held(of.project, &of.home.namespace))
     }
 
     /// The UID of the project namespace: read once for as long as WDs stand in it (F2). `None` where it is gone
     /// although they stand.
-    async fn namespace_uid(
-        &self,
-        plane: &PlaneName,
-        project: &Plane,
-        key: &Key,
-        wd: &Digest,
-    ) -> Result<Option<String>, Error> {
-        let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
-        if let Some(uid) = self.known_namespace_uid(&at, project, wd) {
+    async fn namespace_uid(&self, of: Target<'_>, wd: &Digest) -> Result<Option<String>, Error> {
+        if let Some(uid) = self.known_namespace_uid(of, wd) {
             return Ok(Some(uid));
         }
-        let epoch = project.store(Kind::WorkloadDeployment).epoch();
-        let namespace = project.get_live(Kind::Namespace, "", &key.namespace).await?;
+        let epoch = of.project.store(of.key.kind).epoch();
+        let namespace = of.project.get_live(Kind::Namespace, "", &of.home.namespace).await?;
         let Some(uid) = namespace.map(|n| n.uid().to_owned()).filter(|u| !u.is_empty()) else {
             return Ok(None);
         };
         // Meanwhile the WD may have gone, and its namespace with it: then this is nothing to remember.
-        let stands = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name);
-        if stands.is_some_and(|s| s.uid == wd.uid) {
-            self.namespaces.insert(at.clone(), Read { uid: uid.clone(), epoch });
+        if of.digest().is_some_and(|stands| stands.uid == wd.uid) {
+            self.namespaces.insert(of.home.clone(), NamespaceUid { uid: uid.clone(), epoch });
         }
-        if project.stop.is_cancelled() {
-            self.namespaces.remove(&at);
+        if of.project.stop.is_cancelled() {
+            self.namespaces.remove(of.home);
         }
         Ok(Some(uid))
     }
@@ -167,7 +143,7 @@ pub(crate) fn held(project: &Plane, namespace: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use fedhub_core::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID};
+    use fedhub_core::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_NAMESPACE_UID, PlaneName};
     use fedhub_core::object::{PlaneId, bare};
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -190,7 +166,7 @@ mod tests {
         Candidate {
             name: name.to_owned(),
             uid: format!("uid of {name}"),
-            holds: holds.map(|uid| source(Some(uid))),
+            holds: holds.map(|uid| mark_hash(Some(uid))),
         }
     }
 

@@ -4,15 +4,22 @@
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions;
-use fedhub_cache::digest::deployment::{COUNTERS, PROJECTS_OWN, reported};
+use fedhub_cache::ServerNormalization;
+use fedhub_cache::digest::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, reported, unreported};
+use fedhub_cache::normalization::settled;
 use fedhub_core::object::ObjectView;
+use fedhub_planes::StatusWrite;
+use fedhub_planes::writer::probe;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::cleanup::CleanupBlocked;
+use crate::desired::Bodies;
 use crate::moving::speaks_for_another_city;
-use crate::observe::Observed;
 use crate::origin::conflict;
+use crate::progress::Progress;
 use crate::refusal::Refusal;
+use crate::snapshot::Snapshot;
 
 const AVAILABLE: &str = "Available";
 const REPLICAS_READY: &str = "ReplicasReady";
@@ -21,13 +28,52 @@ const RUNNING: [&str; 2] = ["readyReplicas", "currentReplicas"];
 /// What is known of a WD before its cell has reported on it (U1).
 const PENDING: &str = "Waiting for the cell to report";
 
-/// The status as it should stand; `None` where there is nothing to say, so that what stands may stay.
-pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
-    let current = seen.project.status();
-    // I6: a stranger in the hub WD's place does not speak for this WD.
-    let ours = seen.hub.as_ref().filter(|_| conflict(seen).is_none());
-    let told = ours.map(|hub| hub.status()).filter(|s| reported(s));
-    let mut status = match (told, current) {
+/// Whether the status may differ from what it should be, as far as facts show: where it does not, [`write()`] is `None`,
+/// but for the order of conditions. A conflict and a move come as a `refusal`.
+pub fn may_differ(seen: &Snapshot, refusal: Option<&Refusal>) -> bool {
+    let project = &seen.project;
+    let same = match seen.hub.as_ref().filter(|hub| hub.reported()) {
+        None => project.status.is_none_or(|status| status == unreported()),
+        Some(hub) => {
+            let observed = hub.observed_generation();
+            (observed.is_none() || observed == project.observed_generation()) && project.status == hub.status
+        }
+    };
+    refusal.is_some() || seen.cell_down.is_some() || !same
+}
+
+/// The write of the status, where it is not as it should be.
+pub fn write(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> Option<StatusWrite> {
+    let mut status = desired(seen, refusal, bodies)?;
+    let (current, normalization) = (bodies.project.status(), seen.status_normalization);
+    if settled(&status, current, normalization) {
+        return None;
+    }
+    // U2: published along with the rest.
+    if !seen.project.terminating {
+        let standing = conditions::find(current, FEDERATED);
+        let progress = Progress::of(seen, refusal);
+        conditions::put(&mut status, progress.condition(standing, seen.project.generation, seen.now));
+    }
+    Some(status_write(status, current, normalization))
+}
+
+/// The write of a status that differs from the one that stands.
+pub fn status_write(
+    status: Value,
+    standing: &Value,
+    normalization: Option<ServerNormalization>,
+) -> StatusWrite {
+    StatusWrite { status, probe: probe(true, reported(standing), normalization) }
+}
+
+/// The status as it should stand; `None` where what stands may stay.
+pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> Option<Value> {
+    let current = bodies.project.status();
+    // I6: another's hub WD in this one's place does not count.
+    let ours = bodies.hub.as_ref().filter(|_| conflict(seen).is_none());
+    let reports = ours.map(|hub| hub.status()).filter(|s| reported(s));
+    let mut status = match (reports, current) {
         (Some(hub), _) => mirrored(hub, current),
         (None, Value::Object(_)) => current.clone(),
         (None, _) => json!({}),
@@ -36,14 +82,14 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
         // What the cell of another city says of availability is no answer (F6).
         Some(refusal)
             if refusal.always_stands()
-                || told.is_none()
+                || reports.is_none()
                 || !conditions::is_true(&status, AVAILABLE)
                 || speaks_for_another_city(seen) =>
         {
             conditions::put(&mut status, held(current, refusal, seen.now));
         }
-        None if told.is_none() => {
-            // Nobody has reported yet; a refusal of ours that no longer holds must not go on standing.
+        None if reports.is_none() => {
+            // No cell has reported yet; a refusal of ours that no longer holds must not go on standing.
             let ours = conditions::find(&status, AVAILABLE)
                 .is_some_and(|c| c["reason"].as_str().is_some_and(|r| Refusal::REASONS.contains(&r)));
             if !ours {
@@ -62,7 +108,7 @@ pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
     Some(status)
 }
 
-/// C11: that a WD is available, and its Instances ready, is not known while its cell is down, whatever was said last. Of
+/// C11: that a WD is available, and its Instances ready, is not known while its cell is down, whatever was reported last. Of
 /// one that is lost nothing runs.
 pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timestamp) {
     for kind in [AVAILABLE, REPLICAS_READY] {
@@ -80,7 +126,7 @@ pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timesta
     }
 }
 
-/// All counters, zero where nobody counted: the schema requires them.
+/// All counters, zero where none was reported: the schema requires them.
 pub fn put_counters(status: &mut Value) {
     for counter in COUNTERS {
         if status.get(counter).is_none() {
@@ -89,10 +135,18 @@ pub fn put_counters(status: &mut Value) {
     }
 }
 
-/// The condition by which a refusal is told, in a status that stands.
+/// The condition that shows a refusal, in a status that stands.
 pub fn held(standing: &Value, refusal: &Refusal, now: Timestamp) -> Value {
     let old = conditions::find(standing, AVAILABLE);
     conditions::explained(old, AVAILABLE, "False", refusal.reason(), &refusal.to_string(), now)
+}
+
+/// The status of a WD whose cleanup is blocked, where nothing is known of the hub.
+pub fn blocked(standing: &Value, why: CleanupBlocked, now: Timestamp) -> Value {
+    let mut status = if standing.is_object() { standing.clone() } else { json!({}) };
+    conditions::put(&mut status, held(standing, &Refusal::CleanupHeld(why), now));
+    put_counters(&mut status);
+    status
 }
 
 /// The hub's status with what belongs to the project plane put in its place.

@@ -38,7 +38,7 @@ pub async fn serve(
                     Ok((stream, _)) => stream,
                     Err(error) => {
                         // Out of file descriptors, most often: do not spin on it.
-                        tracing::warn!(error = errors::chain(&error), "admin page: accept failed");
+                        tracing::warn!(error = errors::chain(&error), "failed to accept a connection to the admin server");
                         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                         continue;
                     }

@@ -2,6 +2,8 @@
 //!
 //! Decides C14.
 
+mod renamed;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,6 +19,8 @@ use crate::cells::CellsArgs;
 use crate::common::MANAGEMENT_NAMESPACE;
 use crate::history::HubCommand;
 
+pub use renamed::Renamed;
+
 /// The namespace that `deploy/` gives the cell role, on every plane.
 pub const CELL_NAMESPACE: &str = "fedhub-cells";
 
@@ -24,9 +28,18 @@ pub const CELL_NAMESPACE: &str = "fedhub-cells";
 #[derive(Debug, Parser)]
 #[command(name = "fedhub", version, about, max_term_width = 110)]
 pub struct Args {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// Parses the command line of the process, and returns the former names of flags that it uses.
+    pub fn of_process() -> (Self, Vec<Renamed>) {
+        let (line, renamed) =
+            renamed::translate(std::env::args_os().collect(), |name| std::env::var_os(name));
+        (Self::parse_from(line), renamed)
+    }
 }
 
 /// The commands.
@@ -36,14 +49,14 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print the `CustomResourceDefinition`s of `compute.datumapis.com`, for `kubectl apply -f -`.
     Crds,
-    /// What is remembered of the hub: whether it was restored from a backup.
+    /// Show or change whether the hub is considered restored from a backup.
     #[command(subcommand)]
     Hub(HubCommand),
     /// List the cells that the hub knows: city, state, and what they hold. Reads only.
     Cells(CellsArgs),
 }
 
-/// What `fedhub run` is told.
+/// The flags of `fedhub run`.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
     /// Run the federator and the projector.
@@ -73,11 +86,11 @@ pub struct RunArgs {
     /// Context in the cell kubeconfig, in place of its current one.
     #[arg(long, env = "FEDHUB_CELL_CONTEXT", value_name = "NAME")]
     pub cell_context: Option<String>,
-    /// What the cell is called: it marks the cell's copies on the hub and its quota claims. Required with
+    /// Name of the cell, in the mark of its copies on the hub and of its quota claims. Required with
     /// --enable-cell-controllers.
     #[arg(long, env = "FEDHUB_CELL_NAME", value_name = "NAME")]
     pub cell_name: Option<String>,
-    /// The cell's city code: of the hub, only what is of that city is watched then.
+    /// City code of the cell: with it, only the hub objects of that city are watched.
     #[arg(long, env = "FEDHUB_CELL_CITY", value_name = "CODE")]
     pub cell_city: Option<String>,
     /// Have the cell copy its Instances to the hub, without which no project sees them. With `false` nothing is copied,
@@ -95,13 +108,13 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_QUOTA_KUBECONFIG", value_name = "FILE")]
     pub quota_kubeconfig: Option<PathBuf>,
     /// Have Instances need quota, where there is a --quota-kubeconfig. With `false` none does, and the claims of the cell
-    /// are given back.
+    /// are released.
     #[arg(long, env = "FEDHUB_QUOTA", default_value_t = true, action = clap::ArgAction::Set, value_name = "BOOL")]
     pub quota: bool,
 
     /// How project planes are found: `single` (the management plane itself), `kubeconfigs` (labelled Secrets) or
     /// `milo` (Projects of a Milo API server).
-    #[arg(long, env = "FEDHUB_DISCOVERY", default_value = "single")]
+    #[arg(long, env = "FEDHUB_DISCOVERY", default_value = "single", hide_possible_values = true)]
     pub discovery: Discovery,
     /// Kubeconfig of the server with the Projects, for discovery `milo`; without it, the management plane's.
     #[arg(long, env = "FEDHUB_DISCOVERY_KUBECONFIG", value_name = "FILE")]
@@ -121,16 +134,16 @@ pub struct RunArgs {
     /// in `-cell`.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
-    /// How long a lease lasts that is not renewed: the longest time without a leader after a crash.
-    #[arg(long, env = "FEDHUB_LEASE_DURATION", default_value = "15s", value_parser = parse_duration, value_name = "SPAN")]
+    /// How long a lease lasts without renewal: the longest time without a leader after a crash.
+    #[arg(long, env = "FEDHUB_LEASE_DURATION", default_value = "15s", value_parser = parse_duration, value_name = "DURATION")]
     pub lease_duration: Duration,
     /// How often the leader renews its lease.
-    #[arg(long, env = "FEDHUB_LEASE_RENEW", default_value = "5s", value_parser = parse_duration, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_LEASE_RENEW", default_value = "5s", value_parser = parse_duration, value_name = "DURATION")]
     pub lease_renew: Duration,
     /// How long a process that is not in sync yet leaves a free lease to others.
-    #[arg(long, env = "FEDHUB_LEASE_WARM_UP", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_LEASE_WARM_UP", default_value = "10s", value_parser = parse_duration, value_name = "DURATION")]
     pub lease_warm_up: Duration,
-    /// What this process is called in the Lease, before a suffix of its own; without it, the host's name.
+    /// Name of this process in the Lease, before a unique suffix; without it, the host name.
     #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,
 
@@ -141,59 +154,59 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
     /// Log format: `text` or `json`.
-    #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text")]
+    #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
 
-    /// Objects that each controller works on at once.
+    /// Concurrent reconciles of each controller.
     #[arg(long, env = "FEDHUB_WORKERS", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub workers: u16,
-    /// Objects of one project plane that each controller works on at once.
+    /// Concurrent reconciles of each controller for one project plane.
     #[arg(long, env = "FEDHUB_WORKERS_PER_PLANE", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub workers_per_plane: u16,
-    /// Requests to one plane that may wait for an answer at once.
+    /// Concurrent requests to one plane.
     #[arg(long, env = "FEDHUB_REQUESTS_IN_FLIGHT", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4096), value_name = "N")]
     pub requests_in_flight: u16,
-    /// Lists of project planes that may be under way at once.
-    #[arg(long, env = "FEDHUB_LISTS_AT_ONCE", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
-    pub lists_at_once: u16,
-    /// Memory for objects of all planes that wait or are being worked on, such as `64Mi`; the others are known by digests.
+    /// Concurrent lists of project planes.
+    #[arg(long, env = "FEDHUB_MAX_CONCURRENT_LISTS", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub max_concurrent_lists: u16,
+    /// Memory for the objects of all planes that wait or are being reconciled, such as `64Mi`; of others a digest is kept.
     #[arg(long, env = "FEDHUB_MEMORY_BUDGET", default_value = "64Mi", value_parser = bytes, value_name = "BYTES")]
     pub memory_budget: usize,
-    /// How long a plane may take to begin its answer, and to go on with it.
-    #[arg(long, env = "FEDHUB_HEADER_TIMEOUT", default_value = "9s", value_parser = parse_duration, value_name = "SPAN")]
-    pub header_timeout: Duration,
-    /// How long a plane may take to end its answer.
-    #[arg(long, env = "FEDHUB_REQUEST_TIMEOUT", default_value = "1m", value_parser = parse_duration, value_name = "SPAN")]
+    /// How long a plane may take to send response headers, and between two chunks of a body.
+    #[arg(long, env = "FEDHUB_RESPONSE_HEADER_TIMEOUT", default_value = "9s", value_parser = parse_duration, value_name = "DURATION")]
+    pub response_header_timeout: Duration,
+    /// How long a plane may take to complete a response.
+    #[arg(long, env = "FEDHUB_REQUEST_TIMEOUT", default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
     pub request_timeout: Duration,
     /// How long connecting to a plane may take.
-    #[arg(long, env = "FEDHUB_CONNECT_TIMEOUT", default_value = "5s", value_parser = parse_duration, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_CONNECT_TIMEOUT", default_value = "5s", value_parser = parse_duration, value_name = "DURATION")]
     pub connect_timeout: Duration,
-    /// How often the kubeconfig files, and the files that they name, are looked at for new credentials.
-    #[arg(long, env = "FEDHUB_CREDENTIALS_INTERVAL", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
+    /// How often the kubeconfig files, and the files that they name, are checked for new credentials.
+    #[arg(long, env = "FEDHUB_CREDENTIALS_INTERVAL", default_value = "10s", value_parser = parse_duration, value_name = "DURATION")]
     pub credentials_interval: Duration,
-    /// First back-off of an object that failed; doubled with each failure.
-    #[arg(long, env = "FEDHUB_BACKOFF_FIRST", default_value = "500ms", value_parser = parse_duration, value_name = "SPAN")]
+    /// First back-off of an object whose reconcile failed; doubled with each failure.
+    #[arg(long, env = "FEDHUB_BACKOFF_FIRST", default_value = "500ms", value_parser = parse_duration, value_name = "DURATION")]
     pub backoff_first: Duration,
-    /// Longest back-off of an object that fails.
-    #[arg(long, env = "FEDHUB_BACKOFF_MAX", default_value = "5m", value_parser = parse_duration, value_name = "SPAN")]
+    /// Longest back-off of an object.
+    #[arg(long, env = "FEDHUB_BACKOFF_MAX", default_value = "5m", value_parser = parse_duration, value_name = "DURATION")]
     pub backoff_max: Duration,
 
-    /// How long a city of a hub namespace has to be unused before its PropagationPolicy goes.
-    #[arg(long, env = "FEDHUB_POLICY_QUIET_TIME", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
-    pub policy_quiet_time: Duration,
+    /// How long a city of a hub namespace has to be unused before its PropagationPolicy is deleted.
+    #[arg(long, env = "FEDHUB_POLICY_GC_DELAY", default_value = "10s", value_parser = parse_duration, value_name = "DURATION")]
+    pub policy_gc_delay: Duration,
     /// How long an Instance on the hub may be without its WorkloadDeployment before it is quarantined.
-    #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = parse_duration, value_name = "SPAN")]
+    #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = parse_duration, value_name = "DURATION")]
     pub projection_grace: Duration,
-    /// Projections of one plane that may be deleted in a minute where their absence on the hub was inferred.
-    #[arg(long, env = "FEDHUB_GAP_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
-    pub gap_deletes_per_minute: u32,
-    /// How long an Instance that is being deleted may take to go: one that takes longer is named on its
-    /// WorkloadDeployment in the cell, with the finalizers that hold it.
-    #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "SPAN")]
+    /// Projections of one plane that may be deleted per minute where their absence on the hub was inferred.
+    #[arg(long, env = "FEDHUB_MAX_INFERRED_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
+    pub max_inferred_deletes_per_minute: u32,
+    /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment in the cell,
+    /// with the finalizers that hold it.
+    #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]
     pub termination_deadline: Duration,
-    /// How long a shutdown may wait for what is under way.
-    #[arg(long, env = "FEDHUB_SHUTDOWN_TIME", default_value = "10s", value_parser = parse_duration, value_name = "SPAN")]
-    pub shutdown_time: Duration,
+    /// How long a shutdown waits for reconciles under way.
+    #[arg(long, env = "FEDHUB_SHUTDOWN_TIMEOUT", default_value = "10s", value_parser = parse_duration, value_name = "DURATION")]
+    pub shutdown_timeout: Duration,
 }
 
 impl RunArgs {
@@ -217,7 +230,7 @@ impl RunArgs {
             && self.discovery == Discovery::Single
     }
 
-    /// What is wrong with the arguments taken together, a line for each fault.
+    /// Validates the flags together, and returns a line for each fault.
     pub fn validate(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if !self.enable_management_controllers && !self.enable_cell_controllers {
@@ -250,7 +263,7 @@ impl RunArgs {
         faults.extend(self.discovery_faults());
         if self.lease_duration <= self.lease_renew * 2 {
             faults.push(
-                "--lease-duration is not longer than twice --lease-renew: one lost renewal would end it"
+                "--lease-duration must be longer than twice --lease-renew: one failed renewal would end the lease"
                     .to_owned(),
             );
         }
@@ -262,10 +275,10 @@ impl RunArgs {
             || self.cell_lease_name().len() > 253
             || !self.lease_name.chars().all(plain)
         {
-            faults.push(format!("--lease-name {:?} is no name of an object", self.lease_name));
+            faults.push(format!("--lease-name {:?} is not a valid object name", self.lease_name));
         }
         if self.namespace().is_empty() || !self.namespace().chars().all(|c| c != '.' && plain(c)) {
-            faults.push(format!("--namespace {:?} is not a valid name of a namespace", self.namespace()));
+            faults.push(format!("--namespace {:?} is not a valid namespace name", self.namespace()));
         }
         if self.credentials_interval < Duration::from_millis(100) {
             faults.push("--credentials-interval is shorter than 100ms".to_owned());
@@ -309,7 +322,7 @@ impl RunArgs {
             if let Some(value) = value
                 && (value.is_empty() || !is_label_value(value))
             {
-                faults.push(format!("{flag} {value:?} is no label value"));
+                faults.push(format!("{flag} {value:?} is not a valid label value"));
             }
         }
         if self.cell_context.is_some() && self.cell_kubeconfig.is_none() {

@@ -1,4 +1,4 @@
-//! `fedhub hub`: what is remembered of the hub, for operators.
+//! `fedhub hub`: the stored state of the hub, for operators.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,21 +7,22 @@ use anyhow::Context;
 use clap::Subcommand;
 use fedhub_core::errors;
 use fedhub_planes::discovery::credentials::Source;
+use fedhub_planes::history::Remembered;
 use fedhub_planes::identity::hub;
 use kube::Client;
 
 use crate::common::{MANAGEMENT_NAMESPACE, install_tls_provider};
 
-/// What `fedhub hub` is to do.
+/// The commands of `fedhub hub`.
 #[derive(Debug, Subcommand)]
 pub enum HubCommand {
-    /// Tell whether the hub is held to be restored from a backup, so that no deletion is inferred on it.
+    /// Show whether the hub is considered restored from a backup, so that no deletion is inferred on it.
     Status(MemoryArgs),
     /// Infer deletions again on a hub that was restored from a backup, although not every cell in use has written back.
     AcceptRestore(MemoryArgs),
 }
 
-/// Where fedhub remembers it.
+/// Where the state of the hub is stored.
 #[derive(Debug, clap::Args)]
 pub struct MemoryArgs {
     /// Kubeconfig of the management plane; without it, the service account of the pod.
@@ -35,16 +36,16 @@ pub struct MemoryArgs {
     pub namespace: String,
 }
 
-/// Does it, and says what is so now.
+/// Runs the command, and prints its result.
 pub fn main(command: &HubCommand) -> ExitCode {
-    let told = tokio::runtime::Builder::new_current_thread()
+    let report = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(anyhow::Error::from)
         .and_then(|runtime| runtime.block_on(perform(command)));
-    match told {
-        Ok(told) => {
-            println!("{told}");
+    match report {
+        Ok(report) => {
+            println!("{report}");
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -59,28 +60,58 @@ async fn perform(command: &HubCommand) -> anyhow::Result<String> {
     match command {
         HubCommand::Status(args) => {
             let remembered = hub::remembered(&client(args)?, &args.namespace).await;
-            let remembered = remembered.context("failed to read what is remembered of the hub")?;
-            Ok(match remembered.map(|it| (it.highest, it.restored_at)) {
-                None => "nothing is remembered of the hub".to_owned(),
-                Some((highest, None)) => format!("in order; highest resourceVersion seen: {highest}"),
-                Some((_, Some(at))) => format!(
-                    "restored from a backup, at resourceVersion {at}: no deletion is inferred until every cell in use has \
-                     written back, or until `fedhub hub accept-restore`"
-                ),
-            })
+            let remembered = remembered.context("failed to read the state of the hub")?;
+            Ok(status(remembered.as_ref()))
         }
         HubCommand::AcceptRestore(args) => {
             let accepted = hub::accept_restore(&client(args)?, &args.namespace).await;
-            Ok(if accepted.context("failed to accept the restore")? {
-                "accepted: deletions are inferred again, and cells that were declared lost before count as lost".to_owned()
-            } else {
-                "nothing to accept: the hub is not held to be restored".to_owned()
-            })
+            Ok(outcome(accepted.context("failed to accept the restore")?).to_owned())
         }
+    }
+}
+
+/// The output of `fedhub hub status`.
+fn status(remembered: Option<&Remembered>) -> String {
+    match remembered.map(|it| (it.highest, it.restored_at)) {
+        None => "no state of the hub is stored".to_owned(),
+        Some((highest, None)) => format!("in order; highest resourceVersion seen: {highest}"),
+        Some((_, Some(at))) => format!(
+            "restored from a backup, at resourceVersion {at}: no deletion is inferred until every cell in use has written \
+             back or `fedhub hub accept-restore` is run"
+        ),
+    }
+}
+
+/// The output of `fedhub hub accept-restore`.
+fn outcome(accepted: bool) -> &'static str {
+    if accepted {
+        "accepted: deletions are inferred again, and cells that were declared lost before count as lost"
+    } else {
+        "nothing to accept: the hub is not considered restored"
     }
 }
 
 fn client(args: &MemoryArgs) -> anyhow::Result<Client> {
     let source = Source::of(args.management_kubeconfig.as_deref(), args.management_context.as_deref());
     Ok(Client::try_from(source.read()?.config)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_testing::{Messages, assert_messages};
+
+    use super::*;
+
+    #[test]
+    fn the_state_of_the_hub_reads_well() {
+        let hub = Remembered { highest: 4711, ..Remembered::default() };
+        let restored = Remembered { restored_at: Some(815), ..hub };
+        let states = [("nothing stored", None), ("in order", Some(&hub)), ("restored", Some(&restored))];
+        let mut messages = Messages::default();
+        messages.section("fedhub hub status", states.map(|(label, state)| (label, status(state)))).section(
+            "fedhub hub accept-restore",
+            [true, false].map(|accepted| (accepted, outcome(accepted))),
+        );
+        assert_messages!("hub", messages);
+    }
 }

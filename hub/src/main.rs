@@ -25,15 +25,15 @@ mod status;
 use std::process::ExitCode;
 
 use args::{Args, Command};
-use clap::Parser;
 
 /// Objects come and go in bursts: a list, a flood. What they took is given back to the machine when they are gone.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    match Args::parse().command {
-        Command::Run(args) => run::main(*args),
+    let (args, renamed) = Args::of_process();
+    match args.command {
+        Command::Run(args) => run::main(*args, &renamed),
         Command::Crds => crds::main(),
         Command::Hub(command) => history::main(&command),
         Command::Cells(args) => cells::main(&args),

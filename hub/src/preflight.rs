@@ -1,5 +1,5 @@
-//! What has to stand on the hub besides its CRDs (specification, section 8): without the interpreter Karmada carries
-//! no status back, and nothing says so.
+//! Preflight check of the hub beside its CRDs (specification, section 8): without the interpreter Karmada aggregates no
+//! status, and reports no error.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use tokio_util::sync::CancellationToken;
 
-/// How often a hub without the interpreter is looked at again.
+/// The interval at which a hub without the interpreter is checked again.
 const AGAIN: Duration = Duration::from_mins(1);
 
-/// Looks for the interpreter until it is there, and says so while it is not.
+/// Checks the hub until the interpreter is installed, and warns while it is not.
 pub async fn interpreter(hub: kube::Client, stop: CancellationToken) {
     let resource = ApiResource::from_gvk_with_plural(
         &GroupVersionKind::gvk("config.karmada.io", "v1alpha1", "ResourceInterpreterCustomization"),
@@ -22,12 +22,12 @@ pub async fn interpreter(hub: kube::Client, stop: CancellationToken) {
         match api.list(&ListParams::default()).await {
             Ok(all) if all.items.iter().any(interprets) => return,
             Ok(_) => tracing::warn!(
-                "the hub has no ResourceInterpreterCustomization for WorkloadDeployment: Karmada will carry no status back; \
-                 install deploy/components/hub"
+                "no ResourceInterpreterCustomization for WorkloadDeployment on the hub, so Karmada aggregates no status: \
+                 apply deploy/components/hub"
             ),
             Err(error) => tracing::warn!(
-                cause = errors::chain(&error),
-                "cannot tell whether the hub has the interpreter"
+                error = errors::chain(&error),
+                "failed to check the hub for the resource interpreter"
             ),
         }
         tokio::select! {

@@ -37,7 +37,10 @@ mod tests {
         assert!(refused(&unreadable).contains("/nowhere/hub.yaml"));
         assert!(refused(&["cells", "--project-kubeconfig=a"]).contains("NAME=FILE"));
         assert!(refused(&["run", "--discovery=nonsense"]).contains("nonsense"));
-        assert!(refused(&["run", "--header-timeout=9"]).contains("500ms"), "it says what a span looks like");
+        assert!(
+            refused(&["run", "--response-header-timeout=9"]).contains("500ms"),
+            "it says what a duration looks like"
+        );
     }
 
     #[test]

@@ -1,45 +1,187 @@
-//! Performs a decision.
+//! Applies the plan of one hub Instance: fetches what it writes, renders it and writes where that differs.
 
-use fedhub_core::errors::RequestError;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_api::transitions;
+use fedhub_cache::digest::{Digest, Version};
+use fedhub_cache::normalization::settled;
+use fedhub_core::names::PROJECTOR_MANAGER;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
-use fedhub_planes::Precondition;
-use fedhub_planes::{PlaneWriter, Write};
+use fedhub_engine::{Outcome, Step};
+use fedhub_planes::events::reference_to;
+use fedhub_planes::{Distrust, PlaneWriter, Precondition, StatusWrite, Write};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// How a write of a projection went.
-pub enum Written {
-    /// Stored.
-    Stored,
-    /// Nothing had to change.
-    Unchanged,
-    /// A field is immutable: the Instance was replaced under its name, so the projection was deleted and is made
-    /// anew when it is gone (P3).
-    Replaced,
+use crate::desired::desired;
+use crate::intents::ProjectionPlan;
+use crate::quarantine::InstanceState;
+use crate::reconcile::{InstanceReconciler, Interrupted};
+use crate::snapshot::{Confirmed, Live, Snapshot};
+use crate::unreachable::projected_status;
+
+/// When a deletion that is not confirmed is reconsidered.
+const WITHHELD: Duration = Duration::from_mins(1);
+
+/// The object has gone: its event follows.
+const GONE: Interrupted = Interrupted::Outdated(Step::End(Outcome::AwaitChange));
+
+impl InstanceReconciler<'_> {
+    /// Performs a plan.
+    pub(crate) async fn perform(
+        &mut self,
+        seen: &Snapshot,
+        plan: ProjectionPlan,
+    ) -> Result<Step, Interrupted> {
+        match plan {
+            ProjectionPlan::Synced => Ok(Step::Unchanged),
+            ProjectionPlan::Write { managed, probe } => self.write(seen, *managed, probe).await,
+            ProjectionPlan::WriteStatus { probe } => self.write_status(seen, probe).await,
+            ProjectionPlan::Delete { inferred } => self.delete(seen, inferred).await,
+            ProjectionPlan::ReadHub => {
+                self.live = Some(self.read_hub(seen).await?);
+                Ok(Step::Learned)
+            }
+            ProjectionPlan::ConfirmOwner => {
+                self.confirmed = Some(self.confirm_owner(seen).await?);
+                Ok(Step::Learned)
+            }
+            ProjectionPlan::Withhold(_) => Ok(Step::End(Outcome::RequeueAfter(WITHHELD))),
+            // Their next event may be long in coming.
+            ProjectionPlan::Park(wait) => {
+                self.projector.release(&self.project, seen, 0);
+                Ok(Step::End(wait.map_or(Outcome::AwaitChange, Outcome::RequeueAfter)))
+            }
+            ProjectionPlan::Quarantine(_) => {
+                self.projector.release(&self.project, seen, 0);
+                Ok(Step::End(Outcome::AwaitChange))
+            }
+            ProjectionPlan::AwaitResume => Ok(Step::End(Outcome::AwaitChange)),
+        }
+    }
+
+    /// Writes a projection's metadata and spec.
+    async fn write(&self, seen: &Snapshot, managed: ObjectMeta, probe: bool) -> Result<Step, Interrupted> {
+        let (instance, current) = (self.fetch_instance(seen).await?, self.fetch_projection(seen).await?);
+        let (namespace, name) = (&seen.target.namespace, &seen.key.name);
+        let object = Box::new(desired(namespace, managed, &instance, current.as_deref()));
+        let write = if current.is_some() { Write::Replace { object, probe } } else { Write::Create(object) };
+        match (self.writer().write(Kind::Instance, write).await, current) {
+            (Ok(stored), _) => Ok(updated(stored)),
+            (Err(error), Some(current)) if error.immutable() => {
+                // The Instance was replaced under its name. Only this very answer deletes (P3).
+                tracing::info!(plane = %self.project.id, namespace, name,
+                    "recreating projection: a field is immutable");
+                self.project.delete(Kind::Instance, &current, Precondition::Uid).await?;
+                Ok(Step::End(Outcome::AwaitChange))
+            }
+            // It is there although the watch does not show it: the next round plans by what is read.
+            (Err(error), None) if error.code() == Some(409) => {
+                let found = self.project.refresh(Kind::Instance, namespace, name).await?;
+                Ok(found.map(|_| Step::Learned).ok_or(error)?)
+            }
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    /// Writes the projection's status, and tells its user of the transition (U3).
+    async fn write_status(&self, seen: &Snapshot, probe: bool) -> Result<Step, Interrupted> {
+        let (instance, down) = (self.fetch_instance(seen).await?, seen.down.as_ref());
+        let projection =
+            if probe || down.is_some() { self.fetch_projection(seen).await? } else { seen.projection_stub() };
+        let projection = projection.ok_or(GONE)?;
+        let status = projected_status(instance.status(), projection.status(), down, seen.now);
+        if down.is_some() && settled(&status, projection.status(), seen.status_normalization) {
+            return Ok(Step::Unchanged);
+        }
+        let transition = transitions::of_instance(seen.signal(), &status).filter(|it| !it.routine);
+        let write = StatusWrite { status: status.into_owned(), probe };
+        let stored = self.writer().write_status(Kind::Instance, &projection, write).await?;
+        // What a restored hub says was reported before.
+        let is_news = stored.is_some() && self.projector.planes.distrust() != Some(Distrust::Restored);
+        if let Some(transition) = transition.filter(|_| is_news) {
+            self.project.events.turn(reference_to(Kind::Instance, &projection), transition);
+        }
+        Ok(updated(stored))
+    }
+
+    /// Deletes the projection; one that was seen to lack its Instance only after a gap, within the rate limit (I4).
+    async fn delete(&self, seen: &Snapshot, inferred: bool) -> Result<Step, Interrupted> {
+        let limits = &self.projector.delete_limits;
+        if inferred && let Err(wait) = limits.take(&seen.target.plane, &seen.key) {
+            self.projector.set_state(&seen.key, Some(InstanceState::Withheld("rate")));
+            return Ok(Step::End(Outcome::RequeueAfter(wait)));
+        }
+        self.projector.set_state(&seen.key, None);
+        let projection = seen.projection_stub().ok_or(GONE)?;
+        self.project.delete(Kind::Instance, &projection, Precondition::Uid).await?;
+        self.projector.seen_deleted.remove(&seen.key);
+        Ok(Step::End(Outcome::Updated))
+    }
+
+    /// Reads the hub live, where the projection is still what the plan took it for (I4).
+    async fn read_hub(&self, seen: &Snapshot) -> Result<Live, Interrupted> {
+        self.fetch_projection(seen).await?.ok_or(GONE)?;
+        let (hub, key) = (self.projector.planes.hub(), &seen.key);
+        let namespace = hub.get_live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
+        let facts = seen.projection.as_ref().and_then(Digest::instance);
+        let stands = |n: &ObjectRef| facts.is_some_and(|facts| facts.is_from_namespace_uid(n.uid()));
+        if !namespace.as_ref().is_some_and(stands) {
+            // Nothing else can prove anything then.
+            return Ok(Live { namespace, ..Live::default() });
+        }
+        let instance = hub.get_live(Kind::Instance, &key.namespace, &key.name).await?.map(Arc::new);
+        let deployment = match facts.and_then(|facts| facts.deployment(&key.name)) {
+            Some(name) => hub.get_live(Kind::WorkloadDeployment, &key.namespace, name).await?.map(Arc::new),
+            None => None,
+        };
+        Ok(Live { namespace, instance, deployment })
+    }
+
+    /// Reads the owner live, where the hub has its counterpart, and the age of the Instance (P2, P7).
+    async fn confirm_owner(&self, seen: &Snapshot) -> Result<Confirmed, Interrupted> {
+        let (instance, kind) = (self.fetch_instance(seen).await?, Kind::WorkloadDeployment);
+        let owner = match (&seen.deployment, &seen.hub_deployment) {
+            (Some(name), Some(_)) => self.project.get_live(kind, &seen.target.namespace, name).await?,
+            _ => None,
+        };
+        let owner = owner.map(|owner| Digest::of(&self.project.id, kind, &owner));
+        let created = instance.metadata.creation_timestamp.as_ref().map_or(seen.now, |t| t.0);
+        Ok(Confirmed { owner, created })
+    }
+
+    /// The hub Instance.
+    async fn fetch_instance(&self, seen: &Snapshot) -> Result<ObjectRef, Interrupted> {
+        let (hub, key) = (self.projector.planes.hub(), &seen.key);
+        let fetched = hub.get_or_fetch(Kind::Instance, &key.namespace, &key.name).await?;
+        as_planned(fetched, seen.instance.as_ref()).map_err(Interrupted::Outdated)?.ok_or(GONE)
+    }
+
+    /// The projection, if there is one.
+    async fn fetch_projection(&self, seen: &Snapshot) -> Result<Option<ObjectRef>, Interrupted> {
+        let Some(digest) = &seen.projection else { return Ok(None) };
+        let (namespace, name) = (&seen.target.namespace, &seen.key.name);
+        let fetched = self.project.get_or_fetch(Kind::Instance, namespace, name).await?;
+        as_planned(fetched, Some(digest)).map_err(Interrupted::Outdated)
+    }
+
+    fn writer(&self) -> PlaneWriter<'_> {
+        let metrics = self.projector.planes.metrics();
+        PlaneWriter { plane: &self.project, manager: PROJECTOR_MANAGER, metrics }
+    }
 }
 
-/// Writes a projection's metadata and spec.
-pub async fn write(
-    writer: &PlaneWriter<'_>,
-    write: Write,
-    projection: Option<&ObjectRef>,
-) -> Result<Written, RequestError> {
-    let (Write::Create(object) | Write::Replace { object, .. }) = &write;
-    let place = (object.namespace().to_owned(), object.name().to_owned());
-    match (writer.write(Kind::Instance, write).await, projection) {
-        (Ok(Some(_)), _) => Ok(Written::Stored),
-        (Ok(None), _) => Ok(Written::Unchanged),
-        (Err(error), Some(projection)) if error.immutable() => {
-            // Only this very answer deletes (P3).
-            tracing::info!(plane = %writer.plane.id, namespace = projection.namespace(), name = projection.name(),
-                "a field of the projection is immutable: it is made anew");
-            writer.plane.delete(Kind::Instance, projection, Precondition::Uid).await?;
-            Ok(Written::Replaced)
+/// What was fetched, if it is what the digest describes; else the next round plans by it.
+fn as_planned(fetched: Option<ObjectRef>, digest: Option<&Digest>) -> Result<Option<ObjectRef>, Step> {
+    match fetched {
+        Some(object) if digest.is_none_or(|d| d.version != Version::new(object.version())) => {
+            Err(Step::Learned)
         }
-        // It is there although the watch does not show it: what is known is put right, and planned by.
-        (Err(error), None) if error.code() == Some(409) => {
-            let (space, name) = (place.0.as_str(), place.1.as_str());
-            let found = writer.plane.refresh(Kind::Instance, space, name).await?;
-            found.map(|_| Written::Unchanged).ok_or(error)
-        }
-        (Err(error), _) => Err(error),
+        fetched => Ok(fetched),
     }
+}
+
+/// A dry run that shows no difference stores nothing, and is remembered.
+fn updated(stored: Option<ObjectRef>) -> Step {
+    if stored.is_some() { Step::Updated } else { Step::Learned }
 }

@@ -2,28 +2,28 @@
 //!
 //! # The way through
 //!
-//! 1. [`keys`] maps an event to the keys of the hub Instances that it concerns.
-//! 2. [`controller`] is the reconcile of one key. [`glance`] ends it early where digests show that nothing is to do.
-//! 3. [`observe`] gathers what the plan needs to know.
-//! 4. [`plan`] decides, as a pure function, on whose behalf an Instance is projected, parked or quarantined
-//!    ([`quarantine`]); [`projection`] what its projection is to be; [`gone`] what becomes of a projection whose Instance is
-//!    not there.
-//! 5. [`apply`] performs the write.
+//! 1. `triggers` maps an event to the keys of the hub Instances that it concerns.
+//! 2. `reconcile` is the reconcile of one key, for the engine's loop; [`controller`] is what is remembered between two.
+//! 3. [`snapshot`] is what the caches say of one Instance and its surroundings.
+//! 4. [`plan`] decides by that, as a pure function, what is done ([`intents`]); [`prune`] decides on a projection whose
+//!    Instance is not there.
+//! 5. `apply` fetches what is to be written, renders it ([`mod@desired`]) and writes where that differs.
 //!
-//! [`mod@unreachable`] decides what a projection says while its cell does not answer; [`lost`] removes what a lost cell
-//! left behind.
+//! [`mod@unreachable`] renders the status of a projection whose cell does not answer; [`quarantine`] remembers what is not
+//! projected; [`lost`] removes what a lost cell left behind.
 
-pub mod apply;
+mod apply;
 pub mod controller;
-pub mod glance;
-pub mod gone;
-pub mod keys;
+pub mod desired;
+pub mod intents;
 pub mod lost;
-pub mod mark;
-pub mod observe;
 pub mod plan;
-pub mod projection;
+pub mod prune;
 pub mod quarantine;
+mod rate_limits;
+mod reconcile;
+pub mod snapshot;
+mod triggers;
 pub mod unreachable;
 
 pub use controller::Projector;

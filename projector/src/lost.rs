@@ -1,14 +1,12 @@
-//! What a lost cell left behind (C11): copies of its Instances on the hub, and quota claims in project planes.
+//! Cleanup after a lost cell (C11): copies of its Instances on the hub, and quota claims in project planes.
 //!
 //! Only an operator declares a cell lost, by an annotation of its Cluster. Then its copies go from the hub, and by their
 //! deletion, which the projector sees, their projections from the projects (I4); and its claims are released. While the hub
-//! is held to be restored, nothing is: the declaration may be one that was taken back (I4). A pass is over one project
+//! is held to be restored, nothing is: the declaration may be one that was taken back (I4). A reconcile is of one project
 //! plane. Claims are not watched here: they are listed while a cell is declared lost, and at no other time.
 
-use fedhub_planes::Precondition;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_api::cells::{
@@ -18,25 +16,24 @@ use fedhub_cache::{Change, Known};
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::{PlaneName, SOURCE_CLUSTER};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
-use fedhub_core::rate_limit::TokenBucket;
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::Listener;
 use fedhub_planes::events::reference;
-use fedhub_planes::{Plane, Planes, ProjectNamespace};
-use tokio::time::Instant;
+use fedhub_planes::{Plane, Planes, Precondition, ProjectNamespace};
 
-/// How many objects of one list are deleted in one pass.
-const AT_ONCE: usize = 64;
-/// When a plane is looked at again whose bucket is empty, or where the hub is not trusted.
-const AGAIN: Duration = Duration::from_mins(1);
+use crate::rate_limits::DeleteLimits;
+
+/// The most objects of one list that one reconcile deletes.
+const BATCH: usize = 64;
+/// When a plane is retried whose bucket is empty, or while the hub is not trusted.
+const RETRY: Duration = Duration::from_mins(1);
 
 /// Releases what lost cells left behind.
 pub struct LostCells {
     planes: Arc<Planes>,
     queue: Arc<Queue>,
-    deletes_per_minute: u32,
-    /// A declaration may be a mistake, and a cell that is alive may make anew what is deleted.
-    buckets: Mutex<BTreeMap<PlaneName, TokenBucket>>,
+    /// A declaration may be a mistake, and a cell that is alive may create again what is deleted.
+    delete_limits: DeleteLimits,
     /// Whether any cell is declared lost.
     any: AtomicBool,
 }
@@ -44,8 +41,8 @@ pub struct LostCells {
 impl LostCells {
     /// A controller over `planes`, fed through `queue`, which deletes at most so many objects of a project in a minute.
     pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, deletes_per_minute: u32) -> Arc<Self> {
-        let (buckets, any) = (Mutex::default(), AtomicBool::new(false));
-        Arc::new(Self { planes, queue, deletes_per_minute, buckets, any })
+        let delete_limits = DeleteLimits::new(deletes_per_minute);
+        Arc::new(Self { planes, queue, delete_limits, any: AtomicBool::new(false) })
     }
 
     fn enqueue(&self, plane: &PlaneName) {
@@ -61,8 +58,8 @@ impl LostCells {
         }
     }
 
-    /// Everything, by the declarations that stand now.
-    fn look_again(&self) {
+    /// Enqueues every project plane, by the declarations that stand now.
+    fn resync(&self) {
         let clusters = self.planes.hub().store(Kind::Cluster).objects(None);
         self.any.store(clusters.iter().any(|cluster| declares(cluster)), Ordering::Release);
         for project in self.planes.projects() {
@@ -79,8 +76,8 @@ impl LostCells {
         }
         if let Some(distrust) = self.planes.distrust() {
             self.planes.metrics().deletes_withheld.with_label_values(&[distrust.label()]).inc();
-            tracing::debug!(plane = %name, reason = distrust.label(), "what a lost cell left is not deleted");
-            return Ok(Outcome::RequeueAfter(AGAIN));
+            tracing::debug!(plane = %name, reason = distrust.label(), "skipping cleanup after a lost cell: the hub is not trusted");
+            return Ok(Outcome::RequeueAfter(RETRY));
         }
         let is_lost = |source: &Source| source_lost_since(&clusters, source).is_some();
         let (mut copies, mut claims, mut due) = (0, 0, true);
@@ -89,7 +86,7 @@ impl LostCells {
                 continue;
             }
             let left = |copy: &Object| !copy.is_terminating() && is_copy_lost(&clusters, copy);
-            let left = hub.list_metadata(Kind::Instance, Some(&namespace), None, AT_ONCE, left).await?;
+            let left = hub.list_metadata(Kind::Instance, Some(&namespace), None, BATCH, left).await?;
             let deleted = self.delete(name, hub, Kind::Instance, left).await?;
             copies += deleted.0;
             due &= deleted.1;
@@ -99,7 +96,7 @@ impl LostCells {
                 !claim.is_terminating() && source_of_claim(claim).is_some_and(|source| is_lost(&source))
             };
             let listed =
-                project.list_metadata(Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), AT_ONCE, left).await;
+                project.list_metadata(Kind::ResourceClaim, None, Some(SOURCE_CLUSTER), BATCH, left).await;
             match listed {
                 Ok(left) => {
                     let deleted = self.delete(name, project, Kind::ResourceClaim, left).await?;
@@ -112,17 +109,17 @@ impl LostCells {
             }
         }
         if copies + claims > 0 {
-            tracing::info!(plane = %name, copies, claims, "released what a lost cell held");
+            tracing::info!(plane = %name, copies, claims, "cleaned up after a lost cell");
         }
         Ok(match (due, copies + claims) {
-            (false, _) => Outcome::RequeueAfter(AGAIN),
+            (false, _) => Outcome::RequeueAfter(RETRY),
             (true, 0) => Outcome::Unchanged,
-            // There may be more than one list told.
+            // There may be more than one list has shown.
             (true, _) => Outcome::RequeueAfter(Duration::ZERO),
         })
     }
 
-    /// Deletes those objects, as far as there are tokens. Says how many, and whether there was one for each.
+    /// Deletes those objects, as far as there are tokens. Returns how many it deleted, and whether there was a token for each.
     async fn delete(
         &self,
         name: &PlaneName,
@@ -131,22 +128,14 @@ impl LostCells {
         objects: Vec<Object>,
     ) -> Result<(usize, bool), RequestError> {
         for (deleted, object) in objects.iter().enumerate() {
-            if self.token(name, &plane.key(kind, object.namespace(), object.name())).is_err() {
+            if self.delete_limits.take(name, &plane.key(kind, object.namespace(), object.name())).is_err() {
                 self.planes.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
-                tracing::warn!(plane = %name, left = objects.len() - deleted, "what a lost cell left is deleted in its turn");
+                tracing::warn!(plane = %name, left = objects.len() - deleted, "delaying cleanup after a lost cell: deletions are rate-limited");
                 return Ok((deleted, false));
             }
             plane.delete(kind, object, Precondition::Uid).await?;
         }
         Ok((objects.len(), true))
-    }
-
-    fn token(&self, name: &PlaneName, key: &Key) -> Result<(), Duration> {
-        let now = Instant::now();
-        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        buckets.retain(|of, bucket| of == name || !bucket.is_full(now));
-        let fresh = || TokenBucket::new(self.deletes_per_minute, now);
-        buckets.entry(name.clone()).or_insert_with(fresh).take(key, now)
     }
 
     fn cluster_changed(&self, change: &Change) {
@@ -159,7 +148,7 @@ impl LostCells {
         if let Some(refusal) =
             now.and_then(refusal).filter(|now| old.as_deref().and_then(refusal).as_ref() != Some(now))
         {
-            tracing::warn!(cluster = &*seen.name, "{refusal}");
+            tracing::warn!(cluster = &*seen.name, error = refusal, "ignoring declaration of a lost cell");
             if let Some(operators) = self.planes.operators().filter(|_| self.planes.leads()) {
                 operators.warn("LostCellRefused", Some(reference(Kind::Cluster, seen)), refusal);
             }
@@ -180,11 +169,11 @@ impl LostCells {
         for annotation in was.keys().filter(|annotation| !is.contains_key(*annotation)) {
             tracing::warn!(cluster = &*seen.name, %annotation, "cell no longer declared lost");
         }
-        self.look_again();
+        self.resync();
     }
 }
 
-/// The mark of a claim; of one from before claims were marked, the cell's name alone.
+/// The mark of a claim; of one that is older than these marks, the cell's name alone.
 fn source_of_claim(claim: &Object) -> Option<Source> {
     Source::of(claim).or_else(|| {
         let cell = claim.label(SOURCE_CLUSTER)?.to_owned();
@@ -208,7 +197,7 @@ impl Controller for LostCells {
             return Ok(Outcome::Unchanged);
         }
         let project = self.planes.engaged(name).ok_or_else(|| Error::NotEngaged(job.key.plane.clone()))?;
-        // Resumed, everything of it is looked at.
+        // When it is resumed, it is enqueued again.
         if project.is_suspended() { Ok(Outcome::AwaitChange) } else { self.release(name, &project).await }
     }
 }
@@ -236,7 +225,7 @@ impl Listener for LostCells {
         }
         self.queue.mark_healthy(&plane.id);
         match &plane.id {
-            PlaneId::Hub => self.look_again(),
+            PlaneId::Hub => self.resync(),
             PlaneId::Project(name) => self.enqueue(name),
             PlaneId::Management | PlaneId::Cell => {}
         }

@@ -1,123 +1,145 @@
-//! What a pass over one hub Instance does: a pure function from what was observed to one decision.
+//! What a reconcile of one hub Instance does: a pure function of its snapshot.
 //!
-//! Decides I5, P4, P6 and P7.
+//! Decides I5, P2, P4, P6, P7 and P8.
 
 use std::time::Duration;
 
-use fedhub_cache::digest::Uid;
-use fedhub_cache::digest::deployment::{home, source};
-use fedhub_cache::digest::instance::deployment_name;
-use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_core::object::{Object, ObjectRef, ObjectView};
-use fedhub_planes::{StatusWrite, Write};
+use fedhub_cache::digest::deployment::mark_hash;
+use fedhub_cache::digest::instance::{self, StatusOrigin};
+use fedhub_cache::digest::{Digest, Instance};
+use fedhub_cache::normalization::settled_hash;
+use fedhub_core::object::ObjectView;
+use fedhub_planes::writer::probe;
 
-use crate::mark::Mark;
-use crate::observe::Observed;
-use crate::projection::Owner;
+use crate::desired::{Owner, managed};
+use crate::intents::ProjectionPlan;
+use crate::prune;
 use crate::quarantine::Reason;
-use crate::{gone, projection};
+use crate::snapshot::Snapshot;
 
-/// What to do about one hub Instance and its projection.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Decision {
-    /// Everything is as it should be (P8).
-    InOrder,
-    /// The projection's metadata or spec.
-    Write(Write),
-    /// The projection's status.
-    Status(ObjectRef, StatusWrite),
-    /// The projection is to go; its UID is the precondition.
-    Delete {
-        /// The projection.
-        projection: ObjectRef,
-        /// Whether its absence on the hub was proven after a gap, which is limited by the bucket (I4).
-        inferred: bool,
-    },
-    /// Read the hub live, then plan again (I4).
-    ReadLive,
-    /// A deletion that is not proven right (I4).
-    Withhold(gone::Unproven),
-    /// No living owner: its event brings the Instance back (I5). To be looked at again after this time at the
-    /// latest, when the grace is over.
-    Park(Option<Duration>),
-    /// No retry can change it (P7).
-    Quarantine(Reason),
-}
+/// How long the hub's garbage collector has for an Instance whose WD is gone before that Instance is read.
+const COLLECTED: Duration = Duration::from_secs(5);
 
 /// Decides. See the specification, section 5, for the rules by their numbers.
-pub fn plan(seen: &Observed) -> Decision {
-    let Some(instance) = &seen.instance else { return gone::plan(seen) };
-    let owner = match living_owner(seen, instance) {
-        Ok(owner) => owner,
-        Err(decision) => return decision,
+pub fn plan(seen: &Snapshot) -> ProjectionPlan {
+    let plan = match facts(seen.instance.as_ref()) {
+        Some((instance, facts)) => project(seen, instance, facts).unwrap_or_else(|plan| plan),
+        None => prune::plan(seen),
     };
-    if seen.projection.as_deref().is_some_and(|p| !is_ours(seen, p)) {
-        return Decision::Quarantine(Reason::NameTaken);
-    }
-    if instance.is_terminating() && seen.projection.is_none() {
-        return Decision::InOrder;
-    }
-    projection::plan(seen, instance, owner)
+    if seen.suspended && plan != ProjectionPlan::Synced { ProjectionPlan::AwaitResume } else { plan }
 }
 
-/// On whose behalf the Instance is projected (I5, I6); else what is decided, whatever its projection is like.
-pub fn living_owner<'a>(seen: &'a Observed, instance: &'a Object) -> Result<Owner<'a>, Decision> {
+fn facts(digest: Option<&Digest>) -> Option<(&Digest, &Instance)> {
+    digest.and_then(|digest| Some((digest, digest.instance()?)))
+}
+
+/// The plan for an Instance that is there; `Err` where it is not projected, whatever its projection is like.
+fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> Result<ProjectionPlan, ProjectionPlan> {
+    let owner = living_owner(seen, facts)?;
+    let managed = managed(seen, &instance.uid, owner);
+    let Some((projection, current)) = self::facts(seen.projection.as_ref()) else {
+        let create = || ProjectionPlan::Write { managed: Box::new(managed), probe: false };
+        return Ok(if instance.terminating { ProjectionPlan::Synced } else { create() });
+    };
+    if !current.is_projection(Some(owner.uid)) {
+        return Err(ProjectionPlan::Quarantine(Reason::NameTaken));
+    }
+    if projection.terminating {
+        // Its deletion's event brings the Instance back.
+        return Err(ProjectionPlan::Park(None));
+    }
+    let is_same = current.is_projection_of(&instance.uid.to_string());
+    // Before the mark, which alone tells that the status is that of the Instance before this one.
+    if !is_same && is_reset(seen, facts, current) {
+        return Ok(ProjectionPlan::WriteStatus { probe: false });
+    }
+    let differs = !settled_hash(facts.spec, current.spec, seen.spec_normalization);
+    if differs || current.identity != instance::managed(&managed) || current.labels != facts.labels {
+        let probe = probe(differs, is_same, seen.spec_normalization);
+        return Ok(ProjectionPlan::Write { managed: Box::new(managed), probe });
+    }
+    Ok(status(seen, facts, current))
+}
+
+/// The owner on whose behalf the Instance is projected (I5, I6); else the plan without one.
+fn living_owner<'a>(seen: &'a Snapshot, facts: &Instance) -> Result<Owner<'a>, ProjectionPlan> {
     if seen.owner.as_ref().is_some_and(|owner| owner.terminating) {
-        // Somebody's last moment: nothing to say about it (P6).
-        return Err(Decision::Park(None));
+        // Garbage collection removes the projection (P6).
+        return Err(ProjectionPlan::Park(None));
     }
-    if let Some(reason) = disagreement(seen, instance) {
-        return Err(Decision::Quarantine(reason));
+    if seen.deployment.is_some() && seen.hub_deployment.is_none() && seen.owner.is_none() {
+        // The hub's garbage collector takes the Instance.
+        let left = COLLECTED.checked_sub(seen.since_event).filter(|left| !left.is_zero());
+        if left.is_some() {
+            return Err(ProjectionPlan::Park(left));
+        }
     }
-    let Some(name) = deployment_name(instance) else { return Err(Decision::Quarantine(Reason::Unnamed)) };
-    let Some(owner) = seen.owner.as_ref() else { return Err(without_owner(seen, instance)) };
-    match owner.deployment().map(|facts| facts.home) {
-        Some(there) if there == home(Some(seen.hub_namespace.name())) => {}
-        Some(there) if there != home(None) => return Err(Decision::Quarantine(Reason::StaleNamespace)),
+    // I6: what the Instance's own labels say must not differ from what its hub namespace says.
+    if !facts.may_belong_to(&seen.target.plane, &seen.target.namespace) {
+        return Err(ProjectionPlan::Quarantine(Reason::Contradictory));
+    }
+    let Some(name) = &seen.deployment else { return Err(ProjectionPlan::Quarantine(Reason::Unnamed)) };
+    let Some(owner) = &seen.owner else { return Err(without_owner(seen)) };
+    match owner.deployment().map(|facts| facts.counterpart) {
+        Some(there) if there == mark_hash(Some(seen.hub_namespace.name())) => {}
+        Some(there) if there != mark_hash(None) => {
+            return Err(ProjectionPlan::Quarantine(Reason::StaleNamespace));
+        }
         // The federator has not marked it yet, or will put the annotation back: its event follows.
-        _ => return Err(Decision::Park(None)),
+        _ => return Err(ProjectionPlan::Park(None)),
     }
-    if alive_on_hub(seen, instance, &owner.uid) { Ok((name, &owner.uid)) } else { Err(Decision::Park(None)) }
+    if !is_alive_on_hub(seen, facts, owner) {
+        return Err(ProjectionPlan::Park(None));
+    }
+    Ok(Owner { name, uid: &owner.uid })
 }
 
-/// I6: what the Instance's own labels say must not differ from what its hub namespace says.
-fn disagreement(seen: &Observed, instance: &Object) -> Option<Reason> {
-    let plane = instance.label(UPSTREAM_CLUSTER);
-    let space = instance.label(UPSTREAM_NAMESPACE);
-    let agree = plane.is_none_or(|p| decode_plane(p).as_ref() == Some(&seen.home.plane))
-        && space.is_none_or(|s| s == seen.home.namespace);
-    (!agree).then_some(Reason::Contradictory)
-}
-
-/// P2, P7: a WD that is not there may still come, for as long as the grace lasts.
-fn without_owner(seen: &Observed, instance: &Object) -> Decision {
-    let born = instance.metadata.creation_timestamp.as_ref().map_or(seen.now, |t| t.0);
-    let age = Duration::try_from(seen.now.duration_since(born)).unwrap_or_default();
+/// P2, P7: a WD that the cache lacks may be there, and one that is not there may still come, for as long as the grace
+/// lasts.
+fn without_owner(seen: &Snapshot) -> ProjectionPlan {
+    let Some(confirmed) = &seen.confirmed else { return ProjectionPlan::ConfirmOwner };
+    let age = Duration::try_from(seen.now.duration_since(confirmed.created)).unwrap_or_default();
     match seen.grace.checked_sub(age).filter(|left| !left.is_zero()) {
-        Some(left) => Decision::Park(Some(left)),
-        None => Decision::Quarantine(Reason::DeploymentAbsent),
+        Some(left) => ProjectionPlan::Park(Some(left)),
+        None => ProjectionPlan::Quarantine(Reason::DeploymentAbsent),
     }
 }
 
 /// I5, the hub side: the Instance belongs to the WD that lives on the hub now, and that is the project WD's, not one
 /// that was there before it (I6). A copy without an owner reference is accepted from older cells while its WD is alive.
-fn alive_on_hub(seen: &Observed, instance: &Object, owner: &Uid) -> bool {
-    let Some(deployment) = seen.hub_deployment.as_ref().filter(|d| !d.terminating) else { return false };
-    if deployment.deployment().map(|facts| facts.source) != Some(source(Some(&owner.to_string()))) {
-        return false;
-    }
-    let controller = instance.metadata.owner_references.iter().flatten().find(|o| o.controller == Some(true));
-    controller.is_none_or(|c| deployment.uid.is(&c.uid))
+fn is_alive_on_hub(seen: &Snapshot, facts: &Instance, owner: &Digest) -> bool {
+    seen.hub_deployment.as_ref().filter(|d| !d.terminating).is_some_and(|deployment| {
+        let source = mark_hash(Some(&owner.uid.to_string()));
+        deployment.deployment().is_some_and(|facts| facts.counterpart_uid == source)
+            && facts.may_be_controlled_by(&deployment.uid.to_string())
+    })
 }
 
-/// P4: an Instance of that name is ours if it carries our mark, or our labels, or our owner; else it is somebody's.
-fn is_ours(seen: &Observed, projection: &Object) -> bool {
-    let ours = projection.label(UPSTREAM_CLUSTER).and_then(decode_plane).as_ref() == Some(&seen.home.plane);
-    let owned = projection
-        .metadata
-        .owner_references
-        .iter()
-        .flatten()
-        .any(|o| seen.owner.as_ref().is_some_and(|owner| owner.uid.is(&o.uid)));
-    Mark::of(projection).is_some() || ours || owned
+/// P5: whether the projection still has the status of the Instance before this one, and no cell has reported on this one.
+/// Where the hub namespace is another one, too, the hub lost its state, and the Instance may well be the same: its status
+/// stands until the cell reports.
+fn is_reset(seen: &Snapshot, facts: &Instance, current: &Instance) -> bool {
+    current.is_from_namespace_uid(seen.hub_namespace.uid())
+        && facts.status_origin != StatusOrigin::Reported
+        && current.status_origin == StatusOrigin::Reported
+        && !settled_hash(facts.status, current.status, seen.status_normalization)
+}
+
+/// The status whole, where it differs (P3).
+fn status(seen: &Snapshot, facts: &Instance, current: &Instance) -> ProjectionPlan {
+    // What is shown in place of Ready is rendered when it is written (C11).
+    let unreachable = facts.signal.is_ready() && seen.down.is_some();
+    let settled = settled_hash(facts.status, current.status, seen.status_normalization);
+    let was_reported = current.status_origin == StatusOrigin::Reported;
+    let wanted = if unreachable { StatusOrigin::Reported } else { facts.status_origin };
+    let written_before = match wanted {
+        StatusOrigin::Absent => return ProjectionPlan::Synced,
+        _ if settled && !unreachable => return ProjectionPlan::Synced,
+        // The mark names the very Instance, or the projection would have been written first.
+        StatusOrigin::Defaulted if was_reported => return ProjectionPlan::Synced,
+        // Where no cell has reported on either side, the difference may be the plane's own defaults.
+        StatusOrigin::Defaulted => current.status_origin != StatusOrigin::Absent,
+        StatusOrigin::Reported => was_reported,
+    };
+    ProjectionPlan::WriteStatus { probe: probe(true, written_before, seen.status_normalization) }
 }

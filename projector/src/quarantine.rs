@@ -1,10 +1,10 @@
-//! Hub Instances that no retry can project (P7). A state in memory, judged anew whenever the facts change: one log
+//! Hub Instances that no retry can project (P7). A state in memory, derived again whenever the facts change: one log
 //! line, one Event on the management plane, a gauge by reason; nothing is deleted or annotated for it.
 
 use std::fmt;
 
 use fedhub_core::metrics::Metrics;
-use fedhub_engine::verdicts::{Counted, Verdicts};
+use fedhub_engine::object_states::{ObjectState, ObjectStates};
 
 /// Why an Instance is not projected, and will not be before something about it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ impl Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = match self {
+        let text = match self {
             Self::Unidentifiable => "the labels of its hub namespace name no project plane and namespace",
             Self::Contradictory => "its labels name another plane or namespace than its hub namespace does",
             Self::StaleNamespace => "its WorkloadDeployment is federated to another hub namespace now",
@@ -47,13 +47,13 @@ impl fmt::Display for Reason {
             Self::NameTaken => "another Instance has its name in the project namespace",
             Self::DeploymentAbsent => "its project has no such WorkloadDeployment",
         };
-        write!(f, "{words} ({})", self.label())
+        write!(f, "{text} ({})", self.label())
     }
 }
 
 /// Why an Instance is not projected for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum InstanceState {
     /// Its owner is not there yet; the owner's event brings it back (I5).
     Parked,
     /// No retry can change it (P7).
@@ -63,9 +63,9 @@ pub enum Verdict {
 }
 
 /// The Instances that are not projected, and why.
-pub type Wards = Verdicts<Verdict>;
+pub type UnprojectedInstances = ObjectStates<InstanceState>;
 
-impl Counted for Verdict {
+impl ObjectState for InstanceState {
     fn count(self, metrics: &Metrics, change: i64) {
         let objects = |state| metrics.objects.with_label_values(&["projector", state]);
         match self {

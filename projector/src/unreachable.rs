@@ -1,8 +1,8 @@
-//! What a projection says while its cell is down (C11, U2): `Ready` is not known then, whatever was said last.
+//! The status of a projection while its cell is down (C11, U2): `Ready` is unknown then, whatever was reported last.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
@@ -11,52 +11,54 @@ use fedhub_cache::digest::instance::city;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
+use parking_lot::RwLock;
 use serde_json::Value;
 
 const READY: &str = "Ready";
-/// For how long Karmada has to miss a cell before its projections say so: a moment is nothing to tell of.
+/// How long Karmada has to miss a cell before its projections show that.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// `status` as a projection is to tell it, which says `standing` now. What is not Ready says itself why.
-pub fn told<'a>(
+/// The status of the projection of an Instance with that `status`, where the projection has `current` now. One that is not
+/// Ready says itself why.
+pub fn projected_status<'a>(
     status: &'a Value,
-    standing: &Value,
+    current: &Value,
     down: Option<&CellDown>,
     now: Timestamp,
 ) -> Cow<'a, Value> {
     let Some(down) = down.filter(|_| is_true(status, READY)) else { return Cow::Borrowed(status) };
-    let mut told = status.clone();
+    let mut projected = status.clone();
     let generation = find(status, READY).and_then(|ready| ready.get("observedGeneration")).cloned();
-    let old = find(standing, READY);
+    let old = find(current, READY);
     let mut ready = explained(old, READY, down.status(), CELL_UNREACHABLE, &down.to_string(), now);
     if let Some(generation) = generation {
         ready["observedGeneration"] = generation;
     }
-    put(&mut told, ready);
-    Cow::Owned(told)
+    put(&mut projected, ready);
+    Cow::Owned(projected)
 }
 
-/// How long it is too early to say that a cell is down.
+/// The time until a cell counts as down.
 pub fn too_early(down: &CellDown, now: Timestamp) -> Option<Duration> {
     let since: Timestamp = down.since.parse().ok().filter(|_| !down.lost)?;
     let age = Duration::try_from(now.duration_since(since)).ok()?;
     PATIENCE.checked_sub(age).filter(|left| !left.is_zero())
 }
 
-/// The cities whose cells are down, by the hash that digests of Instances have of them.
+/// The cities with all cells down, by the hash that digests of Instances have of them.
 #[derive(Default)]
 pub struct Unreachable(RwLock<Arc<BTreeMap<u32, CellDown>>>);
 
 impl Unreachable {
     /// The cell of that city, if it is down.
     pub fn get(&self, city: u32) -> Option<CellDown> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(&city).cloned()
+        self.0.read().get(&city).cloned()
     }
 
-    /// What the Clusters say now. Tells of which cities they say something else than before.
+    /// Learns from the Clusters. Returns the cities for which that changes anything.
     pub fn learn(&self, clusters: &[ObjectRef]) -> Vec<u32> {
         let now = Arc::new(cities_down(clusters));
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         let before = std::mem::replace(&mut *known, now.clone());
         let changed = |city: &&u32| before.get(*city) != now.get(*city);
         let mut cities: Vec<u32> = before.keys().chain(now.keys()).filter(changed).copied().collect();
@@ -105,17 +107,24 @@ mod tests {
     #[test]
     fn c11_what_is_ready_in_a_cell_that_is_down_is_not_known_to_be() {
         let down = CellDown::of(&cluster("cell-1", "DFW", "False"));
-        assert_eq!(*told(&ready("True"), &json!({}), None, NOW), ready("True"));
+        assert_eq!(*projected_status(&ready("True"), &json!({}), None, NOW), ready("True"));
         for not_ready in ["False", "Unknown"] {
-            assert_eq!(*told(&ready(not_ready), &json!({}), down.as_ref(), NOW), ready(not_ready));
+            assert_eq!(
+                *projected_status(&ready(not_ready), &json!({}), down.as_ref(), NOW),
+                ready(not_ready)
+            );
         }
-        let first = told(&ready("True"), &ready("True"), down.as_ref(), NOW).into_owned();
+        let first = projected_status(&ready("True"), &ready("True"), down.as_ref(), NOW).into_owned();
         let says = find(&first, READY).unwrap();
         assert_eq!((&says["status"], &says["reason"]), (&json!("Unknown"), &json!("CellUnreachable")));
         assert!(says["message"].as_str().unwrap().contains("cell-1") && says["observedGeneration"] == 4);
         assert_eq!((&first["other"], find(&first, "Available").is_some()), (&json!(1), true), "I1");
         let later = NOW + Duration::from_mins(1);
-        assert_eq!(*told(&ready("True"), &first, down.as_ref(), later), first, "I7: its time stays");
+        assert_eq!(
+            *projected_status(&ready("True"), &first, down.as_ref(), later),
+            first,
+            "I7: its time stays"
+        );
     }
 
     #[test]

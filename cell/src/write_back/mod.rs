@@ -1,35 +1,75 @@
 //! Write-back: a cell's Instances, copied to the hub (C7).
 //!
-//! A pass over one Instance: [`glance`] decides by digests alone where they tell enough, which they do whenever nothing
-//! is to do, only the status is to be written, or the copy is to go; else [`plan`] decides by the whole copy. Both are
-//! pure. [`controller`] reads and writes, [`keys`] says when there is a pass. A copy is made at once,
-//! but where gates hold its Instance: then it is made when they are gone, or worth telling, as is a status
-//! ([`crate::status::hush`]).
+//! [`snapshot`] is what the caches say of an Instance and its copy, [`plan`] decides (pure), `apply` performs that.
+//! Digests are enough to see that nothing is to do, that only the status is to be written, or that the copy is to be
+//! deleted; else the plan asks for the copy itself. A copy is created at once, unless gates that open in a moment hold
+//! its Instance ([`crate::domain::status::debounce`]).
 //!
-//! A copy lives until nobody but the write-back holds its Instance any more: while a provider tears the Instance down, the
-//! copy says so, and with it the project ([`crate::status::termination`]). Then the copy goes, is proven gone (I3), and the
-//! finalizer is released. The deletion of the Instance is never shown by one of the copy, for that would take the
+//! A copy lives until only the write-back holds its Instance: while a provider tears the Instance down, the copy shows
+//! that, and with it the project ([`crate::domain::status::termination`]). Then the copy is deleted, proven gone (I3),
+//! and the finalizer is released. The copy never shows the deletion by one of its own, for that would take the
 //! projection away (P5).
 //!
-//! Whose an Instance is, its hub namespace's labels say and nothing that stands in the cell. A copy is written only on
-//! behalf of a WD that lives on the hub, which it names as its controller, so that the hub's own garbage collector takes
-//! it with the WD. Of the copies that stand there, only those are touched that carry this cell's mark, those from before
-//! there were marks, and those of a cell that is declared lost, where an Instance here has their name ([`crate::identity`]).
+//! The labels of the hub namespace identify the project of an Instance, and nothing in the cell does. A copy is written
+//! only for a WD that lives on the hub, and names it as its controller, so that the hub's own garbage collector takes
+//! it with the WD. Only copies with this cell's mark are touched, those from before there were marks, and those of a
+//! cell that is declared lost, where an Instance here has their name ([`crate::identity`]).
 //!
-//! Where the write-back is switched off, [`off`] takes its finalizers off (C14).
-//!
-//! Where the cell is its own hub, an Instance is its own copy, and is left as it is.
+//! Where the write-back is switched off, [`WriteBackDisabled`] removes its finalizers (C14). Where the cell is its own
+//! hub, an Instance is its own copy, and is left as it is.
 
-pub mod controller;
-pub mod copy;
-pub mod decision;
-mod finalizer;
-pub mod glance;
-pub mod keys;
-pub mod mark;
-pub mod off;
+mod apply;
+pub mod desired;
+mod disabled;
 pub mod plan;
+mod reconcile;
 pub mod refusal;
+mod report;
+pub mod snapshot;
+mod triggers;
 
-pub use controller::WriteBack;
-pub use off::WriteBackOff;
+use std::sync::Arc;
+
+use fedhub_core::rate_limit::TokenBucket;
+use fedhub_engine::Queue;
+use fedhub_engine::object_states::ObjectStates;
+use fedhub_planes::Planes;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+pub use disabled::WriteBackDisabled;
+
+use crate::identity::Identity;
+use refusal::WriteBackState;
+
+/// Copies a cell's Instances to the hub.
+pub struct WriteBack {
+    cell: Arc<Planes>,
+    hub: Arc<Planes>,
+    identity: Arc<Identity>,
+    queue: Arc<Queue>,
+    states: ObjectStates<WriteBackState>,
+    bucket: Mutex<TokenBucket>,
+}
+
+impl WriteBack {
+    /// A write-back from the plane that `cell` is around to the one that `hub` is around, as the cell `identity`. It
+    /// has to listen to both, and to be run by workers on `queue`. Of copies whose Instance was not seen to go, it
+    /// deletes `deletes_per_minute` (I4).
+    pub fn new(
+        cell: Arc<Planes>,
+        hub: Arc<Planes>,
+        identity: Arc<Identity>,
+        deletes_per_minute: u32,
+        queue: Arc<Queue>,
+    ) -> Arc<Self> {
+        cell.metrics().writeback_enabled.set(1);
+        let bucket = Mutex::new(TokenBucket::new(deletes_per_minute, Instant::now()));
+        Arc::new(Self { cell, hub, identity, queue, states: ObjectStates::default(), bucket })
+    }
+
+    /// The number of Instances that are remembered as not written back.
+    pub fn remembered(&self) -> usize {
+        self.states.len()
+    }
+}

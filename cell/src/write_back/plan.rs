@@ -1,174 +1,248 @@
-//! What a pass over one Instance does: a pure function from what was observed to one decision.
+//! What to do about one Instance and its copy: a pure function of a snapshot.
 //!
 //! Decides C7.
 
-use fedhub_cache::digest::instance::only_defaults;
-use fedhub_cache::normalization::settled;
+use std::time::Duration;
+
+use fedhub_cache::digest::Digest;
+use fedhub_cache::digest::instance::{StatusOrigin, only_defaults};
+use fedhub_cache::normalization::settled_hash;
+use fedhub_core::hash;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
-use fedhub_core::object::{Object, ObjectRef, ObjectView};
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::writer::probe;
-use fedhub_planes::{StatusWrite, Write};
-use serde_json::json;
+use serde_json::Value;
 
-use super::copy::{Owner, owner, wanted};
-use super::decision::{Decision, itself, release};
-use super::finalizer::{finalizers, is_released};
-use super::glance::Sight;
-use super::mark::Whose;
-use super::refusal::Refusal;
-use crate::status::gates;
-use crate::status::hush::{hushed, on_the_way};
+use super::desired::{Owner, desired, managed};
+use super::refusal::WriteBackRefusal;
+use super::snapshot::{CopyFacts, LiveRead, Ownership, Snapshot};
+use crate::domain::status::debounce::{debounce, on_the_way};
+use crate::domain::status::gates;
+use crate::finalizers;
 
-/// Everything that [`plan`] decides by.
-#[derive(Clone, Debug)]
-pub struct Observed {
-    /// What the stores tell.
-    pub sight: Sight,
-    /// The copy on the hub.
-    pub copy: Option<ObjectRef>,
-    /// Whether that is the hub's own word, and not what its watch shows: a copy may stand there without the label that is
-    /// watched for.
-    pub copy_proven: bool,
-    /// The cell's Instance of that name, where a live read was asked for.
-    pub live_instance: Option<Said>,
-    /// The hub's WD that the Instance names, where a live read was asked for.
-    pub live_deployment: Option<Said>,
-    /// Whether the copy is one of a cell that is declared lost, so that its name may be taken over (C11).
-    pub of_lost_cell: bool,
-}
-
-/// What a plane itself says of an object, past its watch: this, or that there is none.
+/// What to do about one Instance and its copy.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said(pub Option<ObjectRef>);
+pub enum WriteBackPlan {
+    /// Everything is as it should be.
+    Unchanged,
+    /// The hub has no living WD, or no namespace, for the Instance: nothing to do, and no error. Their events requeue it.
+    AwaitOwner,
+    /// The Instance cannot be written back as it is.
+    Refuse(WriteBackRefusal),
+    /// Patch the Instance's finalizers: with ours before its copy is created, which must not be forgotten; without it
+    /// once the copy is proven gone.
+    SetFinalizers(Value),
+    /// Create the copy.
+    Create(Owner),
+    /// Write the copy's metadata and spec.
+    Replace {
+        /// The owner of the Instance.
+        owner: Owner,
+        /// Whether a dry run comes first.
+        probe: bool,
+    },
+    /// Write the copy's status.
+    WriteStatus {
+        /// Whether a dry run comes first.
+        probe: bool,
+    },
+    /// The Instance is coming up: write gates or a status only if they last for so long.
+    Debounce(Duration),
+    /// Delete the copy.
+    Delete {
+        /// Whether its Instance was not seen to go, so that the rate of such deletions is limited (I4).
+        inferred: bool,
+    },
+    /// The copy is terminating: its event requeues the Instance.
+    AwaitDeletion,
+    /// Fetch the copy, whose digest does not tell enough, then plan again.
+    FetchCopy,
+    /// Read the copy from the hub, past the watch, then plan again (I3).
+    ReadCopy,
+    /// Read the Instance from the cell, then plan again (I4).
+    ReadInstance,
+    /// Read the WD from the hub, then plan again (I5).
+    ReadDeployment,
+}
 
 /// Decides (C7).
-pub fn plan(seen: &Observed) -> Decision {
-    match (&seen.sight.instance, &seen.copy) {
-        (Some(instance), Some(copy)) if instance.uid() == copy.uid() => itself(instance),
-        (None, None) => Decision::Nothing,
-        (None, Some(copy)) => orphan(seen, copy),
-        (Some(instance), copy) if is_released(instance) => leave(seen, instance, copy.as_ref()),
-        (Some(instance), copy) => stay(seen, instance, copy.as_ref()),
+pub fn plan(snapshot: &Snapshot) -> WriteBackPlan {
+    decide(snapshot).unwrap_or(WriteBackPlan::FetchCopy)
+}
+
+/// The plan; `None` where it takes the copy itself.
+fn decide(snapshot: &Snapshot) -> Option<WriteBackPlan> {
+    match (&snapshot.instance, &snapshot.copy) {
+        (Some(instance), Some(copy)) if copy.digest.uid.is(instance.uid()) => Some(itself(instance)),
+        (None, None) => Some(WriteBackPlan::Unchanged),
+        (None, Some(copy)) => orphan(snapshot, copy),
+        (Some(instance), copy) if is_released(instance) => leave(snapshot, instance, copy.as_ref()),
+        (Some(instance), copy) => stay(snapshot, instance, copy.as_ref()),
     }
 }
 
-/// A copy without an Instance: its finalizer never ran. Absence in a store proves nothing; the cell has to say it.
-fn orphan(seen: &Observed, copy: &ObjectRef) -> Decision {
-    let Whose::Ours(uid) = Whose::of(copy, &seen.sight.cell, None) else { return Decision::Nothing };
-    if copy.is_terminating() {
-        return Decision::Leaving;
-    }
-    match &seen.live_instance {
-        None => Decision::ReadInstance,
-        // It is there after all: the watch will bring it.
-        Some(Said(Some(instance))) if instance.uid() == uid => Decision::Park,
-        Some(_) => Decision::Delete { copy: copy.clone(), inferred: true },
-    }
+/// The Instance is its own copy, for the cell is its own hub: nothing is copied, and its end waits for no copy.
+fn itself(instance: &Object) -> WriteBackPlan {
+    let held = instance.is_terminating() && instance.has_finalizer(INSTANCE_FINALIZER);
+    if held { release(instance) } else { WriteBackPlan::Unchanged }
 }
 
-/// Nobody else holds the Instance: first its copy goes, then our finalizer (I3).
-fn leave(seen: &Observed, instance: &ObjectRef, copy: Option<&ObjectRef>) -> Decision {
-    if let Some(copy) = copy.filter(|copy| ours(seen, instance, copy)) {
-        return if copy.is_terminating() {
-            Decision::Leaving
-        } else {
-            Decision::Delete { copy: copy.clone(), inferred: false }
-        };
+fn release(instance: &Object) -> WriteBackPlan {
+    WriteBackPlan::SetFinalizers(finalizers::without(instance, INSTANCE_FINALIZER))
+}
+
+/// Whether an Instance is terminating and no finalizer but ours is left. Until then its copy stays and shows the progress
+/// (C7). No server adds a finalizer to it any more.
+pub(super) fn is_released(instance: &Object) -> bool {
+    instance.is_terminating() && finalizers::of(instance).all(|f| f == INSTANCE_FINALIZER)
+}
+
+/// A copy without an Instance: its finalizer never ran. Absence in a cache proves nothing; the cell has to confirm it.
+fn orphan(snapshot: &Snapshot, copy: &CopyFacts) -> Option<WriteBackPlan> {
+    let Ownership::Ours(uid) = copy.ownership(&snapshot.cell, None)? else {
+        return Some(WriteBackPlan::Unchanged);
+    };
+    Some(match &snapshot.live_instance {
+        _ if copy.digest.terminating => WriteBackPlan::AwaitDeletion,
+        None => WriteBackPlan::ReadInstance,
+        // The Instance exists after all: the watch will bring it.
+        Some(LiveRead(Some(instance))) if instance.uid() == uid => WriteBackPlan::AwaitOwner,
+        Some(_) => WriteBackPlan::Delete { inferred: true },
+    })
+}
+
+/// Only the write-back holds the Instance: first its copy goes, then our finalizer (I3).
+fn leave(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Option<WriteBackPlan> {
+    let managed = facts(&managed(instance, &snapshot.cell, None));
+    if let Some(copy) = copy
+        && is_ours(&copy.ownership(&snapshot.cell, Some((instance, &managed)))?, instance, copy)
+    {
+        return Some(remove(copy));
     }
     if !instance.has_finalizer(INSTANCE_FINALIZER) {
-        return Decision::Nothing;
+        return Some(WriteBackPlan::Unchanged);
     }
-    if !seen.copy_proven {
-        return Decision::ReadCopy;
-    }
-    release(instance)
+    Some(if snapshot.copy_confirmed { release(instance) } else { WriteBackPlan::ReadCopy })
 }
 
-fn stay(seen: &Observed, instance: &ObjectRef, copy: Option<&ObjectRef>) -> Decision {
-    let sight = &seen.sight;
-    if sight.declared_lost {
-        return Decision::Refuse(Refusal::DeclaredLost);
+fn remove(copy: &CopyFacts) -> WriteBackPlan {
+    if copy.digest.terminating {
+        WriteBackPlan::AwaitDeletion
+    } else {
+        WriteBackPlan::Delete { inferred: false }
     }
-    let owner = match owner(instance, sight.hub_namespace.as_deref(), sight.deployment.as_ref()) {
+}
+
+fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Option<WriteBackPlan> {
+    if snapshot.declared_lost {
+        return Some(WriteBackPlan::Refuse(WriteBackRefusal::DeclaredLost));
+    }
+    let owner = match Owner::of(instance, snapshot) {
         Ok(owner) => owner,
-        Err(decision) => return decision,
+        Err(refusal) => return Some(refusal.map_or(WriteBackPlan::AwaitOwner, WriteBackPlan::Refuse)),
     };
+    let managed = managed(instance, &snapshot.cell, Some(&owner));
+    let expected = facts(&managed);
+    let mut unmarked = false;
     if let Some(copy) = copy {
-        match Whose::of(copy, &sight.cell, Some(instance)) {
-            Whose::Anothers(source) if !seen.of_lost_cell => {
-                return Decision::Refuse(Refusal::of_another(source, &sight.cell));
-            }
-            Whose::Nobodys if !ours(seen, instance, copy) && !seen.of_lost_cell => {
-                return Decision::Refuse(Refusal::NameTaken(None));
-            }
-            _ if copy.is_terminating() => return Decision::Leaving,
-            // A lost cell's, which an operator declared (C11).
-            Whose::Anothers(_) => return Decision::Delete { copy: copy.clone(), inferred: false },
-            Whose::Nobodys if !ours(seen, instance, copy) => {
-                return Decision::Delete { copy: copy.clone(), inferred: false };
-            }
-            // An earlier Instance's of that name: what its copy says is not true of this one.
-            Whose::Ours(uid) if uid != instance.uid() => {
-                return Decision::Delete { copy: copy.clone(), inferred: false };
-            }
-            Whose::Ours(_) | Whose::Nobodys => {}
+        let ownership = copy.ownership(&snapshot.cell, Some((instance, &expected)))?;
+        if let Some(plan) = obstacle(snapshot, instance, copy, &ownership) {
+            return Some(plan);
         }
+        unmarked = ownership == Ownership::Unmarked;
     }
-    let marked = instance.has_finalizer(INSTANCE_FINALIZER);
-    if !marked && !instance.is_terminating() {
-        let mut all: Vec<&str> = finalizers(instance).map(String::as_str).collect();
-        all.push(INSTANCE_FINALIZER);
-        return Decision::Mark(json!(all));
+    let held = instance.has_finalizer(INSTANCE_FINALIZER);
+    if !held && !instance.is_terminating() {
+        return Some(WriteBackPlan::SetFinalizers(finalizers::with(instance, INSTANCE_FINALIZER)));
     }
-    let wanted = wanted(instance, &sight.cell, &owner, copy.map(AsRef::as_ref));
     let Some(copy) = copy else {
         // What is being deleted takes no finalizer any more, and without one its copy might be forgotten.
-        return if marked { create(seen, instance, &owner, wanted) } else { Decision::Nothing };
+        return Some(if held { create(snapshot, instance, owner) } else { WriteBackPlan::Unchanged });
     };
-    let differs = !settled(instance.spec(), copy.spec(), sight.spec_normalization);
-    if differs || wanted.metadata != copy.metadata {
-        let written_before = Whose::of(copy, &sight.cell, Some(instance)) != Whose::Nobodys;
-        let probe = probe(differs, written_before, sight.spec_normalization);
-        return Decision::Write(Write::Replace { object: Box::new(wanted), probe });
+    let (is, expected) = (copy.digest.instance()?, expected.instance()?);
+    let differs = !settled_hash(hash::json(instance.spec()), is.spec, snapshot.spec_normalization);
+    let stands = match &copy.body {
+        Some(body) => desired(instance, managed, Some(body)).metadata == body.metadata,
+        None => is.carries(expected),
+    };
+    if differs || !stands {
+        // It is rendered onto the copy itself.
+        copy.body.as_ref()?;
+        let probe = probe(differs, !unmarked, snapshot.spec_normalization);
+        return Some(WriteBackPlan::Replace { owner, probe });
     }
-    let (should, is) = (instance.status(), copy.status());
-    if only_defaults(should) || settled(should, is, sight.status_normalization) {
-        return Decision::Nothing;
-    }
-    if let Some(wait) = hushed(instance, should, sight.now) {
-        return Decision::Hush(wait);
-    }
-    let probe = probe(true, !only_defaults(is), sight.status_normalization);
-    Decision::Status(copy.clone(), StatusWrite { status: should.clone(), probe })
+    status(snapshot, instance, copy)
 }
 
-/// The copy of an Instance that is not on its way up stood once. Where it does not, the hub may have been rebuilt, and
-/// its WD may have another UID than the store knows: the hub's garbage collector takes a copy whose owner is not there
-/// (I5).
+/// What keeps an Instance from being written to the copy that stands under its name.
+fn obstacle(
+    snapshot: &Snapshot,
+    instance: &Object,
+    copy: &CopyFacts,
+    ownership: &Ownership,
+) -> Option<WriteBackPlan> {
+    let refusal = match ownership {
+        Ownership::Foreign(source) => Some(WriteBackRefusal::of_another(source.clone(), &snapshot.cell)),
+        Ownership::Unmarked if !is_ours(ownership, instance, copy) => Some(WriteBackRefusal::NameTaken(None)),
+        Ownership::Ours(_) | Ownership::Unmarked => None,
+    };
+    // The copy of an earlier Instance of that name does not describe this one.
+    let earlier = matches!(ownership, Ownership::Ours(uid) if uid != instance.uid());
+    match refusal {
+        Some(refusal) if !snapshot.of_lost_cell => Some(WriteBackPlan::Refuse(refusal)),
+        None if !earlier && !copy.digest.terminating => None,
+        // Also one of a lost cell, which an operator declared (C11).
+        _ => Some(remove(copy)),
+    }
+}
+
+/// The copy of an Instance that is not coming up stood once. Where it does not, the hub may have been rebuilt, and its WD
+/// may have another UID than the cache knows: the hub's garbage collector takes a copy without an owner (I5).
 ///
-/// Gates that open in a moment need not be told: each would be written again on the hub and in the project (C6).
-fn create(seen: &Observed, instance: &Object, owner: &Owner<'_>, wanted: Object) -> Decision {
+/// Gates that open in a moment are not published: each would be written again on the hub and in the project (C6).
+fn create(snapshot: &Snapshot, instance: &Object, owner: Owner) -> WriteBackPlan {
     let waits = !instance.is_terminating() && !gates::of(instance).is_empty();
-    if let Some(wait) = hushed(instance, instance.status(), seen.sight.now).filter(|_| waits) {
-        return Decision::Hush(wait);
+    if let Some(wait) = debounce(instance, instance.status(), snapshot.now).filter(|_| waits) {
+        return WriteBackPlan::Debounce(wait);
     }
-    match &seen.live_deployment {
-        None if !on_the_way(instance, seen.sight.now) => Decision::ReadDeployment,
+    match &snapshot.live_deployment {
+        None if !on_the_way(instance, snapshot.now) => WriteBackPlan::ReadDeployment,
         // The watch brings what the hub has.
-        Some(said) if !said.0.as_ref().is_some_and(|wd| owner.uid.is(wd.uid())) => Decision::Park,
-        _ => Decision::Write(Write::Create(Box::new(wanted))),
+        Some(LiveRead(live)) if !live.as_ref().is_some_and(|wd| owner.uid.is(wd.uid())) => {
+            WriteBackPlan::AwaitOwner
+        }
+        _ => WriteBackPlan::Create(owner),
     }
+}
+
+/// The status of a copy whose metadata and spec stand.
+fn status(snapshot: &Snapshot, instance: &Object, copy: &CopyFacts) -> Option<WriteBackPlan> {
+    let (status, is) = (instance.status(), copy.digest.instance()?);
+    if only_defaults(status) || settled_hash(hash::json(status), is.status, snapshot.status_normalization) {
+        return Some(WriteBackPlan::Unchanged);
+    }
+    if let Some(wait) = debounce(instance, status, snapshot.now) {
+        return Some(WriteBackPlan::Debounce(wait));
+    }
+    let probe = probe(true, is.status_origin == StatusOrigin::Reported, snapshot.status_normalization);
+    // A dry run is compared with the copy itself.
+    (!probe || copy.body.is_some()).then_some(WriteBackPlan::WriteStatus { probe })
 }
 
 /// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a mark, that of
 /// another city is an older cell's, as while a deployment moves.
-fn ours(seen: &Observed, instance: &Object, copy: &Object) -> bool {
-    match Whose::of(copy, &seen.sight.cell, Some(instance)) {
-        Whose::Ours(_) => true,
-        Whose::Anothers(_) => false,
-        Whose::Nobodys => {
+fn is_ours(ownership: &Ownership, instance: &Object, copy: &CopyFacts) -> bool {
+    match ownership {
+        Ownership::Ours(_) => true,
+        Ownership::Foreign(_) => false,
+        Ownership::Unmarked => {
             let city = instance.label(INSTANCE_CITY).filter(|city| !city.is_empty());
-            city.is_some() && copy.label(INSTANCE_CITY) == city
+            city.is_some() && copy.body.as_ref().and_then(|copy| copy.label(INSTANCE_CITY)) == city
         }
     }
+}
+
+/// The hashes of what a copy should carry, as those of the copy are made.
+fn facts(managed: &Object) -> Digest {
+    Digest::of(&PlaneId::Hub, Kind::Instance, managed)
 }

@@ -1,15 +1,19 @@
 //! Write-back: the plan by tables and random worlds, and the controller over simulated planes on paused time.
 
+#![allow(clippy::too_many_lines, reason = "tables of cases")]
+
+#[cfg(test)]
+mod arbitrary;
 #[cfg(test)]
 mod deletion;
+#[cfg(test)]
+mod disabled;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod moves;
 #[cfg(test)]
 mod namesakes;
-#[cfg(test)]
-mod off;
 #[cfg(test)]
 mod orphans;
 #[cfg(test)]

@@ -41,10 +41,10 @@ struct Args {
     #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     project_kubeconfigs: Vec<(String, PathBuf)>,
     /// How long an Instance or a network takes to come up.
-    #[arg(long, default_value = "500ms", value_parser = parse_duration, value_name = "SPAN")]
+    #[arg(long, default_value = "500ms", value_parser = parse_duration, value_name = "DURATION")]
     start_time: Duration,
     /// How long the teardown of an Instance takes; with `0s`, it goes at once.
-    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "SPAN")]
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "DURATION")]
     teardown_time: Duration,
     /// Log filter, such as `info` or `info,fedhub_simulate=debug`.
     #[arg(long, default_value = "info", value_name = "FILTER")]

@@ -30,7 +30,7 @@ const AWAY: [u64; 2] = [10, 60];
 const STARTING: Duration = Duration::from_secs(3);
 /// WDs that are made while it is away, each on a plane of its own.
 const MEANWHILE: usize = 20;
-/// Lists that the bare client has under way at once: fedhub's default of `--lists-at-once`.
+/// Lists that the bare client has under way at once: fedhub's default of `--max-concurrent-lists`.
 const LISTS: usize = 16;
 /// How often is looked.
 const LOOK: Duration = Duration::from_millis(100);

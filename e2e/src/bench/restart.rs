@@ -37,7 +37,7 @@ const WRITES: [&str; 4] = ["create", "update", "patch", "delete"];
 
 /// Planes in memory, with as many objects.
 const FAKE_PLANES: usize = 1_000;
-/// Lists that the bare client has under way at once: fedhub's default of `--lists-at-once`.
+/// Lists that the bare client has under way at once: fedhub's default of `--max-concurrent-lists`.
 const LISTS: usize = 16;
 
 /// Planes in memory: starts, and the bare list of the same, in turn.

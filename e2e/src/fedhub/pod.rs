@@ -36,11 +36,11 @@ const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 const MAY_DIFFER: [&str; 9] = [
     "--cell-city",
     "--cell-name",
-    "--gap-deletes-per-minute",
+    "--max-inferred-deletes-per-minute",
     "--hub-kubeconfig",
     "--lease-duration",
     "--lease-renew",
-    "--policy-quiet-time",
+    "--policy-gc-delay",
     "--quota",
     "--termination-deadline",
 ];

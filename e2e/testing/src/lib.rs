@@ -22,12 +22,15 @@
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "helpers of tests")]
 
+mod messages;
 mod objects;
 mod process;
 mod requests;
 mod servers;
 
 pub use fedhub_fake_apiserver::{quiet, until};
+pub use insta;
+pub use messages::Messages;
 pub use objects::{condition, event_notes, instance_status, is_terminating, uid};
 pub use process::{Process, Run};
 pub use requests::{asked, position, requests, writes};

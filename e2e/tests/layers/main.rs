@@ -8,7 +8,7 @@
 mod circles;
 mod source;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,33 +43,6 @@ const IO: [&str; 12] = [
     "tokio::fs",
     "tokio::net",
     "tokio::spawn",
-];
-
-/// Circles between files that are known and to be undone; each line is one, whole.
-const KNOWN: [(&str, &[&str]); 3] = [
-    (
-        "federator",
-        &[
-            "apply.rs",
-            "condition.rs",
-            "controller.rs",
-            "deleted.rs",
-            "finalize.rs",
-            "glance.rs",
-            "held.rs",
-            "loss.rs",
-            "moves.rs",
-            "origin.rs",
-            "orphans.rs",
-            "plan.rs",
-            "progress.rs",
-            "refusal.rs",
-            "space.rs",
-            "status.rs",
-        ],
-    ),
-    ("federator", &["moving.rs", "observe.rs"]),
-    ("projector", &["gone.rs", "plan.rs", "projection.rs"]),
 ];
 
 fn repository() -> PathBuf {
@@ -181,28 +154,15 @@ fn lower_crates_do_no_io() {
 
 #[test]
 fn no_two_files_of_a_crate_know_each_other() {
-    let mut known: BTreeMap<&str, Vec<BTreeSet<String>>> = BTreeMap::new();
-    for (folder, files) in KNOWN {
-        known.entry(folder).or_default().push(files.iter().map(|file| (*file).to_owned()).collect());
-    }
     let mut faults = Vec::new();
     for package in packages().iter().filter(|package| layer(package["name"].as_str().unwrap()).is_some()) {
         let folder = folder(package);
         let folder = folder.to_str().unwrap();
         let graph = source::of_crate(&repository().join(folder).join("src"));
         assert!(graph.len() > 1, "{folder} has no files");
-        let mut allowed = known.remove(folder).unwrap_or_default();
-        for circle in circles(&graph) {
-            // One that has become smaller, or has come apart, is still known.
-            if allowed.iter().any(|known| circle.is_subset(known)) {
-                continue;
-            }
-            faults.push(format!("{folder}/src has a circle:\n{}", told(&graph, &circle)));
-        }
-        allowed.retain(|known| !circles(&graph).iter().any(|circle| circle.is_subset(known)));
-        faults.extend(allowed.iter().map(|gone| format!("{folder}/src has this circle no more: {gone:?}\n")));
+        let found = circles(&graph).into_iter();
+        faults.extend(found.map(|circle| format!("{folder}/src has a circle:\n{}", told(&graph, &circle))));
     }
-    faults.extend(known.keys().map(|folder| format!("there is no crate in {folder}\n")));
     assert!(faults.is_empty(), "{}", faults.concat());
 }
 

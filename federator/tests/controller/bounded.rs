@@ -113,11 +113,11 @@ async fn bounded_a_standby_keeps_no_keys() {
     let spaces = [
         ("namespaces", 2),
         ("setups", 0),
-        ("holds", 0),
-        ("quiet", 0),
+        ("blocked", 0),
+        ("unused", 0),
         ("orphans", 0),
         ("touches", 0),
-        ("noticed", 0),
+        ("pending", 0),
         ("seen_deleted", 0),
         ("stalls", 2),
     ];

@@ -6,8 +6,6 @@ use fedhub_core::names::{
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView, set_field};
-use fedhub_federator::plan::plan;
-use fedhub_federator::status::desired;
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
@@ -16,6 +14,8 @@ use crate::fixtures::{
     CITY, Edit, SPACE, UID, annotate, body, hub_wd, in_order, label, marked, shared, source, spec, status_of,
     unannotate, with,
 };
+use crate::observed::desired;
+use crate::observed::plan;
 use crate::states::{json_value, merged, unknown_fields};
 
 proptest! {
@@ -146,7 +146,7 @@ fn f4_a_hub_wd_that_was_deleted_by_hand_is_made_anew_once_it_is_gone() {
     let mut seen = in_order();
     seen.hub = Some(shared(crate::fixtures::deleting(hub_wd())));
     let waiting = plan(&seen);
-    assert!(waiting.deployment.is_none() && waiting.then == fedhub_federator::plan::Then::Wait);
+    assert!(waiting.deployment.is_none() && waiting.then == crate::observed::NextStep::AwaitChange);
     seen.hub = None;
     assert!(matches!(plan(&seen).deployment, Some(Write::Create(_))));
 }

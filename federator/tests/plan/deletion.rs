@@ -5,10 +5,7 @@ use fedhub_core::names::{
     SOURCE_UID, UPSTREAM_CLUSTER,
 };
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_federator::finalize;
-use fedhub_federator::held::Held;
-use fedhub_federator::observe::Live;
-use fedhub_federator::plan::{Plan, Then, plan};
+use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,6 +15,9 @@ use crate::fixtures::{
     shared, source, unannotate, with, writes, writes_hub,
 };
 use crate::model::Model;
+use crate::observed::Live;
+use crate::observed::finalize;
+use crate::observed::{NextStep, Plan, plan};
 use crate::{fixtures, states};
 
 proptest! {
@@ -36,7 +36,7 @@ proptest! {
                 let namespace = live.namespace.as_ref();
                 let there = namespace.map(|n| n.uid());
                 prop_assert!(there == Some(recorded), "the hub has lost state");
-                prop_assert!(seen.namespace_is_ours(namespace.unwrap()));
+                prop_assert!(seen.snapshot().namespace_is_ours(namespace.unwrap()));
                 let doubtful = seen.distrust.is_some() || seen.last_restore.is_some();
                 prop_assert!(!doubtful || seen.seen_deleted, "the hub may have lost state");
             }
@@ -76,7 +76,7 @@ enum Proves {
     /// Nothing: it is federated again.
     Lost,
     /// Nothing, and nothing is touched.
-    Held(Held),
+    Held(CleanupBlocked),
 }
 
 /// Whether the namespace's UID is recorded; namespace and WD as read live; what that proves.
@@ -98,7 +98,8 @@ fn i3_the_table_of_what_live_reads_prove() {
     });
     let half = with(hub_wd(), |wd| annotate(wd, SOURCE, "beta/x/y"));
     let older = with(hub_wd(), |wd| annotate(wd, SOURCE_UID, "uid-of-an-older-wd"));
-    let (state_lost, conflict) = (Proves::Held(Held::HubStateLost), Proves::Held(Held::TenantConflict));
+    let (state_lost, conflict) =
+        (Proves::Held(CleanupBlocked::HubStateLost), Proves::Held(CleanupBlocked::TenantConflict));
     let bald = with(hub_namespace(), |n| n.metadata.labels = None);
     let table: Vec<Proof> = vec![
         ("nothing left", true, Some(hub_namespace()), None, Proves::Done),
@@ -125,7 +126,7 @@ fn i3_the_table_of_what_live_reads_prove() {
         let plan = plan(&seen);
         match proves {
             Proves::Held(why) => {
-                assert_eq!(plan.then, Then::Hold(why), "{what}");
+                assert_eq!(plan.then, NextStep::BlockCleanup(why), "{what}");
                 let told = plan.status.clone().map(|write| write.status).unwrap_or_default();
                 assert_eq!(told["conditions"][0]["reason"], "CleanupHeld", "{what}");
                 assert!(!writes(&Plan { status: None, ..plan }), "{what}: nothing but the word of it");
@@ -200,7 +201,7 @@ fn i3_the_namespace_uid_of_another_object_that_a_wd_was_copied_from_is_no_loss()
 fn i3_without_live_reads_they_are_asked_for() {
     for (namespace, hub) in [(None, None), (Some(hub_namespace()), None)] {
         let plan = plan(&seen(deleting(marked()), namespace, hub, vec![]));
-        assert_eq!(plan, Plan { then: Then::ReadLive, ..Plan::default() });
+        assert_eq!(plan, Plan { then: NextStep::ReadLive, ..Plan::default() });
     }
 }
 
@@ -224,10 +225,10 @@ fn f9_protection_comes_off_before_the_deletion() {
     let only = with(hub_wd(), |wd| _ = wd.metadata.labels.as_mut().unwrap().remove(DELETION_PROTECTED.0));
     assert_eq!(**object, only, "and nothing else is changed");
     assert_eq!(plan.delete.as_ref().map(|d| d.uid()), Some("uid-of-the-hub-wd"));
-    assert!(plan.release.is_none() && plan.then == Then::Wait);
+    assert!(plan.release.is_none() && plan.then == NextStep::AwaitChange);
     seen.hub = Some(shared(deleting(hub_wd())));
     let plan = finalize::plan(&seen);
-    assert!(!writes(&plan) && plan.then == Then::Wait, "asked for once");
+    assert!(!writes(&plan) && plan.then == NextStep::AwaitChange, "asked for once");
 }
 
 #[test]
@@ -243,11 +244,11 @@ fn i3_i6_a_hub_wd_in_a_namespace_of_another_tenant_is_not_deleted() {
     let mut seen = in_order();
     seen.project = shared(deleting(marked()));
     seen.hub_namespace = Some(shared(namespace.clone()));
-    assert_eq!(plan(&seen), Plan { then: Then::ReadLive, ..Plan::default() });
+    assert_eq!(plan(&seen), Plan { then: NextStep::ReadLive, ..Plan::default() });
     seen.live = Some(live(Some(namespace), Some(hub_wd())));
     let plan = plan(&seen);
     assert!(!writes_hub(&plan) && plan.release.is_none(), "{plan:?}");
-    assert!(matches!(plan.then, Then::Hold(_)));
+    assert!(matches!(plan.then, NextStep::BlockCleanup(_)));
 }
 
 #[test]
@@ -281,13 +282,13 @@ fn i3_f9_where_nothing_is_known_of_the_hub_it_is_federated_again() {
     let mut seen = seen(deleting(marked()), None, None, vec![]);
     seen.live = Some(Live::default());
     let first = plan(&seen);
-    assert!(first.namespace.is_some() && first.release.is_none() && first.then == Then::Again);
+    assert!(first.namespace.is_some() && first.release.is_none() && first.then == NextStep::Requeue);
     seen.cells = 2;
     seen.live =
         Some(live(Some(with(hub_namespace(), |n| n.metadata.uid = Some("another".to_owned()))), None));
     let plan = plan(&seen);
     assert!(!writes_hub(&plan), "not where it may come into another cell (I10)");
-    assert_eq!(plan.then, Then::Hold(Held::HubStateLost));
+    assert_eq!(plan.then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
 }
 
 #[test]
@@ -323,94 +324,10 @@ fn f9_a_wd_that_is_deleted_when_the_hub_is_lost_is_federated_again_applied_and_t
     model.lose_hub().delete().restart().settle();
     assert_eq!(model.log, ["namespace", "status", "policy", "deployment"]);
     assert!(model.hub.as_ref().unwrap().annotation(HUB_LOST).is_some());
-    assert_eq!(model.then, Then::Hold(Held::HubStateLost));
+    assert_eq!(model.then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
     model.restart().settle();
     assert!(model.log.is_empty(), "nothing is proven yet: {:?}", model.log);
     model.report(json!({"replicas": 1})).settle();
     assert_eq!(model.log, ["mark", "deployment", "delete", "release"]);
     assert!(model.project.is_none() && !model.runs);
-}
-
-/// What may happen to a WD, in any order.
-#[derive(Clone, Copy, Debug)]
-enum Blow {
-    Settle,
-    OneStep,
-    Restart,
-    LoseHub,
-    BackUp,
-    RestoreHub,
-    Trust,
-    Report,
-    Delete,
-    DeleteOnHub,
-    UnmarkOnHub,
-    Edit(&'static str, Option<&'static str>),
-}
-
-fn blow() -> impl Strategy<Value = Blow> {
-    let key = prop_oneof![Just(HUB_NAMESPACE_UID), Just(FEDERATION_NAMESPACE)];
-    let value = prop_oneof![Just(None), Just(Some("x"))];
-    prop_oneof![
-        3 => Just(Blow::Settle),
-        4 => Just(Blow::OneStep),
-        1 => Just(Blow::Restart),
-        2 => Just(Blow::LoseHub),
-        1 => Just(Blow::BackUp),
-        2 => Just(Blow::RestoreHub),
-        1 => Just(Blow::Trust),
-        2 => Just(Blow::Report),
-        2 => Just(Blow::Delete),
-        1 => Just(Blow::DeleteOnHub),
-        1 => Just(Blow::UnmarkOnHub),
-        2 => (key, value).prop_map(|(key, value)| Blow::Edit(key, value)),
-    ]
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
-    /// A kill is a [`Blow::OneStep`] before a [`Blow::Restart`].
-    #[test]
-    fn i3_f9_nothing_runs_on_in_a_cell_when_a_wd_is_released(blows in proptest::collection::vec(blow(), 1..24)) {
-        let mut model = Model::new(fixtures::fresh());
-        model.step();
-        model.back_up().settle().report(json!({"replicas": 1, "observedGeneration": 7})).settle();
-        for blow in blows {
-            match blow {
-                Blow::Settle => _ = model.settle(),
-                Blow::OneStep => _ = model.step(),
-                Blow::Restart => _ = model.restart(),
-                Blow::LoseHub => _ = model.lose_hub(),
-                Blow::BackUp => _ = model.back_up(),
-                Blow::RestoreHub if model.project.is_some() => _ = model.restore_hub(),
-                Blow::Trust => _ = model.trust_hub(),
-                Blow::Report if model.hub.is_some() => _ = model.report(json!({"replicas": 1, "observedGeneration": 7})),
-                Blow::Delete if model.project.is_some() => _ = model.delete(),
-                Blow::DeleteOnHub => _ = model.delete_on_hub(),
-                Blow::UnmarkOnHub => _ = model.edit_hub(|hub| {
-                    unannotate(hub, SOURCE);
-                    unannotate(hub, SOURCE_UID);
-                }),
-                Blow::Edit(key, value) => _ = model.edit_project(|wd| match value {
-                    Some(value) => annotate(wd, key, value),
-                    None => unannotate(wd, key),
-                }),
-                Blow::RestoreHub | Blow::Report | Blow::Delete => {}
-            }
-            prop_assert!(model.project.is_some() || !model.runs, "released, and it runs on");
-        }
-        // And it ends: no wedge, whatever was edited.
-        if model.project.is_some() {
-            model.delete();
-        }
-        for _ in 0..3 {
-            model.settle();
-            if model.hub.is_some() {
-                model.report(json!({"replicas": 1, "observedGeneration": 7}));
-            }
-        }
-        prop_assert!(model.project.is_none(), "held for ever: {:?}", model.then);
-        prop_assert!(!model.runs && model.hub.is_none());
-    }
 }

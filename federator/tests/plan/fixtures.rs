@@ -7,12 +7,13 @@ use fedhub_core::names::{
     SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
-use fedhub_federator::observe::{Known, Live, Observed};
-use fedhub_federator::plan::{Plan, plan};
 use fedhub_planes::Write;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
+
+use crate::observed::{KnownPolicy, Live, Observed};
+use crate::observed::{Plan, plan};
 
 /// Name and UIDs that all tests share.
 pub const PLANE: &str = "alpha";
@@ -113,7 +114,10 @@ pub fn seen(
         hub_namespace_name: HUB_SPACE.to_owned(),
         hub_namespace: namespace.map(Arc::new),
         hub: hub.map(Arc::new),
-        policies: policies.into_iter().map(|p| Known { object: Arc::new(p), echo: None }).collect(),
+        policies: policies
+            .into_iter()
+            .map(|p| KnownPolicy { object: Arc::new(p), normalization: None })
+            .collect(),
         cells: 1,
         cell_down: None,
         cell_lost: false,

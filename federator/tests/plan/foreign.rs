@@ -6,13 +6,13 @@ use fedhub_core::names::{
     UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_federator::observe::Observed;
-use fedhub_federator::plan::plan;
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::fixtures::FOREIGN;
+use crate::observed::Observed;
+use crate::observed::plan;
 use crate::states;
 
 /// The metadata less the keys that the federator may set.

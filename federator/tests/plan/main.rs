@@ -2,6 +2,8 @@
 //! `status::desired`. Each test's name begins with the rule that it is about.
 
 #[cfg(test)]
+mod any_order;
+#[cfg(test)]
 mod carried;
 #[cfg(test)]
 mod deletion;
@@ -10,7 +12,7 @@ mod fixtures;
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
-mod glance;
+mod karmada;
 #[cfg(test)]
 mod marked;
 #[cfg(test)]
@@ -20,7 +22,11 @@ mod moves;
 #[cfg(test)]
 mod no_op;
 #[cfg(test)]
+mod observed;
+#[cfg(test)]
 mod policies;
+#[cfg(test)]
+mod rendering;
 #[cfg(test)]
 mod restored;
 #[cfg(test)]

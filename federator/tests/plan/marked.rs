@@ -6,8 +6,6 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::ObjectView;
 use fedhub_federator::loss;
-use fedhub_federator::observe::Observed;
-use fedhub_federator::plan::{Plan, Then, plan};
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -16,6 +14,8 @@ use crate::fixtures::{
     Edit, FOREIGN, HUB_SPACE, HUB_SPACE_UID, annotate, body, deleting, fresh, hub_namespace, in_order, label,
     marked, seen, shared, unannotate, with, writes_hub,
 };
+use crate::observed::Observed;
+use crate::observed::{NextStep, Plan, plan};
 use crate::states;
 
 /// An annotation as it is once the plan's mark is stored.
@@ -58,10 +58,10 @@ proptest! {
             let namespace = judged.hub_namespace.as_ref().unwrap();
             let recorded = annotation_after(&seen, &plan, HUB_NAMESPACE_UID);
             // F9: while a loss stands, the project WD names the namespace that was lost, and the hub WD says so.
-            prop_assert!(recorded.as_deref() == Some(namespace.uid()) || loss::stands(&judged), "{:?}", recorded);
+            prop_assert!(recorded.as_deref() == Some(namespace.uid()) || loss::stands(&judged.snapshot()), "{:?}", recorded);
             prop_assert!(!namespace.is_terminating());
             if let Some(write) = &plan.deployment {
-                prop_assert_eq!(body(write).annotation(HUB_LOST).is_some(), loss::stands(&judged));
+                prop_assert_eq!(body(write).annotation(HUB_LOST).is_some(), loss::stands(&judged.snapshot()));
             }
         }
     }
@@ -91,7 +91,7 @@ fn i2_f2_the_first_pass_marks_in_one_patch_and_makes_the_namespace() {
     assert_eq!(namespace.label(UPSTREAM_CLUSTER), Some("cluster-alpha"));
     assert_eq!(namespace.label(UPSTREAM_NAMESPACE), Some("shop"));
     assert!(plan.policy.is_none() && plan.deployment.is_none() && plan.status.is_none());
-    assert_eq!(plan.then, Then::Again);
+    assert_eq!(plan.then, NextStep::Requeue);
 }
 
 #[test]
@@ -164,5 +164,5 @@ fn f3_a_namespace_that_is_terminating_is_waited_for() {
     seen.hub = None;
     let plan = plan(&seen);
     assert!(!writes_hub(&plan));
-    assert_eq!(plan.then, Then::Wait);
+    assert_eq!(plan.then, NextStep::AwaitChange);
 }

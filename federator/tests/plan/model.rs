@@ -6,11 +6,10 @@ use std::sync::Arc;
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::deployment::reported;
 use fedhub_core::names::PlaneName;
-use fedhub_core::object::{Object, ObjectView, set_field};
+use fedhub_core::object::{Object, ObjectView, PlaneId, set_field};
 use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
-use fedhub_federator::observe::{Known, Live, Observed};
-use fedhub_federator::plan::{Plan, Then, plan};
+use fedhub_federator::snapshot::Wd;
 use fedhub_planes::Distrust;
 use fedhub_planes::Write;
 use jiff::{SignedDuration, Timestamp};
@@ -18,6 +17,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
 use crate::fixtures::{HUB_SPACE, PLANE, now, writes};
+use crate::observed::{KnownPolicy, Live, Observed};
+use crate::observed::{NextStep, Plan, plan};
 
 /// What a server makes of a value that it is sent.
 pub type Makes = fn(&mut Value);
@@ -33,7 +34,7 @@ pub struct Model {
     /// Whether the WD runs in its cell.
     pub runs: bool,
     /// What came after the writes of the last plan.
-    pub then: Then,
+    pub then: NextStep,
     /// Pruning and defaulting: of the hub WD's spec, the policy's spec, the project WD's status.
     pub makes: [Makes; 3],
     /// Writes asked for, in their order.
@@ -65,7 +66,7 @@ impl Model {
             policies: BTreeMap::new(),
             cells: 1,
             runs: false,
-            then: Then::Done,
+            then: NextStep::Done,
             makes: [|_| (), |_| (), |_| ()],
             log: Vec::new(),
             dry_runs: 0,
@@ -85,9 +86,9 @@ impl Model {
     }
 
     pub fn seen(&self) -> Option<Observed> {
-        let known = |(name, object): (&String, &Object)| Known {
+        let known = |(name, object): (&String, &Object)| KnownPolicy {
             object: Arc::new(object.clone()),
-            echo: self.policy_echoes.get(name).copied(),
+            normalization: self.policy_echoes.get(name).copied(),
         };
         Some(Observed {
             plane: PlaneName::new(PLANE).unwrap(),
@@ -131,7 +132,7 @@ impl Model {
         let idle = !writes(&plan);
         self.then = plan.then.clone();
         self.perform(plan);
-        if self.then == Then::ReadLive {
+        if self.then == NextStep::ReadLive {
             let live = Live {
                 namespace: self.namespace.clone().map(Arc::new),
                 deployment: self.hub.clone().map(Arc::new),
@@ -212,7 +213,7 @@ impl Model {
             self.spec_normalization = None;
             self.runs &= !reported(hub.status());
             let leaves = self.project.as_ref().is_some_and(ObjectView::is_terminating);
-            self.seen_deleted = leaves && !is_awaiting_cell(&hub);
+            self.seen_deleted = leaves && !is_awaiting_cell(&Wd::of(&PlaneId::Hub, &hub).unwrap());
         }
         self
     }

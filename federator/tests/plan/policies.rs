@@ -2,15 +2,15 @@
 
 use fedhub_core::names::{CITY_CODE, is_object_name};
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_federator::plan::{Then, plan};
 use fedhub_planes::Write;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::fixtures::{Edit, body, deleting, hub_namespace, in_order, label, marked_in, policy, seen, with};
+use crate::observed::{NextStep, plan};
 use crate::states;
 
-fn federated_in(city: &str, policies: Vec<Object>) -> fedhub_federator::plan::Plan {
+fn federated_in(city: &str, policies: Vec<Object>) -> crate::observed::Plan {
     plan(&seen(marked_in(city), Some(hub_namespace()), None, policies))
 }
 
@@ -129,7 +129,7 @@ fn f5_a_policy_that_was_given_another_citys_label_is_replaced_by_a_new_one() {
 fn f7_a_policy_that_is_terminating_counts_as_absent_and_is_waited_for() {
     let plan = federated_in("DFW", vec![deleting(policy("city-dfw", "DFW"))]);
     assert!(plan.policy.is_none() && plan.deployment.is_none());
-    assert_eq!(plan.then, Then::Wait);
+    assert_eq!(plan.then, NextStep::AwaitChange);
     let plan = federated_in("DFW", vec![deleting(policy("city-dfw", "DFW")), policy("other", "DFW")]);
     assert!(plan.policy.is_none() && plan.deployment.is_some(), "another one of the city stands");
 }

@@ -2,9 +2,7 @@
 
 use fedhub_core::names::{HUB_LOST, HUB_NAMESPACE_UID};
 use fedhub_core::object::{ObjectView, set_field};
-use fedhub_federator::finalize;
-use fedhub_federator::held::Held;
-use fedhub_federator::plan::{Plan, Then};
+use fedhub_federator::cleanup::CleanupBlocked;
 use fedhub_planes::Distrust;
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -12,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{self, deleting, hub_namespace, hub_wd, live, marked, now, seen, unannotate};
 use crate::model::Model;
+use crate::observed::finalize;
+use crate::observed::{NextStep, Plan};
 
 fn report() -> Value {
     json!({"replicas": 1, "observedGeneration": 7})
@@ -41,7 +41,7 @@ fn f9_what_a_restored_hub_lacks_is_federated_again_applied_and_then_deleted() {
         model.settle();
         assert!(is_lost(&model), "the refill says so");
         model.delete().settle();
-        assert_eq!(model.then, Then::Hold(Held::HubStateLost));
+        assert_eq!(model.then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
         model.restart().settle();
         assert!(model.log.is_empty(), "nothing is proven yet: {:?}", model.log);
         model.report(report()).settle();
@@ -70,7 +70,11 @@ fn f9_what_was_lost_stays_so_although_the_hub_is_trusted_again() {
     model.restore_hub();
     model.distrust = None;
     model.delete().settle();
-    assert!(is_lost(&model) && model.then == Then::Hold(Held::HubStateLost), "{:?}", model.log);
+    assert!(
+        is_lost(&model) && model.then == NextStep::BlockCleanup(CleanupBlocked::HubStateLost),
+        "{:?}",
+        model.log
+    );
     model.report(report()).settle();
     assert!(model.project.is_none() && !model.runs);
 }
@@ -130,7 +134,7 @@ fn c11_nobody_waits_for_the_report_of_a_cell_that_is_lost() {
     (seen.hub, seen.live) = (Some(refilled.into()), None);
     assert!(finalize::plan(&seen).delete.is_some());
     seen.cell_lost = false;
-    assert_eq!(finalize::plan(&seen).then, Then::Hold(Held::HubStateLost));
+    assert_eq!(finalize::plan(&seen).then, NextStep::BlockCleanup(CleanupBlocked::HubStateLost));
 }
 
 #[test]
@@ -139,7 +143,7 @@ fn f9_what_the_store_still_has_waits_for_its_event() {
     seen.live = Some(live(Some(hub_namespace()), None));
     assert!(finalize::plan(&seen).release.is_some(), "not where the hub goes on from where it was");
     seen.distrust = Some(Distrust::Restored);
-    assert_eq!(finalize::plan(&seen), Plan { then: Then::Wait, ..Plan::default() });
+    assert_eq!(finalize::plan(&seen), Plan { then: NextStep::AwaitChange, ..Plan::default() });
     (seen.hub, seen.seen_deleted) = (None, true);
     assert!(finalize::plan(&seen).release.is_some());
 }

@@ -4,11 +4,11 @@ use fedhub_cache::digest::deployment::COUNTERS;
 use fedhub_core::names::RESYNC;
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_federator::moving::Bound;
-use fedhub_federator::plan::{Plan, plan};
 use serde_json::{Value, json};
 
 use crate::fixtures::{annotate, body, hub_wd, in_order, marked, shared, status_of, with};
-use crate::glance::glance;
+use crate::observed::{Plan, plan};
+use crate::rendering::in_sync;
 
 const BEFORE: &str = "2026-01-01T00:00:00Z";
 
@@ -27,7 +27,7 @@ fn resync(annotation: Option<&str>, stalled: bool, reported: Option<i64>) -> Opt
     let plan = plan(&seen);
     let written = plan.deployment.as_ref().map(|write| body(write).clone());
     assert_eq!(Plan { deployment: None, ..plan }, Plan::default(), "nothing of it reaches the project");
-    assert!(stalled || written.is_none() || !glance(&seen), "a glance sees that the annotation is to go");
+    assert!(stalled || written.is_none() || !in_sync(&seen), "facts tell that the annotation is to go");
     written
 }
 

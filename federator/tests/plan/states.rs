@@ -7,7 +7,6 @@ use fedhub_core::names::{
     UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, set_field};
-use fedhub_federator::observe::Observed;
 use fedhub_planes::Distrust;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use proptest::collection::{btree_map, vec};
@@ -20,6 +19,7 @@ use crate::fixtures::{
     CITY, FOREIGN, HUB_SPACE, HUB_SPACE_UID, SPACE, UID, annotate, deleting, fresh, hub_namespace, hub_wd,
     label, live, now, policy, seen, source, spec, status_of, unannotate, with,
 };
+use crate::observed::Observed;
 
 /// Any JSON: nulls, empty lists and objects, zeros, numbers of all kinds, odd keys.
 pub fn json_value() -> impl Strategy<Value = Value> {

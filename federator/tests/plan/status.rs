@@ -4,14 +4,14 @@ use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::find;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::set_field;
-use fedhub_federator::plan::plan;
 use fedhub_federator::refusal::Refusal;
-use fedhub_federator::status::desired;
 use fedhub_planes::StatusWrite;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::fixtures::{fresh, hub_wd, in_order, label, marked, seen, shared, status_of, with, writes_hub};
+use crate::observed::desired;
+use crate::observed::plan;
 use crate::states;
 
 const COUNTERS: [&str; 5] =

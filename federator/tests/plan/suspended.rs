@@ -2,12 +2,12 @@
 
 use fedhub_core::names::SUSPENDED;
 use fedhub_core::object::ObjectView;
-use fedhub_federator::plan::{Plan, plan};
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::fixtures::{annotate, body, fresh};
 use crate::model::Model;
+use crate::observed::{Plan, plan};
 use crate::states;
 
 proptest! {

@@ -1,9 +1,9 @@
 //! I6: no crossing between tenants.
 
 use fedhub_core::names::{SOURCE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
-use fedhub_core::object::{Object, ObjectView};
+use fedhub_core::object::{Object, ObjectView, PlaneId};
 use fedhub_federator::origin::is_ours;
-use fedhub_federator::plan::plan;
+use fedhub_federator::snapshot::Wd;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -11,7 +11,12 @@ use crate::fixtures::{
     Edit, PLANE, SPACE, UID, annotate, body, hub_namespace, hub_wd, in_order, label, live, shared, source,
     status_of, unannotate, with, writes_hub,
 };
+use crate::observed::plan;
 use crate::states;
+
+fn facts(hub: Object) -> Wd {
+    Wd::of(&PlaneId::Hub, &hub).unwrap()
+}
 
 /// Whether a hub WD's mark names anything that is not this WD.
 fn another_origin(hub: &Object) -> bool {
@@ -125,14 +130,14 @@ fn i6_the_table_of_origin_marks() {
         ),
     ];
     for (what, edit, ours) in table {
-        assert_eq!(is_ours(&seen, &with(hub_wd(), edit)), ours, "{what}");
+        assert_eq!(is_ours(&seen.snapshot(), &facts(with(hub_wd(), edit))), ours, "{what}");
     }
     let mut bald = in_order();
     bald.hub_namespace = Some(shared(with(hub_namespace(), |n| {
         n.metadata.labels.as_mut().unwrap().remove(UPSTREAM_NAMESPACE);
     })));
     let (_, none, _) = table[7];
-    assert!(!is_ours(&bald, &with(hub_wd(), none)), "nobody says whose it is");
+    assert!(!is_ours(&bald.snapshot(), &facts(with(hub_wd(), none))), "nobody says whose it is");
 }
 
 #[test]

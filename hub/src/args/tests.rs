@@ -63,7 +63,7 @@ fn faults_of_the_cell_role_are_named() {
         ),
         (&[off], &["no role is enabled", "--write-back=false is for --enable-cell-controllers"]),
         (&[role, hub], &["--enable-cell-controllers needs --cell-name"]),
-        (&[role, hub, "--cell-name=a/b"], &["--cell-name \"a/b\" is no label value"]),
+        (&[role, hub, "--cell-name=a/b"], &["--cell-name \"a/b\" is not a valid label value"]),
         (
             &[role, hub, "--cell-name=", "--cell-city=New York"],
             &["--cell-name \"\"", "--cell-city \"New York\""],

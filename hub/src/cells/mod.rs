@@ -18,14 +18,14 @@ use kube::core::ObjectMeta;
 use crate::common::install_tls_provider;
 use report::{Counts, Report};
 
-/// Exit code where the cells were read, and one of them is not as it should be.
-const TROUBLE: u8 = 3;
+/// The exit code where the cells were read and one of them is not Ready.
+const NOT_READY: u8 = 3;
 /// How long all reads may take together.
 const PATIENCE: Duration = Duration::from_mins(2);
 /// How many objects a page of a list has.
 const PAGE: u32 = 500;
 
-/// What `fedhub cells` is told.
+/// The flags of `fedhub cells`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Exit codes: 0: every cell is Ready; 1: the hub or a project plane cannot be read; 2: misuse; \
@@ -52,7 +52,7 @@ fn named_file(text: &str) -> Result<(String, PathBuf), String> {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => {
             Ok((name.to_owned(), PathBuf::from(file)))
         }
-        _ => Err(format!("{text:?} is no NAME=FILE")),
+        _ => Err(format!("{text:?} is not NAME=FILE")),
     }
 }
 
@@ -70,7 +70,7 @@ pub fn main(args: &CellsArgs) -> ExitCode {
             } else {
                 println!("{report}");
             }
-            if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(TROUBLE) }
+            if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(NOT_READY) }
         }
         Err(error) => {
             eprintln!("fedhub: {}", errors::chain(error.as_ref()));
@@ -103,26 +103,26 @@ async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
     };
     tokio::time::timeout(PATIENCE, read)
         .await
-        .context("the hub or a project plane does not answer in time")?
+        .context("the hub or a project plane did not respond in time")?
 }
 
 fn client(source: credentials::Source) -> anyhow::Result<kube::Client> {
     Ok(kube::Client::try_from(source.read()?.config)?)
 }
 
-/// Tells of the metadata of each object, page by page.
+/// Calls `visit` with the metadata of each object, page by page.
 async fn each(
     client: &kube::Client,
     kind: Kind,
     selector: &str,
-    mut tell: impl FnMut(&Object),
+    mut visit: impl FnMut(&Object),
 ) -> kube::Result<()> {
     let api = Api::<Object>::all_with(client.clone(), kind.resource());
     let mut params = ListParams::default().limit(PAGE).labels(selector);
     loop {
         let page = api.list_metadata(&params).await?;
         let object = |metadata: ObjectMeta| Object { metadata, ..bare(kind, "", "") };
-        page.items.into_iter().for_each(|item| tell(&object(item.metadata)));
+        page.items.into_iter().for_each(|item| visit(&object(item.metadata)));
         params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
         if params.continue_token.is_none() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What `fedhub cells` tells: a table, or JSON. Pure.
+//! The report of `fedhub cells`: a table, or JSON. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster}
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use serde_json::{Value, json};
 
-/// How a cell is.
+/// The state of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Ready,
@@ -17,7 +17,7 @@ enum State {
     NotReady(String),
     /// An operator declared it lost, since then.
     Lost(String),
-    /// Karmada has said nothing of it yet.
+    /// Karmada has not reported on it yet.
     Unknown,
     /// It left marks, and the hub has no Cluster for it.
     NoCluster,
@@ -67,7 +67,7 @@ struct Cell {
     refusal: Option<String>,
 }
 
-/// Whose something is, as far as it says.
+/// The cell that an object belongs to, as far as the object shows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Holder {
     /// By its mark: name and UID of the cell.
@@ -196,7 +196,7 @@ impl Report {
 }
 
 impl Cell {
-    /// What an operator has to see to.
+    /// What needs the attention of an operator.
     fn notes(&self) -> impl Iterator<Item = String> {
         let several = (self.clusters.len() > 1).then(|| {
             format!(
@@ -207,7 +207,7 @@ impl Cell {
         });
         let gone = self.clusters.first().filter(|_| self.state == State::NoCluster).map(|uid| {
             format!(
-                "left by the cluster whose kube-system has the UID {uid}, for which the hub has no Cluster; if it is gone for \
+                "left by the cluster whose kube-system has the UID {uid}, which has no Cluster on the hub; if it is gone for \
                  good, annotate any Cluster with {}=<RFC 3339 time>",
                 lost_cluster(uid)
             )
@@ -286,6 +286,22 @@ mod tests {
         }
         counts.instance(&labelled(Kind::Instance, (INSTANCE_CITY, "LAX"), Some("gone/uid-of-gone/1")));
         counts
+    }
+
+    #[test]
+    fn the_report_reads_well() {
+        let clusters = [
+            cluster("cell-dfw", "DFW", Some("True"), None),
+            cluster("cell-lost", "LAX", Some("False"), Some("2026-01-03T00:00:00Z")),
+            cluster("cell-new", "SEA", None, Some("soon")),
+            cluster("cell-ord", "ORD", Some("Unknown"), None),
+        ];
+        let report = Report::of(&clusters, &counts());
+        let outputs = [("table", report.to_string()), ("JSON", format!("{:#}", report.json()))];
+        fedhub_testing::assert_messages!(
+            "cells",
+            fedhub_testing::Messages::default().section("fedhub cells", outputs)
+        );
     }
 
     #[test]

@@ -168,7 +168,10 @@ fn its_probes_ask_where_the_program_answers_and_its_end_may_take_its_time() {
         let service = objects.iter().find(|object| object["kind"] == "Service").unwrap();
         assert_eq!(service["spec"]["ports"][0]["targetPort"], port["name"]);
         let grace = pod(&deployment)["terminationGracePeriodSeconds"].as_u64().unwrap_or(30);
-        assert!(grace > args.shutdown_time.as_secs(), "{overlay:?}: killed before it has released its Lease");
+        assert!(
+            grace > args.shutdown_timeout.as_secs(),
+            "{overlay:?}: killed before it has released its Lease"
+        );
         // Several, of which one leads.
         assert!(deployment["spec"]["replicas"].as_u64().unwrap() > 1 && args.leader_elect, "{overlay:?}");
     }

@@ -6,10 +6,10 @@
 
 use std::sync::Arc;
 
-use fedhub_cell::deployments::{Deployments, DeploymentsConfig};
+use fedhub_cell::deployment_controller::{DeploymentController, DeploymentControllerConfig};
 use fedhub_cell::identity::Identity;
-use fedhub_cell::readiness::{Quota, Readiness};
-use fedhub_cell::write_back::{WriteBack, WriteBackOff};
+use fedhub_cell::instance_controller::{InstanceController, Quota};
+use fedhub_cell::write_back::{WriteBack, WriteBackDisabled};
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::{
@@ -83,7 +83,7 @@ impl Cell {
         if hub.is_some() || quota.is_some() {
             let settings = Settings {
                 seed: runtime.seed,
-                lists_at_once: usize::from(args.lists_at_once),
+                max_concurrent_lists: usize::from(args.max_concurrent_lists),
                 fence,
                 anchor_kinds: if hub.is_some() { on_hub(args.cell_city.as_deref()) } else { Vec::new() },
                 project_kinds: vec![Watched::labelled(Kind::ResourceClaim, SOURCE_CLUSTER, name)],
@@ -108,19 +108,23 @@ impl Cell {
         let Self { role, identity, quota, writes_back, leadership } = self;
         let args = &runtime.args;
         let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
-        let config = DeploymentsConfig {
+        let config = DeploymentControllerConfig {
             write_back: writes_back,
             quota: quota.is_some() && args.quota,
             networking: args.networking,
             referenced_data: args.referenced_data,
         };
-        let deployments = Deployments::new(cell.clone(), role.queue("deployments")?, config);
+        let deployments = DeploymentController::new(cell.clone(), role.queue("deployments")?, config);
         work(runtime, &role, &deployments)?;
         let projects = others.clone().filter(|_| quota.is_some());
         let claims =
             projects.map(|projects| Quota { projects, identity: identity.clone(), enabled: args.quota });
         let deadline = args.termination_deadline;
-        work(runtime, &role, &Readiness::new(cell.clone(), role.queue("readiness")?, claims, deadline))?;
+        work(
+            runtime,
+            &role,
+            &InstanceController::new(cell.clone(), role.queue("readiness")?, claims, deadline),
+        )?;
         if let Some(hub) = others.clone().filter(|_| writes_back) {
             work(
                 runtime,
@@ -129,15 +133,15 @@ impl Cell {
                     cell.clone(),
                     hub,
                     identity,
-                    args.gap_deletes_per_minute,
+                    args.max_inferred_deletes_per_minute,
                     role.queue("write_back")?,
                 ),
             )?;
         } else {
             tracing::warn!(
-                "write-back is off (--write-back=false): no project sees the Instances of this cell"
+                "write-back is disabled by --write-back=false: Instances of this cell are not visible in any project"
             );
-            work(runtime, &role, &WriteBackOff::new(cell.clone(), role.queue("write_back")?))?;
+            work(runtime, &role, &WriteBackDisabled::new(cell.clone(), role.queue("write_back")?))?;
         }
         role.led_by(leadership.as_ref());
         for planes in &role.registries {
@@ -150,7 +154,7 @@ impl Cell {
     }
 }
 
-/// Has a controller told of what all registries of the role see, and gives it workers.
+/// Adds a controller as a listener to all registries of the role, and starts its workers.
 fn work<C: Controller + Listener>(runtime: &Runtime, role: &Role, controller: &Arc<C>) -> anyhow::Result<()> {
     for planes in &role.registries {
         planes.listen(controller.clone());

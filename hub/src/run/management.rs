@@ -44,7 +44,7 @@ impl Management {
         let identities = Identities::new(args.namespace());
         let settings = Settings {
             seed: runtime.seed,
-            lists_at_once: usize::from(args.lists_at_once),
+            max_concurrent_lists: usize::from(args.max_concurrent_lists),
             fence: fence.clone(),
             identities: Some(identities.clone()),
             operators: Some(OperatorEvents::new(
@@ -76,12 +76,14 @@ impl Management {
         let (args, planes) = (&runtime.args, role.registries[0].clone());
         let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
         let condition_queue = role.queue("federated_condition")?;
-        let federator = Federator::new(planes.clone(), federator_queue.clone(), args.policy_quiet_time);
-        let config =
-            ProjectorConfig { grace: args.projection_grace, deletes_per_minute: args.gap_deletes_per_minute };
+        let federator = Federator::new(planes.clone(), federator_queue.clone(), args.policy_gc_delay);
+        let config = ProjectorConfig {
+            grace: args.projection_grace,
+            deletes_per_minute: args.max_inferred_deletes_per_minute,
+        };
         let projector = Projector::new(planes.clone(), projector_queue.clone(), config);
         let lost_queue = role.queue("lost_cells")?;
-        let lost = LostCells::new(planes.clone(), lost_queue.clone(), args.gap_deletes_per_minute);
+        let lost = LostCells::new(planes.clone(), lost_queue.clone(), args.max_inferred_deletes_per_minute);
         planes.listen(federator.clone());
         planes.listen(projector.clone());
         planes.listen(lost.clone());

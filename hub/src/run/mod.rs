@@ -12,13 +12,13 @@ use fedhub_core::{errors, telemetry};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::admin;
-use crate::args::RunArgs;
+use crate::args::{Renamed, RunArgs};
 use crate::common::{MISUSE, install_tls_provider};
 use crate::status::Status;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
-pub fn main(args: RunArgs) -> ExitCode {
+pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     let mut faults = args.validate();
     if let Err(fault) = telemetry::start(&args.log, args.log_format) {
         faults.push(fault);
@@ -29,6 +29,7 @@ pub fn main(args: RunArgs) -> ExitCode {
         }
         return ExitCode::from(MISUSE);
     }
+    renamed.iter().for_each(Renamed::warn);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -74,8 +75,8 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
         running.push(cell.start(&runtime)?);
     }
     tokio::select! {
-        _ = terminate.recv() => tracing::info!("SIGTERM: shutting down"),
-        _ = interrupt.recv() => tracing::info!("interrupt: shutting down"),
+        _ = terminate.recv() => tracing::info!("received SIGTERM, shutting down"),
+        _ = interrupt.recv() => tracing::info!("received SIGINT, shutting down"),
     }
     runtime.shut_down(running).await;
     Ok(())

@@ -24,7 +24,7 @@ use crate::args::RunArgs;
 
 /// What both roles share.
 pub struct Runtime {
-    /// What the process was told.
+    /// The command line.
     pub args: RunArgs,
     /// The process's metrics.
     pub metrics: Metrics,
@@ -93,7 +93,7 @@ impl Runtime {
     pub fn new(args: RunArgs) -> anyhow::Result<Self> {
         let metrics = Metrics::new()?;
         let limits = TransportConfig {
-            header_timeout: args.header_timeout,
+            response_header_timeout: args.response_header_timeout,
             request_timeout: args.request_timeout,
             connect_timeout: args.connect_timeout,
             in_flight: usize::from(args.requests_in_flight),
@@ -167,7 +167,7 @@ impl Runtime {
         }
     }
 
-    /// No pass begins any more; those under way get their time; then another process may lead, and the watches end.
+    /// Shuts down: no reconcile starts any more, running ones may finish, then the lease is released and the watches end.
     pub async fn shut_down(self, roles: Vec<Running>) {
         for running in &roles {
             if let Some(leadership) = &running.leadership {
@@ -176,12 +176,12 @@ impl Runtime {
             running.role.controllers.iter().for_each(|controlled| controlled.queue.close());
         }
         self.tasks.close();
-        let after = self.args.shutdown_time;
+        let after = self.args.shutdown_timeout;
         if tokio::time::timeout(after, self.tasks.wait()).await.is_err() {
             tracing::warn!(
                 ?after,
                 unfinished = self.tasks.len(),
-                "shutting down with passes under way; they are taken up again at the next start"
+                "shutdown timeout exceeded: reconciles still running are resumed at the next start"
             );
         }
         let mut registries = Vec::new();
@@ -198,7 +198,7 @@ impl Runtime {
         for planes in registries {
             planes.stop().await;
         }
-        tracing::info!("stopped");
+        tracing::info!("shutdown complete");
     }
 
     /// Starts what finds the project planes, where `home` is. `projects` is the server with the Projects, unless it is

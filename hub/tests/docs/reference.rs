@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
+use fedhub_api::responsibility::{reasons, responsible};
+use fedhub_core::errors::Category;
+use strum::VariantArray;
+
 use super::markdown::{code, rows, section};
 use super::{read, repository};
 
@@ -76,24 +80,11 @@ fn every_command_has_a_section() {
 #[test]
 fn every_metric_is_named() {
     let source = read("shared/core/src/metrics.rs");
-    let (registration, _) = source.split_once("\nfn counter(").unwrap();
-    let mut metrics = BTreeSet::new();
-    let makers = [
-        "counter(",
-        "counters(",
-        "gauges(",
-        "ages(",
-        "histograms(",
-        "Opts::new(",
-        "Gauge::new(",
-        "Counter::new(",
-    ];
-    for maker in makers {
-        for after in registration.split(maker).skip(1) {
-            let name = after.split('"').nth(1).unwrap();
-            metrics.insert(format!("fedhub_{name}"));
-        }
-    }
+    let (_, declared) = source.split_once("\nmetrics! {\n").unwrap();
+    let (declared, _) = declared.split_once("\n}\n").unwrap();
+    let declared =
+        declared.lines().filter(|line| line.ends_with("];")).map(|line| line.split('"').nth(1).unwrap());
+    let metrics: BTreeSet<_> = declared.chain(["build_info"]).map(|name| format!("fedhub_{name}")).collect();
     assert!(metrics.len() >= 20, "{metrics:?}");
     let rows = rows_of("docs/reference/metrics.md", "fedhub_");
     let named: BTreeSet<String> = rows.iter().map(|row| plain(&row[0]).to_owned()).collect();
@@ -121,11 +112,11 @@ fn every_reason_is_named() {
     let mut found = 0;
     for (path, function, document) in [
         ("federator/src/refusal.rs", "pub fn reason(", "docs/reference/conditions.md"),
-        ("federator/src/held.rs", "pub fn label(", "docs/operations.md"),
+        ("federator/src/cleanup.rs", "pub fn label(", "docs/operations.md"),
         ("projector/src/quarantine.rs", "pub fn label(", "docs/operations.md"),
-        ("projector/src/gone.rs", "pub fn label(", "docs/reference/metrics.md"),
-        ("shared/core/src/errors.rs", "pub fn label(", "docs/reference/metrics.md"),
-        ("shared/planes/src/identity/verdict.rs", "pub fn label(", "docs/operations.md"),
+        ("projector/src/intents.rs", "pub fn label(", "docs/reference/metrics.md"),
+        ("shared/planes/src/revision.rs", "pub fn label(", "docs/reference/metrics.md"),
+        ("shared/planes/src/identity/decision.rs", "pub fn label(", "docs/operations.md"),
     ] {
         let source = read(path);
         let (_, body) = source.split_once(function).unwrap_or_else(|| panic!("{path} has no {function}"));
@@ -136,43 +127,30 @@ fn every_reason_is_named() {
             found += 1;
         }
     }
+    let metrics = read("docs/reference/metrics.md");
+    for category in Category::VARIANTS {
+        assert!(
+            metrics.contains(&format!("`{category}`")),
+            "docs/reference/metrics.md does not name {category}"
+        );
+        found += 1;
+    }
     assert!(found >= 25, "{found}");
 }
 
 /// Who has to act, as the one table of the code says.
 #[test]
 fn every_reason_says_who_acts() {
-    let source = read("shared/api/src/responsibility.rs");
-    let (_, table) = source.split_once("const TABLE").unwrap();
-    let (table, _) = table.split_once("\n];").unwrap();
-    let mut expected = BTreeSet::new();
-    for (maker, who) in [("    user(", "user"), ("    operator(", "operator"), ("    nobody(", "nobody")] {
-        for rest in table.split(maker).skip(1) {
-            let reason = rest.split([',', ')']).next().unwrap().trim();
-            // The name of a constant stands for what it holds.
-            let constant = source.split_once(&format!("const {reason}: &str = "));
-            let reason = constant.map_or(reason, |(_, value)| value.split(';').next().unwrap());
-            expected.insert((plain_text(reason).to_owned(), who));
-        }
-    }
-    for rest in table.split("entry(").skip(1) {
-        let words: Vec<_> = rest.split(',').map(str::trim).collect();
-        let who = ["User", "Operator", "Nobody"].iter().find(|who| words[1].ends_with(*who)).unwrap();
-        let who = ["user", "operator", "nobody"].into_iter().find(|it| it.eq_ignore_ascii_case(who)).unwrap();
-        expected.insert((plain_text(words[2]).to_owned(), who));
-    }
+    let expected: BTreeSet<_> =
+        reasons().map(|reason| (reason.to_owned(), responsible(reason).unwrap().to_string())).collect();
     assert!(expected.len() >= 50, "{expected:?}");
     let document = read("docs/reference/conditions.md");
     let documented = rows(section(&document, "Who has to act"));
     let named: BTreeSet<_> = documented
         .iter()
-        .flat_map(|row| code(&row[0]).into_iter().map(|reason| (reason.to_owned(), row[1].as_str())))
+        .flat_map(|row| code(&row[0]).into_iter().map(|reason| (reason.to_owned(), row[1].clone())))
         .collect();
     assert_eq!(named, expected);
-}
-
-fn plain_text(quoted: &str) -> &str {
-    quoted.trim_matches('"')
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::digest::deployment::{home, source};
+use crate::world::Observed;
+use crate::world::{Decision, plan};
+use fedhub_cache::digest::deployment::mark_hash;
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, INSTANCE_LABELS, PROJECTED_FROM, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
@@ -10,8 +12,7 @@ use fedhub_core::names::{
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use fedhub_planes::Distrust;
 use fedhub_planes::Write;
-use fedhub_projector::observe::{Live, Observed};
-use fedhub_projector::plan::{Decision, plan};
+use fedhub_projector::snapshot::Live;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::RngSeed;
@@ -199,7 +200,7 @@ fn right_to_delete(seen: &Observed) -> Option<bool> {
 }
 
 /// I5 and I6 in their own words: the living owner on whose behalf something may be written.
-fn living_owner(seen: &Observed) -> Option<String> {
+pub fn living_owner(seen: &Observed) -> Option<String> {
     let instance = seen.instance.as_ref()?;
     let owner = seen.owner.as_ref().filter(|o| !o.terminating)?;
     let hub_wd = seen.hub_deployment.as_ref().filter(|d| !d.terminating)?;
@@ -207,8 +208,8 @@ fn living_owner(seen: &Observed) -> Option<String> {
         instance.metadata.owner_references.iter().flatten().filter(|o| o.controller == Some(true));
     let agree = instance.label(UPSTREAM_NAMESPACE).is_none_or(|s| s == SPACE)
         && instance.label(UPSTREAM_CLUSTER).is_none_or(|c| c == "cluster-alpha" || c == "cluster-x_alpha")
-        && owner.deployment().unwrap().home == home(Some(HUB_SPACE))
-        && hub_wd.deployment().unwrap().source == source(Some(&owner.uid.to_string()))
+        && owner.deployment().unwrap().counterpart == mark_hash(Some(HUB_SPACE))
+        && hub_wd.deployment().unwrap().counterpart_uid == mark_hash(Some(&owner.uid.to_string()))
         && controllers.into_iter().all(|c| hub_wd.uid.is(&c.uid));
     agree.then(|| owner.uid.to_string())
 }

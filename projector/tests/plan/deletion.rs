@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::world::Observed;
+use crate::world::{Decision, plan};
 use fedhub_core::names::PROJECTED_FROM;
 use fedhub_planes::Distrust;
-use fedhub_projector::gone::Unproven;
-use fedhub_projector::observe::{Live, Observed};
-use fedhub_projector::plan::{Decision, plan};
+use fedhub_projector::intents::DeletionUnconfirmed;
+use fedhub_projector::snapshot::Live;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -70,9 +71,9 @@ fn i4_every_lack_of_proof_withholds() {
         bend(&mut wd);
         Live { deployment: Some(Arc::new(wd)), ..proof() }
     };
-    let lost = Unproven::NamespaceLost;
-    let silent = Unproven::DeploymentSilent;
-    let cases: [(&str, Live, Unproven); 9] = [
+    let lost = DeletionUnconfirmed::NamespaceLost;
+    let silent = DeletionUnconfirmed::DeploymentSilent;
+    let cases: [(&str, Live, DeletionUnconfirmed); 9] = [
         ("an emptied hub", Live::default(), lost),
         ("no namespace", Live { namespace: None, ..proof() }, lost),
         ("another namespace of that name", namespace(&|n| n.metadata.uid = Some("new".into())), lost),
@@ -94,7 +95,7 @@ fn i4_a_hub_that_was_restored_proves_nothing_by_what_it_lacks() {
     for why in [Distrust::Restored, Distrust::Unverified] {
         for live in [None, Some(proof())] {
             let seen = Observed { live, distrust: Some(why), ..gone() };
-            assert_eq!(plan(&seen), Decision::Withhold(Unproven::Distrusted(why)));
+            assert_eq!(plan(&seen), Decision::Withhold(DeletionUnconfirmed::Distrusted(why)));
             let seen = Observed { seen_deleted: Some(INSTANCE_UID.to_owned()), ..seen };
             assert_eq!(deletes(&plan(&seen)), Some(false), "what is seen is seen");
         }

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::world::Observed;
+use crate::world::{Decision, plan};
 use fedhub_cache::ServerNormalization;
 use fedhub_core::object::{Object, ObjectView, set_field};
 use fedhub_planes::Write;
-use fedhub_projector::observe::Observed;
-use fedhub_projector::plan::{Decision, plan};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};

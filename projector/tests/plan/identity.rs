@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::world::Observed;
+use crate::world::{Decision, plan};
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME,
 };
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::Write;
-use fedhub_projector::observe::Observed;
-use fedhub_projector::plan::{Decision, plan};
 use fedhub_projector::quarantine::Reason;
 
 use crate::support::*;

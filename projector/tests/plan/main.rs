@@ -7,10 +7,12 @@ mod deletion;
 #[cfg(test)]
 mod fixpoint;
 #[cfg(test)]
-mod glance;
-#[cfg(test)]
 mod identity;
 #[cfg(test)]
 mod projecting;
 #[cfg(test)]
+mod rendering;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod world;

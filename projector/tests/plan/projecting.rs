@@ -1,12 +1,12 @@
 //! I1, I5, I7, I9, P3, P4, P8: what a projection is to be.
 
+use crate::world::Observed;
+use crate::world::{Decision, plan};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::instance::only_defaults;
 use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::{StatusWrite, Write};
-use fedhub_projector::observe::Observed;
-use fedhub_projector::plan::{Decision, plan};
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::world::Observed;
 use fedhub_cache::digest::Digest;
+use fedhub_cache::digest::Mark;
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, PlaneId, bare};
-use fedhub_projector::mark::Mark;
-use fedhub_projector::observe::{Live, Observed, ProjectNamespace};
+use fedhub_planes::ProjectNamespace;
+use fedhub_projector::snapshot::Live;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use serde_json::{Value, json};
@@ -104,12 +106,8 @@ pub fn owner() -> Object {
     wd
 }
 
-pub fn mark(instance_uid: &str) -> Mark {
-    Mark {
-        namespace: HUB_SPACE.to_owned(),
-        namespace_uid: HUB_SPACE_UID.to_owned(),
-        instance_uid: instance_uid.to_owned(),
-    }
+pub fn mark(instance_uid: &str) -> Mark<'_> {
+    Mark { namespace: HUB_SPACE, namespace_uid: HUB_SPACE_UID, instance_uid }
 }
 
 /// The projection of [`instance`] as it should be.

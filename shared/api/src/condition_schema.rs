@@ -55,7 +55,7 @@ pub(super) fn conditions(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A condition that nobody has reported yet, as a schema puts it there.
+/// A condition that no controller has reported yet, as the schema defaults it.
 pub(super) fn unreported(type_: &str, reason: &str, message: &str) -> Value {
     json!({
         "type": type_,

@@ -59,7 +59,7 @@ pub fn remove(status: &mut Value, kind: &str) {
     }
 }
 
-/// A condition as it is to stand: the time of `old` is kept while the status is the same (I7), and the message is cut to
+/// Builds a condition: the time of `old` is kept while the status is the same (I7), and the message is cut to
 /// its limit.
 pub fn stand(
     old: Option<&Value>,
@@ -70,7 +70,7 @@ pub fn stand(
     now: Timestamp,
 ) -> Value {
     let message = bounded(message);
-    // What the schema put there nobody has said: the first word of its status begins a time of its own.
+    // A schema default was reported by no controller: the first report of its status begins a time of its own.
     let stands =
         |c: &&Value| c["status"] == status && (!is_default(c) || said(c) == (status, reason, message));
     let since = old
@@ -80,7 +80,7 @@ pub fn stand(
     json!({"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since})
 }
 
-/// The same, which says whose job it is where it is not True (C9).
+/// The same, with who has to act where it is not True (C9).
 pub fn explained(
     old: Option<&Value>,
     kind: &str,

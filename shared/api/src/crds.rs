@@ -1,7 +1,7 @@
 //! The CRDs of the three kinds, generated from the types, and those of other services' kinds that fedhub uses.
 //!
 //! The files in `deploy/crds` and `deploy/external-crds` are checked in and compared with the types by a unit test;
-//! `UPDATE_CRDS=1 cargo test -p fedhub-api crds` writes them anew.
+//! `UPDATE_CRDS=1 cargo test -p fedhub-api crds` regenerates them.
 
 use std::io::{self, Write};
 use std::sync::LazyLock;

@@ -18,6 +18,7 @@ pub mod crds;
 pub mod deployment;
 mod env;
 pub mod external;
+pub mod hub_metadata;
 mod instance;
 mod instance_status;
 mod location;

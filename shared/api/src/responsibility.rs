@@ -1,4 +1,4 @@
-//! Whose job it is that what blocks an Instance or a `WorkloadDeployment` goes away (C9): the one table of reasons.
+//! Who has to act on what blocks an Instance or a `WorkloadDeployment` (C9): the one table of reasons.
 //!
 //! Every message of a condition that is not True ends with it, on every plane: the user's (image, quota, template), the
 //! platform operator's (location, network service), or nobody's (moving).
@@ -11,7 +11,8 @@ use std::num::NonZeroU8;
 use fedhub_core::message::MESSAGE_MAX;
 
 /// Who can make a reason go away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Responsible {
     /// The user who wrote the workload.
     User,
@@ -21,12 +22,12 @@ pub enum Responsible {
     Nobody,
 }
 
-/// Where a reason comes from, and so which Event tells of it.
+/// The source of a reason, which decides the Event that reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// A cell, or its services.
     Cell,
-    /// The way to the cell: the condition `Federated` and its Events tell of it (F10).
+    /// The way to the cell: the condition `Federated` and its Events report it (F10).
     Federation,
 }
 
@@ -158,7 +159,7 @@ const TABLE: &[Entry] = &[
     entry(Source::Federation, Responsible::Nobody, "AwaitingCell", ""),
 ];
 
-/// What is said of a reason that this version does not know, such as a provider's own.
+/// The ending for a reason that this version does not know, such as a provider's own.
 const UNKNOWN: &str = "Action required by the platform operator if this lasts";
 const NOBODY: &str = "No action required";
 
@@ -178,6 +179,11 @@ impl Entry {
     }
 }
 
+/// Every reason that this version knows.
+pub fn reasons() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|entry| entry.reason)
+}
+
 /// Who can make that reason go away; `None` for one that this version does not know.
 pub fn responsible(reason: &str) -> Option<Responsible> {
     find(reason).map(|entry| entry.responsible)
@@ -188,12 +194,12 @@ pub fn needs_action(reason: &str) -> bool {
     responsible(reason).is_some_and(|responsible| responsible != Responsible::Nobody)
 }
 
-/// Whether the condition `Federated` of a deployment tells of that reason (F10).
+/// Whether the condition `Federated` of a deployment reports that reason (F10).
 pub fn told_by_federation(reason: &str) -> bool {
     find(reason).is_some_and(|entry| entry.source == Source::Federation)
 }
 
-/// The message of a condition with that reason, with whose job it is at its end; as it is where it says so already. A
+/// The message of a condition with that reason, with who has to act at its end; unchanged where it ends so already. A
 /// long message is cut, and its end is not.
 pub fn attributed<'a>(reason: &str, message: &'a str) -> Cow<'a, str> {
     let said = TABLE.iter().map(Entry::ending).chain([Cow::Borrowed(UNKNOWN)]);
@@ -211,12 +217,12 @@ pub fn attributed<'a>(reason: &str, message: &'a str) -> Cow<'a, str> {
     Cow::Owned(format!("{body}. {ending}"))
 }
 
-/// A reason of a cell that somebody has to act on, in one byte: what is kept of it to notice when it changes.
+/// A reason of a cell that needs action, in one byte: enough to notice when it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause(NonZeroU8);
 
 impl Cause {
-    /// `None` for a reason that nobody has to act on, and for one of which the condition `Federated` tells.
+    /// The cause of that reason; `None` where it needs no action, or the condition `Federated` reports it.
     pub fn of(reason: &str) -> Option<Self> {
         let at = TABLE.iter().position(|entry| entry.reason == reason)?;
         let told_here = TABLE[at].source == Source::Cell && needs_action(reason);

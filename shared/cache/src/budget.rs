@@ -1,40 +1,41 @@
-//! How much memory objects may take, over all planes of a registry.
+//! The memory budget of objects, over all planes of a registry.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use fedhub_core::object::{Object, ObjectRef, PlaneId};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What is free of charge: reading, or working on, an object of this size. Objects are a few kilobytes; larger ones are
-/// large.
+/// The size of objects that are read and reconciled without a permit. Most objects are a few kilobytes; those above this
+/// are large.
 pub const FREE: usize = 64 << 10;
-/// How many times the object a pass over it holds: both sides, what is to be written, and the answer.
-const PASS: usize = 8;
+/// How many times the object a reconcile holds: both sides, what is to be written, and the answer.
+const COPIES: usize = 8;
 /// Permits are counted in units of this.
 const UNIT: usize = 1 << 10;
-/// Of the room for objects that wait, the part of large ones: one in so many. And of that for passes, the part of one
-/// plane.
-const PART: usize = 8;
+/// The share of large objects in the memory of objects that wait: one in so many. And that of one plane in the memory of
+/// reconciles.
+const SHARE: usize = 8;
 
-/// The memory that objects of all planes share: half of it for those that wait for something to be done, a quarter each
-/// for large ones that are being read and worked on.
+/// The memory that objects of all planes share: half of it for those that wait to be reconciled, a quarter each for large
+/// ones that are being read and reconciled.
 ///
 /// Of objects that wait the oldest makes room for the newest, but large ones only for large ones. It is still known by
-/// its digest then, and read from its server when its turn comes: a flood costs its own plane reads, and nobody memory.
-/// Large objects of one plane are worked on one after the other, unless they are not that large: they take nobody else's
-/// memory, nor the processors.
+/// its digest then, and read from its server when its turn comes: a flood costs its own plane reads, and no plane memory.
+/// Very large objects of one plane are reconciled one after the other, so that they take neither memory nor processors
+/// from others.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget(Option<Arc<Budget>>);
 
 #[derive(Debug)]
 struct Budget {
-    /// Of objects that are not large, and of those that are.
+    /// Of small objects, and of large ones.
     shelves: [Mutex<Shelf>; 2],
     reads: Share,
-    passes: Share,
-    /// Of each plane that has passes over large objects.
+    reconciles: Share,
+    /// Of each plane that has reconciles of large objects.
     planes: Mutex<BTreeMap<PlaneId, Share>>,
 }
 
@@ -48,7 +49,7 @@ struct Share {
 struct Shelf {
     most: usize,
     held: usize,
-    /// The oldest first; what was let go meanwhile is skipped.
+    /// The oldest first; those that were dropped meanwhile are skipped.
     line: VecDeque<Weak<Slot>>,
 }
 
@@ -59,33 +60,33 @@ struct Slot {
     budget: Weak<Budget>,
 }
 
-/// An object that is kept for as long as this is, or until newer ones need its room.
+/// Keeps an object for as long as it lives, or until newer ones need the memory.
 #[derive(Debug)]
 pub struct Permit(Arc<Slot>);
 
-/// Memory that is reserved for as long as this lives.
+/// Memory that is reserved for as long as it lives.
 #[derive(Debug, Default)]
 pub struct Reserved(#[expect(dead_code, reason = "given back when dropped")] Vec<OwnedSemaphorePermit>);
 
 impl MemoryBudget {
-    /// Room for so many bytes.
+    /// A budget of so many bytes.
     pub fn of(bytes: usize) -> Self {
         let waiting = bytes / 2;
-        let shelves = [waiting - waiting / PART, waiting / PART];
+        let shelves = [waiting - waiting / SHARE, waiting / SHARE];
         Self(Some(Arc::new(Budget {
             shelves: shelves.map(|most| Mutex::new(Shelf { most, ..Shelf::default() })),
             reads: Share::of(bytes / 4),
-            passes: Share::of(bytes / 4),
+            reconciles: Share::of(bytes / 4),
             planes: Mutex::default(),
         })))
     }
 
-    /// Room for all there are.
+    /// A budget without a limit.
     pub fn unlimited() -> Self {
         Self(None)
     }
 
-    /// Keeps an object, if it may ever have a place.
+    /// Keeps an object, unless it is larger than the budget.
     pub fn keep(&self, object: &ObjectRef) -> Option<Permit> {
         let Some(budget) = &self.0 else {
             let object = Mutex::new(Some(object.clone()));
@@ -100,7 +101,7 @@ impl MemoryBudget {
         Some(Permit(slot))
     }
 
-    /// Memory for reading an object of which so many bytes have come, and up to `most` may; waits for it.
+    /// Reserves memory for reading an object of which so many bytes have come, and up to `most` may.
     pub async fn reading(&self, bytes: usize, most: usize) -> Reserved {
         match &self.0 {
             Some(budget) if bytes > FREE => Reserved(budget.reads.take(most).await.into_iter().collect()),
@@ -108,17 +109,17 @@ impl MemoryBudget {
         }
     }
 
-    /// Memory for a pass over an object of `plane` that takes so many bytes; waits for it. Who waits for those of its
-    /// own plane keeps nothing from the others.
+    /// Reserves memory for a reconcile of an object of `plane` that takes so many bytes. While one waits for others of its own
+    /// plane it holds nothing of the shared part.
     pub async fn working(&self, plane: &PlaneId, bytes: usize) -> Reserved {
         let Some(budget) = self.0.as_ref().filter(|_| bytes > FREE) else { return Reserved::default() };
-        let bytes = bytes.saturating_mul(PASS);
+        let bytes = bytes.saturating_mul(COPIES);
         let own = budget.share_of(plane).take(bytes).await;
-        let of_all = budget.passes.take(bytes).await;
+        let of_all = budget.reconciles.take(bytes).await;
         Reserved(own.into_iter().chain(of_all).collect())
     }
 
-    /// Bytes that objects which wait take now.
+    /// The bytes that waiting objects take.
     pub fn held(&self) -> usize {
         self.0.iter().flat_map(|budget| &budget.shelves).map(|shelf| lock(shelf).held).sum()
     }
@@ -129,17 +130,17 @@ impl Budget {
         lock(&self.shelves[usize::from(weight > FREE)])
     }
 
-    /// What passes over objects of one plane share: there is one as long as there are such.
+    /// The share of one plane, which exists for as long as it has reconciles of large objects.
     fn share_of(&self, plane: &PlaneId) -> Share {
         let mut planes = lock(&self.planes);
         planes.retain(|_, share| Arc::strong_count(&share.left) > 1);
-        let fresh = || Share::of(self.passes.units as usize * UNIT / PART);
+        let fresh = || Share::of(self.reconciles.units as usize * UNIT / SHARE);
         planes.entry(plane.clone()).or_insert_with(fresh).clone()
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl Share {
@@ -148,7 +149,7 @@ impl Share {
         Self { units, left: Arc::new(Semaphore::new(units as usize)) }
     }
 
-    /// As much, or all there is.
+    /// Takes so many bytes, or all there are.
     async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
         // Never closed.
@@ -157,7 +158,7 @@ impl Share {
 }
 
 impl Shelf {
-    /// Returns what had to go; nothing where it may never have a place.
+    /// Returns the evicted objects; `None` for one that is larger than the shelf.
     fn put(&mut self, slot: &Arc<Slot>) -> Option<Vec<ObjectRef>> {
         if slot.weight > self.most {
             return None;
@@ -190,7 +191,7 @@ impl Shelf {
 }
 
 impl Permit {
-    /// The object, where it still is.
+    /// The object, if it has not been evicted.
     pub fn object(&self) -> Option<ObjectRef> {
         lock(&self.0.object).clone()
     }
@@ -221,7 +222,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     number.checked_mul(each).ok_or_else(wrong)
 }
 
-/// What an object takes in memory, about.
+/// An estimate of the memory that an object takes.
 pub fn weight(object: &Object) -> usize {
     const NODE: usize = 640;
     const VALUE: usize = 48;

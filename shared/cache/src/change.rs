@@ -1,4 +1,4 @@
-//! What a store knows of an object, and what it tells when that changes.
+//! What a store knows of an object, and the changes that it notifies listeners of.
 
 use fedhub_core::object::ObjectRef;
 
@@ -11,23 +11,23 @@ pub struct Known {
     pub namespace: Box<str>,
     /// Its name.
     pub name: Box<str>,
-    /// What is always known of it.
+    /// Its digest.
     pub digest: Digest,
     /// The object itself, where it is kept.
     pub object: Option<ObjectRef>,
 }
 
-/// What a watch told.
+/// A change that a list or watch brought.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// The object is there, new or changed.
+    /// The object was created or changed.
     Applied {
         /// What was known of it before, if anything.
         old: Option<Known>,
         /// What it is now.
         new: Known,
     },
-    /// The object is gone.
+    /// The object was deleted.
     Deleted {
         /// The last that was known of it.
         last: Known,
@@ -46,7 +46,7 @@ impl Change {
         }
     }
 
-    /// The same, but where it is an absence, it was inferred.
+    /// The same change; a deletion as an inferred one.
     #[must_use]
     pub fn inferred(self) -> Self {
         match self {
@@ -55,20 +55,20 @@ impl Change {
         }
     }
 
-    /// What was known before, of an object that is there.
+    /// What was known before of an object that was created or changed.
     pub fn old(&self) -> Option<&Known> {
         if let Self::Applied { old, .. } = self { old.as_ref() } else { None }
     }
 }
 
-/// One object, looked at in its store.
+/// A borrowed view of one object in its store.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// Its namespace, empty where there is none.
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
-    /// What is always known of it.
+    /// Its digest.
     pub digest: &'a Digest,
     /// The object itself, where it is kept.
     pub object: Option<&'a ObjectRef>,

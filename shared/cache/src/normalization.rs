@@ -1,8 +1,8 @@
-//! What a server makes of what we send (I7).
+//! How a server normalizes what we send (I7).
 //!
-//! A schema may prune, default or normalise a write, so that the stored object differs from the one that was sent
-//! although nothing is left to do. An echo remembers the pair, in the store beside the object; where none is
-//! remembered (after a restart), a dry run of the write tells it.
+//! A schema may prune, default or normalize a write, so that the stored object differs from the one that was sent
+//! although nothing is left to do. The pair is remembered in the store beside the object; where it is not (after a
+//! restart), a dry run of the write shows it.
 //!
 //! Decides I7.
 
@@ -33,23 +33,23 @@ pub enum ServerNormalization {
 }
 
 impl ServerNormalization {
-    /// Of a write and its answer.
+    /// The normalization of a write that got this answer.
     pub fn of(sent: &Value, got: &Value) -> Self {
         if sent == got { Self::Kept } else { Self::Changed { sent: hash::json(sent), got: hash::json(got) } }
     }
-
-    /// Whether the part with the hash `current` is what the server made of the one with the hash `desired`.
-    pub fn explains(self, desired: u64, current: u64) -> bool {
-        desired == current || self == Self::Changed { sent: desired, got: current }
-    }
 }
 
-/// Whether `current` is what the server makes of `desired`: equal, or known to be its echo.
-pub fn settled(desired: &Value, current: &Value, echo: Option<ServerNormalization>) -> bool {
-    desired == current || echo.is_some_and(|e| e == ServerNormalization::of(desired, current))
+/// Whether `current` is what the server makes of `desired`: equal, or known to be its normalization.
+pub fn settled(desired: &Value, current: &Value, normalization: Option<ServerNormalization>) -> bool {
+    desired == current || normalization.is_some_and(|n| n == ServerNormalization::of(desired, current))
 }
 
-/// The echoes of one object: in little room, for almost every server keeps almost everything.
+/// The same, of the hashes that digests hold.
+pub fn settled_hash(desired: u64, current: u64, normalization: Option<ServerNormalization>) -> bool {
+    desired == current || normalization == Some(ServerNormalization::Changed { sent: desired, got: current })
+}
+
+/// The normalizations of one object, in little memory, as almost every server keeps almost everything.
 #[derive(Debug, Default)]
 pub(super) struct Normalizations {
     changed: Option<Box<[Option<ServerNormalization>; 2]>>,
@@ -62,15 +62,15 @@ impl Normalizations {
         if self.kept[at] { Some(ServerNormalization::Kept) } else { self.changed.as_ref()?[at] }
     }
 
-    /// Says whether it is another than before.
-    pub(super) fn learn(&mut self, part: Part, echo: ServerNormalization) -> bool {
+    /// Remembers a normalization; returns whether that is new.
+    pub(super) fn learn(&mut self, part: Part, new: ServerNormalization) -> bool {
         let (at, before) = (part as usize, self.get(part));
-        self.kept[at] = echo == ServerNormalization::Kept;
-        let changed = (echo != ServerNormalization::Kept).then_some(echo);
+        self.kept[at] = new == ServerNormalization::Kept;
+        let changed = (new != ServerNormalization::Kept).then_some(new);
         if changed.is_some() || self.changed.is_some() {
             self.changed.get_or_insert_default()[at] = changed;
         }
-        before != Some(echo)
+        before != Some(new)
     }
 
     pub(super) fn heap(&self) -> usize {

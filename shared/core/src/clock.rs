@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::fmt::friendly::SpanParser;
 use tokio::time::Instant;
 
 /// Where stored times (conditions, ages) come from.
@@ -35,21 +36,12 @@ pub fn stamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// A span of time as people write it: a number and `ms`, `s`, `m` or `h`. The error is for them too.
+/// Parses a duration as Go and Kubernetes write it: `500ms`, `15m`, `1h30m`.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let wrong =
-        || format!("{text:?} is no span of time: expected a number and ms, s, m or h, such as 500ms or 15m");
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    let millis = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return Err(wrong()),
-    };
-    number.checked_mul(millis).map(Duration::from_millis).ok_or_else(wrong)
+    let parsed = SpanParser::new().parse_unsigned_duration(text).ok();
+    parsed.filter(|_| !text.contains(char::is_whitespace)).ok_or_else(|| {
+        format!("{text:?} is not a valid duration: expected numbers with the units ms, s, m or h, such as 500ms or 1h30m")
+    })
 }
 
 #[cfg(test)]
@@ -57,13 +49,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_read_with_their_unit() {
-        for (text, expected) in
-            [("500ms", Some(500)), ("9s", Some(9_000)), ("15m", Some(900_000)), ("1h", Some(3_600_000))]
-        {
+    fn durations_are_read_with_their_unit() {
+        for (text, expected) in [
+            ("500ms", Some(500)),
+            ("9s", Some(9_000)),
+            ("15m", Some(900_000)),
+            ("1h", Some(3_600_000)),
+            ("1h30m", Some(5_400_000)),
+            ("0s", Some(0)),
+        ] {
             assert_eq!(parse_duration(text).ok(), expected.map(Duration::from_millis), "{text}");
         }
-        for text in ["", "5", "s", "1 s", "-1s", "99999999999999999999s"] {
+        for text in ["", "5", "s", "1 s", "-1s", "1s ago", "1d", "P1D", "PT1H", "99999999999999999999s"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
     }

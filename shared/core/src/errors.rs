@@ -3,21 +3,32 @@
 mod unsent;
 mod wording;
 
-use std::fmt;
-
 use kube::core::Status;
 
-pub use unsent::{CircuitOpen, Fenced, PlaneDisengaged, Suspended, Unrecognised};
+pub use unsent::{CircuitOpen, Fenced, IdentityUnknown, PlaneDisengaged, Suspended};
 pub use wording::{address, chain, json, kubeconfig};
 
 use crate::object::{PlaneId, Unreadable};
 
-/// What kind of trouble an error is. Bounded, so that it may be a metric label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The category of an error. Bounded, so that it may be a metric label.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 pub enum Category {
     /// Comes right by itself: connection errors, time-outs, 5xx.
     Transient,
-    /// Somebody else wrote first, or the object is gone: read again.
+    /// Another writer was first, or the object is gone: read again.
     Conflict,
     /// The server asked for patience (429).
     Throttled,
@@ -36,22 +47,7 @@ pub enum Category {
 impl Category {
     /// The metric label.
     pub fn label(self) -> &'static str {
-        match self {
-            Self::Transient => "transient",
-            Self::Conflict => "conflict",
-            Self::Throttled => "throttled",
-            Self::Forbidden => "forbidden",
-            Self::Invalid => "invalid",
-            Self::NotEngaged => "not_engaged",
-            Self::TenantConflict => "tenant_conflict",
-            Self::Bug => "bug",
-        }
-    }
-}
-
-impl fmt::Display for Category {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.label())
+        self.into()
     }
 }
 
@@ -87,7 +83,7 @@ impl RequestError {
         }
     }
 
-    /// Whether the server has no more of what was to be changed: its end will be told by the watch. A create is refused
+    /// Whether the object that was to be changed is gone from the server: the watch will report its deletion. A create is refused
     /// with the same code where its namespace is missing, and any request where the plane does not serve the kind.
     pub fn gone(&self) -> bool {
         let names_it = |status: &Status| status.details.as_ref().is_some_and(|it| !it.name.is_empty());
@@ -142,7 +138,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether it is that plane's trouble.
+    /// Whether the error is a failure of that plane.
     pub fn is_of(&self, plane: &PlaneId) -> bool {
         match self {
             Self::Request(e) => e.plane == *plane && e.category() != Category::Conflict,
@@ -171,7 +167,7 @@ impl Error {
         }
     }
 
-    /// Whether a plane refused a write because its project is suspended, and nobody else has said so yet, or any more.
+    /// Whether a plane refused a write because its project is suspended, which discovery has not reported yet, or no longer reports.
     pub fn is_suspension(&self) -> bool {
         match self {
             Self::Request(e) => matches!(&e.source, kube::Error::Api(status) if is_suspension(status)),
@@ -204,7 +200,7 @@ pub fn category(error: &kube::Error) -> Category {
         kube::Error::Service(cause)
             if cause.is::<Fenced>()
                 || cause.is::<PlaneDisengaged>()
-                || cause.is::<Unrecognised>()
+                || cause.is::<IdentityUnknown>()
                 || cause.is::<Suspended>()
                 || cause.is::<CircuitOpen>() =>
         {

@@ -16,7 +16,7 @@ pub struct Term {
     pub epoch: i32,
     /// Until when it may write; moves with each renewal.
     pub until: Instant,
-    /// Since when nobody else can have led: what is older was the business of the leader before.
+    /// Since when no other process can have led: what is older was the business of the previous leader.
     pub since: Instant,
 }
 

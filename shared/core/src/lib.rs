@@ -5,9 +5,9 @@
 //!
 //! 1. [`object`] is an object as it travels: metadata typed, everything else the JSON that a plane sent. [`names`] has the
 //!    labels, annotations and finalizers of the wire contract.
-//! 2. [`errors`] and [`message`] are the words for what goes wrong; [`metrics`] and [`telemetry`] tell of it.
-//! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`] what is kept of
-//!    values, [`bucket`] a limit on rates.
+//! 2. [`errors`] and [`message`] describe what goes wrong; [`metrics`] and [`telemetry`] report it.
+//! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`] compares
+//!    values, [`rate_limit`] a limit on rates.
 
 pub mod clock;
 pub mod errors;

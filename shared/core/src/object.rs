@@ -168,7 +168,7 @@ pub struct TooLarge {
     pub limit: usize,
 }
 
-/// What can be told of an object that cannot be read.
+/// An object that cannot be read: its metadata as far as that is readable, and the error.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the object cannot be read: {error}")]
 pub struct Unreadable {
@@ -190,7 +190,7 @@ pub fn set_too_large(object: &mut Object, too_large: Option<TooLarge>) {
     }
 }
 
-/// What controllers ask of an [`Object`].
+/// The fields of an [`Object`] that controllers read, borrowed: `kube::ResourceExt` clones them.
 pub trait ObjectView {
     /// Namespace, empty where there is none.
     fn namespace(&self) -> &str;

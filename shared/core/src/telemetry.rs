@@ -9,24 +9,12 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 /// How log lines look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
     /// One line of text for people; colours only on a terminal.
     Text,
     /// One JSON object a line.
     Json,
-}
-
-impl std::str::FromStr for LogFormat {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        match s {
-            "text" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
-            other => Err(format!("log format {other:?}: expected text or json")),
-        }
-    }
 }
 
 /// Starts logging. `filter` is in the syntax of `tracing_subscriber::EnvFilter`, such as `info,fedhub_planes=debug`.
@@ -46,7 +34,7 @@ where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let filter = EnvFilter::try_new(filter).map_err(|e| format!("log filter {filter:?}: {e}"))?;
-    let filter = filter.and(filter_fn(|metadata| !tells_what_servers_say(metadata.target())));
+    let filter = filter.and(filter_fn(|metadata| !is_verbose_client_target(metadata.target())));
     let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     let layer = match format {
         LogFormat::Text => layer.with_ansi(colours).boxed(),
@@ -56,8 +44,8 @@ where
 }
 
 /// The Kubernetes client logs whole answers that it cannot decode and dumps of refusals, some of them as warnings. What
-/// counts of them is in the errors that it returns, which are told by [`crate::errors::chain`].
-fn tells_what_servers_say(target: &str) -> bool {
+/// counts of them is in the errors that it returns, which [`crate::errors::chain`] renders.
+fn is_verbose_client_target(target: &str) -> bool {
     ["kube_client::client", "kube_client::api"].contains(&target)
         || target.split("::").next() == Some("kube_runtime")
 }

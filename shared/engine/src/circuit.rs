@@ -1,12 +1,12 @@
-//! The circuit of one plane: whether the keys that need it may run.
+//! The circuit breaker of one plane: whether the keys that need it may run.
 //!
 //! A plane that does not do what it is asked (time-outs, connections refused, 5xx, garbage, 429) costs each key a
 //! time-out of its own. So after [`THRESHOLD`] such failures in a row its circuit opens and its keys wait without
 //! running. After a back-off of the plane's own it is half open: one key runs as the probe. If the plane answers, the
 //! circuit closes at once; if it fails again, it opens for twice as long, to [`LONGEST`].
 //!
-//! Pure: the queue brings the time, the chance and what passes heard of the plane. A pass that began before the
-//! circuit last opened or closed tells of a time that is over, so its failure counts no more; an answer always counts.
+//! Pure: the queue brings the time, the jitter and the responses of the plane. The failure of a reconcile that began
+//! before the circuit last opened or closed is outdated and does not count; an answer always counts.
 
 use std::time::Duration;
 

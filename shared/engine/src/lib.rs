@@ -1,19 +1,22 @@
 //! The engine: fair queues, and the workers that take keys from them.
 //!
 //! A listener of a registry puts keys on its [`Queue`]; workers take them in fair turns over planes and hand them to the
-//! [`Controller`]. Keys of a plane that fails wait for its [`circuit`], so one plane's trouble stays its own (I8).
+//! [`Controller`]. Keys of a plane that fails wait for its [`circuit`] breaker, so that it does not slow others (I8).
 //!
 //! # The way through
 //!
 //! 1. [`queue`] holds keys, and gives turns over planes.
-//! 2. [`worker`] takes a key, hands it to the controller and counts the outcome.
-//! 3. [`circuit`] holds back the keys of a plane that fails as a whole.
-//! 4. [`verdicts`] remembers the objects that no retry puts right, for gauges.
+//! 2. [`worker`] takes a key, has the controller reconcile it and records the outcome.
+//! 3. [`mod@reconcile`] is the loop of a controller: snapshot, plan, apply.
+//! 4. [`circuit`] holds back the keys of a plane that fails as a whole.
+//! 5. [`object_states`] remembers the objects that no retry brings in sync, for gauges.
 
 pub mod circuit;
+pub mod object_states;
 pub mod queue;
-pub mod verdicts;
+pub mod reconcile;
 pub mod worker;
 
 pub use queue::{Job, Outcome, Queue, QueueConfig};
+pub use reconcile::{Reconciler, Step, reconcile};
 pub use worker::{Controller, run_workers};

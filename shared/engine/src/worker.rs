@@ -1,4 +1,4 @@
-//! Workers: take a key, hand it to the controller, count how it went.
+//! Workers: take a key, have the controller reconcile it, record the outcome.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use fedhub_core::errors::{self, Category, Error};
 use fedhub_core::fence::in_epoch;
 use fedhub_core::metrics::Metrics;
+use fedhub_core::object::Key;
 use fedhub_planes::plane_responses::{PlaneResponses, recording};
 use futures::FutureExt;
 use tokio::time::Instant;
@@ -16,19 +17,19 @@ use tracing::Instrument;
 
 use super::{Job, Outcome, Queue};
 
-/// When a write that was refused because of a suspension is tried again, where nobody else knows of that.
+/// When a write that was refused because of a suspension is retried, where no event tells of the suspension.
 const SUSPENDED: Duration = Duration::from_secs(5);
 
-/// What is done for a key.
+/// A controller: reconciles keys.
 pub trait Controller: Send + Sync + 'static {
     /// The metric label and the name in logs.
     fn name(&self) -> &'static str;
 
-    /// One pass: observe, plan, apply. Called for one key by one worker at a time.
+    /// Reconciles one key. Called for one key by one worker at a time.
     fn reconcile(&self, job: &Job) -> impl Future<Output = Result<Outcome, Error>> + Send;
 }
 
-/// Starts `count` workers, which run until the queue is closed; a pass that has begun is finished.
+/// Starts `count` workers, which run until the queue is closed; a reconcile that has begun is finished.
 pub fn run_workers<C: Controller>(
     controller: &Arc<C>,
     queue: &Arc<Queue>,
@@ -41,7 +42,7 @@ pub fn run_workers<C: Controller>(
         let (controller, queue, metrics) = (controller.clone(), queue.clone(), metrics.clone());
         tasks.spawn(async move {
             while let Some(job) = queue.next().await {
-                let (outcome, responses, error) = pass(controller.as_ref(), &job, &metrics).await;
+                let (outcome, responses, error) = reconcile(controller.as_ref(), &job, &metrics).await;
                 let news = queue.ended(&job, outcome, &responses);
                 if let Some(error) = error {
                     log_failure(controller.name(), &job, &error, news);
@@ -51,7 +52,7 @@ pub fn run_workers<C: Controller>(
     }
 }
 
-async fn pass<C: Controller>(
+async fn reconcile<C: Controller>(
     controller: &C,
     job: &Job,
     metrics: &Metrics,
@@ -61,13 +62,13 @@ async fn pass<C: Controller>(
     metrics.queue_wait.observe(job.waited.as_secs_f64());
     let span = tracing::debug_span!("reconcile", controller = name, key = %job.key);
     // In a box for as long as it lasts: an idle worker must not hold room for the largest pass there is.
-    let reconcile = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
-    let reconcile = AssertUnwindSafe(reconcile).catch_unwind();
-    let (reconciled, mut responses) = recording(job.asks_hub, reconcile).await;
+    let running = Box::pin(in_epoch(job.epoch, controller.reconcile(job).instrument(span)));
+    let running = AssertUnwindSafe(running).catch_unwind();
+    let (reconciled, mut responses) = recording(job.asks_hub, running).await;
     let reconciled = match reconciled {
         Ok(reconciled) => reconciled,
-        // A panic is a bug of one object's pass: it must take neither the worker nor the key with it.
-        Err(_) => Err(Error::Bug(format!("the pass over {} panicked", job.key))),
+        // A panic is a bug of one reconcile: it must take neither the worker nor the key with it.
+        Err(_) => Err(Error::Bug(format!("the reconcile of {} panicked", job.key))),
     };
     if let Err(error) = &reconciled {
         responses.unhealthy = error.unhealthy().cloned();
@@ -84,12 +85,12 @@ async fn pass<C: Controller>(
     (outcome, responses, reconciled.err())
 }
 
-/// What becomes of a key whose pass failed, and the metric label of it.
+/// The outcome of a reconcile that failed, and its metric label.
 fn failure(error: &Error) -> (Outcome, &'static str) {
     let category = error.category();
-    // Out of sync is no fault of the object: the plane's own event brings it back, or the next term.
+    // Out of sync is no fault of the object: the plane's own event enqueues it again, or the next term.
     let outcome = match category {
-        // The root server tells when the project is suspended and resumed; its planes may know it sooner, or later.
+        // The root server reports when the project is suspended and resumed; its planes may know it sooner, or later.
         Category::NotEngaged if error.is_suspension() => Outcome::RequeueAfter(SUSPENDED),
         Category::NotEngaged => Outcome::AwaitChange,
         _ => Outcome::Failed,
@@ -106,18 +107,15 @@ fn outcome_label(outcome: Outcome) -> &'static str {
     }
 }
 
-/// `news`: whether nobody knows yet that the plane fails that failed the pass.
+/// Logs a failure: as a warning where it is `news`, which part of the daily round never is, as the next reconcile reads
+/// again.
 fn log_failure(controller: &str, job: &Job, error: &Error, news: bool) {
     let category = error.category();
-    let cause = errors::chain(error);
-    match category {
-        // Both are part of the daily round: the next pass reads again.
-        Category::Conflict | Category::NotEngaged => {
-            tracing::debug!(controller, key = %job.key, %category, cause, "will be tried again");
-        }
-        _ if !news => {
-            tracing::debug!(controller, key = %job.key, %category, cause, "failed, will be tried again");
-        }
-        _ => tracing::warn!(controller, key = %job.key, %category, cause, "failed, will be tried again"),
+    let error = errors::chain(error);
+    let Key { plane, kind, namespace, name } = &job.key;
+    if news && !matches!(category, Category::Conflict | Category::NotEngaged) {
+        tracing::warn!(controller, %plane, ?kind, namespace, name, %category, error, "reconcile failed, requeueing");
+    } else {
+        tracing::debug!(controller, %plane, ?kind, namespace, name, %category, error, "reconcile failed, requeueing");
     }
 }

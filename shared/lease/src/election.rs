@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use crate::config::LeaseConfig;
 
-/// What a released Lease says as its duration. An empty holder alone does not free a Lease: somebody may have emptied
+/// What a released Lease says as its duration. An empty holder alone does not free a Lease: another writer may have emptied
 /// it by hand, and its leader not know yet.
 pub(super) const RELEASED: Duration = Duration::from_secs(1);
-/// How long to wait after somebody else wrote first, so that two never chase each other.
+/// How long to wait after another writer was first, so that two never chase each other.
 const CONFLICT: Duration = Duration::from_millis(20);
 
 /// What the Lease says.
@@ -19,7 +19,7 @@ const CONFLICT: Duration = Duration::from_millis(20);
 pub struct Record {
     /// Its resourceVersion.
     pub version: String,
-    /// Who holds it; empty for nobody.
+    /// Its holder; empty while there is none.
     pub holder: String,
     /// How long it lasts from its last renewal; zero where it does not say.
     pub duration: Duration,
@@ -91,9 +91,9 @@ pub enum Step {
 pub enum Claimed {
     /// It is ours; this is what the Lease says now.
     Done(Record),
-    /// Somebody else wrote first.
+    /// Another writer was first.
     Conflict,
-    /// Nobody knows: it may have been carried out, or may still be.
+    /// The outcome is unknown: it may have been carried out, or may still be.
     Failed,
 }
 
@@ -196,7 +196,7 @@ impl Election {
         self.presence = Presence::There;
         if !self.mine() {
             self.reign = None;
-            // Somebody wrote after that claim: should it still be carried out, whoever leads then may not know.
+            // There was a write after that claim: should it still be carried out, whoever leads then may not know.
             self.claimed = None;
         }
     }
@@ -252,7 +252,7 @@ impl Election {
         self.seen.as_ref().filter(|_| self.mine()).map(|seen| seen.record.clone())
     }
 
-    /// Whether the Lease names this process because of a claim of its own. What somebody else wrote does not count:
+    /// Whether the Lease names this process because of a claim of its own. What others wrote does not count:
     /// whoever led before may not know of it.
     fn mine(&self) -> bool {
         self.seen.as_ref().is_some_and(|seen| {

@@ -55,8 +55,8 @@ pub struct Elector {
     election: Election,
     term: watch::Sender<Option<Term>>,
     /// Who led when that was last said in the log.
-    said: Option<(String, i32)>,
-    troubled: bool,
+    logged_leader: Option<(String, i32)>,
+    failing: bool,
 }
 
 /// A running election, as the rest of the process sees it.
@@ -78,8 +78,8 @@ impl Leadership {
             config,
             clock,
             term: sender,
-            said: None,
-            troubled: false,
+            logged_leader: None,
+            failing: false,
         };
         let [warm, retire, release] = std::array::from_fn(|_| CancellationToken::new());
         let task = tokio::spawn(elector.run(warm.clone(), retire.clone(), release.clone()));
@@ -111,7 +111,7 @@ impl Leadership {
     pub async fn release(self) {
         self.release.cancel();
         if self.task.await.is_err() {
-            tracing::warn!("the election ended in a panic");
+            tracing::warn!("leader election panicked");
         }
     }
 }
@@ -127,12 +127,12 @@ impl Elector {
             lease = self.config.name,
             namespace = self.config.namespace,
             identity = self.config.identity,
-            "taking part in the leader election"
+            "joined leader election"
         );
         let lead = self.lead(news, &warm, &retire);
         tokio::select! { biased; () = release.cancelled() => (), () = lead => () }
         if timeout(RELEASE, self.step_down()).await.is_err() {
-            tracing::warn!("the Lease could not be released: others take over when it has ended");
+            tracing::warn!("failed to release the Lease: another process takes over when it expires");
         }
     }
 
@@ -142,7 +142,7 @@ impl Elector {
         warm: &CancellationToken,
         retire: &CancellationToken,
     ) {
-        let (mut listed, mut deaf_until) = (None, Instant::now());
+        let (mut listed, mut retry_at) = (None, Instant::now());
         loop {
             if retire.is_cancelled() {
                 self.election.retire();
@@ -156,21 +156,21 @@ impl Elector {
                 Step::Read => self.read().await,
                 Step::Claim { version, epoch } => self.claim(version, epoch).await,
                 Step::Wait(until) => {
-                    let hear = async {
-                        sleep_until(deaf_until).await;
+                    let event = async {
+                        sleep_until(retry_at).await;
                         news.next().await
                     };
                     tokio::select! {
                         biased;
                         () = retire.cancelled(), if !retire.is_cancelled() => (),
                         () = warm.cancelled(), if !warm.is_cancelled() => (),
-                        event = hear => match event {
-                            Some(Ok(event)) => self.hear(event, &mut listed),
+                        event = event => match event {
+                            Some(Ok(event)) => self.observe(event, &mut listed),
                             Some(Err(error)) => {
-                                tracing::debug!(cause = errors::chain(&error), "the watch of the Lease failed");
-                                deaf_until = Instant::now() + self.config.retry();
+                                tracing::debug!(error = errors::chain(&error), "failed to watch the Lease");
+                                retry_at = Instant::now() + self.config.retry();
                             }
-                            None => deaf_until = Instant::now() + self.config.retry(),
+                            None => retry_at = Instant::now() + self.config.retry(),
                         },
                         () = sleep_until(until) => (),
                     }
@@ -179,7 +179,7 @@ impl Elector {
         }
     }
 
-    fn hear(&mut self, event: Event<Lease>, listed: &mut Option<Record>) {
+    fn observe(&mut self, event: Event<Lease>, listed: &mut Option<Record>) {
         let news = match event {
             Event::Init => {
                 *listed = None;
@@ -196,44 +196,41 @@ impl Elector {
         self.election.observe(news, Source::Watch, Instant::now());
     }
 
-    /// Shows everybody whether and until when this process leads.
+    /// Publishes whether and until when this process leads.
     fn publish(&mut self, now: Instant) {
         let before = *self.term.borrow();
         self.election.expire(now);
         let term = self.election.term();
         match (before, term) {
-            (None, Some(term)) => tracing::info!(epoch = term.epoch, "this process leads"),
+            (None, Some(term)) => tracing::info!(epoch = term.epoch, "became leader"),
             (Some(term), None) if now >= term.until => {
-                tracing::warn!(
-                    epoch = term.epoch,
-                    "the lease could not be renewed in time: this process does not lead any more"
-                );
+                tracing::warn!(epoch = term.epoch, "lost leadership: lease renewal timed out");
             }
             (Some(term), None) => {
-                tracing::warn!(epoch = term.epoch, "the lease was lost: this process does not lead any more");
+                tracing::warn!(epoch = term.epoch, "lost leadership: another process holds the lease");
             }
             _ => {}
         }
         self.term.send_if_modified(|shown| std::mem::replace(shown, term) != term);
         let leader = self.election.leader().map(|(name, epoch)| (name.to_owned(), epoch));
-        if leader != self.said
+        if leader != self.logged_leader
             && term.is_none()
             && let Some((leader, epoch)) = &leader
         {
-            tracing::info!(leader, epoch, "standing by");
+            tracing::info!(leader, epoch, "following another leader");
         }
-        self.said = leader;
+        self.logged_leader = leader;
     }
 
     async fn read(&mut self) {
         let sent = Instant::now();
         match in_time(self.config.patience(), self.api.get_opt(&self.config.name)).await {
             Ok(lease) => {
-                self.well();
+                self.healthy();
                 self.election.observe(lease.as_ref().map(Record::of), Source::Answer, Instant::now());
             }
             Err(error) => {
-                self.trouble(&error);
+                self.unhealthy(&error);
                 self.election.failed(sent, Instant::now());
             }
         }
@@ -256,13 +253,13 @@ impl Elector {
         let written = in_time(self.config.patience(), self.write(version, spec)).await;
         let answer = match written {
             Ok(lease) => {
-                self.well();
+                self.healthy();
                 Claimed::Done(Record::of(&lease))
             }
             // 404: it was deleted meanwhile.
             Err(error) if matches!(error.code(), Some(404 | 409)) => Claimed::Conflict,
             Err(error) => {
-                self.trouble(&error);
+                self.unhealthy(&error);
                 Claimed::Failed
             }
         };
@@ -301,16 +298,12 @@ impl Elector {
             };
             match in_time(self.config.patience(), self.write(Some(record.version), spec)).await {
                 Ok(_) => {
-                    tracing::info!(
-                        epoch = record.epoch,
-                        at = stamp(self.clock.now()),
-                        "the Lease is released"
-                    );
+                    tracing::info!(epoch = record.epoch, at = stamp(self.clock.now()), "released the Lease");
                     return;
                 }
                 Err(error) if error.code() == Some(404) => return,
                 Err(error) => {
-                    tracing::debug!(cause = errors::chain(&error), "the Lease was not released");
+                    tracing::debug!(error = errors::chain(&error), "failed to release the Lease");
                     if error.code() != Some(409) {
                         tokio::time::sleep(self.config.retry()).await;
                     }
@@ -320,19 +313,19 @@ impl Elector {
         }
     }
 
-    fn well(&mut self) {
-        if std::mem::take(&mut self.troubled) {
-            tracing::info!("the Lease can be reached again");
+    fn healthy(&mut self) {
+        if std::mem::take(&mut self.failing) {
+            tracing::info!("Lease is reachable again");
         }
     }
 
-    /// Said once a turn: what it means is said when the term ends.
-    fn trouble(&mut self, error: &LeaseError) {
-        let cause = errors::chain(error);
-        if std::mem::replace(&mut self.troubled, true) {
-            tracing::debug!(cause, "the Lease cannot be reached");
+    /// Warns once per outage: what an outage means is logged when the term ends.
+    fn unhealthy(&mut self, error: &LeaseError) {
+        let error = errors::chain(error);
+        if std::mem::replace(&mut self.failing, true) {
+            tracing::debug!(error, "failed to reach the Lease");
         } else {
-            tracing::warn!(cause, leads = self.election.term().is_some(), "the Lease cannot be reached");
+            tracing::warn!(error, leads = self.election.term().is_some(), "failed to reach the Lease");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Leadership: of several replicas one writes. It holds a Lease on the management plane.
+//! Leadership: of several replicas one writes. It holds a Lease on the management plane. By hand, since the crates for
+//! leader election do not fence single writes.
 //!
 //! Every replica engages, watches and keeps its stores warm; only the leader's queues give keys out ([`follow`]), and
 //! every write passes the [`Fence`](fedhub_core::fence::Fence). [`Election`] decides what to do next from what was seen
@@ -15,7 +16,7 @@
 //! settled, and none needs the epoch on the object for that:
 //!
 //! - An **update, patch or delete** carries the resourceVersion or the UID that it was decided by. Where the new leader,
-//!   or anybody, wrote meanwhile, it is refused; where nobody did, it is what the new leader would write itself.
+//!   or any other writer, wrote meanwhile, it is refused; otherwise it is what the new leader would write itself.
 //! - A **create** of something that exists is refused (409). So it can only do harm where what it makes is not there and
 //!   is not meant to be there any more:
 //!   - A *projection*: if its WD is gone, its ownerReference is to a dead UID, and the project plane's garbage collector

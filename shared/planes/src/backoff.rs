@@ -36,7 +36,7 @@ pub enum Attempt {
 /// How an attempt failed, as far as the next wait depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nobody answered: no connection, or no answer in time.
+    /// No response: no connection, or no answer in time.
     Unreachable,
     /// The server asked for patience, for so long where it said so.
     Throttled(Option<Duration>),
@@ -73,7 +73,7 @@ impl Failure {
                 (Attempt::Watch, Self::Expired)
             }
             E::WatchError(status) if status.code == 410 => (Attempt::Watch, Self::Expired),
-            // What came is no watch at all, so that nobody knows what was missed.
+            // What came is no watch at all, so that it is not known what was missed.
             E::WatchFailed(kube::Error::SerdeError(_)) | E::WatchStartFailed(kube::Error::SerdeError(_)) => {
                 (Attempt::Watch, Self::Expired)
             }

@@ -4,8 +4,8 @@ mod recorder;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_api::transitions::Transition;
@@ -18,6 +18,7 @@ pub use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::runtime::events::Event;
 pub use kube::runtime::events::EventType;
+use parking_lot::Mutex;
 use prometheus::IntCounterVec;
 use tokio::sync::Semaphore;
 
@@ -57,9 +58,9 @@ pub struct Events {
 pub struct Refused(Arc<Mutex<BTreeSet<&'static str>>>);
 
 impl Refused {
-    /// Says whether that is news.
+    /// Returns whether that is news.
     fn note(&self, reason: &'static str) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(reason)
+        self.0.lock().insert(reason)
     }
 }
 
@@ -127,14 +128,14 @@ impl Events {
     ) {
         let Ok(place) = self.room.clone().try_acquire_owned() else {
             self.dropped("queue_full");
-            tracing::debug!(reason = &*reason, "Event not stored: too many wait");
+            tracing::debug!(reason = &*reason, "event dropped: queue is full");
             return;
         };
         let events = self.clone();
         tokio::spawn(async move {
             let Ok(turn) = tokio::time::timeout(PATIENCE, events.turn.acquire()).await else {
                 events.dropped("timed_out");
-                tracing::debug!(reason = &*reason, "Event not stored: those before it took too long");
+                tracing::debug!(reason = &*reason, "event dropped: waited too long in the queue");
                 return;
             };
             events.publish(&about, related, type_, &reason, note).await;
@@ -173,10 +174,10 @@ impl Events {
                 category,
                 namespace,
                 error,
-                "Event not stored; others like it are logged at debug only"
+                "failed to store Event, logging similar failures at debug level"
             );
         } else {
-            tracing::debug!(reason, category, namespace, error, "Event not stored");
+            tracing::debug!(reason, category, namespace, error, "failed to store Event");
         }
     }
 }
@@ -213,7 +214,7 @@ impl OperatorEvents {
     /// A request was forbidden. Said once for each verb, resource and plane.
     pub fn forbidden(&self, verb: &str, resource: &str, plane: &PlaneId) {
         let what = format!("{verb} {resource} on the {plane}");
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said.lock();
         if said.len() < FORBIDDEN_MAX && said.insert(what.clone()) {
             drop(said);
             // Of the same object and reason one Event counts all: each needs a related object of its own.
@@ -264,7 +265,7 @@ mod tests {
         let server = ApiServer::project_plane("alpha");
         let shared = Refused::default();
         let about = ObjectReference { namespace: Some("default".to_owned()), ..ObjectReference::default() };
-        let warned = |refused: &Refused| refused.0.lock().unwrap().iter().copied().collect::<Vec<_>>();
+        let warned = |refused: &Refused| refused.0.lock().iter().copied().collect::<Vec<_>>();
         for fault in [Fault::Status(403), Fault::Status(403), Fault::Status(500)] {
             let id = server.fault(fault);
             let events = Events::new(server.client(), "fedhub").sharing(&shared);

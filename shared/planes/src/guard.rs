@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::listwatch::object::{Cut, Extent};
 
-/// An object, or what can be told of one that cannot be read. Unlike kube's `DeserializeGuard` it is also one where
+/// An object, or the readable part of one that cannot be decoded. Unlike kube's `DeserializeGuard` it is also one where
 /// the metadata is what cannot be read.
 #[derive(Clone, Debug)]
 pub struct Guarded(pub Result<Object, Unreadable>);

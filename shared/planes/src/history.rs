@@ -37,7 +37,7 @@ impl Remembered {
 /// The cities that projections and WDs stand for, and those whose cells have written back since.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cities {
-    /// Somebody is there: a WD, a copy of an Instance on the hub, a projection.
+    /// Whether the city is in use: a WD, a copy of an Instance on the hub, a projection.
     pub used: BTreeSet<String>,
     /// Of those, the ones with Instances. That their WDs were reported on says nothing about copies.
     pub copied: BTreeSet<String>,
@@ -72,7 +72,7 @@ impl History {
         self.ours
     }
 
-    /// An object was seen at that version. Says whether it is the first that is higher than what is stored.
+    /// An object was seen at that version. Returns whether it is the first that is higher than what is stored.
     pub fn seen(&mut self, version: u64) -> bool {
         let before = self.unwritten().is_some();
         self.ours.highest = self.ours.highest.max(version);
@@ -84,7 +84,7 @@ impl History {
         self.ours.last_restore
     }
 
-    /// The hub was asked for its newest version when `highest` was the highest that was seen. Says whether it went back.
+    /// The hub was asked for its newest version when `highest` was the highest that was seen. Returns whether it went back.
     pub fn compare(&mut self, highest: u64, newest: u64, now: Timestamp) -> bool {
         if newest >= highest {
             return false;
@@ -120,8 +120,8 @@ impl History {
         self.reported.clear();
     }
 
-    /// What is stored now. Somebody else's conclusion, be it another leader or an operator, counts more than what this
-    /// process concluded before. Says whether it changed whether deletions are inferred.
+    /// Replaces what is stored. The conclusion of another leader or an operator counts more than what this
+    /// process concluded before. Returns whether it changed whether deletions are inferred.
     pub fn learn(&mut self, stored: Option<Remembered>) -> bool {
         let before = std::mem::replace(&mut self.stored, stored);
         let Some(stored) = stored else {

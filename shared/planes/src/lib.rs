@@ -40,7 +40,7 @@ mod revision;
 mod settings;
 mod tenancy;
 pub mod transport;
-mod trouble;
+mod watch_failures;
 pub mod watched;
 pub mod writer;
 pub mod writes;

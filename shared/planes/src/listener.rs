@@ -1,4 +1,4 @@
-//! Who is told what the watches of planes say.
+//! Listeners to the watches of planes.
 
 use fedhub_cache::Change;
 use fedhub_core::names::PlaneName;
@@ -6,13 +6,13 @@ use fedhub_core::object::Kind;
 
 use crate::Plane;
 
-/// Somebody who wants to know what the watches of planes say.
+/// A listener to the watches of planes.
 pub trait Listener: Send + Sync {
     /// An object was seen to change. Called in the order of one watch, after the store took the change; must
     /// not block.
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change);
 
-    /// The list of `kind` on that plane is complete. Changes that only the list could tell were told before.
+    /// The list of `kind` on that plane is complete. Changes that only the list shows were notified before.
     fn synced(&self, plane: &Plane, kind: Kind);
 
     /// A project plane is not there any more.

@@ -1,19 +1,20 @@
 //! Writes that may place our finalizer on a project plane and whose end is not known yet: while there is one, the plane
-//! is not let go, for nobody else could take the finalizer off (section 2, I3).
+//! is not disengaged, for only this process can remove the finalizer (section 2, I3).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use fedhub_cache::Store;
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::errors::PlaneDisengaged;
 use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectView};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 /// Whether WDs of a plane hold our finalizer, as far as this process can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Its WDs were never listed: nobody knows.
+    /// Its WDs were never listed, so that it is not known.
     Unknown,
     /// A write that may place it is in flight, or ended in no answer.
     Marking,
@@ -32,7 +33,7 @@ pub struct Marks {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The plane is let go: nothing is marked there any more.
+    /// The plane is disengaged: nothing is marked there any more.
     closed: bool,
     count: u64,
     open: Vec<Open>,
@@ -57,10 +58,10 @@ pub(super) struct Mark {
 
 impl Marks {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
-    /// Begins a write of `finalizers` to `of`, if the plane is not let go. `None` where it cannot place ours.
+    /// Begins a write of `finalizers` to `of`, if the plane is not disengaged. `None` where it cannot place ours.
     pub(super) fn begin(
         self: &Arc<Self>,
         kind: Kind,
@@ -92,7 +93,7 @@ impl Marks {
         self.lock().held(wds)
     }
 
-    /// Closes the plane to marks, if none is under way and no WD holds our finalizer. Says whether it is closed.
+    /// Closes the plane to marks, if none is under way and no WD holds our finalizer. Returns whether it is closed.
     pub fn close(&self, wds: &Store) -> bool {
         let mut inner = self.lock();
         inner.closed = inner.closed || inner.held(wds) == Held::No;

@@ -1,7 +1,6 @@
 //! What watches and requests find out about a plane that its users or the platform's operators have to know (section 6).
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use fedhub_core::object::{Kind, PlaneId};
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -9,15 +8,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::runtime::events::EventType;
 
 use crate::events::{Events, OperatorEvents};
+use parking_lot::Mutex;
 
 /// How many objects that cannot be read are remembered at most, for each plane.
 const UNREADABLE_MAX: usize = 256;
 
-/// What was told of one plane, and whom.
+/// The notices about one plane that were sent.
 #[derive(Default)]
 pub(super) struct Notices {
     operators: Option<OperatorEvents>,
-    /// Objects that cannot be read, at the version that was told of.
+    /// Objects that cannot be read, at the version that was reported.
     unreadable: Mutex<BTreeMap<(Kind, String, String), String>>,
 }
 
@@ -33,8 +33,8 @@ impl Notices {
         }
     }
 
-    /// An object cannot be read: its users are told by an Event, of the hub's objects the operators. Says whether that
-    /// is news; each version of an object is told of once.
+    /// Reports an object that cannot be read: to its users by an Event, or to the operators if it is on the hub. Returns
+    /// whether that is news: each version of an object is reported once.
     pub(super) fn unreadable(
         &self,
         plane: &PlaneId,
@@ -46,11 +46,11 @@ impl Notices {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         let (namespace, name, version) = (text(&of.namespace), text(&of.name), text(&of.resource_version));
         let key = (kind, namespace.clone(), name.clone());
-        let mut known = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.unreadable.lock();
         if known.len() >= UNREADABLE_MAX && !known.contains_key(&key) {
             known.clear();
         }
-        if known.insert(key, version.clone()).is_some_and(|told| told == version) {
+        if known.insert(key, version.clone()).is_some_and(|reported| reported == version) {
             return false;
         }
         drop(known);

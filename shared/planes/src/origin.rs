@@ -16,7 +16,7 @@ pub struct Origin {
     /// The UID of the Project, whose server is the authority on which planes there are. None for a Secret: that says
     /// where a plane is, and not which.
     pub project: Option<String>,
-    /// The project is suspended: its plane refuses writes. Clones are told together.
+    /// The project is suspended: its plane refuses writes. Clones share the state.
     pub suspended: Arc<AtomicBool>,
 }
 

@@ -1,4 +1,4 @@
-//! What is logged of planes in trouble: a summary for each server and reason, in place of a line for each plane.
+//! The log of failing planes: a summary for each server and reason, in place of a line for each plane.
 //!
 //! Hundreds of planes may be behind one server, and all of them fail when it does, for one reason after the other until
 //! it has started up again. The first plane is named at once; after that a line tells when ten, a hundred, a thousand
@@ -16,18 +16,18 @@ use tokio::time::Instant;
 /// So many planes are one line, and so many times as many are the next.
 const STEP: usize = 10;
 
-/// Planes in trouble, by server.
+/// Failing planes, by server.
 #[derive(Debug, Default)]
 pub struct Outages(BTreeMap<String, Outage>);
 
-/// The trouble of the planes behind one server.
+/// The failures of the planes behind one server.
 #[derive(Debug)]
 struct Outage {
     since: Instant,
     failing: BTreeSet<PlaneId>,
     /// The most that were failing at once.
     most: usize,
-    /// The planes that have failed for a reason so far, and how many are told next.
+    /// The planes that have failed for a reason so far, and at how many the next line is logged.
     reasons: BTreeMap<String, (BTreeSet<PlaneId>, usize)>,
 }
 
@@ -78,7 +78,7 @@ impl Outages {
             self.0.remove(server);
             return Some(recovery);
         }
-        // Those that are left are in trouble of their own: what comes next is another outage.
+        // Those that are left fail for reasons of their own: what comes next is another outage.
         outage.most = failing;
         outage.reasons.retain(|_, (planes, next)| {
             planes.retain(|plane| outage.failing.contains(plane));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lines grow with the logarithm of what happens between two states without trouble.
+        /// Lines grow with the logarithm of what happens between two states without failures.
         #[test]
         fn i8_who_comes_and_goes_is_told_rarely(steps in prop::collection::vec((0..200usize, 0..4u8), 1..2000)) {
             let (mut outages, now) = (Outages::default(), Instant::now());

@@ -1,8 +1,8 @@
 //! One plane: its client, its stores, its health.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fedhub_cache::{MemoryBudget, Store};
@@ -10,6 +10,7 @@ use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, PlaneId};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -62,8 +63,8 @@ pub struct Plane {
     stores: Box<[(Watched, Store)]>,
     /// What is known of kinds that are not watched here.
     nothing: Store,
-    trouble: Mutex<BTreeMap<Kind, String>>,
-    /// It was said that the plane is in sync.
+    failures: Mutex<BTreeMap<Kind, String>>,
+    /// Whether the plane was reported to be in sync.
     announced: AtomicBool,
     pub(super) recognition: Recognition,
     /// Of the hub.
@@ -97,7 +98,7 @@ impl Plane {
             connection,
             fence,
             stop: CancellationToken::new(),
-            trouble: Mutex::default(),
+            failures: Mutex::default(),
             announced: AtomicBool::new(false),
             recognition: Recognition::certain(),
             marks: Arc::default(),
@@ -107,8 +108,8 @@ impl Plane {
         }
     }
 
-    /// The same, which tells operators what is theirs to know, and warns of no refused Event that others warned of.
-    pub(super) fn telling(
+    /// The same plane, with Events for operators, and without warnings of refused Events that others warned of.
+    pub(super) fn reporting_to(
         mut self,
         operators: Option<&OperatorEvents>,
         refused: &Refused,
@@ -130,12 +131,12 @@ impl Plane {
         self.origin.suspended.load(Ordering::Acquire)
     }
 
-    /// Says whether that is news.
+    /// Sets whether the project is suspended, and returns whether that is news.
     pub(super) fn set_suspended(&self, suspended: bool) -> bool {
         self.origin.suspended.swap(suspended, Ordering::AcqRel) != suspended
     }
 
-    /// The same, of which nobody knows yet whether it is the one that its name stands for.
+    /// The same plane, not yet recognised as the one that its name stands for.
     pub(super) fn unrecognised(mut self) -> Self {
         self.recognition = Recognition::default();
         self
@@ -174,8 +175,8 @@ impl Plane {
         self.marks.held(self.store(Kind::WorkloadDeployment))
     }
 
-    /// Has nothing be marked here any more, if no WD holds our finalizer and none is being marked. Says whether that is
-    /// so: then the plane may be let go.
+    /// Has nothing be marked here any more, if no WD holds our finalizer and none is being marked. Returns whether that is
+    /// so: then the plane may be disengaged.
     pub fn close(&self) -> bool {
         self.marks.close(self.store(Kind::WorkloadDeployment))
     }
@@ -196,10 +197,10 @@ impl Plane {
         self.all().map(Store::bytes).sum()
     }
 
-    /// How the plane is.
+    /// The health of the plane.
     pub fn health(&self) -> Health {
-        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        match trouble.values().next() {
+        let failures = self.failures.lock();
+        match failures.values().next() {
             Some(reason) => Health::Unreachable(reason.clone()),
             None if self.synced() && self.is_suspended() => Health::Suspended,
             None if self.synced() => Health::Engaged,
@@ -207,25 +208,25 @@ impl Plane {
         }
     }
 
-    /// Nothing is wrong with this watch any more. Says whether that is news, and whether it is of the whole plane.
+    /// Removes the failure of a watch. Returns whether there was one, and whether it was the last of the plane.
     pub(super) fn healthy(&self, kind: Kind) -> (bool, bool) {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        let news = trouble.remove(&kind).is_some();
-        (news, news && trouble.is_empty())
+        let mut failures = self.failures.lock();
+        let news = failures.remove(&kind).is_some();
+        (news, news && failures.is_empty())
     }
 
-    /// Remembers what is wrong; says whether that is news.
+    /// Records the failure of a watch, and returns whether that is news.
     pub(super) fn unhealthy(&self, kind: Kind, reason: String) -> bool {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        trouble.insert(kind, reason.clone()).as_ref() != Some(&reason)
+        let mut failures = self.failures.lock();
+        failures.insert(kind, reason.clone()).as_ref() != Some(&reason)
     }
 
-    /// Whether something is wrong with this watch.
-    pub(crate) fn is_in_trouble(&self, kind: Kind) -> bool {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&kind)
+    /// Whether this watch fails.
+    pub(crate) fn is_failing(&self, kind: Kind) -> bool {
+        self.failures.lock().contains_key(&kind)
     }
 
-    /// Whether this is the first time that somebody wants to say that the plane is in sync.
+    /// Marks the plane as reported to be in sync, and returns whether it was not before.
     pub(super) fn announce(&self) -> bool {
         !self.announced.swap(true, Ordering::Relaxed)
     }

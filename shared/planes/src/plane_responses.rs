@@ -65,7 +65,7 @@ pub async fn recording<T>(asks_hub: bool, pass: impl Future<Output = T>) -> (T, 
 
 /// Whether a request of the pass under way may be sent to `plane`.
 pub(crate) fn admit(plane: &PlaneId) -> kube::Result<()> {
-    // Outside of a pass nobody is held back.
+    // Outside of a pass nothing is held back.
     let held_back = ANSWERS.try_with(|answers| {
         let held_back = *plane == PlaneId::Hub && !answers.asks_hub;
         answers.held_back.fetch_or(held_back, Ordering::Relaxed);
@@ -84,7 +84,7 @@ pub(crate) fn note<T>(plane: &PlaneId, answer: &kube::Result<T>) {
         }
     };
     if answered {
-        // Outside of a pass nobody listens.
+        // Outside of a pass nothing is recorded.
         let _ = ANSWERS.try_with(|answers| {
             match plane {
                 PlaneId::Management => return,

@@ -13,9 +13,10 @@ use tokio::time::Instant;
 
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
-use crate::lists::Place;
+use crate::lists::ListPermit;
 use crate::listwatch::{self, listwatch};
-use crate::trouble;
+use crate::transport::ConnectionAttempt;
+use crate::watch_failures;
 use crate::{Plane, Planes, Watched};
 
 /// How long a watch lasts before the server ends it, in seconds: the time a silently dead connection may go
@@ -38,11 +39,11 @@ impl Planes {
     }
 }
 
-/// Watches `kind` on `plane` until the plane is disengaged. Never fails: trouble is counted, logged once a turn and
-/// shown as the plane's health, and the watch begins anew after a back-off of its own.
+/// Watches `kind` on `plane` until the plane is disengaged. Never fails: errors are counted, logged and
+/// shown as the plane's health, and the watch restarts after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let stop = plane.stop.clone();
-    // In this order: nothing is told of a plane that has left, and a test's seed decides everything.
+    // In this order: no event of a plane that has left is handled, and a test's seed decides everything.
     tokio::select! {
         biased;
         () = stop.cancelled() => (),
@@ -64,7 +65,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
         // that begins its answer and does not go on.
-        let mut turn = Turn::default();
+        let mut permit = Permit::default();
         let mut attempt = plane.attempt();
         loop {
             let event = tokio::select! {
@@ -74,8 +75,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                 event = stream.next() => event,
                 () = quiet(plane, kind, listing, attempt.began) => {
                     if listing {
-                        turn.end();
-                        trouble::stuck(planes, plane, kind, SETTLED);
+                        permit.end();
+                        watch_failures::report_stalled_list(planes, plane, kind, SETTLED);
                     } else {
                         // A watch that does not begin is an error in less time than this: it stands, and has no news.
                         mark_healthy(planes, plane, kind);
@@ -85,42 +86,27 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                 }
             };
             let Some(event) = event else { break };
-            // Told at once: thousands of watches must not hold room for an event while they wait.
-            match event.map(|event| told(planes, plane, kind, event, &mut turn, &mut waits)) {
-                Ok(told) => {
-                    // Said before the list is asked for. In a box for the same reason.
-                    if told == Told::ListBegins {
+            // Handled at once: thousands of watches must not hold room for an event while they wait.
+            match event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)) {
+                Ok(phase) => {
+                    // Before the list is requested. In a box for the same reason.
+                    if phase == Phase::ListBegins {
                         Box::pin(planes.recognise(plane, kind, &mut waits)).await;
                         Box::pin(planes.compare(plane)).await;
                         life.begins();
-                        turn.take(planes, plane).await;
+                        permit.take(planes, plane).await;
                         attempt = plane.attempt();
                         plane.store(kind).list_begins();
                     }
-                    listing = told != Told::Watching;
-                    // Of a flood much is there at once: everybody else has a turn after each event of it (I8).
+                    listing = phase != Phase::Watching;
+                    // Of a flood much is ready at once: all other tasks have a turn after each event of it (I8).
                     tokio::task::yield_now().await;
                 }
                 Err(error) => {
-                    turn.end();
-                    let (tried, failure) = Failure::of_watch(&error);
-                    let wait = waits.after(tried, failure, plane.is_starting());
-                    if trouble::is_absence(&error) && plane.watched(kind).is_some_and(Watched::is_optional) {
-                        absent(planes, plane, kind);
-                    } else {
-                        Box::pin(trouble::tell(planes, plane, kind, &error, failure, wait)).await;
-                    }
-                    Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
-                    if is_listed_next(&error, failure) {
-                        // Whoever answers next is asked who it is before that.
-                        attempt = plane.attempt();
-                    } else {
-                        Box::pin(planes.recognise(plane, kind, &mut waits)).await;
-                        // It may have been restored meanwhile, and soon be past the version that the watch goes on from.
-                        Box::pin(planes.compare(plane)).await;
-                        attempt = plane.attempt();
-                    }
-                    if failure == Failure::Expired {
+                    permit.end();
+                    if Box::pin(recover(planes, plane, kind, &error, &mut attempt, &mut waits)).await
+                        == Failure::Expired
+                    {
                         break;
                     }
                 }
@@ -129,13 +115,40 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
     }
 }
 
+/// Reports a failed watch, waits out its back-off, and returns why it failed.
+async fn recover(
+    planes: &Arc<Planes>,
+    plane: &Plane,
+    kind: Kind,
+    error: &watcher::Error,
+    attempt: &mut ConnectionAttempt,
+    waits: &mut Backoffs,
+) -> Failure {
+    let (tried, failure) = Failure::of_watch(error);
+    let wait = waits.after(tried, failure, plane.is_starting());
+    if watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional) {
+        absent(planes, plane, kind);
+    } else {
+        watch_failures::report(planes, plane, kind, error, failure, wait).await;
+    }
+    plane.wait(wait, failure, attempt, waits).await;
+    // Before a list, whoever answers next is asked for the identity.
+    if !is_listed_next(error, failure) {
+        planes.recognise(plane, kind, waits).await;
+        // The plane may have been restored meanwhile, and soon be past the version that the watch goes on from.
+        planes.compare(plane).await;
+    }
+    *attempt = plane.attempt();
+    failure
+}
+
 /// Returns when silence of the watch means something: a list stands still, or the watch has begun and holds.
 async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
     let begun = async {
-        if listing || !plane.is_in_trouble(kind) {
+        if listing || !plane.is_failing(kind) {
             return std::future::pending().await;
         }
-        // In a box: most watches are in no trouble.
+        // In a box: most watches do not fail.
         Box::pin(async {
             plane.watch_begins(kind, since).await;
             tokio::time::sleep(HELD).await;
@@ -148,7 +161,7 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
     }
 }
 
-/// The plane does not serve a kind that it need not serve: there are no objects of it.
+/// Treats an optional kind that the plane does not serve as empty.
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     let (store, resource) = (plane.store(kind), kind.resource());
     let news = !store.synced();
@@ -157,7 +170,7 @@ fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     }
     planes.recovered(plane, kind);
     if news {
-        tracing::info!(plane = %plane.id, kind = %resource.kind, "not served or not readable: taken for none");
+        tracing::info!(plane = %plane.id, kind = %resource.kind, "kind is not served or not readable, treating it as empty");
         planes.synced(plane, kind);
     }
 }
@@ -168,25 +181,25 @@ fn is_listed_next(error: &watcher::Error, failure: Failure) -> bool {
     failure == Failure::Expired || matches!(error, E::InitialListFailed(_) | E::NoResourceVersion)
 }
 
-/// A watch that works again is news to everything that failed while it did not: nothing waits out its back-off.
+/// Marks a watch as healthy. Objects that failed meanwhile do not wait out their back-off.
 fn mark_healthy(planes: &Planes, plane: &Plane, kind: Kind) {
     if planes.recovered(plane, kind) {
         planes.synced(plane, kind);
     }
 }
 
-/// A place among the lists of all project planes, for as long as one is under way.
+/// The permit of a watch to list, while its list is under way.
 #[derive(Default)]
-struct Turn<'a>(Option<Place<'a>>);
+struct Permit<'a>(Option<ListPermit<'a>>);
 
-impl<'a> Turn<'a> {
-    /// Waits for it.
+impl<'a> Permit<'a> {
+    /// Waits for a permit.
     async fn take(&mut self, planes: &'a Planes, plane: &Plane) {
         self.0 = None;
-        self.0 = planes.turn_to_list(plane).await;
+        self.0 = planes.list_permit(plane).await;
     }
 
-    /// Gives it to the next.
+    /// Returns the permit.
     fn end(&mut self) {
         self.0 = None;
     }
@@ -197,42 +210,44 @@ fn lasts(seed: u64) -> u32 {
     SmallRng::seed_from_u64(seed).random_range(WATCH_SECONDS..=WATCH_SECONDS + WATCH_SECONDS / 8)
 }
 
-/// Where a watch is after an event.
+/// The phase of a watch after an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    /// A list is to be asked for.
+enum Phase {
+    /// A list is to be requested.
     ListBegins,
     Listing,
     Watching,
 }
 
-fn told(
+/// Handles an event, and returns the phase of the watch after it.
+fn handle(
     planes: &Planes,
     plane: &Plane,
     kind: Kind,
     event: Event<Guarded>,
-    turn: &mut Turn<'_>,
+    permit: &mut Permit<'_>,
     waits: &mut Backoffs,
-) -> Told {
-    let told = match event {
-        Event::Init => return Told::ListBegins,
-        Event::InitApply(_) => Told::Listing,
+) -> Phase {
+    let phase = match event {
+        Event::Init => return Phase::ListBegins,
+        Event::InitApply(_) => Phase::Listing,
         Event::InitDone => {
-            turn.end();
+            permit.end();
             waits.succeeded(Attempt::List);
-            Told::Watching
+            Phase::Watching
         }
         Event::Apply(_) | Event::Delete(_) => {
             mark_healthy(planes, plane, kind);
             waits.succeeded(Attempt::Watch);
-            Told::Watching
+            Phase::Watching
         }
     };
-    take(planes, plane, kind, event);
-    told
+    store(planes, plane, kind, event);
+    phase
 }
 
-fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
+/// Applies an event to the store, and notifies the listeners.
+fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
     let store = plane.store(kind);
     match event {
         Event::Init => {}
@@ -258,18 +273,18 @@ fn take(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
             let change = match object.0 {
                 Ok(object) => store.deleted(stripped(kind, object)),
                 Err(invalid) => {
-                    let (space, name) = (invalid.metadata.namespace, invalid.metadata.name);
-                    store.deleted_unread(&space.unwrap_or_default(), &name.unwrap_or_default())
+                    let (namespace, name) = (invalid.metadata.namespace, invalid.metadata.name);
+                    store.deleted_unread(&namespace.unwrap_or_default(), &name.unwrap_or_default())
                 }
             };
-            // An object that left the selection is told of in the same words.
+            // An object that left the selection is reported in the same way.
             let certain = plane.watched(kind).is_some_and(Watched::is_all);
             planes.tell(plane, kind, if certain { change } else { change.map(Change::inferred) });
         }
     }
 }
 
-/// The object, less its managedFields; `None`, said and counted, for one that cannot be read (section 6). One that
+/// The object, less its managedFields; `None`, logged and counted, for one that cannot be read (section 6). One that
 /// was known before keeps standing as it was known.
 fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Option<Object> {
     match object.0 {
@@ -282,14 +297,14 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
             plane.store(kind).keep(&namespace, &name);
             if news {
                 tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = invalid.error,
-                    "an object cannot be read; it is left out, the watch goes on");
+                    "skipping unreadable object");
             }
             None
         }
     }
 }
 
-/// The object, less what nobody asks for: its managedFields and, of companions, what is in them.
+/// The object without what is never read: its managedFields and, of companions, their data.
 fn stripped(kind: Kind, mut object: Object) -> Object {
     object.metadata.managed_fields = None;
     if matches!(kind, Kind::ConfigMap | Kind::Secret) {

@@ -3,9 +3,11 @@
 //! Read on every pass, written when planes come and go. Engaging one plane never waits for another, and disengaging
 //! one ends exactly its own tasks (section 2).
 
-use std::collections::BTreeSet;
+mod engagement;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use dashmap::DashMap;
 use fedhub_cache::{Change, MemoryBudget};
@@ -14,14 +16,14 @@ use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use tokio_util::task::TaskTracker;
 
 use crate::events::{OperatorEvents, Refused};
 use crate::history::History;
 use crate::identity::Identities;
 use crate::listener::Listener;
-use crate::lists::{Lists, Place};
-use crate::origin::Origin;
+use crate::lists::{ListPermit, Lists};
 use crate::outages::Outages;
 use crate::plane::{Health, Plane};
 use crate::settings::Settings;
@@ -36,7 +38,7 @@ pub struct Planes {
     project_kinds: Vec<Watched>,
     projects: DashMap<PlaneName, Arc<Plane>>,
     /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
-    refused: Mutex<std::collections::BTreeMap<String, String>>,
+    refused: Mutex<BTreeMap<String, String>>,
     /// Planes that are gone for good.
     gone: Mutex<BTreeSet<PlaneName>>,
     pub(crate) outages: Mutex<Outages>,
@@ -73,7 +75,7 @@ impl Planes {
             anchor,
             anchor_kinds,
             project_kinds,
-            lists_at_once,
+            max_concurrent_lists,
             fence,
             identities,
             operators,
@@ -82,7 +84,7 @@ impl Planes {
         let refused_events = Refused::default();
         let anchor = Plane::new(anchor, connection, &anchor_kinds, fence.clone(), &budget);
         Arc::new(Self {
-            anchor: Arc::new(anchor.telling(operators.as_ref(), &refused_events, &metrics)),
+            anchor: Arc::new(anchor.reporting_to(operators.as_ref(), &refused_events, &metrics)),
             project_kinds,
             projects: DashMap::new(),
             refused: Mutex::default(),
@@ -97,16 +99,16 @@ impl Planes {
             budget,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
-            lists: Lists::at_once(lists_at_once),
+            lists: Lists::new(max_concurrent_lists),
             identities,
             operators,
             refused_events,
         })
     }
 
-    /// Has `listener` told of everything that the watches say. To be called before [`Self::start`].
+    /// Adds a listener to all watches. To be called before [`Self::start`].
     pub fn listen(&self, listener: Arc<dyn Listener>) {
-        self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+        self.listeners.write().push(listener);
     }
 
     /// Starts the watches of the anchor.
@@ -122,7 +124,7 @@ impl Planes {
         &self.anchor
     }
 
-    /// The hub, of a registry that is around it. Of another nobody may ask.
+    /// The hub, of a registry that is around it; not to be called on another.
     pub fn hub(&self) -> &Arc<Plane> {
         debug_assert_eq!(self.anchor.id, PlaneId::Hub, "the registry is around another plane");
         &self.anchor
@@ -173,135 +175,10 @@ impl Planes {
         planes
     }
 
-    /// Engages a project plane: its watches begin now, its objects are worked on once they are in sync. A plane of
-    /// that name that is there already is replaced (its credentials or its address changed).
-    pub fn engage(self: &Arc<Self>, name: &PlaneName, connection: impl Into<Connection>) -> Arc<Plane> {
-        self.engage_from(name, connection, Origin::default())
-    }
-
-    /// The same, for a plane that was found there.
-    pub fn engage_from(
-        self: &Arc<Self>,
-        name: &PlaneName,
-        connection: impl Into<Connection>,
-        origin: Origin,
-    ) -> Arc<Plane> {
-        self.accept(name.as_str());
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
-        let plane = self.fresh(name, connection.into(), origin, self.project(name).as_deref());
-        tracing::info!(plane = %name, "engaging");
-        if let Some(old) = self.projects.insert(name.clone(), plane.clone()) {
-            self.end(&old);
-        }
-        self.watch(plane.clone());
-        plane
-    }
-
-    /// A project plane of which nothing is known but what is under way there since `old` was engaged under its name.
-    pub(crate) fn fresh(
-        &self,
-        name: &PlaneName,
-        connection: Connection,
-        origin: Origin,
-        old: Option<&Plane>,
-    ) -> Arc<Plane> {
-        let id = PlaneId::Project(name.clone());
-        let mut plane = Plane::new(id, connection, &self.project_kinds, self.fence.clone(), &self.budget)
-            .telling(self.operators.as_ref(), &self.refused_events, &self.metrics);
-        plane.is_from(origin);
-        if let Some(old) = old {
-            plane.marks = old.marks.clone();
-        }
-        Arc::new(if self.identities.is_some() { plane.unrecognised() } else { plane })
-    }
-
-    /// Engages a plane anew with the client that it has, if it still stands: nothing that was known of it counts.
-    pub(crate) fn reengage(self: &Arc<Self>, old: &Plane) {
-        let PlaneId::Project(name) = &old.id else { return };
-        let plane = self.fresh(name, old.connection.clone(), old.origin.clone(), Some(old));
-        match self.projects.get_mut(name) {
-            Some(mut standing) if std::ptr::eq(Arc::as_ptr(&standing), old) => *standing = plane.clone(),
-            _ => return,
-        }
-        self.end(old);
-        // It may be another cluster.
-        for listener in self.listeners().iter() {
-            listener.left(old);
-        }
-        self.watch(plane);
-    }
-
-    /// A project is suspended from now on, or resumed: everything of its plane is looked at once more.
-    pub fn suspend(&self, name: &PlaneName, suspended: bool) {
-        let Some(plane) = self.project(name) else { return };
-        if !plane.set_suspended(suspended) {
-            return;
-        }
-        let (before, now) = if suspended { ("engaged", "suspended") } else { ("suspended", "engaged") };
-        tracing::info!(plane = %name, before, now, "plane state changed");
-        if let Some(kind) = plane.kinds().next().filter(|_| plane.synced()) {
-            for listener in self.listeners().iter() {
-                listener.synced(&plane, kind);
-            }
-        }
-    }
-
-    /// Ends the watches of a plane that is replaced or let go.
-    fn end(&self, plane: &Plane) {
-        plane.stop.cancel();
-        self.told_of_recovery(plane);
-    }
-
-    /// Lets a project plane go: its watches end, its objects are forgotten, nothing is deleted anywhere.
-    pub fn disengage(&self, name: &PlaneName) {
-        self.accept(name.as_str());
-        if let Some((_, plane)) = self.projects.remove(name) {
-            tracing::info!(plane = %name, "disengaged");
-            self.end(&plane);
-            if let Some(identities) = &self.identities {
-                identities.release(name);
-            }
-            for listener in self.listeners().iter() {
-                listener.left(&plane);
-            }
-        }
-    }
-
-    /// A plane is gone for good: whoever has the list of planes says that there is none of that name, and nothing
-    /// answers for it. It is let go, and what the hub has of it is orphaned (F11), until one of that name is engaged.
-    pub fn declare_gone(&self, name: &PlaneName) {
-        self.disengage(name);
-        if self.gone.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone()) {
-            for listener in self.listeners().iter() {
-                listener.gone(name);
-            }
-        }
-    }
-
-    /// Whether that plane is gone for good.
-    pub fn is_gone(&self, name: &PlaneName) -> bool {
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
-    }
-
-    /// The planes that are gone for good, by name.
-    pub fn gone(&self) -> Vec<PlaneName> {
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
-    }
-
-    /// Remembers that a plane cannot be engaged, and why. Says whether that is news.
-    pub fn refuse(&self, name: &str, reason: &str) -> bool {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        refused.insert(name.to_owned(), reason.to_owned()).as_deref() != Some(reason)
-    }
-
-    pub(crate) fn accept(&self, name: &str) {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
-    }
-
     /// How many project planes there are in each state, for the metric `planes`.
     pub fn states(&self) -> [(&'static str, i64); 4] {
         let count = |state| self.projects.iter().filter(|p| p.value().health().state() == state).count();
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let refused = self.refused.lock().len();
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         [
             ("engaging", number(count("engaging"))),
@@ -367,16 +244,16 @@ impl Planes {
         }
         self.tasks.close();
         self.tasks.wait().await;
-        self.listeners.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.listeners.write().clear();
     }
 
-    /// A place among the lists of project planes that are under way; waits for it.
-    pub(crate) async fn turn_to_list(&self, plane: &Plane) -> Option<Place<'_>> {
-        self.lists.turn(plane).await
+    /// Waits for a permit to list a project plane.
+    pub(crate) async fn list_permit(&self, plane: &Plane) -> Option<ListPermit<'_>> {
+        self.lists.permit(plane).await
     }
 
-    pub(crate) fn listeners(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<dyn Listener>>> {
-        self.listeners.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn listeners(&self) -> RwLockReadGuard<'_, Vec<Arc<dyn Listener>>> {
+        self.listeners.read()
     }
 
     pub(crate) fn tell(&self, plane: &Plane, kind: Kind, change: Option<Change>) {
@@ -392,7 +269,7 @@ impl Planes {
 
     pub(crate) fn synced(&self, plane: &Plane, kind: Kind) {
         if plane.synced() && plane.announce() {
-            tracing::info!(plane = %plane.id, "in sync");
+            tracing::info!(plane = %plane.id, "plane in sync");
         }
         for listener in self.listeners().iter() {
             listener.synced(plane, kind);

@@ -2,13 +2,12 @@
 //! resume from a version that it has yet to reach and miss all that comes before, and what it lacks proves nothing.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fedhub_api::cells::is_city_lost;
-use fedhub_cache::digest::instance::mirrored;
-use fedhub_cache::digest::{Digest, Version};
+use fedhub_cache::digest::{Digest, Instance, Version};
 use fedhub_cache::{Change, Known, View};
 use fedhub_core::errors;
 use fedhub_core::names::CITY_CODE;
@@ -16,6 +15,7 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use jiff::Timestamp;
 use kube::Api;
 use kube::api::ListParams;
+use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
 use crate::history::{Cities, History, Remembered};
@@ -58,7 +58,7 @@ impl Plane {
 impl Planes {
     /// What is known of the hub's history.
     pub(super) fn history(&self) -> MutexGuard<'_, History> {
-        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+        self.history.lock()
     }
 
     /// Why what the hub lacks may never have been deleted, if there is reason to think so.
@@ -107,7 +107,7 @@ impl Planes {
         self.compare(&self.anchor).await;
     }
 
-    /// Asks the hub for its newest version before it is listed, and has everything listed anew where it went back.
+    /// Asks the hub for its newest version before it is listed, and has everything listed again where it went back.
     pub(crate) async fn compare(&self, plane: &Plane) {
         let Some(revision) = &plane.revision else { return };
         let since = Instant::now();
@@ -137,7 +137,7 @@ impl Planes {
         };
         if newest < seen {
             revision.goes_back(newest);
-            tracing::warn!(plane = %plane.id, seen, newest, "resourceVersions went back: listing everything anew");
+            tracing::warn!(plane = %plane.id, seen, newest, "resourceVersions decreased, listing everything again");
         } else {
             revision.newest.fetch_max(newest, Ordering::AcqRel);
         }
@@ -148,8 +148,8 @@ impl Planes {
                 plane = %plane.id,
                 seen = highest,
                 newest,
-                "hub was restored from a backup: no deletion is inferred until every cell in use has written back, \
-                 or until `fedhub hub accept-restore`"
+                "hub was restored from a backup: no deletion is inferred until every cell in use has written back \
+                 or `fedhub hub accept-restore` is run"
             );
             self.restored_changed();
             self.judge_declarations(before);
@@ -188,7 +188,7 @@ impl Planes {
         let now = self.history().awaited(&cities);
         if now.is_empty() {
             tracing::info!(
-                "every cell in use has written back since the hub was restored: deletions are inferred again"
+                "every cell in use has written back since the restore: deletions are inferred again"
             );
             self.history().accept();
             self.restored_changed();
@@ -200,13 +200,13 @@ impl Planes {
 
     fn cities(&self, hub: &Plane, restored_at: u64) -> Cities {
         let (wd, mut cities) = (Kind::WorkloadDeployment, Cities::default());
-        let city = |digest: &Digest| Some(digest.deployment()?.city.as_deref()?.to_owned());
-        // A city that no Cluster carries and whose WD nobody ever reported on has no cell that could write back.
+        let city = |digest: &Digest| digest.city().map(str::to_owned);
+        // A city that no Cluster carries and whose WD was never reported on has no cell that could write back.
         let clusters = self.clusters();
         let served: BTreeSet<&str> = clusters.iter().filter_map(|c| c.label(CITY_CODE)).collect();
         let has_cell = |wd: &Digest| {
             wd.deployment()
-                .is_some_and(|d| d.reported || d.city.as_deref().is_some_and(|code| served.contains(code)))
+                .is_some_and(|d| d.reported() || d.city.as_deref().is_some_and(|code| served.contains(code)))
         };
         let used = |wd: View<'_>| city(wd.digest).filter(|_| !wd.digest.terminating && has_cell(wd.digest));
         cities.used.extend(hub.store(wd).select(None, used));
@@ -215,7 +215,7 @@ impl Planes {
         };
         // On a project plane only what the projector put there: tenants can make Instances, too.
         let is_copy = |plane: &Plane, view: &View<'_>| {
-            plane.id == PlaneId::Hub || view.digest.instance().is_some_and(|i| i.copied != mirrored(None))
+            plane.id == PlaneId::Hub || view.digest.instance().is_some_and(Instance::is_marked)
         };
         let copies = |plane: &Plane| {
             let store = plane.store(Kind::Instance);
@@ -234,7 +234,7 @@ impl Planes {
             }
         }
         cities.used.extend(cities.copied.iter().cloned());
-        // C11: nobody waits for what is lost.
+        // C11: a lost cell is not waited for.
         cities.used.retain(|city| !is_city_lost(&clusters, city));
         cities
     }
@@ -244,10 +244,7 @@ impl Planes {
         let before = self.history().remembered();
         if self.history().learn(stored) {
             let restored = self.history().restored_at().is_some();
-            tracing::warn!(
-                restored,
-                "whether deletions are inferred on the hub was changed on the management plane"
-            );
+            tracing::warn!(restored, "restore state of the hub was changed on the management plane");
         }
         self.metrics.hub_restored.set(self.history().restored_at().is_some().into());
         self.judge_declarations(before);
@@ -273,6 +270,6 @@ fn placed(view: View<'_>) -> (String, Option<String>, Option<u64>) {
 fn reported<'a>(kind: Kind, old: Option<&Known>, new: &'a Known) -> Option<&'a str> {
     let same = |old: &&Known| old.digest.uid == new.digest.uid;
     let (before, now) = (old.filter(same)?.digest.deployment()?, new.digest.deployment()?);
-    let news = (before.status, before.observed_generation) != (now.status, now.observed_generation);
-    now.city.as_deref().filter(|_| kind == Kind::WorkloadDeployment && now.reported && news)
+    let news = (before.status, before.observed_generation()) != (now.status, now.observed_generation());
+    now.city.as_deref().filter(|_| kind == Kind::WorkloadDeployment && now.reported() && news)
 }

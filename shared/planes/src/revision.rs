@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fedhub_core::object::{Kind, PlaneId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -37,7 +37,7 @@ impl Revision {
     }
 
     pub(super) fn listed(&self) -> MutexGuard<'_, BTreeSet<Kind>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listed.lock()
     }
 
     /// Whether the server was asked before the last lists, and what is remembered of it was known.

@@ -1,4 +1,4 @@
-//! What a registry is told.
+//! Settings of a registry.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub const HUB_KINDS: [Kind; 5] =
 /// The kinds that it watches on a project plane.
 pub const PROJECT_KINDS: [Kind; 2] = [Kind::WorkloadDeployment, Kind::Instance];
 
-/// What a registry is told.
+/// Settings of a registry.
 pub struct Settings {
     /// Makes every jitter reproducible.
     pub seed: u64,
@@ -28,12 +28,12 @@ pub struct Settings {
     pub project_kinds: Vec<Watched>,
     /// How many lists of project planes are under way at once: thousands of planes that are found in one instant, or
     /// lost and found with their server, must not all be listed in it.
-    pub lists_at_once: usize,
+    pub max_concurrent_lists: usize,
     /// Every write to any plane has to pass it.
     pub fence: Fence,
     /// What is remembered of the identities of project planes; without it they are taken for what they say.
     pub identities: Option<Arc<Identities>>,
-    /// Tells operators what is theirs to see to.
+    /// Publishes Events for operators.
     pub operators: Option<OperatorEvents>,
     /// The memory that objects of all planes share; registries of one process share it.
     pub budget: MemoryBudget,
@@ -47,7 +47,7 @@ impl Default for Settings {
             anchor: PlaneId::Hub,
             anchor_kinds: watched::all(&HUB_KINDS),
             project_kinds: watched::all(&PROJECT_KINDS),
-            lists_at_once: 16,
+            max_concurrent_lists: 16,
             fence: Fence::open(),
             identities: None,
             operators: None,

@@ -2,11 +2,11 @@
 //! through all of the hub.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
 
 use fedhub_cache::Change;
 use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_core::object::{Object, ObjectView};
+use parking_lot::Mutex;
 
 /// Where the objects of a hub namespace belong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ struct Inner {
     by_home: BTreeMap<ProjectNamespace, BTreeSet<String>>,
 }
 
-/// The index. One hub namespace for each project namespace, but for one that was made anew under its name.
+/// The index. One hub namespace for each project namespace, but for one that was recreated under its name.
 #[derive(Default)]
 pub struct TenantIndex(Mutex<Inner>);
 
@@ -44,7 +44,7 @@ impl TenantIndex {
             Change::Deleted { .. } => None,
         };
         let name: &str = &change.known().name;
-        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.lock();
         let before = match home.clone() {
             Some(home) => inner.by_name.insert(name.to_owned(), home),
             None => inner.by_name.remove(name),
@@ -67,7 +67,7 @@ impl TenantIndex {
 
     /// All project planes that hub namespaces name, with those.
     pub fn planes(&self) -> BTreeMap<PlaneName, Vec<String>> {
-        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.0.lock();
         let mut planes = BTreeMap::<_, Vec<_>>::new();
         for (home, names) in &inner.by_home {
             planes.entry(home.plane.clone()).or_default().extend(names.iter().cloned());
@@ -77,7 +77,7 @@ impl TenantIndex {
 
     /// The hub namespaces of all namespaces of a project plane.
     pub fn of_plane(&self, plane: &PlaneName) -> Vec<String> {
-        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.0.lock();
         let first = ProjectNamespace { plane: plane.clone(), namespace: String::new() };
         let theirs = inner.by_home.range(first..).take_while(|(home, _)| home.plane == *plane);
         theirs.flat_map(|(_, names)| names.iter().cloned()).collect()
@@ -85,7 +85,7 @@ impl TenantIndex {
 
     /// The hub namespaces of a project namespace, by name.
     pub fn of(&self, home: &ProjectNamespace) -> Vec<String> {
-        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.0.lock();
         inner.by_home.get(home).into_iter().flatten().cloned().collect()
     }
 }

@@ -35,7 +35,7 @@ pub struct StatusWrite {
 }
 
 /// Whether a dry run has to tell if a write would change anything: what stands differs from what is meant although
-/// it was written for what is meant now, and nobody remembers what the server made of it (I7, after a restart).
+/// it was written for what is meant now, and what the server made of it is not remembered (I7, after a restart).
 pub fn probe(differs: bool, written_before: bool, echo: Option<ServerNormalization>) -> bool {
     differs && written_before && echo.is_none()
 }

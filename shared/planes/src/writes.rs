@@ -1,10 +1,10 @@
 //! Requests to a plane. Every answer to a write enters the store at once (read your own writes); every update and
 //! delete carries a precondition; every write passes the fence of leadership, dry runs need not. Nothing is written to
-//! a plane that was let go.
+//! a plane that was disengaged.
 
 use std::sync::Arc;
 
-use fedhub_core::errors::{self, Category, PlaneDisengaged, RequestError, Suspended, Unrecognised};
+use fedhub_core::errors::{self, Category, IdentityUnknown, PlaneDisengaged, RequestError, Suspended};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, bare, set_too_large};
 use kube::api::{
     Api, DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
@@ -59,7 +59,7 @@ impl Plane {
         }
     }
 
-    /// Sends a write, if this process leads and the plane is not let go for as long as that takes. Where it had left
+    /// Sends a write, if this process leads and the plane is not disengaged for as long as that takes. Where it had left
     /// already, its end is as unknown as after a crash. A plane that is suspended takes only what lets go of objects that
     /// are being deleted: those are `terminating`.
     async fn fenced<T>(
@@ -75,7 +75,7 @@ impl Plane {
         } else if dry_run == DryRun::Yes {
             request.await
         } else if !self.recognition.holds() {
-            Err(kube::Error::Service(Box::new(Unrecognised)))
+            Err(kube::Error::Service(Box::new(IdentityUnknown)))
         } else {
             tokio::select! {
                 biased;
@@ -95,7 +95,7 @@ impl Plane {
     }
 
     /// Sends a write of `finalizers` to `of`. One that may place ours is known to be under way until the server has
-    /// answered it and the answer is in the store: without an answer nobody knows whether it is stored.
+    /// answered it and the answer is in the store: without an answer it is not known whether it is stored.
     async fn marking(
         &self,
         kind: Kind,

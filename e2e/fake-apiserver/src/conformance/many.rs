@@ -10,6 +10,7 @@ pub(super) fn steps() -> Vec<Step> {
     [lists(), watches(), owners(), namespaces()].into_iter().flatten().collect()
 }
 
+#[allow(clippy::too_many_lines, reason = "a table of steps")]
 fn lists() -> Vec<Step> {
     let mut steps: Vec<Step> = ["p1", "p2", "p3", "p4", "p5"]
         .into_iter()

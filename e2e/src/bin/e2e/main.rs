@@ -219,14 +219,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
             };
             act(&fedhub, action, &Once { components, plane, flags }).await?;
         }
-        Command::Conformance { plane, instance } => {
-            let steps = conformance::run(&Layout::of(&instance.instance)?, &plane).await?;
-            for step in &steps {
-                println!("{}", step.line());
-            }
-            let failed = steps.iter().filter(|step| !step.passed()).count();
-            anyhow::ensure!(failed == 0, "{failed} of {} steps failed", steps.len());
-        }
+        Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
             let layout = Layout::of(&instance.instance)?;
             for plane in planes {
@@ -253,6 +246,16 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
+    let steps = conformance::run(&Layout::of(instance)?, plane).await?;
+    for step in &steps {
+        println!("{}", step.line());
+    }
+    let failed = steps.iter().filter(|step| !step.passed()).count();
+    anyhow::ensure!(failed == 0, "{failed} of {} steps failed", steps.len());
+    Ok(())
 }
 
 async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()> {

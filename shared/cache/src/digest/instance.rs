@@ -7,27 +7,30 @@ use fedhub_api::conditions::is_default;
 use fedhub_api::transitions::Signal;
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::names::{
-    CELL_SOURCE, INSTANCE_CITY, INSTANCE_LABELS, PROJECTED_FROM, SERVICE_NAME, UPSTREAM_CLUSTER,
-    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
+    CELL_SOURCE, INSTANCE_CITY, INSTANCE_LABELS, PROJECTED_FROM, PlaneName, SERVICE_NAME, UPSTREAM_CLUSTER,
+    UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID, decode_plane, encode_plane,
 };
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
 
+use super::Uid;
+use super::mark::Mark;
 use super::owners::owners;
 
-/// Labels of a projection that say where it is, and so are not its Instance's.
-const PLACE: [&str; 3] = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID];
+/// The labels that the projector gives a projection; the others of [`INSTANCE_LABELS`] travel as they are.
+pub const PROJECTION_LABELS: [&str; 3] = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID];
 
 /// What is kept of an Instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
-    /// Its WD's name, where its own name does not tell that; empty where nothing does. No enum of three: it would be
-    /// eight bytes more, and this is what there is most of.
-    named: Option<Box<str>>,
-    /// What its status tells.
+    /// In a box, so that most Instances need no memory for it.
+    rare: Option<Box<Rare>>,
+    /// Who wrote its status.
     pub status_origin: StatusOrigin,
-    /// On the hub: the city that it is in, see [`city`].
+    /// On a project plane: whether its label names that plane.
+    labelled: bool,
+    /// On the hub: the city that it is in, see [`city`]. On a project plane: the hub namespace that its mark names.
     pub city: u32,
     /// What its status says that Events tell of.
     pub signal: Signal,
@@ -37,11 +40,24 @@ pub struct Instance {
     pub status: u64,
     /// Hash of the labels that travel.
     pub labels: u64,
-    /// What ties it to its counterpart: see [`says`] for the hub and [`projected`] for a project plane.
-    pub bond: u64,
-    /// What it is made of: on the hub, the cell's Instance that it is the copy of, see [`copied`]; on a project plane,
-    /// see [`mirrored`].
-    pub copied: u64,
+    /// Hash of its identity: on the hub the tenant that its labels name, see `tenant`; on a project plane what the
+    /// projector manages of it, see [`managed`].
+    pub identity: u64,
+    /// Hash of its source: on the hub the cell's Instance that it is the copy of, see `cell_source`; on a project plane
+    /// the UID of the hub Instance that its mark names, zero without a mark.
+    pub source: u64,
+    /// Hash of a UID, zero for none: on the hub of its controller, on a project plane of the hub namespace that its mark
+    /// names.
+    parent: u64,
+}
+
+/// What is kept of few Instances.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rare {
+    /// The name of its WD, where its own name does not tell that; empty where nothing does.
+    deployment: Option<Box<str>>,
+    /// The UIDs of its owners, where nothing else on a project plane tells that it is a projection.
+    owners: Box<[Uid]>,
 }
 
 /// What the status of an Instance tells (P3).
@@ -57,58 +73,117 @@ pub enum StatusOrigin {
 
 impl Instance {
     pub(super) fn of(plane: &PlaneId, object: &Object) -> Self {
-        let (spec, status) = (object.spec(), object.status());
-        let by_name = derived(object.name());
-        let named = match deployment_name(object) {
-            None => Some(Box::default()),
-            name if name == by_name => None,
-            Some(name) => Some(name.into()),
-        };
-        let references = object.metadata.owner_references.iter().flatten();
-        let owner = object.label(WORKLOAD_DEPLOYMENT_UID);
-        let (cluster, space) = (object.label(UPSTREAM_CLUSTER), object.label(UPSTREAM_NAMESPACE));
-        Self {
-            named,
+        let status = object.status();
+        let cluster = object.label(UPSTREAM_CLUSTER);
+        let references = || object.metadata.owner_references.iter().flatten();
+        let mut facts = Self {
+            rare: None,
             status_origin: match status {
                 Value::Null => StatusOrigin::Absent,
                 status if only_defaults(status) => StatusOrigin::Defaulted,
                 _ => StatusOrigin::Reported,
             },
-            city: city(object.label(INSTANCE_CITY).filter(|_| *plane == PlaneId::Hub)),
+            labelled: false,
+            city: 0,
             signal: Signal::of_instance(status),
-            spec: hash::json(spec),
+            spec: hash::json(object.spec()),
             status: hash::json(status),
             labels: labels(object),
-            copied: if *plane == PlaneId::Hub {
-                let (mark, service) = (object.annotation(CELL_SOURCE), object.label(SERVICE_NAME.0));
-                copied(mark, owner, service, references.clone().filter(|o| of_deployment(o)))
-            } else {
-                mirrored(object.annotation(PROJECTED_FROM))
-            },
-            bond: if *plane == PlaneId::Hub {
-                let mut references = references;
-                let controller = references.find(|o| o.controller == Some(true));
-                says(cluster, space, controller.map(|o| o.uid.as_str()))
-            } else {
-                projected(
-                    cluster,
-                    space,
-                    owner,
-                    object.annotation(PROJECTED_FROM),
-                    references.filter(|o| of_deployment(o)),
-                )
-            },
+            identity: 0,
+            source: 0,
+            parent: 0,
+        };
+        let mut rare = Rare::default();
+        if *plane == PlaneId::Hub {
+            let controller = references().find(|o| o.controller == Some(true));
+            facts.city = city(object.label(INSTANCE_CITY));
+            facts.identity = tenant(cluster, object.label(UPSTREAM_NAMESPACE));
+            facts.source = cell_source(object);
+            facts.parent = controller.map_or(0, |controller| uid_hash(&controller.uid));
+        } else {
+            let mark = Mark::of(object);
+            let names = |name: &PlaneName| matches!(plane, PlaneId::Project(plane) if plane == name);
+            facts.labelled = cluster.and_then(decode_plane).is_some_and(|name| names(&name));
+            facts.identity = managed(&object.metadata);
+            facts.city = mark.map_or(0, |mark| namespace_hash(mark.namespace));
+            facts.source = mark.map_or(0, |mark| uid_hash(mark.instance_uid));
+            facts.parent = mark.map_or(0, |mark| uid_hash(mark.namespace_uid));
+            if mark.is_none() && !facts.labelled {
+                rare.owners = references().map(|o| Uid::new(&o.uid)).collect();
+            }
         }
+        let name = deployment_name(object);
+        if name != derived(object.name()) || name.is_none() {
+            rare.deployment = Some(name.unwrap_or_default().into());
+        }
+        facts.rare = (rare != Rare::default()).then(|| Box::new(rare));
+        facts
     }
 
-    /// Its WD's name, where the Instance's own name does not tell it.
-    pub(super) fn deployment_name(&self) -> Option<&str> {
-        self.named.as_deref().filter(|name| !name.is_empty())
+    /// Bytes that it takes beside its own size.
+    pub(super) fn heap(&self) -> usize {
+        let rare = |rare: &Rare| {
+            let name = rare.deployment.as_deref().map_or(0, str::len);
+            size_of::<Rare>() + name + size_of_val(&*rare.owners)
+        };
+        self.rare.as_deref().map_or(0, rare)
     }
 
     /// The name of its WD, where `name` is its own.
     pub fn deployment<'a>(&'a self, name: &'a str) -> Option<&'a str> {
-        if self.named.is_none() { derived(name) } else { self.deployment_name() }
+        match self.rare.as_deref().and_then(|rare| rare.deployment.as_deref()) {
+            Some(deployment) => Some(deployment).filter(|name| !name.is_empty()),
+            None => derived(name),
+        }
+    }
+
+    // === Of a copy on the hub ===
+
+    /// Whether it carries the metadata of `managed`, which is rendered as its copy should be (C7).
+    pub fn carries(&self, managed: &Self) -> bool {
+        let metadata = |facts: &Self| (facts.identity, facts.source, facts.parent, facts.labels);
+        metadata(self) == metadata(managed)
+    }
+
+    /// Whether the tenant that its labels name, if any, is that plane and namespace (I6).
+    pub fn may_belong_to(&self, plane: &PlaneName, namespace: &str) -> bool {
+        let plane = Some(plane.as_str());
+        let planes = [(Spelling::Canonical, plane), (Spelling::Absent, None), (Spelling::Older, plane)];
+        let is = |(spelling, plane), namespace| self.identity == tenant_hash(spelling, plane, namespace);
+        planes.into_iter().any(|plane| is(plane, Some(namespace)) || is(plane, None))
+    }
+
+    /// Whether the object of that UID is its controller, or it has none (I5).
+    pub fn may_be_controlled_by(&self, uid: &str) -> bool {
+        self.parent == 0 || self.parent == uid_hash(uid)
+    }
+
+    // === Of an Instance on a project plane ===
+
+    /// Whether its mark names a hub Instance.
+    pub fn is_marked(&self) -> bool {
+        self.source != 0
+    }
+
+    /// Whether its mark names the hub Instance of that UID.
+    pub fn is_projection_of(&self, instance_uid: &str) -> bool {
+        self.source == uid_hash(instance_uid)
+    }
+
+    /// Whether its mark names the hub namespace of that name.
+    pub fn is_from_namespace(&self, name: &str) -> bool {
+        self.is_marked() && self.city == namespace_hash(name)
+    }
+
+    /// Whether its mark names the hub namespace of that UID.
+    pub fn is_from_namespace_uid(&self, uid: &str) -> bool {
+        self.parent == uid_hash(uid)
+    }
+
+    /// Whether it is a projection (P4): by its mark, its label or its owner. Else it is a tenant's own.
+    pub fn is_projection(&self, owner: Option<&Uid>) -> bool {
+        let by_owner = |owner| self.rare.as_deref().is_some_and(|rare| rare.owners.contains(owner));
+        self.is_marked() || self.labelled || owner.is_some_and(by_owner)
     }
 }
 
@@ -117,47 +192,71 @@ pub fn city(code: Option<&str>) -> u32 {
     code.map_or(0, |code| u32::try_from(hash::text(code) >> 32).unwrap_or(u32::MAX))
 }
 
-/// What a hub Instance says of whose it is (I5, I6): its labels, and the UID of its controller.
-pub fn says(cluster: Option<&str>, namespace: Option<&str>, controller: Option<&str>) -> u64 {
-    [cluster, namespace, controller].into_iter().fold(KeyedHasher::default(), KeyedHasher::maybe).end()
+/// How a label names a plane.
+#[derive(Clone, Copy)]
+enum Spelling {
+    /// There is no label.
+    Absent,
+    /// As [`encode_plane`] does.
+    Canonical,
+    /// As earlier versions did.
+    Older,
+    /// It names none.
+    Invalid,
 }
 
-/// What a projection says of whose it is (P3, P4): its labels, its mark, and its owner references to WDs.
-pub fn projected<'a>(
-    cluster: Option<&str>,
-    namespace: Option<&str>,
-    owner: Option<&str>,
-    mark: Option<&str>,
-    references: impl IntoIterator<Item = &'a OwnerReference>,
-) -> u64 {
-    let sum = [cluster, namespace, owner, mark].into_iter().fold(KeyedHasher::default(), KeyedHasher::maybe);
-    owners(sum, references).end()
-}
-
-/// What a hub Instance says of the cell's Instance that it is the copy of (C7): its mark, the label with the UID of the
-/// cell's WD, that of its service, and its owner references to WDs, less whose UID they are, which [`says`] tells.
-pub fn copied<'a>(
-    mark: Option<&str>,
-    owner: Option<&str>,
-    service: Option<&str>,
-    references: impl IntoIterator<Item = &'a OwnerReference>,
-) -> u64 {
-    let flag = |flag: Option<bool>| flag.map_or(2, u64::from);
-    let sum = [mark, owner, service].into_iter().fold(KeyedHasher::default(), KeyedHasher::maybe);
-    let each = |sum: KeyedHasher, o: &OwnerReference| {
-        sum.text(&o.name).number(flag(o.controller)).number(flag(o.block_owner_deletion))
+/// Hash of the tenant that a hub Instance's labels name (I6).
+fn tenant(cluster: Option<&str>, namespace: Option<&str>) -> u64 {
+    let plane = cluster.and_then(decode_plane);
+    let spelling = match (cluster, &plane) {
+        (None, _) => Spelling::Absent,
+        (Some(label), Some(plane)) if encode_plane(plane) == label => Spelling::Canonical,
+        (Some(_), Some(_)) => Spelling::Older,
+        (Some(_), None) => Spelling::Invalid,
     };
-    references.into_iter().fold(sum, each).end()
+    tenant_hash(spelling, plane.as_ref().map(PlaneName::as_str), namespace)
 }
 
-/// What a projection says of the hub Instance that it is of: its mark.
-pub fn mirrored(mark: Option<&str>) -> u64 {
-    KeyedHasher::default().maybe(mark).end()
+fn tenant_hash(spelling: Spelling, plane: Option<&str>, namespace: Option<&str>) -> u64 {
+    KeyedHasher::default().number(spelling as u64).maybe(plane).maybe(namespace).end()
+}
+
+/// Hash of what the projector manages of a projection's metadata (P3, P4): [`PROJECTION_LABELS`], its mark, and its
+/// owner references to WDs.
+pub fn managed(metadata: &ObjectMeta) -> u64 {
+    let label = |key| metadata.labels.as_ref()?.get(key).map(String::as_str);
+    let mark = metadata.annotations.as_ref().and_then(|all| all.get(PROJECTED_FROM));
+    let sum = PROJECTION_LABELS.into_iter().fold(KeyedHasher::default(), |sum, key| sum.maybe(label(key)));
+    let references = metadata.owner_references.iter().flatten();
+    owners(sum.maybe(mark.map(String::as_str)), references.filter(|o| of_deployment(o))).end()
+}
+
+/// Hash of a UID; never zero.
+fn uid_hash(uid: &str) -> u64 {
+    KeyedHasher::default().text(uid).end().max(1)
+}
+
+/// Half of the hash of a namespace's name.
+fn namespace_hash(name: &str) -> u32 {
+    u32::try_from(KeyedHasher::default().text(name).end() >> 32).unwrap_or(u32::MAX)
+}
+
+/// Hash of what a copy says of the cell's Instance (C7): its mark, the label with the UID of the cell's WD, that of its
+/// service, and its owner references to WDs without their UIDs.
+fn cell_source(copy: &Object) -> u64 {
+    let (mark, owner) = (copy.annotation(CELL_SOURCE), copy.label(WORKLOAD_DEPLOYMENT_UID));
+    let flag = |flag: Option<bool>| flag.map_or(2, u64::from);
+    let hasher = KeyedHasher::default().maybe(mark).maybe(owner).maybe(copy.label(SERVICE_NAME.0));
+    let references = copy.metadata.owner_references.iter().flatten().filter(|o| of_deployment(o));
+    let each = |hasher: KeyedHasher, o: &OwnerReference| {
+        hasher.text(&o.name).number(flag(o.controller)).number(flag(o.block_owner_deletion))
+    };
+    references.fold(hasher, each).end()
 }
 
 /// Hash of those labels of an Instance that are the same on every plane.
-pub fn labels(instance: &Object) -> u64 {
-    let travel = INSTANCE_LABELS.into_iter().filter(|key| !PLACE.contains(key));
+fn labels(instance: &Object) -> u64 {
+    let travel = INSTANCE_LABELS.into_iter().filter(|key| !PROJECTION_LABELS.contains(key));
     travel.fold(KeyedHasher::default(), |sum, key| sum.maybe(instance.label(key))).end()
 }
 

@@ -7,6 +7,7 @@
 pub mod deployment;
 mod ids;
 pub mod instance;
+mod mark;
 mod owners;
 
 pub use deployment::Deployment;
@@ -16,6 +17,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use ids::{Uid, Version};
 pub use instance::Instance;
+pub use mark::Mark;
 
 use crate::budget;
 use owners::owners;
@@ -93,6 +95,11 @@ impl Digest {
         if let Facts::Deployment(facts) = &self.facts { Some(facts) } else { None }
     }
 
+    /// The city of a WD: of its spec on a project plane, of its label on the hub.
+    pub fn city(&self) -> Option<&str> {
+        self.deployment()?.city.as_deref()
+    }
+
     /// The facts of an Instance.
     pub fn instance(&self) -> Option<&Instance> {
         if let Facts::Instance(facts) = &self.facts { Some(facts) } else { None }
@@ -107,8 +114,8 @@ impl Digest {
     pub(crate) fn heap(&self) -> usize {
         let text = match &self.facts {
             Facts::None => 0,
-            Facts::Deployment(facts) => size_of::<Deployment>() + facts.city.as_deref().map_or(0, str::len),
-            Facts::Instance(facts) => facts.deployment_name().map_or(0, str::len),
+            Facts::Deployment(facts) => size_of::<Deployment>() + facts.heap(),
+            Facts::Instance(facts) => facts.heap(),
         };
         let other = |uid: &Uid| if let Uid::Other(text) = uid { text.len() } else { 0 };
         text + other(&self.uid)

@@ -1,14 +1,13 @@
-//! What is known of the objects of one kind on one plane.
+//! The cache of the objects of one kind on one plane.
 //!
-//! Of every object its digest; the object itself only while something about it waits to be done, and only as long as
+//! It holds a digest of every object, and the object itself only while something about it is to be done, and only as long as
 //! there is [`MemoryBudget`]. Whoever needs an object that is not kept reads it from its server.
 
-mod news;
 mod objects;
 mod stored;
+mod updates;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fedhub_core::object::{Kind, Object, ObjectRef, PlaneId};
 
@@ -18,12 +17,13 @@ use crate::budget::MemoryBudget;
 use crate::change::{Known, View};
 use crate::digest::{Digest, Version};
 use crate::normalization::{Part, ServerNormalization};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Objects of one kind on one plane, ordered by namespace and name.
 pub struct Store {
     plane: PlaneId,
     kind: Kind,
-    /// Whether objects are kept, in order or not.
+    /// Whether all objects are kept.
     whole: bool,
     budget: MemoryBudget,
     objects: Mutex<Objects>,
@@ -38,7 +38,7 @@ impl Store {
     }
 
     fn lock(&self) -> MutexGuard<'_, Objects> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+        self.objects.lock()
     }
 
     fn digest_of(&self, object: &Object) -> Digest {
@@ -47,14 +47,14 @@ impl Store {
 
     // === Reading ===
 
-    /// What is known of the object of that name.
+    /// The digest of the object of that name, with the object where it is kept.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Known> {
         let objects = self.lock();
         let stored = objects.find(namespace, name)?;
         Some(known(namespace, name, stored))
     }
 
-    /// What is always known of the object of that name.
+    /// The digest of the object of that name.
     pub fn digest(&self, namespace: &str, name: &str) -> Option<Digest> {
         self.lock().find(namespace, name).map(|s| s.digest.clone())
     }
@@ -65,7 +65,7 @@ impl Store {
         object_of(objects.find(namespace, name)?)
     }
 
-    /// What `pick` makes of the objects of a namespace, or of all, in their order.
+    /// Maps the objects of a namespace, or all, with `pick`, in their order.
     pub fn select<T>(&self, namespace: Option<&str>, mut pick: impl FnMut(View<'_>) -> Option<T>) -> Vec<T> {
         let objects = self.lock();
         let mut picked = Vec::new();
@@ -110,18 +110,17 @@ impl Store {
         const EACH: usize = size_of::<Stored>() + size_of::<(Box<str>, Box<Stored>)>();
         let objects = self.lock();
         let names = |names: &Names| -> usize {
-            names.iter().map(|(name, s)| EACH + name.len() + s.digest.heap() + s.heard.heap()).sum()
+            names.iter().map(|(name, s)| EACH + name.len() + s.digest.heap() + s.normalizations.heap()).sum()
         };
         objects.spaces.iter().map(|(space, of)| space.len() + names(of)).sum()
     }
 
-    /// Counts lists, from their beginning: what was concluded from the objects of an earlier one may have ended in
-    /// between, unseen.
+    /// Counts lists, from their beginning: objects of an earlier one may have gone in between, unseen.
     pub fn epoch(&self) -> u32 {
         self.lock().epoch
     }
 
-    /// Whether the object was named by the newest list, or heard of since that began.
+    /// Whether the newest list named the object, or an event or answer since that list began.
     pub fn confirmed(&self, namespace: &str, name: &str) -> bool {
         let objects = self.lock();
         objects.find(namespace, name).is_some_and(|stored| stored.epoch == objects.epoch)
@@ -132,41 +131,41 @@ impl Store {
         self.lock().synced
     }
 
-    // === What was done about an object ===
+    // === Reconciled objects ===
 
-    /// Everything about that version of the object is in order: it is not kept any more. `circumstances` is a hash of
-    /// all that this was judged by, or zero where its digest alone tells; see [`Self::judged`].
-    pub fn mark_synced(&self, namespace: &str, name: &str, version: &Version, circumstances: u64) {
+    /// Marks that version of the object as in sync, and drops it. `fingerprint` is a hash of the inputs of that decision, or
+    /// zero where it is not to be remembered, see [`Self::synced_under`].
+    pub fn mark_synced(&self, namespace: &str, name: &str, version: &Version, fingerprint: u64) {
         let mut objects = self.lock();
         let Some(stored) = objects.find_mut(namespace, name).filter(|s| s.digest.version == *version) else {
             return;
         };
-        stored.judged = circumstances;
+        stored.synced_under = fingerprint;
         if !self.whole {
-            stored.let_go();
+            stored.drop_object();
         }
     }
 
-    /// Nobody will do anything about the object as it is now: it is not kept any more (I8).
+    /// Drops an object that will not be reconciled as it is now (I8).
     pub fn release(&self, namespace: &str, name: &str) {
         if !self.whole
             && let Some(stored) = self.lock().find_mut(namespace, name)
         {
-            stored.let_go();
+            stored.drop_object();
         }
     }
 
-    /// The circumstances under which this object was found in order, zero where there were none.
+    /// The fingerprint of the inputs under which the object was found in sync, zero where there is none.
     pub fn synced_under(&self, namespace: &str, name: &str) -> u64 {
-        self.lock().find(namespace, name).map_or(0, |s| s.judged)
+        self.lock().find(namespace, name).map_or(0, |s| s.synced_under)
     }
 
-    /// What the server made of the last write of that part, as far as it is remembered.
+    /// What the server made of the last write of that part, if it is remembered.
     pub fn normalization(&self, namespace: &str, name: &str, part: Part) -> Option<ServerNormalization> {
-        self.lock().find(namespace, name)?.heard.get(part)
+        self.lock().find(namespace, name)?.normalizations.get(part)
     }
 
-    /// Remembers what the server made of a write of that part; says whether it is another than before.
+    /// Remembers what the server made of a write of that part; returns whether that is new.
     pub fn note_normalization(
         &self,
         namespace: &str,
@@ -174,6 +173,6 @@ impl Store {
         part: Part,
         echo: ServerNormalization,
     ) -> bool {
-        self.lock().find_mut(namespace, name).is_none_or(|s| s.heard.learn(part, echo))
+        self.lock().find_mut(namespace, name).is_none_or(|s| s.normalizations.learn(part, echo))
     }
 }

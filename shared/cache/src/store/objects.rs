@@ -1,24 +1,24 @@
-//! What is known of all objects of a store.
+//! The entries of a store.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::stored::{Keeping, Kept, Stored, Told, known};
+use super::stored::{Notified, Retained, Retention, Stored, known};
 use crate::change::{Change, Known};
 use crate::digest::Uid;
 use crate::normalization::Normalizations;
 
-/// By name; each in a box of its own, for a tree's nodes are not always full.
+/// Entries by name; each in a box of its own, for a tree's nodes are not always full.
 pub(super) type Names = BTreeMap<Box<str>, Box<Stored>>;
 
 #[derive(Default)]
 pub(super) struct Objects {
-    /// Whether objects are kept, in order or not.
+    /// Whether all objects are kept.
     pub(super) whole: bool,
     /// Counts lists: entries of an older epoch were not in the newest list.
     pub(super) epoch: u32,
     pub(super) synced: bool,
     pub(super) spaces: BTreeMap<Box<str>, Names>,
-    /// UIDs that the watch reported deleted, newest last: the late answer to a write must not raise the dead.
+    /// UIDs that the watch reported deleted, newest last: the late answer to a write must not bring them back.
     pub(super) recently_deleted: VecDeque<Uid>,
 }
 
@@ -34,44 +34,44 @@ impl Objects {
         self.spaces.get_mut(namespace)?.get_mut(name).map(Box::as_mut)
     }
 
-    pub(super) fn put(&mut self, new: Known, object: Option<Keeping>, own: bool) -> Change {
-        let mut kept = Kept { object, told: None };
+    pub(super) fn put(&mut self, new: Known, object: Option<Retention>, own: bool) -> Change {
+        let mut kept = Retained { object, notified: None };
         let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
         if let Some(stored) = self.find_mut(&new.namespace, &new.name) {
-            // What a change is told against is what was told before, whatever we wrote meanwhile: our own write must not
-            // swallow the news that its event brings to others.
+            // A change is relative to what listeners were notified of, whatever we wrote meanwhile: our own write must not
+            // hide the change that its event brings to others.
             let old = if stored.own {
-                let told = stored.kept.take().and_then(|kept| kept.told);
-                told.map(|told| Known {
+                let notified = stored.kept.take().and_then(|kept| kept.notified);
+                notified.map(|notified| Known {
                     namespace: new.namespace.clone(),
                     name: new.name.clone(),
-                    digest: told.digest,
-                    object: told.object,
+                    digest: notified.digest,
+                    object: notified.object,
                 })
             } else {
                 Some(known(&new.namespace, &new.name, stored))
             };
-            kept.told = old.as_ref().filter(|_| own).map(|old| {
+            kept.notified = old.as_ref().filter(|_| own).map(|old| {
                 let object = old.object.clone().filter(|_| whole);
-                Told { digest: old.digest.clone(), object }
+                Notified { digest: old.digest.clone(), object }
             });
             if stored.digest.uid != digest.uid {
-                (stored.heard, stored.judged) = (Normalizations::default(), 0);
+                (stored.normalizations, stored.synced_under) = (Normalizations::default(), 0);
             }
             let same = stored.digest.uid == digest.uid;
-            stored.unnamed = own && same && (stored.unnamed || stored.epoch != epoch);
+            stored.unlisted = own && same && (stored.unlisted || stored.epoch != epoch);
             (stored.digest, stored.epoch, stored.own) = (digest, epoch, own);
-            stored.kept = kept.or_nothing();
+            stored.kept = kept.or_none();
             return Change::Applied { old, new };
         }
         let stored = Stored {
             digest,
-            kept: kept.or_nothing(),
-            heard: Normalizations::default(),
-            judged: 0,
+            kept: kept.or_none(),
+            normalizations: Normalizations::default(),
+            synced_under: 0,
             epoch,
             own,
-            unnamed: false,
+            unlisted: false,
         };
         self.spaces.entry(new.namespace.clone()).or_default().insert(new.name.clone(), Box::new(stored));
         Change::Applied { old: None, new }
@@ -84,7 +84,7 @@ impl Objects {
         self.recently_deleted.push_back(uid);
     }
 
-    /// Makes the trees anew: one that grew in order, as by a list, has nodes that are half empty.
+    /// Rebuilds the trees: one that grew in order, as by a list, has nodes that are half empty.
     pub(super) fn compact(&mut self) {
         for names in self.spaces.values_mut() {
             *names = std::mem::take(names).into_iter().collect();

@@ -18,9 +18,9 @@ pub struct Suspended;
 /// The plane may be another cluster than its name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plane is not recognised")]
-pub struct Unrecognised;
+pub struct IdentityUnknown;
 
-/// The plane was let go, or its client replaced, while a pass over one of its objects was under way.
+/// The plane was disengaged, or its client replaced, while a pass over one of its objects was under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the plane was let go")]
+#[error("the plane was disengaged")]
 pub struct PlaneDisengaged;

@@ -1,7 +1,7 @@
 //! Errors in words that may be logged and shown to users (section 6).
 //!
 //! The clients' own texts quote what a server or a kubeconfig holds: whole bodies, dumps of structures, the lines around
-//! a fault in a Secret. Here each is told by what kind of fault it is and where; text that somebody else chose is cut.
+//! a fault in a Secret. Here each is described by the kind of fault and its place; text of others is cut.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -93,7 +93,7 @@ fn yaml(error: &serde_saphyr::Error) -> String {
     }
 }
 
-/// The words of an error alone, without those of its cause; and whether its cause is not to be told.
+/// The text of an error without that of its source, and whether its source is to be left out.
 fn words<'a>(error: &'a (dyn Error + 'static)) -> (Cow<'a, str>, bool) {
     if let Some(error) = error.downcast_ref::<kube::Error>() {
         return client(error);

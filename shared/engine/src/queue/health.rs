@@ -1,4 +1,4 @@
-//! What passes tell of planes, and what follows for whose turn it is.
+//! The health of planes, as reconciles learn it from responses, and its effect on the schedule.
 
 use fedhub_core::object::{Key, PlaneId};
 use fedhub_planes::outages::Recovery;
@@ -6,16 +6,16 @@ use fedhub_planes::plane_responses::PlaneResponses;
 use rand::Rng;
 use tokio::time::Instant;
 
-use super::job::Learnt;
-use super::lane::{Alarm, Place, State};
-use super::scheduler::{Mode, Turns};
+use super::job::Learned;
+use super::lane::{Alarm, Position, State};
+use super::scheduler::{Mode, Scheduler};
 use crate::circuit::{Circuit, Stance};
 
 /// What the project planes are together, for what is logged of them: a queue knows no servers.
 const PROJECTS: &str = "projects";
 
-impl Turns {
-    /// Takes what a pass over a key of a lane has heard of planes.
+impl Scheduler {
+    /// Learns from the responses that the reconcile of a key got from planes.
     pub fn learn(
         &mut self,
         key: &Key,
@@ -23,15 +23,15 @@ impl Turns {
         began: Instant,
         responses: &PlaneResponses,
         now: Instant,
-    ) -> Learnt {
-        let nothing = Learnt { interrupted: false, news: true };
+    ) -> Learned {
+        let nothing = Learned { interrupted: false, news: true };
         if self.mode == Mode::Held {
             return nothing;
         }
         if responses.hub && responses.unhealthy != Some(PlaneId::Hub) {
             self.mark_healthy(&PlaneId::Hub, now);
         }
-        // A key that was put into the hub's lane before anybody knew whose it is speaks for no plane.
+        // A key that was put into the hub's lane before its tenant was known says nothing of a plane.
         if responses.answered(lane) && responses.unhealthy.as_ref() != Some(lane) && *lane != PlaneId::Hub {
             self.mark_healthy(lane, now);
         }
@@ -41,7 +41,7 @@ impl Turns {
         let before = self.circuit(plane).is_some_and(Circuit::interrupts);
         let first = self.circuit(plane).is_none_or(|circuit| circuit.stance() == Stance::Closed);
         let first_of_key = self.entries.get(key).is_none_or(|entry| entry.failures == 0);
-        self.judge(plane, |circuit| circuit.failed(began, now, chance, may_open));
+        self.update_circuit(plane, |circuit| circuit.failed(began, now, chance, may_open));
         let Some(circuit) = self.circuit(plane) else { return nothing };
         let interrupted = circuit.interrupts();
         let retry_in = circuit.until().map(|until| until - now);
@@ -52,16 +52,16 @@ impl Turns {
         if interrupted && !before {
             match self.failing(plane, "circuit_open", now) {
                 Some(planes) => tracing::warn!(controller = self.controller, %plane, planes, ?retry_in,
-                    "the plane fails: its objects wait, and one at a time tries"),
+                    "circuit breaker opened"),
                 None => {
                     tracing::debug!(controller = self.controller, %plane, ?retry_in, "circuit breaker opened");
                 }
             }
         }
-        Learnt { interrupted, news }
+        Learned { interrupted, news }
     }
 
-    /// How many project planes have failed so by now, where a line is due; of another plane it always is.
+    /// The number of project planes that have failed this way, where a log line is due; for other planes one always is.
     fn failing(&mut self, plane: &PlaneId, how: &str, now: Instant) -> Option<usize> {
         match plane {
             PlaneId::Project(_) => self.outages.failed(PROJECTS, plane, how, now),
@@ -69,10 +69,10 @@ impl Turns {
         }
     }
 
-    /// A plane fails no more, or has left.
+    /// A plane has recovered, or was disengaged.
     pub fn recovered(&mut self, plane: &PlaneId, now: Instant) {
         if let Some(Recovery { planes, failing, after }) = self.outages.recovered(PROJECTS, plane, now) {
-            tracing::info!(controller = self.controller, %plane, planes, failing, ?after, "planes work again");
+            tracing::info!(controller = self.controller, %plane, planes, failing, ?after, "planes recovered");
         }
     }
 
@@ -83,12 +83,12 @@ impl Turns {
         self.recovered(plane, now);
         let Some(circuit) = self.circuit(plane).filter(|c| c.stance() != Stance::Closed) else { return };
         let interrupted = circuit.interrupts();
-        self.judge(plane, |circuit| circuit.answered(now));
+        self.update_circuit(plane, |circuit| circuit.answered(now));
         if interrupted && !matches!(plane, PlaneId::Project(_)) {
-            tracing::info!(controller = self.controller, %plane, "the plane works again");
+            tracing::info!(controller = self.controller, %plane, "circuit breaker closed");
         }
-        // As one in trouble it may have waited for another one in trouble.
-        self.back_in_line(plane, Place::Sick);
+        // While it was unhealthy it may have waited for another unhealthy one.
+        self.back_in_line(plane, Position::Unhealthy);
         self.line_up(plane);
     }
 
@@ -98,7 +98,7 @@ impl Turns {
     }
 
     /// Changes a circuit, and its alarm with it.
-    pub fn judge(&mut self, plane: &PlaneId, change: impl FnOnce(&mut Circuit)) {
+    pub fn update_circuit(&mut self, plane: &PlaneId, change: impl FnOnce(&mut Circuit)) {
         let circuit = if *plane == PlaneId::Hub {
             &mut self.hub
         } else {
@@ -133,7 +133,7 @@ impl Turns {
                 }
                 Some((_, Alarm::Hub)) => self.awaiting.alarm = None,
                 Some((_, Alarm::Circuit(plane))) => {
-                    self.judge(&plane, |circuit| circuit.ripen(now));
+                    self.update_circuit(&plane, |circuit| circuit.ripen(now));
                     self.line_up(&plane);
                 }
                 None => return,

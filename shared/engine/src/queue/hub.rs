@@ -17,15 +17,15 @@ use tokio::time::Instant;
 
 use super::awaiting::Awaiting;
 use super::lane::{Alarm, State};
-use super::scheduler::Turns;
+use super::scheduler::Scheduler;
 use crate::circuit::{Stance, THRESHOLD};
 
 /// Between two tries of keys that the hub has not failed yet.
 const APART: Duration = Duration::from_millis(500);
 
-impl Turns {
-    /// The hub failed a pass over a key of that lane. Says whether that may open its circuit: as many objects as open one
-    /// have failed in a row, so that it is not a few of them.
+impl Scheduler {
+    /// The hub failed the reconcile of a key of that lane. Returns whether that may open its circuit: as many objects as
+    /// open one have failed in a row, so that it is not a few of them.
     pub fn hub_failed(&mut self, key: &Key, lane: &PlaneId) -> bool {
         self.awaiting.failed_planes.insert(lane.clone());
         if self.awaiting.failed.len() < THRESHOLD as usize {
@@ -37,7 +37,7 @@ impl Turns {
         self.awaiting.failed.len() >= THRESHOLD as usize
     }
 
-    /// It answered one: nobody waits any more.
+    /// The hub answered: all keys that wait for it are ready.
     pub fn hub_answered(&mut self, now: Instant) {
         let awaiting = &mut self.awaiting;
         awaiting.failed.clear();
@@ -49,7 +49,7 @@ impl Turns {
         }
     }
 
-    /// Nothing is known of the hub any more, and nobody waits for it.
+    /// Forgets the health of the hub and the keys that wait for it.
     pub fn forget_hub(&mut self) {
         self.awaiting = Awaiting::default();
     }
@@ -66,7 +66,7 @@ impl Turns {
         line.insert(place, key.clone());
     }
 
-    /// Lets one try the hub whose time has come.
+    /// Lets the next key try the hub, when it is time.
     pub fn try_hub(&mut self, now: Instant) {
         let waits = self.awaiting.not_before.is_some_and(|at| at > now);
         if !self.hub.interrupts() || self.awaiting.len() == 0 {
@@ -78,7 +78,7 @@ impl Turns {
             self.awaiting.not_before = Some(now + APART);
             let probe = half_open && !self.awaiting.is_probed();
             let next = if probe { self.tried().or_else(|| self.fresh()) } else { self.fresh() };
-            if let Some((place, key)) = next.filter(|_| self.awaiting.trying.len() < self.sick_share()) {
+            if let Some((place, key)) = next.filter(|_| self.awaiting.trying.len() < self.unhealthy_share()) {
                 self.let_try(place, key, probe, now);
             }
         }
@@ -94,7 +94,7 @@ impl Turns {
         tried.find(|(_, key)| self.plane_is_well(key)).map(|(place, key)| (*place, key.clone()))
     }
 
-    /// The key whose turn it is of those that the hub has not failed.
+    /// The next key of those that the hub has not failed.
     fn fresh(&self) -> Option<(u64, Key)> {
         let lane = |key: &Key| self.entries.get(key).map(|entry| &entry.lane);
         let trying: BTreeSet<_> = self.awaiting.trying.keys().filter_map(lane).collect();

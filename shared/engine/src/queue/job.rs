@@ -1,4 +1,4 @@
-//! What a queue is told, what it gives out, and what it takes back.
+//! The input and output of a queue: its limits, a key that a worker takes, and the outcome that it returns.
 
 use std::time::Duration;
 
@@ -34,35 +34,35 @@ impl Default for QueueConfig {
 pub struct Job {
     /// The key.
     pub key: Key,
-    /// When the first event came that this pass answers.
+    /// When the first event came that this reconcile answers.
     pub since: Instant,
     /// How long the key was ready before it was taken.
     pub waited: Duration,
-    /// The term of leadership that the pass belongs to.
+    /// The term of leadership that the reconcile belongs to.
     pub epoch: i32,
-    /// Whether the pass may ask the hub: while that fails, only the passes that try it.
+    /// Whether the reconcile may send requests to the hub: while the hub fails, only those that probe it may.
     pub asks_hub: bool,
 }
 
-/// How a pass over a key ended.
+/// How a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Everything was as it should be; nothing was written.
+    /// The object was in sync; nothing was written.
     Unchanged,
-    /// Something was written; now everything is as it should be.
+    /// Something was written; now the object is in sync.
     Updated,
-    /// An event will bring it back: nothing to do before that.
+    /// Nothing can be done before an event enqueues the key again.
     AwaitChange,
-    /// To be looked at again after this time; not a failure.
+    /// The key is enqueued again after this time; not a failure.
     RequeueAfter(Duration),
-    /// It failed: again after the back-off.
+    /// It failed: the key is enqueued again after its back-off.
     Failed,
 }
 
-/// What a pass told.
-pub(super) struct Learnt {
-    /// The plane that failed it is kept from more.
+/// What a reconcile has shown of a plane.
+pub(super) struct Learned {
+    /// The circuit of the plane that failed it is open.
     pub interrupted: bool,
-    /// Nobody knows yet: the plane had not failed since it last answered, or not this key.
+    /// The failure is new: the plane has answered since its last failure, or this key had not failed.
     pub news: bool,
 }

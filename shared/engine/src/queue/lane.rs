@@ -1,4 +1,4 @@
-//! What is kept of a key that is not in order, and of a plane that has such keys.
+//! The queue's entry of a key that is not in sync, and its lane: those of one plane.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ pub(super) enum State {
     AwaitsHub(u64),
     Running {
         began: Instant,
-        /// It is one of the passes of planes in trouble.
+        /// Whether it counts as one of the reconciles of unhealthy planes.
         unhealthy: bool,
     },
 }
@@ -26,7 +26,7 @@ pub(super) enum State {
 pub(super) struct Entry {
     pub state: State,
     pub lane: PlaneId,
-    /// Since when it is not in order.
+    /// Since when it has been out of sync.
     pub since: Instant,
     /// The first event that came while it ran.
     pub next_since: Option<Instant>,
@@ -52,33 +52,33 @@ impl Entry {
     }
 }
 
-/// Where the turn of a lane is.
+/// Where a lane waits for its turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In no line: it has no key ready, may not have one more in flight, or its circuit is open.
+pub(super) enum Position {
+    /// In no line: it has no key ready, its limit is reached, or its circuit is open.
     #[default]
-    Nowhere,
+    Unqueued,
     /// In the line of turns.
-    Transition,
+    Queued,
     /// It has its share of the idle workers, and waits for that to grow.
     Crowded,
-    /// It is in trouble, and waits for another one in trouble to end its pass.
-    Sick,
+    /// It is unhealthy, and waits for the reconcile of another unhealthy lane to end.
+    Unhealthy,
 }
 
 #[derive(Default)]
 pub(super) struct Lane {
     pub ready: VecDeque<Key>,
-    /// Its entries: it is forgotten with the last.
+    /// The number of its entries; the lane is removed with the last.
     pub keys: usize,
     pub in_flight: usize,
-    pub place: Place,
+    pub position: Position,
     pub circuit: Circuit,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
-    /// The open circuit of a plane is to be tried.
+    /// The open circuit of a plane becomes half open.
     Circuit(PlaneId),
     /// The next key may try the hub.
     Hub,

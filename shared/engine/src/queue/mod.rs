@@ -1,9 +1,9 @@
 //! The queue of one controller: keys in fair turns over planes.
 //!
-//! A key waits at most once and runs at most once at a time. Turns go round robin over planes, each with a limit on
+//! A key waits at most once and runs at most once at a time. Scheduler go round robin over planes, each with a limit on
 //! keys in flight, so a plane with ten thousand changes delays another's one change by one turn (I8). A key that
 //! failed waits for its own back-off, which ends at once when an event says that something changed. Keys of a plane
-//! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `turns`. A key that changes
+//! that fails as a whole wait for its [`Circuit`](crate::circuit::Circuit) instead, see `scheduler`. A key that changes
 //! without end has its writes spaced out, see `write_throttle`.
 
 mod awaiting;
@@ -15,32 +15,32 @@ mod scheduler;
 mod write_throttle;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_planes::plane_responses::PlaneResponses;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub use job::{Job, Outcome, QueueConfig};
 
-use scheduler::{Mode, Turns};
+use scheduler::{Mode, Scheduler};
 
 /// The queue of one controller.
 pub struct Queue {
-    turns: Mutex<Turns>,
+    scheduler: Mutex<Scheduler>,
     wake: Notify,
 }
 
 impl Queue {
     /// An empty queue.
     pub fn new(config: QueueConfig) -> Self {
-        Self { turns: Mutex::new(Turns::new(config)), wake: Notify::new() }
+        Self { scheduler: Mutex::new(Scheduler::new(config)), wake: Notify::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Turns> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Scheduler> {
+        self.scheduler.lock()
     }
 
     /// That many more workers will take keys, for the controller of that name. What a plane may have in flight
@@ -49,8 +49,8 @@ impl Queue {
         self.lock().staff(controller, workers);
     }
 
-    /// Something that concerns `key` changed: it is ready now, in the turn of `lane`, its back-off forgotten. Says whether
-    /// there will be a pass over it.
+    /// Enqueues `key` in the lane of a plane, without its back-off: something that concerns it changed. Returns whether it
+    /// will be reconciled.
     pub fn add(&self, key: Key, lane: &PlaneId) -> bool {
         let added = self.lock().add(key, lane, Instant::now());
         self.wake.notify_one();
@@ -75,7 +75,7 @@ impl Queue {
         self.wake.notify_one();
     }
 
-    /// That plane works again, as its watches tell: its circuit is closed, and all its keys are ready.
+    /// Closes the circuit of a plane whose watches are in sync again; all its keys are ready.
     pub fn mark_healthy(&self, plane: &PlaneId) {
         self.lock().mark_healthy(plane, Instant::now());
         self.wake.notify_one();
@@ -86,22 +86,22 @@ impl Queue {
         loop {
             let notified = self.wake.notified();
             let timer = {
-                let mut turns = self.lock();
-                if turns.closed {
+                let mut scheduler = self.lock();
+                if scheduler.closed {
                     // Pass it on: one notification wakes one worker.
                     self.wake.notify_one();
                     return None;
                 }
                 let now = Instant::now();
-                turns.ripen(now);
-                if let Some(job) = turns.take(now) {
-                    if turns.more() {
+                scheduler.ripen(now);
+                if let Some(job) = scheduler.take(now) {
+                    if scheduler.more() {
                         // Who is awake goes to work: another one sees to the next key, or waits for the next timer.
                         self.wake.notify_one();
                     }
                     return Some(job);
                 }
-                turns.alarm()
+                scheduler.alarm()
             };
             match timer {
                 Some(at) => {
@@ -112,13 +112,13 @@ impl Queue {
         }
     }
 
-    /// The pass over `job` has ended, and told nothing of any plane.
+    /// The reconcile of `job` has ended, without a response of any plane.
     pub fn done(&self, job: &Job, outcome: Outcome) {
         self.ended(job, outcome, &PlaneResponses::default());
     }
 
-    /// The pass over `job` has ended; `responses` is what it told of planes. Says whether a failure is news: where the
-    /// circuit of the plane is open, which is said once, it is none.
+    /// The reconcile of `job` has ended, with these responses of planes. Returns whether its failure is new: where the
+    /// plane's circuit is open, which is logged once, it is not.
     pub fn ended(&self, job: &Job, outcome: Outcome, responses: &PlaneResponses) -> bool {
         let news = self.lock().ended(&job.key, outcome, responses, Instant::now());
         self.wake.notify_one();
@@ -139,14 +139,14 @@ impl Queue {
 
     /// Keys that are ready.
     pub fn depth(&self) -> usize {
-        let turns = self.lock();
-        turns.lanes.values().map(|l| l.ready.len()).sum::<usize>() + turns.awaiting.len()
+        let scheduler = self.lock();
+        scheduler.lanes.values().map(|l| l.ready.len()).sum::<usize>() + scheduler.awaiting.len()
     }
 
     /// Whether more is ready for that plane than its turns take now, and the plane works.
     pub fn is_behind(&self, plane: &PlaneId) -> bool {
-        let turns = self.lock();
-        turns.lanes.get(plane).is_some_and(|lane| !lane.ready.is_empty() && !lane.circuit.interrupts())
+        let scheduler = self.lock();
+        scheduler.lanes.get(plane).is_some_and(|lane| !lane.ready.is_empty() && !lane.circuit.interrupts())
     }
 
     /// Keys that are ready, running or waiting to be tried again.
@@ -161,8 +161,9 @@ impl Queue {
 
     /// Planes whose keys wait because their circuit is open or half open; the hub is one of them.
     pub fn circuits_open(&self) -> usize {
-        let turns = self.lock();
-        turns.lanes.values().filter(|l| l.circuit.interrupts()).count() + usize::from(turns.hub.interrupts())
+        let scheduler = self.lock();
+        scheduler.lanes.values().filter(|l| l.circuit.interrupts()).count()
+            + usize::from(scheduler.hub.interrupts())
     }
 
     /// Whether the hub's circuit is open or half open, so that keys wait for it.

@@ -1,4 +1,4 @@
-//! Whose turn it is.
+//! The scheduler: which key is reconciled next.
 //!
 //! Three things keep one plane's trouble its own (I8), and none of them counts planes:
 //!
@@ -27,12 +27,13 @@ use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
 use super::awaiting::Awaiting;
-use super::job::{Job, Learnt, Outcome, QueueConfig};
-use super::lane::{Alarm, Entry, Lane, Place, State};
+use super::job::{Job, Learned, Outcome, QueueConfig};
+use super::lane::{Alarm, Entry, Lane, Position, State};
 use super::write_throttle::WriteThrottle;
 use crate::circuit::{Circuit, Stance};
 
-/// The part of the workers that one plane may hold of the idle ones, and all planes in trouble of all: one in so many.
+/// The share of the idle workers that one plane may hold, and of all workers that all unhealthy planes may: one in so
+/// many.
 const SHARE: usize = 4;
 
 /// Whether keys are given out.
@@ -45,7 +46,7 @@ pub(super) enum Mode {
     Leads,
 }
 
-pub(super) struct Turns {
+pub(super) struct Scheduler {
     config: QueueConfig,
     pub controller: &'static str,
     /// Project planes that fail: they are logged together, as those behind one server fail together.
@@ -62,9 +63,9 @@ pub(super) struct Turns {
     /// The smallest share that a lane was held to be crowded by.
     crowded_by: usize,
     unhealthy: VecDeque<PlaneId>,
-    /// Passes under way: all, and those of lanes in trouble.
+    /// Reconciles in flight: all, and those of unhealthy lanes.
     busy: usize,
-    sick_busy: usize,
+    unhealthy_busy: usize,
     pub hub: Circuit,
     /// Keys that need it while it fails.
     pub awaiting: Awaiting,
@@ -73,7 +74,7 @@ pub(super) struct Turns {
     pub rng: SmallRng,
 }
 
-impl Turns {
+impl Scheduler {
     pub fn new(config: QueueConfig) -> Self {
         Self {
             rng: SmallRng::seed_from_u64(config.seed),
@@ -91,7 +92,7 @@ impl Turns {
             crowded_by: usize::MAX,
             unhealthy: VecDeque::new(),
             busy: 0,
-            sick_busy: 0,
+            unhealthy_busy: 0,
             hub: Circuit::default(),
             awaiting: Awaiting::default(),
             timers: BTreeSet::new(),
@@ -153,7 +154,7 @@ impl Turns {
         self.crowded.clear();
         self.unhealthy.clear();
         self.timers.clear();
-        // The next term finds out anew.
+        // The next term starts without a history of failures.
         self.hub = Circuit::default();
         self.forget_hub();
     }
@@ -176,7 +177,7 @@ impl Turns {
                 self.timers.remove(&(at, Alarm::Key(key)));
             }
         }
-        self.judge(lane, |circuit| *circuit = Circuit::default());
+        self.update_circuit(lane, |circuit| *circuit = Circuit::default());
         self.recovered(lane, Instant::now());
         self.line.retain(|id| id != lane);
         self.unhealthy.retain(|id| id != lane);
@@ -212,13 +213,16 @@ impl Turns {
         self.line_up(&id);
     }
 
-    // === Turns ===
+    // === Scheduler ===
 
     /// Puts a lane at the end of the line of turns, if it has a key ready, its circuit is not open and it is in no line.
     pub fn line_up(&mut self, id: &PlaneId) {
         let Some(lane) = self.lanes.get_mut(id) else { return };
-        if lane.place == Place::Nowhere && !lane.ready.is_empty() && lane.circuit.stance() != Stance::Open {
-            lane.place = Place::Transition;
+        if lane.position == Position::Unqueued
+            && !lane.ready.is_empty()
+            && lane.circuit.stance() != Stance::Open
+        {
+            lane.position = Position::Queued;
             self.line.push_back(id.clone());
         }
     }
@@ -228,8 +232,8 @@ impl Turns {
         if self.workers == 0 { usize::MAX } else { (self.workers.saturating_sub(self.busy) / SHARE).max(1) }
     }
 
-    /// How many passes of lanes in trouble may be under way.
-    pub fn sick_share(&self) -> usize {
+    /// How many reconciles of unhealthy lanes may be in flight.
+    pub fn unhealthy_share(&self) -> usize {
         if self.workers == 0 { usize::MAX } else { (self.workers / SHARE).max(1) }
     }
 
@@ -239,17 +243,17 @@ impl Turns {
             return None;
         }
         self.try_hub(now);
-        let (share, sick_share) = (self.share(), self.sick_share());
-        for _ in self.sick_busy..sick_share {
+        let (share, unhealthy_share) = (self.share(), self.unhealthy_share());
+        for _ in self.unhealthy_busy..unhealthy_share {
             let Some(id) = self.unhealthy.pop_front() else { break };
-            self.back_in_line(&id, Place::Sick);
+            self.back_in_line(&id, Position::Unhealthy);
         }
         for _ in 0..self.line.len() {
             let id = self.line.pop_front()?;
-            let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.place == Place::Transition) else {
+            let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.position == Position::Queued) else {
                 continue;
             };
-            lane.place = Place::Nowhere;
+            lane.position = Position::Unqueued;
             let unhealthy = lane.circuit.stance() != Stance::Closed;
             let limit = if unhealthy { 1 } else { self.config.per_plane };
             if lane.in_flight >= limit || lane.circuit.stance() == Stance::Open {
@@ -257,13 +261,13 @@ impl Turns {
                 continue;
             }
             if lane.in_flight >= share {
-                lane.place = Place::Crowded;
+                lane.position = Position::Crowded;
                 self.crowded.insert(id);
                 self.crowded_by = share.min(self.crowded_by);
                 continue;
             }
-            if unhealthy && self.sick_busy >= sick_share {
-                lane.place = Place::Sick;
+            if unhealthy && self.unhealthy_busy >= unhealthy_share {
+                lane.position = Position::Unhealthy;
                 self.unhealthy.push_back(id);
                 continue;
             }
@@ -276,40 +280,40 @@ impl Turns {
             let asks_hub = !self.hub.interrupts() || self.awaiting.tries(&key);
             let job = Job { key, since: entry.since, waited, epoch: self.epoch, asks_hub };
             self.busy += 1;
-            self.sick_busy += usize::from(unhealthy);
+            self.unhealthy_busy += usize::from(unhealthy);
             return Some(job);
         }
         None
     }
 
-    /// A pass has ended. Says whether a failure of it is news.
+    /// A reconcile has ended. Returns whether its failure is new.
     pub fn ended(&mut self, key: &Key, outcome: Outcome, responses: &PlaneResponses, now: Instant) -> bool {
         let Some(entry) = self.entries.get_mut(key) else { return true };
         let State::Running { began, unhealthy } = entry.state else { return true };
         entry.state = State::Idle;
         let (next_since, id) = (entry.next_since.take(), entry.lane.clone());
         self.busy = self.busy.saturating_sub(1);
-        self.sick_busy = self.sick_busy.saturating_sub(usize::from(unhealthy));
+        self.unhealthy_busy = self.unhealthy_busy.saturating_sub(usize::from(unhealthy));
         self.awaiting.ended(key);
         if let Some(lane) = self.lanes.get_mut(&id) {
             lane.in_flight = lane.in_flight.saturating_sub(1);
         }
-        let Learnt { interrupted, news } = self.learn(key, &id, began, responses, now);
+        let Learned { interrupted, news } = self.learn(key, &id, began, responses, now);
         let needs_hub = responses.held_back || (interrupted && responses.unhealthy == Some(PlaneId::Hub));
         self.settle(key, outcome, Ended { interrupted, needs_hub, again: next_since }, now);
         self.crowded.remove(&id);
-        self.back_in_line(&id, Place::Crowded);
+        self.back_in_line(&id, Position::Crowded);
         self.line_up(&id);
         if self.share() > self.crowded_by {
             self.crowded_by = usize::MAX;
             for id in std::mem::take(&mut self.crowded) {
-                self.back_in_line(&id, Place::Crowded);
+                self.back_in_line(&id, Position::Crowded);
             }
         }
         news
     }
 
-    /// What becomes of a key whose pass has ended.
+    /// Requeues or forgets a key whose reconcile has ended.
     fn settle(&mut self, key: &Key, outcome: Outcome, ended: Ended, now: Instant) {
         let Ended { interrupted, needs_hub, again } = ended;
         let Some(entry) = self.entries.get_mut(key) else { return };
@@ -352,17 +356,17 @@ impl Turns {
     }
 
     /// Puts a lane that waited elsewhere back into the line of turns.
-    pub fn back_in_line(&mut self, id: &PlaneId, from: Place) {
-        if let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.place == from) {
-            lane.place = Place::Nowhere;
+    pub fn back_in_line(&mut self, id: &PlaneId, from: Position) {
+        if let Some(lane) = self.lanes.get_mut(id).filter(|lane| lane.position == from) {
+            lane.position = Position::Unqueued;
             self.line_up(id);
         }
     }
 }
 
-/// How a pass has ended, beside its outcome.
+/// How a reconcile has ended, besides its outcome.
 struct Ended {
-    /// It failed by a plane that is kept from more.
+    /// It was failed by a plane whose circuit is open.
     interrupted: bool,
     /// By the hub, or it asked for something there and was held back.
     needs_hub: bool,

@@ -45,6 +45,7 @@ fn plane(n: u8) -> PlaneId {
 
 /// Whatever passes hear: one key runs once at a time, limits hold, a plane that failed last and has not answered
 /// since has one probe at most, and in the end, when all planes answer, every key that waits has its pass in time.
+#[allow(clippy::too_many_lines, reason = "one loop over all steps")]
 async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
     let queue = Queue::new(QueueConfig { per_plane: 3, seed: 5, ..QueueConfig::default() });
     queue.staff("model", workers);

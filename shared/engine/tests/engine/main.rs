@@ -11,6 +11,8 @@ mod queue;
 #[cfg(test)]
 mod queue_model;
 #[cfg(test)]
+mod reconcile;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod stalls;

@@ -118,7 +118,7 @@ pub struct Loaded {
 
 impl Loaded {
     fn of(mut config: Config) -> Result<Self, CredentialsError> {
-        trusts_somebody(&config)?;
+        has_authority(&config)?;
         // What it holds stands in `root_cert` already.
         config.root_cert_file = None;
         let auth = &mut config.auth_info;
@@ -165,13 +165,13 @@ pub fn from_secret(content: &str) -> Result<Config, CredentialsError> {
         return Err(CredentialsError::Refused(what));
     }
     let config = configured(kubeconfig, None).map_err(CredentialsError::Content)?;
-    trusts_somebody(&config)?;
+    has_authority(&config)?;
     Ok(config)
 }
 
-fn trusts_somebody(config: &Config) -> Result<(), CredentialsError> {
-    let nobody = config.root_cert.as_ref().is_some_and(Vec::is_empty);
-    if nobody { Err(CredentialsError::NoAuthority) } else { Ok(()) }
+fn has_authority(config: &Config) -> Result<(), CredentialsError> {
+    let is_empty = config.root_cert.as_ref().is_some_and(Vec::is_empty);
+    if is_empty { Err(CredentialsError::NoAuthority) } else { Ok(()) }
 }
 
 /// What `context`, or the current one, says.
@@ -181,7 +181,7 @@ fn configured(mut kubeconfig: Kubeconfig, context: Option<&str>) -> Result<Confi
     }
     let context = kubeconfig.contexts.iter().find(|c| Some(&c.name) == kubeconfig.current_context.as_ref());
     if let Some(context) = context.and_then(|c| c.context.as_ref()) {
-        // Half a file may end before its users: without this check, such a one would make us nobody.
+        // Half a file may end before its users: without this check, such a one would make us anonymous.
         if let Some(user) = context.user.as_ref().filter(|user| !user.is_empty())
             && !kubeconfig.auth_infos.iter().any(|u| u.name == *user && u.auth_info.is_some())
         {

@@ -90,12 +90,12 @@ impl Kubeconfigs {
                 Some(Err(error)) => {
                     tracing::warn!(
                         namespace = self.namespace,
-                        cause = errors::chain(&error),
-                        "the Secrets that name project planes cannot be watched; known planes stay"
+                        error = errors::chain(&error),
+                        "failed to watch project-plane Secrets, keeping known planes"
                     );
                 }
                 None => {
-                    tracing::error!("the watch of Secrets ended; known planes stay, new ones are not seen");
+                    tracing::error!("watch of project-plane Secrets ended: no new planes are discovered");
                     tokio::time::sleep(Duration::from_secs(30)).await;
                 }
             }
@@ -121,7 +121,7 @@ impl Kubeconfigs {
         if let Err(reason) = self.engage(secret) {
             // A plane that works on older credentials goes on with them: safety over liveness.
             if self.planes.refuse(&name, &reason) {
-                tracing::warn!(secret = name, reason, "this Secret makes no plane");
+                tracing::warn!(secret = name, reason, "ignoring invalid project-plane Secret");
                 self.events.say(&secret.object_ref(&()), EventType::Warning, "PlaneRefused", reason).await;
             }
         }

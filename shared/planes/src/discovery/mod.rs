@@ -8,11 +8,9 @@ pub mod milo;
 pub mod reload;
 pub mod single;
 
-use std::fmt;
-use std::str::FromStr;
-
 /// How project planes are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum Discovery {
     /// One plane, named `single`: the cluster of the management kubeconfig.
     Single,
@@ -20,27 +18,4 @@ pub enum Discovery {
     Kubeconfigs,
     /// One plane for each Project of a Milo API server.
     Milo,
-}
-
-impl FromStr for Discovery {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        match s {
-            "single" => Ok(Self::Single),
-            "kubeconfigs" => Ok(Self::Kubeconfigs),
-            "milo" => Ok(Self::Milo),
-            other => Err(format!("discovery {other:?}: expected single, kubeconfigs or milo")),
-        }
-    }
-}
-
-impl fmt::Display for Discovery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Single => "single",
-            Self::Kubeconfigs => "kubeconfigs",
-            Self::Milo => "milo",
-        })
-    }
 }

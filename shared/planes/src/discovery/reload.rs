@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::credentials::{Loaded, Source};
 use crate::transport::Server;
 
-/// After this time something that changed is read once more: it is taken when it has not changed since, for nobody
+/// After this time something that changed is read once more: it is taken when it has not changed since, because no writer
 /// tells when the last of several files is written.
 const SETTLED: Duration = Duration::from_secs(1);
 
@@ -25,13 +25,13 @@ pub struct Followed {
     /// Of the content in use.
     print: u64,
     /// What was said last of a source that cannot be used.
-    trouble: Option<String>,
+    failure: Option<String>,
 }
 
 impl Followed {
     /// `server` was made from `loaded`, which was read from `source`.
     pub fn new(name: &'static str, source: Source, loaded: &Loaded, server: &Server) -> Self {
-        Self { name, source, server: server.clone(), print: loaded.print, trouble: None }
+        Self { name, source, server: server.clone(), print: loaded.print, failure: None }
     }
 
     /// Looks at the source every `interval`, until `stop`.
@@ -50,15 +50,15 @@ impl Followed {
         }
     }
 
-    /// Reads the source, and takes what it says if that is news and was so the last time, too. Says what is news.
+    /// Reads the source, and takes what it says if that is news and was so the last time, too. Returns what is news.
     async fn look(&mut self, changed: Option<u64>, metrics: &Metrics) -> Option<u64> {
         let source = self.source.clone();
         // A disk may hang, and whoever waits for it must not hold up others.
         let read = tokio::task::spawn_blocking(move || source.read().map_err(|e| errors::chain(&e)));
         let loaded = match read.await.unwrap_or_else(|e| Err(e.to_string())) {
             Ok(loaded) => loaded,
-            Err(trouble) => {
-                self.keep(trouble, metrics);
+            Err(error) => {
+                self.keep(error, metrics);
                 return None;
             }
         };
@@ -78,29 +78,29 @@ impl Followed {
                 self.print = print;
                 self.right(metrics);
                 metrics.credentials_reloads.with_label_values(&[self.name]).inc();
-                tracing::info!(credentials = self.name, "new credentials are in use");
+                tracing::info!(credentials = self.name, "credentials reloaded");
             }
-            Err(trouble) => self.keep(trouble, metrics),
+            Err(error) => self.keep(error, metrics),
         }
         None
     }
 
-    fn keep(&mut self, trouble: String, metrics: &Metrics) {
+    fn keep(&mut self, error: String, metrics: &Metrics) {
         metrics.credentials_stale.with_label_values(&[self.name]).set(1);
-        if self.trouble.as_ref() != Some(&trouble) {
+        if self.failure.as_ref() != Some(&error) {
             tracing::warn!(
                 credentials = self.name,
-                cause = trouble,
-                "the credentials on disk cannot be used; those from before stay in use"
+                error,
+                "failed to reload credentials, keeping the previous ones"
             );
-            self.trouble = Some(trouble);
+            self.failure = Some(error);
         }
     }
 
     fn right(&mut self, metrics: &Metrics) {
         metrics.credentials_stale.with_label_values(&[self.name]).set(0);
-        if self.trouble.take().is_some() {
-            tracing::info!(credentials = self.name, "the credentials on disk can be used again");
+        if self.failure.take().is_some() {
+            tracing::info!(credentials = self.name, "credentials on disk are valid again");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fedhub_core::hash::KeyedHasher;
@@ -15,6 +14,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::core::ObjectMeta;
 use kube::runtime::events::{Event, EventType};
 use kube::{Api, Resource, ResourceExt};
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ impl EitherGroup {
     }
 
     fn unserved(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.unserved.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unserved.lock()
     }
 
     async fn in_its_group(&self, event: &Event, about: &ObjectReference) -> kube::Result<()> {
@@ -162,7 +162,7 @@ impl EitherGroup {
     }
 
     fn written(&self) -> MutexGuard<'_, HashMap<u64, Written>> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+        self.written.lock()
     }
 
     fn metadata(&self, about: &ObjectReference, now: Timestamp) -> ObjectMeta {

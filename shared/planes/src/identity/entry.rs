@@ -2,14 +2,14 @@
 
 /// The UIDs that tell one cluster from another, as a plane showed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedUids {
     /// Of its namespace `kube-system`.
     pub kube_system: Option<String>,
     /// Of its namespace `default`.
     pub default: Option<String>,
 }
 
-impl Seen {
+impl ObservedUids {
     pub(super) fn uids(&self) -> impl Iterator<Item = &String> {
         self.kube_system.iter().chain(&self.default)
     }
@@ -21,14 +21,14 @@ impl Seen {
 
 /// What is remembered of a plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct IdentityEntry {
     /// One of the UIDs that it showed.
     pub identity: String,
     /// The UID of its Project, where a root server is the authority on which planes there are.
     pub project: Option<String>,
 }
 
-impl Entry {
+impl IdentityEntry {
     /// As it is stored: the identity, and after a slash the Project.
     pub fn read(stored: &str) -> Option<Self> {
         let (identity, project) = stored.split_once('/').unwrap_or((stored, ""));

@@ -64,8 +64,8 @@ pub async fn remembered(management: &Client, namespace: &str) -> kube::Result<Op
     Ok(api.get_opt(NAME).await?.as_ref().map(read))
 }
 
-/// Has deletions inferred again on a hub that was restored, and what was declared there before count (C11). Says whether
-/// it was remembered to have been, and nobody had accepted that.
+/// Has deletions inferred again on a hub that was restored, and what was declared there before count (C11). Returns whether
+/// it was remembered to have been, and that had not been accepted.
 pub async fn accept_restore(management: &Client, namespace: &str) -> kube::Result<bool> {
     let api: Api<ConfigMap> = Api::namespaced(management.clone(), namespace);
     loop {

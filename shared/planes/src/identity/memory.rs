@@ -1,4 +1,4 @@
-//! What is remembered of identities: `ConfigMap`s of the process's own namespace on the management plane, each with a
+//! The store of identities: `ConfigMap`s of the process's own namespace on the management plane, each with a
 //! share of the planes. All replicas watch them; the leader adds to them, many planes with one write.
 
 use std::collections::BTreeMap;
@@ -17,9 +17,10 @@ use kube::{Api, Client, ResourceExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::entry::Entry;
+use super::decision::shard;
+use super::entry::IdentityEntry;
 use super::hub::{self, empty};
-use super::identities::{Identities, shard};
+use super::identities::Identities;
 use crate::Planes;
 use crate::history::Remembered;
 
@@ -32,7 +33,7 @@ const WATCH_SECONDS: u32 = 240;
 /// The field manager of the `ConfigMap`s.
 const MANAGER: &str = "fedhub-identities";
 
-/// The `ConfigMap`s as they were told of last, by name.
+/// The `ConfigMap`s as last observed, by name.
 type Shards = BTreeMap<String, ConfigMap>;
 
 impl Identities {
@@ -55,7 +56,7 @@ impl Identities {
         let stream = watcher(api.clone(), config).default_backoff();
         pin_mut!(stream);
         let (mut shards, mut listed) = (Shards::new(), Shards::new());
-        let (mut due, mut troubled, mut hub_stored) = (None, false, None);
+        let (mut due, mut failing, mut hub_stored) = (None, false, None);
         loop {
             let write = async move {
                 match due {
@@ -67,47 +68,43 @@ impl Identities {
                 biased;
                 event = stream.next() => match event {
                     Some(Ok(event)) => {
-                        if !told(&mut shards, &mut listed, event) { continue }
+                        if !received(&mut shards, &mut listed, event) { continue }
                         self.learn(planes, &shards);
                         let _before = self.loaded.send_replace(Ok(()));
                         due = self.due(planes, due, hub_stored, Duration::ZERO);
                     }
-                    Some(Err(error)) => {
-                        let cause = errors::chain(&error);
-                        tracing::warn!(cause, "the identities of planes cannot be watched on the management plane");
-                        self.loaded.send_if_modified(|loaded| {
-                            let unread = loaded.is_err();
-                            if unread { *loaded = Err(cause); }
-                            unread
-                        });
-                    }
+                    Some(Err(error)) => self.unreadable(errors::chain(&error)),
                     None => tokio::time::sleep(GATHER).await,
                 },
                 () = self.closing.cancelled() => {
-                    if self.loaded.borrow().is_ok()
-                        && let Err(error) = self.write(api, planes, fence, &mut shards, &mut None).await
-                    {
-                        tracing::warn!(cause = errors::chain(&error), "the identities of planes cannot be stored");
+                    if self.loaded.borrow().is_ok() {
+                        log_failure(&self.write(api, planes, fence, &mut shards, &mut None).await, false);
                     }
                     self.closed.cancel();
                     return;
                 }
                 () = self.news.notified() => due = self.due(planes, due, hub_stored, Duration::ZERO),
                 () = write => {
-                    due = None;
-                    match self.write(api, planes, fence, &mut shards, &mut hub_stored).await {
-                        Ok(()) => troubled = false,
-                        Err(error) if troubled => tracing::debug!(cause = errors::chain(&error), "the identities of planes cannot be stored"),
-                        Err(error) => {
-                            troubled = true;
-                            tracing::warn!(cause = errors::chain(&error), "the identities of planes cannot be stored; this is tried again");
-                        }
-                    }
+                    let written = self.write(api, planes, fence, &mut shards, &mut hub_stored).await;
+                    log_failure(&written, failing);
+                    failing = written.is_err();
                     self.learn(planes, &shards);
-                    due = self.due(planes, due, hub_stored, GATHER);
+                    due = self.due(planes, None, hub_stored, GATHER);
                 }
             }
         }
+    }
+
+    /// Warns that the identities cannot be watched, which until the first list keeps planes from being recognised.
+    fn unreadable(&self, error: String) {
+        tracing::warn!(error, "failed to watch plane identities on the management plane");
+        self.loaded.send_if_modified(|loaded| {
+            let unread = loaded.is_err();
+            if unread {
+                *loaded = Err(error);
+            }
+            unread
+        });
     }
 
     fn learn(&self, planes: &Arc<Planes>, shards: &Shards) {
@@ -117,7 +114,7 @@ impl Identities {
             let lost = known.loses(&stored);
             (known.learn(stored), lost)
         };
-        planes.judge_anew(&moot);
+        planes.recheck_identities(&moot);
         if lost {
             self.lost.send_replace(());
         }
@@ -145,7 +142,7 @@ impl Identities {
         Some(due.map_or(next, |due| due.min(next)))
     }
 
-    /// Stores what is new, if this process leads. What somebody else wrote meanwhile is not overwritten: the watch brings
+    /// Stores what is new, if this process leads. What others wrote meanwhile is not overwritten: the watch brings
     /// it, and the rest is written the next time.
     async fn write(
         &self,
@@ -197,8 +194,19 @@ fn hub_due((_, pressing): (Remembered, bool), stored: Option<Instant>) -> Option
     stored.map(|stored| stored + HUB_EVERY).filter(|_| !pressing)
 }
 
-/// Takes an event; says whether the whole is known now and something may have changed.
-fn told(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -> bool {
+/// Logs a write that failed: at debug level if the one before it failed too.
+fn log_failure(written: &Result<(), kube::Error>, again: bool) {
+    match written {
+        Ok(()) => {}
+        Err(error) if again => {
+            tracing::debug!(error = errors::chain(error), "failed to store plane identities");
+        }
+        Err(error) => tracing::warn!(error = errors::chain(error), "failed to store plane identities"),
+    }
+}
+
+/// Takes an event, and returns whether all shards are known now and one may have changed.
+fn received(shards: &mut Shards, listed: &mut Shards, event: Event<ConfigMap>) -> bool {
     match event {
         Event::Init => listed.clear(),
         Event::InitApply(map) => {
@@ -231,8 +239,10 @@ fn older(candidate: &ConfigMap, known: &ConfigMap) -> bool {
 }
 
 /// What the entries say. A key that no plane can have, and an empty value, say nothing.
-fn read(shards: &Shards) -> BTreeMap<PlaneName, Entry> {
+fn read(shards: &Shards) -> BTreeMap<PlaneName, IdentityEntry> {
     let shards = shards.iter().filter(|(name, _)| *name != hub::NAME);
     let entries = shards.flat_map(|(_, map)| map.data.iter().flatten());
-    entries.filter_map(|(name, stored)| Some((PlaneName::new(name).ok()?, Entry::read(stored)?))).collect()
+    entries
+        .filter_map(|(name, stored)| Some((PlaneName::new(name).ok()?, IdentityEntry::read(stored)?)))
+        .collect()
 }

@@ -1,20 +1,20 @@
 //! The identity of a plane (specification, section 2): the UID of its namespace `kube-system`, else of `default`.
 //!
 //! A name stands for one cluster, and a cluster has one name. What is seen is compared with what is remembered on the
-//! management plane before anything of a plane is listed, and again whenever its watches start anew: another cluster
+//! management plane before anything of a plane is listed, and again whenever its watches restart: another cluster
 //! behind the same address or in the same kubeconfig is not worked on (I4).
 
+mod decision;
 mod entry;
 pub mod hub;
 mod identities;
-mod known;
+mod known_identities;
 mod memory;
 mod recognise;
 mod recognition;
-mod verdict;
 
-pub use entry::{Entry, Seen};
+pub use decision::{IdentityRefusal, IdentityVerdict};
+pub use entry::{IdentityEntry, ObservedUids};
 pub use identities::Identities;
-pub use known::Known;
+pub use known_identities::KnownIdentities;
 pub(crate) use recognition::Recognition;
-pub use verdict::{Refusal, Verdict};

@@ -1,22 +1,22 @@
-//! What a plane is held to be.
+//! Whether a plane is recognised as the one that its name stands for.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How long the server of a plane has to say that there is none before that is believed.
 const UNSERVED: Duration = Duration::from_mins(2);
 
-/// What a plane is held to be.
+/// Whether a plane is recognised as the one that its name stands for.
 #[derive(Default)]
 pub(crate) struct Recognition {
-    /// When it last said who it is. Held while it is asked: the watches of a plane ask once.
+    /// When it last showed its identity. Held while it is asked: the watches of a plane ask once.
     pub(super) asked: tokio::sync::Mutex<Option<Instant>>,
     recognised: std::sync::atomic::AtomicBool,
-    /// Since when its server says that there is no such plane.
+    /// Since when its server answers that there is no such plane.
     unserved: Mutex<Option<Instant>>,
-    /// The refusal that an Event says already.
+    /// The refusal that was published as an Event.
     said: Mutex<Option<String>>,
 }
 
@@ -32,18 +32,18 @@ impl Recognition {
 
     /// Whether the server has said for a while that there is no such plane: one that starts up may say so, too.
     pub(crate) fn is_unserved(&self) -> bool {
-        let since = *self.unserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = *self.unserved.lock();
         since.is_some_and(|since| since.elapsed() >= UNSERVED)
     }
 
     pub(super) fn answered(&self, unserved: bool) {
-        let mut since = self.unserved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.unserved.lock();
         *since = if unserved { since.or_else(|| Some(Instant::now())) } else { None };
     }
 
-    /// Whether no Event says that refusal yet. From now on one does.
+    /// Marks a refusal as published, and returns whether it was not before.
     pub(super) fn is_news(&self, refusal: &str) -> bool {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said.lock();
         said.replace(refusal.to_owned()).as_deref() != Some(refusal)
     }
 

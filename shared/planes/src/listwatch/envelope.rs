@@ -114,7 +114,7 @@ impl Opener {
         Ok((used, None))
     }
 
-    /// Says whether it ends the envelope.
+    /// Returns whether it ends the envelope.
     fn token(&mut self, token: Token, slice: &[u8]) -> serde_json::Result<bool> {
         match (self.at, token) {
             (At::Start, Token::Open) if slice == b"{" => self.at = At::Key,

@@ -218,7 +218,7 @@ impl Source {
             // The same page again, with fewer objects on it; those that were read already are known then.
             Err(error) if is_too_long(&error) => {
                 let size = page_size(listing.objects, read).min(listing.size / 2).max(1);
-                tracing::debug!(plane = %self.config.plane, kind = %self.config.kind.resource().kind, size, "page too large, asking for a smaller one");
+                tracing::debug!(plane = %self.config.plane, kind = %self.config.kind.resource().kind, size, "page too large, requesting a smaller one");
                 Ok((None, State::Listing(Listing::new(listing.token, size))))
             }
             Err(error) => Err(error),

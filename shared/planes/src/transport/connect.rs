@@ -11,16 +11,15 @@ use std::time::Duration;
 use http::Uri;
 use hyper::client::conn::http2;
 use hyper::rt::bounds::Http2ClientConnExec;
-use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use kube::Config;
 use kube::client::{Body, ConfigExt};
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tower::{BoxError, Service};
 
@@ -34,8 +33,8 @@ const WINDOW: (u32, u32) = (256 << 10, 32 << 20);
 /// How often a server's SETTINGS are looked for: before the first, and after.
 const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(1));
 
-/// Keyed anew in each process: nobody who writes a kubeconfig can make its trust look like another one's, and so be
-/// given the connections of somebody else's client certificate.
+/// Keyed per process, so that no author of a kubeconfig can make its trust look like another one's and be given the
+/// connections of another client certificate.
 static TRUST: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// A server and the trust in it: planes with the same may share connections. Tokens are not part of it; they travel
@@ -135,7 +134,7 @@ impl Connector {
     pub async fn dial(&self) -> Result<Dialled, BoxError> {
         let opened = tokio::time::timeout(self.timeout, async {
             let stream = self.open().await?;
-            if !stream.speaks_http2() {
+            if !speaks_http2(&stream) {
                 return Ok(Dialled::Http1);
             }
             Ok::<_, BoxError>(Dialled::Http2(handshake(stream).await?))
@@ -148,10 +147,11 @@ impl Connector {
     async fn open(&self) -> Result<Wire, BoxError> {
         let tcp = TcpStream::connect((self.host.as_str(), self.port)).await?;
         tcp.set_nodelay(true)?;
+        let tcp = TokioIo::new(tcp);
         Ok(match &self.tls {
-            None => Wire::Plain(tcp),
+            None => tcp.into(),
             Some((tls, name)) => {
-                Wire::Tls(Box::new(TlsConnector::from(tls.clone()).connect(name.clone(), tcp).await?))
+                TlsConnector::from(tls.clone()).connect(name.clone(), TokioIo::new(tcp)).await?.into()
             }
         })
     }
@@ -180,7 +180,7 @@ async fn handshake(stream: Wire) -> Result<Http2, BoxError> {
         .keep_alive_interval(PING.0)
         .keep_alive_timeout(PING.1)
         .keep_alive_while_idle(true)
-        .handshake::<_, Body>(TokioIo::new(stream))
+        .handshake::<_, Body>(stream)
         .await?;
     let (announced, mut limit) = watch::channel(0);
     tokio::spawn(drive(connection, announced));
@@ -188,12 +188,12 @@ async fn handshake(stream: Wire) -> Result<Http2, BoxError> {
     Ok(Http2 { send, limit, end })
 }
 
-/// Drives a connection to its end and tells what the server announces. Its SETTINGS come with no event that could
+/// Drives a connection to its end and publishes what the server announces. Its SETTINGS come with no event that could
 /// be awaited: they are looked for often until the first, and now and then after that.
-async fn drive<E>(connection: http2::Connection<TokioIo<Ending>, Body, E>, announced: watch::Sender<usize>)
+async fn drive<E>(connection: http2::Connection<Ending, Body, E>, announced: watch::Sender<usize>)
 where
-    http2::Connection<TokioIo<Ending>, Body, E>: Future<Output = hyper::Result<()>>,
-    E: Http2ClientConnExec<Body, TokioIo<Ending>> + Unpin,
+    http2::Connection<Ending, Body, E>: Future<Output = hyper::Result<()>>,
+    E: Http2ClientConnExec<Body, Ending> + Unpin,
 {
     let mut connection = pin!(connection);
     loop {
@@ -203,7 +203,7 @@ where
         tokio::select! {
             ended = &mut connection => {
                 if let Err(error) = ended {
-                    tracing::debug!(cause = fedhub_core::errors::chain(&error), "a connection ended");
+                    tracing::debug!(error = fedhub_core::errors::chain(&error), "connection closed");
                 }
                 return;
             }
@@ -213,48 +213,12 @@ where
 }
 
 /// A TCP connection, with or without TLS.
-pub enum Wire {
-    /// Without.
-    Plain(TcpStream),
-    /// With.
-    Tls(Box<TlsStream<TcpStream>>),
-}
+pub type Wire = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-impl Wire {
-    fn speaks_http2(&self) -> bool {
-        match self {
-            Self::Plain(_) => false,
-            Self::Tls(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
-        }
-    }
-}
-
-macro_rules! either {
-    ($self:ident, $io:ident => $call:expr) => {
-        match $self.get_mut() {
-            Wire::Plain($io) => $call,
-            Wire::Tls($io) => $call,
-        }
-    };
-}
-
-impl AsyncRead for Wire {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        either!(self, io => Pin::new(io).poll_read(cx, buf))
-    }
-}
-
-impl AsyncWrite for Wire {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        either!(self, io => Pin::new(io).poll_write(cx, buf))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, io => Pin::new(io).poll_flush(cx))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        either!(self, io => Pin::new(io).poll_shutdown(cx))
+fn speaks_http2(wire: &Wire) -> bool {
+    match wire {
+        Wire::Http(_) => false,
+        Wire::Https(tls) => tls.inner().get_ref().1.alpn_protocol() == Some(b"h2"),
     }
 }
 
@@ -264,11 +228,11 @@ pub struct Ending {
     end: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl AsyncRead for Ending {
+impl Read for Ending {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
+        buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         if self.end.as_mut().poll(cx).is_ready() {
             let why = "requests time out on this connection, others of the server answer";
@@ -278,7 +242,7 @@ impl AsyncRead for Ending {
     }
 }
 
-impl AsyncWrite for Ending {
+impl Write for Ending {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.wire).poll_write(cx, buf)
     }
@@ -292,17 +256,11 @@ impl AsyncWrite for Ending {
     }
 }
 
-impl Connection for Wire {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
 /// For the HTTP/1.1 client.
 impl Service<Uri> for Connector {
-    type Response = TokioIo<Wire>;
+    type Response = Wire;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<Wire>, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Wire, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
@@ -312,8 +270,7 @@ impl Service<Uri> for Connector {
         let connector = self.clone();
         Box::pin(async move {
             let opened = tokio::time::timeout(connector.timeout, connector.open());
-            let wire = opened.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-            Ok(TokioIo::new(wire))
+            opened.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
         })
     }
 }

@@ -5,12 +5,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
@@ -53,7 +54,7 @@ struct State {
 }
 
 impl ServerHealth {
-    /// Of a server of this name that nobody has asked anything yet.
+    /// The health of a server that no request was sent to yet.
     pub fn new(name: &str) -> Self {
         let state = State { answers: false, last_answer: None, back: None };
         Self(Arc::new(Inner {
@@ -70,7 +71,7 @@ impl ServerHealth {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// It answered, whatever it said.
@@ -85,8 +86,8 @@ impl ServerHealth {
         }
     }
 
-    /// A request that began at `began` had no answer. It may be that plane's trouble alone, unless there was no
-    /// connection, or nobody else had an answer since.
+    /// A request that began at `began` had no answer. It may be a failure of that plane alone, unless there was no
+    /// connection, or no other request had an answer since.
     pub fn failed(&self, began: Instant, error: &BoxError) {
         let mut state = self.state();
         if error.is::<Unreachable>() || state.last_answer.is_none_or(|answer| answer < began) {
@@ -104,7 +105,7 @@ impl ServerHealth {
         *self.0.comebacks.borrow()
     }
 
-    /// Waits, for no longer than it takes until the server answers somebody again. `since` is what [`Self::comebacks`]
+    /// Waits, for no longer than it takes until the server answers any request again. `since` is what [`Self::comebacks`]
     /// was before the attempt; `chance`, from 0 to 1, is the place among all that are woken.
     pub async fn wait(&self, longest: Duration, since: u64, chance: f64) {
         let began = Instant::now();

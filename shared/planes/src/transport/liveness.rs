@@ -62,7 +62,7 @@ impl Liveness {
 pub struct Retirement(Option<Instant>);
 
 impl Retirement {
-    /// Another connection has answered. Says whether this one, which is silent or not, has been so for `patience` since
+    /// Another connection has answered. Returns whether this one, which is silent or not, has been so for `patience` since
     /// another one did so first: its watches would have had a bookmark.
     pub fn is_due(&mut self, silent: bool, now: Instant, patience: Duration) -> bool {
         if !silent {

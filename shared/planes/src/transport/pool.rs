@@ -4,12 +4,13 @@
 //! and no more, so that no watch ever waits for another to end; the next connection is opened before that limit is
 //! met. HTTP/1.1 otherwise, a connection for each request under way. Dead connections are found by pings, those that
 //! hang although they answer pings by the requests that time out on them: they get no more, and are retired while
-//! others of the server answer.
+//! others of the server answer. By hand, since the pool of hyper-util opens one HTTP/2 connection for each host, whatever
+//! its limit on streams.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use hyper::client::conn::http2::SendRequest;
 use hyper_util::client::legacy::Client as Http1Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::Body;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::{BoxError, Service};
@@ -48,14 +50,14 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// For requests whose answers begin within `header_timeout`.
-    pub fn new(header_timeout: Duration) -> Self {
-        Self { pools: Arc::default(), patience: header_timeout.saturating_mul(PATIENCE) }
+    /// For requests whose answers begin within `response_header_timeout`.
+    pub fn new(response_header_timeout: Duration) -> Self {
+        Self { pools: Arc::default(), patience: response_header_timeout.saturating_mul(PATIENCE) }
     }
 
     /// The pool for a server and the trust in it: the one that another plane uses already, or a new one.
     pub fn get(&self, endpoint: Endpoint, connector: impl FnOnce() -> Connector) -> Pool {
-        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pools = self.pools.lock();
         if let Some(inner) = pools.get(&endpoint).and_then(Weak::upgrade) {
             return Pool(inner);
         }
@@ -74,7 +76,7 @@ impl Pools {
 
     /// HTTP/2 connections that are open now.
     pub fn connections(&self) -> usize {
-        let pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let pools = self.pools.lock();
         pools.values().filter_map(Weak::upgrade).map(|pool| Pool(pool).connections()).sum()
     }
 }
@@ -179,8 +181,8 @@ impl Pool {
         self.lanes().all.iter().filter(|l| !l.closed()).count()
     }
 
-    fn lanes(&self) -> std::sync::MutexGuard<'_, Lanes> {
-        self.0.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        self.0.lanes.lock()
     }
 
     /// A stream on the first connection that has room, or on the one that was that just now: so those behind it run
@@ -215,7 +217,7 @@ impl Pool {
                 tracing::info!(
                     server = self.0.health.name(),
                     streams = lane.under_way(),
-                    "connection retired: requests time out on it, others of the server answer"
+                    "retiring connection: its requests time out while other connections to the server answer"
                 );
                 lane.http2.end.cancel();
             }
@@ -243,10 +245,10 @@ impl Pool {
 
     /// The dial that is under way, or a new one; none where there is room by now.
     ///
-    /// It is a task of its own and nobody's in particular: a request may be given up in its midst, or not be looked at
+    /// It is a task of its own that belongs to no request: a request may be given up in its midst, or not be looked at
     /// for a while, as a watch is while its owner does something else. That must not hold up the others' connection.
     fn dial(&self) -> Option<Dial> {
-        let mut last = self.0.dial.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.dial.lock();
         if let Some(dial) = last.as_ref().filter(|dial| dial.borrow().is_none() && dial.has_changed().is_ok())
         {
             return Some(dial.clone());

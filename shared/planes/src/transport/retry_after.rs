@@ -2,11 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response, StatusCode, header};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
 
@@ -21,12 +22,12 @@ pub struct RetryAfterLayer(Arc<Mutex<Option<Instant>>>);
 
 impl RetryAfterLayer {
     fn until(&self) -> Option<Instant> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 
     fn wait(&self, span: Duration) {
         let until = Instant::now() + span.min(LONGEST);
-        let mut standing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut standing = self.0.lock();
         *standing = Some(standing.map_or(until, |s| s.max(until)));
     }
 }

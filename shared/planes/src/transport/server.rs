@@ -3,7 +3,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use http::{HeaderValue, Request, Response, Uri};
 use kube::client::middleware::{AuthLayer, BaseUriLayer, ExtraHeadersLayer};
 use kube::client::{Body, ConfigExt};
 use kube::{Client, Config};
+use parking_lot::RwLock;
 use tokio::time::Instant;
 use tower::layer::layer_fn;
 use tower::limit::GlobalConcurrencyLimitLayer;
@@ -28,8 +29,8 @@ use super::stack::{Transport, UnusableConfig};
 use super::timeout::{HeaderTimeoutLayer, Timed};
 use crate::backoff::{Backoffs, Failure};
 
-/// A server and the credentials for it, as they are now. Planes that are told apart by their path share its
-/// connections and, where the credentials are a token that is asked for anew, that one token. Clones are the same
+/// A server and the credentials for it, as they are now. Planes that differ in their path share its
+/// connections and, where the credentials are a token that is requested again, that one token. Clones are the same
 /// server.
 #[derive(Clone)]
 pub struct Server {
@@ -42,7 +43,7 @@ pub struct Server {
 type LatestAccess = Arc<RwLock<Arc<Access>>>;
 
 fn latest(access: &LatestAccess) -> Arc<Access> {
-    access.read().unwrap_or_else(PoisonError::into_inner).clone()
+    access.read().clone()
 }
 
 /// One set of credentials and the connections that were made with it.
@@ -114,7 +115,7 @@ impl Server {
     /// client changes nothing.
     pub fn replace(&self, config: &Config) -> Result<(), UnusableConfig> {
         let access = Arc::new(Access::of(config, &self.transport)?);
-        *self.access.write().unwrap_or_else(PoisonError::into_inner) = access;
+        *self.access.write() = access;
         Ok(())
     }
 
@@ -145,7 +146,8 @@ impl Server {
             .service(Latest {
                 access: self.access.clone(),
                 path,
-                timeouts: HeaderTimeoutLayer::new(limits.header_timeout).whole(limits.request_timeout),
+                timeouts: HeaderTimeoutLayer::new(limits.response_header_timeout)
+                    .whole(limits.request_timeout),
                 starts: starts.clone(),
             });
         let namespace = self.default_namespace.clone();
@@ -244,7 +246,7 @@ impl Connection {
         }
     }
 
-    /// Waits out a failed attempt: where the server did not answer, no longer than until it answers somebody.
+    /// Waits out a failed attempt: where the server did not answer, no longer than until it answers any request.
     pub(crate) async fn wait(
         &self,
         wait: Duration,

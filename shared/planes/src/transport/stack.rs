@@ -14,7 +14,7 @@ use super::watch_throttle::WatchThrottleLayer;
 pub struct TransportConfig {
     /// How long a server may take to the headers of its answer, and from any of its bytes to the next. Watches answer
     /// headers at once, and may be silent between two lines.
-    pub header_timeout: Duration,
+    pub response_header_timeout: Duration,
     /// How long a server may take from a request to the end of its answer; of a watch, from the beginning of a line to
     /// its end.
     pub request_timeout: Duration,
@@ -27,7 +27,7 @@ pub struct TransportConfig {
 impl Default for TransportConfig {
     fn default() -> Self {
         Self {
-            header_timeout: Duration::from_secs(9),
+            response_header_timeout: Duration::from_secs(9),
             request_timeout: timeout::WHOLE,
             connect_timeout: Duration::from_secs(5),
             in_flight: 64,
@@ -55,7 +55,7 @@ impl Transport {
         Self {
             limits,
             metrics,
-            pools: Pools::new(limits.header_timeout),
+            pools: Pools::new(limits.response_header_timeout),
             throttle: WatchThrottleLayer::default(),
         }
     }

@@ -32,7 +32,8 @@ pub enum TimedOut {
     Whole(Duration),
 }
 
-/// Adds the limits to a service.
+/// Adds the limits to a service. By hand, since tower's time-outs limit neither a stalled body nor a line of a watch, and
+/// drop the request before it is marked as overdue.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderTimeoutLayer {
     step: Duration,

@@ -1,12 +1,13 @@
 //! How fast watches may be started: thousands that end in one instant, as with the server behind them, must not all
-//! begin anew in it. A list-watch resumes at once where its watch ended without an error, so this is the place.
+//! restart in it. A list-watch resumes at once where its watch ended without an error, so this is the place.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures::future::Either;
 use http::Request;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower::{Layer, Service, ServiceExt};
 
@@ -24,7 +25,7 @@ pub struct WatchThrottleLayer(Arc<Mutex<Option<Instant>>>);
 impl WatchThrottleLayer {
     /// When the next watch may start.
     fn turn(&self, now: Instant) -> Instant {
-        let mut next = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = self.0.lock();
         let at = next.map_or(now, |next| next.clamp(now, now + LONGEST));
         *next = Some(at + APART);
         at

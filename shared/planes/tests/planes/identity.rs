@@ -330,7 +330,7 @@ async fn who_cannot_be_asked_is_not_worked_on_and_says_why() {
     quiet(60).await;
     let reason = process.reason("a");
     assert!(
-        reason.starts_with("cannot get namespaces/kube-system") && reason.contains("forbidden"),
+        reason.starts_with("failed to get namespaces/kube-system") && reason.contains("forbidden"),
         "{reason}"
     );
     assert!(!worked_on(&server));
@@ -346,8 +346,8 @@ async fn who_cannot_be_asked_is_not_worked_on_and_says_why() {
     silent.fault(Fault::Hang);
     process.engage("silent", &silent);
     quiet(60).await;
-    assert!(process.reason("bare").starts_with("cannot get namespaces/kube-system"));
-    assert!(process.reason("nameless").contains("neither a namespace kube-system nor one called default,"));
+    assert!(process.reason("bare").starts_with("failed to get namespaces/kube-system"));
+    assert!(process.reason("nameless").contains("neither a namespace kube-system nor default,"));
     assert!(process.reason("silent").contains("no answer within"), "{}", process.reason("silent"));
     process.end().await;
 }
@@ -361,7 +361,8 @@ async fn nothing_is_worked_on_before_what_is_remembered_was_read() {
     quiet(120).await;
     let reason = process.reason("a");
     assert!(
-        reason.contains("cannot be read on the management plane") && reason.contains("forbidden"),
+        reason.contains("failed to read plane identities on the management plane")
+            && reason.contains("forbidden"),
         "{reason}"
     );
     assert!(server.audit().is_empty());

@@ -17,7 +17,7 @@ use crate::support::*;
 const LIMIT: usize = 4;
 
 fn limited(hub: &ApiServer) -> Arc<Planes> {
-    let settings = Settings { seed: 7, lists_at_once: LIMIT, ..Settings::default() };
+    let settings = Settings { seed: 7, max_concurrent_lists: LIMIT, ..Settings::default() };
     Planes::with(client(hub), metrics(), Clock::from_tokio(hub.clock().now()), settings)
 }
 

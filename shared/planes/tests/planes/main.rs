@@ -11,6 +11,8 @@ mod identity;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod milo;
 #[cfg(test)]
 mod milo_marks;

@@ -19,9 +19,9 @@ fn transport() -> Transport {
     within(Duration::from_secs(2))
 }
 
-fn within(header_timeout: Duration) -> Transport {
+fn within(response_header_timeout: Duration) -> Transport {
     let limits = TransportConfig {
-        header_timeout,
+        response_header_timeout,
         request_timeout: Duration::from_secs(5),
         connect_timeout: Duration::from_secs(2),
         in_flight: 1_000,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fedhub_cache::Change;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::Listener;
@@ -24,7 +24,7 @@ pub struct Leaving {
 /// What there is news of.
 #[derive(Debug, Default)]
 pub struct News {
-    /// The planes to judge again.
+    /// The planes to decide on again.
     pub planes: Vec<PlaneName>,
     /// The hub came into sync, or a term has begun.
     pub hub: bool,
@@ -32,15 +32,15 @@ pub struct News {
 
 impl Leaving {
     fn news(&self) -> MutexGuard<'_, BTreeMap<PlaneName, bool>> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+        self.news.lock()
     }
 
-    /// From now on, news of this plane is kept. To be called before its store is looked at, so that nothing is missed.
+    /// From now on, news of this plane is kept. To be called before its store is searched at, so that nothing is missed.
     pub fn add(&self, plane: &PlaneName) {
         self.news().entry(plane.clone()).or_insert(false);
     }
 
-    /// Nobody waits for news of this plane any more. Says whether somebody did.
+    /// Stops to wait for news of this plane, and returns whether it was waited for.
     pub fn remove(&self, plane: &PlaneName) -> bool {
         self.news().remove(plane).is_some()
     }
@@ -59,7 +59,7 @@ impl Leaving {
         }
     }
 
-    /// There is news of this plane, if anybody waits for that.
+    /// Notifies of news of this plane, if it is waited for.
     pub fn wake(&self, plane: &Plane) {
         let PlaneId::Project(name) = &plane.id else { return };
         if let Some(new) = self.news().get_mut(name) {

@@ -1,8 +1,8 @@
 //! Discovery `milo`: one plane for each Project that is Ready, behind the server that the Projects are on.
 //!
-//! A project that is deleted or turns not Ready stays engaged for as long as WDs of it hold our finalizer: nobody else
-//! could take it off. Which those are, the plane's own store says, and its watch says when the last one is free. What
-//! other processes left behind is looked for at the start and at the beginning of each term: in projects that are not
+//! A project that is deleted or turns not Ready stays engaged for as long as WDs of it hold our finalizer, which
+//! only this process can remove. Which those are, the plane's own store says, and its watch says when the last one is free. What
+//! other processes left behind is searched for at the start and at the beginning of each term: in projects that are not
 //! Ready, and in those that are gone and named by what the hub still has of them.
 
 pub mod decision;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::resource::resource;
 
-use self::decision::{Facts, ProjectState, Verdict, decide};
+use self::decision::{PlaneAction, ProjectFacts, ProjectState, decide};
 use self::leaving::Leaving;
 use self::project::KnownProject;
 use self::resource::{GROUP, VERSION};
@@ -45,7 +45,7 @@ pub fn path(project: &PlaneName) -> Result<PathAndQuery, InvalidUri> {
     PathAndQuery::try_from(format!("/apis/{GROUP}/{VERSION}/projects/{project}/control-plane"))
 }
 
-/// Makes the connection to a project's plane, or says why there is none.
+/// Makes the connection to a project's plane, or returns why there is none.
 pub type Connect = Box<dyn Fn(&PlaneName) -> Result<Connection, String> + Send + Sync>;
 
 /// Planes behind `server`, with the credentials that it is known with at any time.
@@ -66,8 +66,8 @@ pub struct Milo {
     leaving: Arc<Leaving>,
     /// The first list is complete.
     listed: bool,
-    /// It was looked for what other processes left behind.
-    looked: bool,
+    /// It was searched for what other processes left behind.
+    searched: bool,
     /// The term in which that was, if this process led then.
     term: Option<i32>,
 }
@@ -87,7 +87,7 @@ impl Milo {
             known: BTreeMap::new(),
             leaving,
             listed: false,
-            looked: false,
+            searched: false,
             term: None,
         }
     }
@@ -108,51 +108,57 @@ impl Milo {
                 () = stop.cancelled() => return,
                 news = leaving.woken() => {
                     for plane in news.planes {
-                        self.judge(plane.as_str(), false);
+                        self.act_on(plane.as_str(), false);
                     }
                     if news.hub {
-                        self.look_around();
+                        self.find_leftovers();
                     }
                     continue;
                 }
                 event = stream.next() => event,
             };
-            if failing && matches!(event, Some(Ok(Event::InitDone | Event::Apply(_) | Event::Delete(_)))) {
-                failing = false;
-                tracing::info!("the Projects can be watched again");
-            }
             match event {
-                Some(Ok(Event::Init)) => listed.clear(),
-                Some(Ok(Event::InitApply(project))) => {
-                    listed.insert(project.name_any());
-                    self.applied(&project).await;
-                }
-                Some(Ok(Event::InitDone)) => {
-                    let gone: Vec<_> =
-                        self.known.keys().filter(|name| !listed.contains(*name)).cloned().collect();
-                    for name in gone {
-                        self.gone(&name);
+                Some(Ok(event)) => {
+                    if !matches!(event, Event::Init | Event::InitApply(_)) && std::mem::take(&mut failing) {
+                        tracing::info!("watch of Projects recovered");
                     }
-                    self.listed = true;
-                    self.look_around();
-                }
-                Some(Ok(Event::Apply(project))) => self.applied(&project).await,
-                Some(Ok(Event::Delete(project))) => self.gone(&project.name_any()),
-                Some(Err(error)) if failing => {
-                    tracing::debug!(error = errors::chain(&error), "the Projects still cannot be watched");
+                    self.changed(event, &mut listed).await;
                 }
                 Some(Err(error)) => {
-                    failing = true;
-                    tracing::warn!(
-                        error = errors::chain(&error),
-                        "the Projects cannot be watched; known planes stay"
-                    );
+                    let error = errors::chain(&error);
+                    if std::mem::replace(&mut failing, true) {
+                        tracing::debug!(error, "failed to watch Projects");
+                    } else {
+                        tracing::warn!(error, "failed to watch Projects, keeping known planes");
+                    }
                 }
                 None => {
-                    tracing::error!("the watch of Projects ended; known planes stay, new ones are not seen");
+                    tracing::error!("watch of Projects ended: no new planes are discovered");
                     return;
                 }
             }
+        }
+    }
+
+    /// Handles an event of the watch; `listed` are the Projects of the list under way.
+    async fn changed(&mut self, event: Event<DynamicObject>, listed: &mut BTreeSet<String>) {
+        match event {
+            Event::Init => listed.clear(),
+            Event::InitApply(project) => {
+                listed.insert(project.name_any());
+                self.applied(&project).await;
+            }
+            Event::InitDone => {
+                let gone: Vec<_> =
+                    self.known.keys().filter(|name| !listed.contains(*name)).cloned().collect();
+                for name in gone {
+                    self.gone(&name);
+                }
+                self.listed = true;
+                self.find_leftovers();
+            }
+            Event::Apply(project) => self.applied(&project).await,
+            Event::Delete(project) => self.gone(&project.name_any()),
         }
     }
 
@@ -162,33 +168,33 @@ impl Milo {
             self.refuse(project, error.to_string()).await;
         }
         self.known.insert(name.clone(), KnownProject::of(project));
-        if let Some(reason) = self.judge(&name, !self.listed) {
+        if let Some(reason) = self.act_on(&name, !self.listed) {
             self.refuse(project, reason).await;
         }
     }
 
     fn gone(&mut self, name: &str) {
         if let Some(known) = self.known.get_mut(name) {
-            known.standing = ProjectState::Absent;
-            self.judge(name, false);
+            known.state = ProjectState::Absent;
+            self.act_on(name, false);
         }
     }
 
     /// Looks for WDs that other processes marked in projects that are not Ready by now, or gone: once in each term, when
     /// both the Projects and what is on the hub are known.
-    fn look_around(&mut self) {
+    fn find_leftovers(&mut self) {
         let term = self.planes.fence.epoch();
-        if !self.listed || !self.planes.anchor.synced() || (self.looked && self.term == term) {
+        if !self.listed || !self.planes.anchor.synced() || (self.searched && self.term == term) {
             return;
         }
-        (self.looked, self.term) = (true, term);
+        (self.searched, self.term) = (true, term);
         for plane in self.planes.federated() {
             self.known.entry(plane.to_string()).or_insert_with(|| KnownProject::gone(plane));
         }
-        let left = self.known.iter().filter(|(_, known)| known.standing != ProjectState::Ready);
+        let left = self.known.iter().filter(|(_, known)| known.state != ProjectState::Ready);
         for name in left.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-            if let Some(reason) = self.judge(&name, true) {
-                tracing::warn!(project = name, reason, "what is left of this Project cannot be looked at");
+            if let Some(reason) = self.act_on(&name, true) {
+                tracing::warn!(project = name, reason, "failed to inspect the plane of a removed Project");
             }
         }
     }
@@ -196,24 +202,24 @@ impl Milo {
     async fn refuse(&self, project: &DynamicObject, reason: String) {
         let name = project.name_any();
         if self.planes.refuse(&name, &reason) {
-            tracing::warn!(project = name, reason, "this Project makes no plane");
+            tracing::warn!(project = name, reason, "ignoring invalid Project");
             let about = project.object_ref(resource());
             self.events.say(&about, EventType::Warning, "PlaneRefused", reason).await;
         }
     }
 
-    /// Does what is to be done about a project. Says why it cannot be engaged, where it cannot.
-    fn judge(&mut self, name: &str, first: bool) -> Option<String> {
+    /// Engages, keeps or disengages the plane of a Project. Returns why a plane cannot be engaged.
+    fn act_on(&mut self, name: &str, first: bool) -> Option<String> {
         let known = self.known.get(name)?;
-        let (standing, suspended) = (known.standing, known.suspended);
+        let (state, suspended) = (known.state, known.suspended);
         let Some(plane) = known.plane.clone() else {
-            if standing == ProjectState::Absent {
+            if state == ProjectState::Absent {
                 self.forget(name);
             }
             return None;
         };
         let leaving = self.leaving.remove(&plane);
-        if standing != ProjectState::Ready {
+        if state != ProjectState::Ready {
             self.leaving.add(&plane);
         }
         let engaged = self.planes.project(&plane);
@@ -221,67 +227,80 @@ impl Milo {
         let before = engaged.as_ref().and_then(|plane| plane.origin.project.as_deref());
         let remade = before.zip(known.uid()).is_some_and(|(before, now)| before != now);
         let unserved = engaged.as_ref().is_some_and(|plane| plane.recognition.is_unserved());
-        let verdict = decide(Facts { standing, plane: held, leaving, first, remade, unserved });
-        match verdict {
-            Verdict::Engage | Verdict::Look => match (self.connect)(&plane) {
-                Ok(connection) => {
-                    let about = known.about.clone().map(|about| (about, self.events.clone()));
-                    let project = known.uid().map(str::to_owned);
-                    if remade {
-                        tracing::info!(plane = %plane, ?before, now = ?project, "the Project was made anew: what was known of the plane of its name is forgotten");
-                        self.planes.disengage(&plane);
-                    }
-                    self.planes.engage_from(
-                        &plane,
-                        connection,
-                        Origin { about, project, suspended: Arc::new(suspended.into()) },
-                    );
-                    if verdict == Verdict::Look {
-                        tracing::info!(plane = %plane, ?standing, "engaged to see whether any of its WorkloadDeployments holds our finalizer");
-                    }
+        match decide(ProjectFacts { state, plane: held, leaving, first, remade, unserved }) {
+            PlaneAction::Engage => return self.engage(&plane, known, engaged.filter(|_| remade)),
+            PlaneAction::Inspect => {
+                let refusal = self.engage(&plane, known, engaged.filter(|_| remade));
+                if refusal.is_none() {
+                    tracing::info!(plane = %plane, ?state, "engaged plane to check its WorkloadDeployments for our finalizer");
                 }
-                Err(reason) => {
-                    if standing == ProjectState::Absent {
-                        self.planes.declare_gone(&plane);
-                    }
-                    return Some(reason);
-                }
-            },
-            Verdict::Stay | Verdict::Hold => self.planes.suspend(&plane, suspended),
-            // A write of this very moment counts, too.
-            Verdict::PlaneDisengaged if engaged.as_ref().is_some_and(|plane| !plane.close()) => {
-                self.await_marks(engaged);
-                return None;
+                return refusal;
             }
-            Verdict::PlaneDisengaged => {
+            PlaneAction::Stay => self.planes.suspend(&plane, suspended),
+            PlaneAction::Hold => {
+                self.planes.suspend(&plane, suspended);
+                if !leaving {
+                    tracing::info!(plane = %plane, ?state, "keeping plane engaged until its WorkloadDeployments have no finalizer of ours");
+                }
+                self.await_marks(engaged);
+            }
+            // A write of this very moment counts, too.
+            PlaneAction::Disengage if engaged.as_ref().is_some_and(|plane| !plane.close()) => {
+                self.await_marks(engaged);
+            }
+            PlaneAction::Disengage => {
                 self.planes.disengage(&plane);
-                // Its own WDs hold nothing: what the hub has all the same is nobody's.
-                if standing == ProjectState::Absent && self.planes.is_federated(&plane) {
+                // Its own WDs hold nothing: what the hub has all the same is orphaned.
+                if state == ProjectState::Absent && self.planes.is_federated(&plane) {
                     self.planes.declare_gone(&plane);
                 }
+                self.leave(name, &plane, state);
             }
-            Verdict::Abandon => {
-                tracing::warn!(plane = %plane, "project gone and its plane not served: what the hub has of it is orphaned");
+            PlaneAction::Abandon => {
+                tracing::warn!(plane = %plane, "Project is gone and its plane is not served: its hub objects are orphaned");
                 self.planes.declare_gone(&plane);
+                self.leave(name, &plane, state);
             }
-            Verdict::Pass => self.planes.accept(name),
-        }
-        if verdict == Verdict::Hold {
-            if !leaving {
-                tracing::info!(plane = %plane, ?standing, "stays engaged until none of its WorkloadDeployments holds our finalizer");
-            }
-            self.await_marks(engaged);
-        }
-        if matches!(verdict, Verdict::PlaneDisengaged | Verdict::Abandon | Verdict::Pass) {
-            self.leaving.remove(&plane);
-            if standing == ProjectState::Absent {
-                self.forget(name);
+            PlaneAction::Ignore => {
+                self.planes.accept(name);
+                self.leave(name, &plane, state);
             }
         }
         None
     }
 
-    /// Has a plane judged again when no WD of it is being marked any more.
+    /// Engages the plane of a Project, in place of one that was recreated under its name. Returns why it cannot.
+    fn engage(&self, plane: &PlaneName, known: &KnownProject, remade: Option<Arc<Plane>>) -> Option<String> {
+        let connection = match (self.connect)(plane) {
+            Ok(connection) => connection,
+            Err(reason) => {
+                if known.state == ProjectState::Absent {
+                    self.planes.declare_gone(plane);
+                }
+                return Some(reason);
+            }
+        };
+        let project = known.uid().map(str::to_owned);
+        if let Some(old) = remade {
+            let before = old.origin.project.as_deref();
+            tracing::info!(plane = %plane, before, now = project, "Project was recreated, dropping cached state of its plane");
+            self.planes.disengage(plane);
+        }
+        let about = known.about.clone().map(|about| (about, self.events.clone()));
+        let origin = Origin { about, project, suspended: Arc::new(known.suspended.into()) };
+        self.planes.engage_from(plane, connection, origin);
+        None
+    }
+
+    /// Nothing is awaited of the plane any more; a Project that is gone is forgotten.
+    fn leave(&mut self, name: &str, plane: &PlaneName, state: ProjectState) {
+        self.leaving.remove(plane);
+        if state == ProjectState::Absent {
+            self.forget(name);
+        }
+    }
+
+    /// Has a plane decided again when no WD of it is being marked any more.
     fn await_marks(&self, plane: Option<Arc<Plane>>) {
         let Some(plane) = plane.filter(|plane| plane.marks.in_flight()) else { return };
         let leaving = self.leaving.clone();

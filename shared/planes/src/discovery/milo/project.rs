@@ -10,24 +10,24 @@ use kube::{Resource, ResourceExt};
 use super::decision::ProjectState;
 use super::resource::resource;
 
-/// A Project as it was told of last.
+/// A Project as last observed.
 pub struct KnownProject {
     /// `None` for a name that no plane can have.
     pub plane: Option<PlaneName>,
     /// How it stands.
-    pub standing: ProjectState,
+    pub state: ProjectState,
     /// Its server takes no writes to its plane.
     pub suspended: bool,
-    /// The Project itself. `None` for one that nobody has seen: its name is known by what it left on the hub.
+    /// The Project itself. `None` for one that was never observed: its name is known by what it left on the hub.
     pub about: Option<ObjectReference>,
 }
 
 impl KnownProject {
-    /// Of what was told.
+    /// The Project as the watch shows it.
     pub fn of(project: &DynamicObject) -> Self {
         Self {
             plane: PlaneName::new(&project.name_any()).ok(),
-            standing: standing(project),
+            state: state(project),
             suspended: suspended(project),
             about: Some(project.object_ref(resource())),
         }
@@ -35,7 +35,7 @@ impl KnownProject {
 
     /// Of one that is gone.
     pub fn gone(plane: PlaneName) -> Self {
-        Self { plane: Some(plane), standing: ProjectState::Absent, suspended: false, about: None }
+        Self { plane: Some(plane), state: ProjectState::Absent, suspended: false, about: None }
     }
 
     /// The UID of the Project.
@@ -53,7 +53,7 @@ fn suspended(project: &DynamicObject) -> bool {
     )
 }
 
-fn standing(project: &DynamicObject) -> ProjectState {
+fn state(project: &DynamicObject) -> ProjectState {
     if project.is_terminating() {
         return ProjectState::Deleting;
     }
@@ -76,7 +76,7 @@ mod tests {
                 json!({"name": "p"})
             };
             let project = json!({"metadata": metadata, "status": {"conditions": conditions}});
-            standing(&serde_json::from_value(project).unwrap())
+            state(&serde_json::from_value(project).unwrap())
         };
         assert_eq!(of(false, ready.clone()), ProjectState::Ready);
         assert_eq!(of(true, ready), ProjectState::Deleting);

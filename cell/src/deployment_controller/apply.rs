@@ -1,0 +1,204 @@
+//! The writes of a reconcile.
+
+use std::time::Duration;
+
+use fedhub_api::transitions;
+use fedhub_cache::Part;
+use fedhub_cache::digest::Version;
+use fedhub_cache::normalization::settled;
+use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::names::WORKLOAD_FINALIZER;
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_planes::events::reference_to;
+use fedhub_planes::writer::probe;
+use fedhub_planes::{Precondition, StatusWrite, Write};
+use serde_json::Value;
+
+use super::DeploymentController;
+use super::plan::{DeploymentPlan, refusal};
+use crate::domain::autoscaling::desired;
+use crate::domain::instances::{Deployment, Instance};
+use crate::domain::network::Networking;
+use crate::domain::status::blocker::ConditionUpdate;
+use crate::domain::status::debounce::debounce;
+use crate::domain::status::deployment::{DeploymentFacts, same_but_for_stages, status};
+use crate::domain::status::network::Network;
+use crate::{finalizers, network_snapshot, writer};
+
+/// The writes of a reconcile so far, and what is left to say in the status.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// Something was stored whose event requeues the WD.
+    pub(super) stepped: bool,
+    /// Whether all Instances are as they should be.
+    pub(super) at_rest: bool,
+    /// Something else was stored.
+    pub(super) updated: bool,
+    /// The first write that the cell refused.
+    pub(super) refused: Option<RequestError>,
+    /// What keeps Instances from being made.
+    obstacle: Option<ConditionUpdate>,
+    /// What the autoscaler does, where there is to be one.
+    pub(super) scaling: Option<ConditionUpdate>,
+    /// When the status is to be written, where that can wait.
+    pub(super) debounce: Option<Duration>,
+}
+
+impl Progress {
+    /// The answer to a write. A refusal is one write's own: it is kept, and the reconcile goes on. All else ends it.
+    #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
+    pub(super) fn tried<T>(&mut self, written: Result<T, RequestError>) -> Result<Option<T>, Error> {
+        match written {
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if is_refused(&error) || error.category() == Category::Conflict => {
+                self.refused.get_or_insert(error);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The answer to a write whose event requeues the WD.
+    #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
+    pub(super) fn step<T>(&mut self, written: Result<T, RequestError>) -> Result<(), Error> {
+        self.stepped |= self.tried(written)?.is_some();
+        Ok(())
+    }
+}
+
+/// Whether the cell understood a write and does not take it.
+pub(super) fn is_refused(error: &RequestError) -> bool {
+    matches!(error.category(), Category::Invalid | Category::Forbidden)
+}
+
+impl DeploymentController {
+    /// Adds the finalizer: nothing is made for a WD before that.
+    pub(super) async fn add_finalizer(&self, wd: &Object) -> Result<ObjectRef, RequestError> {
+        let metadata = finalizers::with(wd, WORKLOAD_FINALIZER);
+        writer(&self.cell).patch_metadata(Kind::WorkloadDeployment, wd, metadata).await
+    }
+
+    /// Asks for the networks that are lacking; how far they are then.
+    pub(super) async fn networks(&self, progress: &mut Progress, wd: &Object) -> Result<Networking, Error> {
+        let cell = self.cell.anchor();
+        if !self.config.networking {
+            return Ok(network_snapshot::without_networking(cell, wd));
+        }
+        let networking = network_snapshot::networking(cell, wd);
+        let bindings = networking.plan.bindings.iter().map(|binding| (Kind::NetworkBinding, binding));
+        let claims = networking.plan.claims.iter().map(|claim| (Kind::SubnetClaim, claim));
+        let missing: Vec<_> = bindings.chain(claims).collect();
+        if missing.is_empty() {
+            return Ok(networking);
+        }
+        let mut created = Ok(None);
+        for (kind, object) in missing {
+            created = self.create(kind, object.clone()).await;
+            if created.is_err() {
+                break;
+            }
+        }
+        let refused = created.as_ref().err().filter(|error| is_refused(error)).map(|e| errors::chain(e));
+        progress.step(created)?;
+        let mut networking = network_snapshot::networking(cell, wd);
+        if let Some(refused) = refused.filter(|_| networking.plan.network != Network::Ready) {
+            networking.plan.network = Network::Failed(refused);
+        }
+        Ok(networking)
+    }
+
+    /// Performs the plan of the Instances.
+    pub(super) async fn apply(&self, progress: &mut Progress, plan: DeploymentPlan<'_>) -> Result<(), Error> {
+        let DeploymentPlan { create: new, delete, patches, obstacle, at_rest } = plan;
+        progress.at_rest = at_rest;
+        progress.obstacle = obstacle;
+        if let Some(new) = new {
+            let created = self.create(Kind::Instance, new).await;
+            progress.obstacle = created.as_ref().err().filter(|error| is_refused(error)).map(refusal);
+            progress.step(created)?;
+        }
+        for instance in delete {
+            progress.step(self.delete(instance).await)?;
+        }
+        for (instance, patch) in patches {
+            progress.step(writer(&self.cell).patch(Kind::Instance, instance, patch).await)?;
+        }
+        Ok(())
+    }
+
+    /// Creates an object. One of its name that the watch has not shown is read, so that the next reconcile knows it.
+    async fn create(&self, kind: Kind, object: Object) -> Result<Option<ObjectRef>, RequestError> {
+        let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
+        let created = writer(&self.cell).write(kind, Write::Create(Box::new(object))).await;
+        if created.as_ref().is_err_and(|error| error.code() == Some(409)) {
+            self.cell.anchor().refresh(kind, &namespace, &name).await?;
+        }
+        created
+    }
+
+    /// Deletes an Instance.
+    pub(super) async fn delete(&self, instance: &Object) -> Result<(), RequestError> {
+        let cell = self.cell.anchor();
+        if cell.delete(Kind::Instance, instance, Precondition::Uid).await? {
+            self.gone().insert(instance.uid().to_owned());
+            // The watch may have been faster than the answer.
+            let standing = cell.store(Kind::Instance).digest(instance.namespace(), instance.name());
+            if !standing.is_some_and(|digest| digest.uid.is(instance.uid())) {
+                self.gone().remove(instance.uid());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the status, where it is another than the one that stands.
+    pub(super) async fn write_status(
+        &self,
+        progress: &mut Progress,
+        wd: &Object,
+        deployment: &Deployment<'_>,
+        networking: &Networking,
+    ) -> Result<(), Error> {
+        let (cell, kind) = (self.cell.anchor(), Kind::WorkloadDeployment);
+        let store = cell.store(kind);
+        let known = store.digest(wd.namespace(), wd.name());
+        if known.is_none_or(|known| known.version != Version::new(wd.version())) {
+            // It changed meanwhile: the next reconcile reports what is so then.
+            return Ok(());
+        }
+        let mut own = cell.store(Kind::Instance).objects(Some(wd.namespace()));
+        own.retain(|i| deployment.owns(&Instance::of(i)));
+        let now = self.cell.clock().now();
+        let status = status(&DeploymentFacts {
+            deployment: wd,
+            instances: &own,
+            desired: desired(wd),
+            template_hash: &deployment.template_hash,
+            network: &networking.plan.network,
+            location: &networking.location,
+            scaling: progress.scaling.as_ref(),
+            obstacle: progress.obstacle.as_ref(),
+            now,
+        });
+        let normalization = store.normalization(wd.namespace(), wd.name(), Part::Status);
+        if settled(&status, wd.status(), normalization) {
+            return Ok(());
+        }
+        if same_but_for_stages(&status, wd.status()) {
+            progress.debounce = own.iter().filter_map(|i| debounce(i, i.status(), now)).max();
+            if progress.debounce.is_some() {
+                return Ok(());
+            }
+        }
+        let reported = wd.status().get("observedGeneration").and_then(Value::as_i64);
+        let before = reported.is_some() && reported == wd.metadata.generation;
+        let write = StatusWrite { status, probe: probe(true, before, normalization) };
+        let written = writer(&self.cell).write_status(kind, wd, write).await;
+        if let Some(stored) = progress.tried(written)?.flatten() {
+            progress.updated = true;
+            for transition in transitions::of_deployment(wd.status(), stored.status()) {
+                cell.events.turn(reference_to(kind, wd), transition);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! The end of a WD: its Instances go, then its finalizer.
+
+use fedhub_core::errors::Error;
+use fedhub_core::names::WORKLOAD_FINALIZER;
+use fedhub_core::object::{Kind, ObjectRef, ObjectView};
+use fedhub_engine::Outcome;
+
+use super::DeploymentController;
+use super::apply::Progress;
+use crate::domain::instances::{Deployment, Step, plan};
+use crate::{finalizers, writer};
+
+impl DeploymentController {
+    /// Reconciles a terminating WD.
+    pub(super) async fn finalize(&self, wd: &ObjectRef) -> Result<Outcome, Error> {
+        // Where the cell refuses that, its garbage collector takes the autoscaler behind the WD.
+        self.autoscale(&mut Progress::default(), wd.clone()).await?;
+        let all = self.cell.anchor().store(Kind::Instance).objects(Some(wd.namespace()));
+        let deployment = Deployment::of(wd);
+        let views: Vec<_> = all.iter().map(|i| self.view(&deployment, i)).collect();
+        match plan(&deployment, 0, &views).step {
+            Step::Delete(them) => {
+                for instance in all.iter().filter(|i| them.iter().any(|it| it.uid == i.uid())) {
+                    self.delete(instance).await?;
+                }
+                Ok(Outcome::AwaitChange)
+            }
+            Step::Rest if wd.has_finalizer(WORKLOAD_FINALIZER) => {
+                let left = finalizers::without(wd, WORKLOAD_FINALIZER);
+                writer(&self.cell).patch_metadata(Kind::WorkloadDeployment, wd, left).await?;
+                Ok(Outcome::Updated)
+            }
+            Step::Rest => Ok(Outcome::Unchanged),
+            Step::Create(_) | Step::Replace(_) | Step::Wait(_) => {
+                self.report_overdue(wd, &deployment).await?;
+                Ok(Outcome::AwaitChange)
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What to do about the Instances of a WD that is to live. Pure.
+
+use std::collections::BTreeMap;
+
+use fedhub_api::LocationReference;
+use fedhub_api::responsibility::INSTANCES_REFUSED;
+use fedhub_core::errors::{self, RequestError};
+use fedhub_core::names::INSTANCE_FINALIZER;
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
+use serde_json::{Value, json};
+
+use super::DeploymentControllerConfig;
+use crate::domain::autoscaling::desired;
+use crate::domain::instances::{self, Deployment, Gate, Instance, Step, Wait, build};
+use crate::domain::network::{Networking, place};
+use crate::domain::referenced_data;
+use crate::domain::status::blocker::ConditionUpdate;
+use crate::domain::status::deployment::suspended;
+use crate::domain::status::gates::{self, Opens};
+use crate::domain::status::network::Network;
+
+/// The inputs of a plan.
+pub(super) struct Snapshot<'a> {
+    pub(super) config: DeploymentControllerConfig,
+    pub(super) wd: &'a Object,
+    pub(super) deployment: &'a Deployment<'a>,
+    /// The Instances in the WD's namespace, whatever their controller.
+    pub(super) instances: &'a [(&'a ObjectRef, Instance<'a>)],
+    pub(super) networking: &'a Networking,
+}
+
+/// What to do about the Instances of a WD.
+pub(super) struct DeploymentPlan<'a> {
+    /// The Instance to create.
+    pub(super) create: Option<Object>,
+    /// The Instances to delete.
+    pub(super) delete: Vec<&'a ObjectRef>,
+    /// Merge patches of the others.
+    pub(super) patches: Vec<(&'a ObjectRef, Value)>,
+    /// What keeps Instances from being created, where no Instance reports that itself (C9).
+    pub(super) obstacle: Option<ConditionUpdate>,
+    /// Whether all Instances are as they should be.
+    pub(super) at_rest: bool,
+}
+
+/// Decides.
+pub(super) fn plan<'a>(snapshot: &Snapshot<'a>) -> DeploymentPlan<'a> {
+    let Snapshot { config, wd, deployment, instances, networking } = *snapshot;
+    let views: Vec<_> = instances.iter().map(|(_, view)| *view).collect();
+    let rollout = instances::plan(deployment, desired(wd), &views);
+    let (mut create, mut leaving, mut obstacle) = (None, Vec::new(), None);
+    match &rollout.step {
+        Step::Create(ordinal) => create = Some(new_instance(snapshot, *ordinal)),
+        Step::Replace(_) if suspended(wd) => {}
+        Step::Replace(instance) => leaving.push(instance.uid),
+        Step::Delete(them) => leaving.extend(them.iter().map(|i| i.uid)),
+        Step::Wait(wait) => obstacle = obstacle_of(wait),
+        Step::Rest => {}
+    }
+    let labels: BTreeMap<&str, _> = rollout.labels.iter().map(|p| (p.instance.uid, &p.set)).collect();
+    let (mut delete, mut patches) = (Vec::new(), Vec::new());
+    for (object, instance) in instances {
+        if leaving.contains(&instance.uid) {
+            delete.push(*object);
+            continue;
+        }
+        if !deployment.owns(instance) || instance.terminating {
+            continue;
+        }
+        // An Instance on an earlier template waits for networks that are no longer requested.
+        let current = !config.networking || !deployment.outdates(instance);
+        let network = networking.plan.network == Network::Ready && current;
+        let opens = Opens { network, resumed: !suspended(wd) };
+        let hash = instance.template_hash.filter(|_| !deployment.outdates(instance));
+        let place = networking.next_place(wd, object);
+        let labels = labels.get(instance.uid).copied();
+        patches.extend(patch(object, labels, place.as_ref(), hash, opens).map(|patch| (*object, patch)));
+    }
+    DeploymentPlan { create, delete, patches, obstacle, at_rest: rollout.step == Step::Rest }
+}
+
+fn new_instance(snapshot: &Snapshot<'_>, ordinal: u32) -> Object {
+    let Snapshot { config, wd, deployment, networking, .. } = *snapshot;
+    let data = config.referenced_data && referenced_data::refers(&deployment.template["spec"]);
+    let gates = [
+        (config.networking && networking.plan.network != Network::Ready, Gate::Network),
+        (config.quota, Gate::Quota),
+        (data, Gate::ReferencedData),
+        (suspended(wd), Gate::Suspended),
+    ];
+    let gates = gates.into_iter().filter_map(|(on, gate)| on.then_some(gate));
+    let place = place(wd, &networking.location);
+    let mut object = build(deployment, ordinal, place.as_ref(), gates);
+    object.metadata.finalizers = config.write_back.then(|| vec![INSTANCE_FINALIZER.to_owned()]);
+    object
+}
+
+/// All that is to be put right of an Instance, in one merge patch: labels, the location, the hash of its template, and,
+/// where the gate `Network` opens, every gate that does by then. `None` where nothing is.
+fn patch(
+    instance: &Object,
+    labels: Option<&BTreeMap<&'static str, String>>,
+    place: Option<&LocationReference>,
+    hash: Option<&str>,
+    opens: Opens,
+) -> Option<Value> {
+    let held = gates::of(instance).contains(&gates::NETWORK);
+    let mut patch =
+        (opens.network && held).then(|| gates::opening(instance, opens)).flatten().unwrap_or_default();
+    if let Some(labels) = labels {
+        patch["metadata"]["labels"] = json!(labels);
+    }
+    if let Some(place) = place {
+        patch["spec"]["location"] = json!(place);
+    }
+    if let Some(hash) = hash.filter(|hash| instance.spec()["controller"]["templateHash"] != **hash) {
+        patch["spec"]["controller"]["templateHash"] = json!(hash);
+    }
+    (!patch.is_null()).then_some(patch)
+}
+
+fn obstacle_of(wait: &Wait<'_>) -> Option<ConditionUpdate> {
+    let reason = match wait {
+        Wait::Deleting(_) | Wait::NotReady(_) => return None,
+        Wait::NameTaken(_) => "InstanceNameTaken",
+        Wait::UnknownPolicy(_) | Wait::NoTemplate => "ConfigurationError",
+    };
+    Some(ConditionUpdate::no(reason, wait.to_string()))
+}
+
+/// The obstacle of an Instance that the cell refused to create. What is invalid is the template's fault, what is forbidden
+/// is not: rights, admission and quotas of the cell are its operator's (C9).
+pub(super) fn refusal(error: &RequestError) -> ConditionUpdate {
+    let reason = match error.code() {
+        Some(400 | 413 | 422) => "ConfigurationError",
+        _ => INSTANCES_REFUSED,
+    };
+    ConditionUpdate::no(reason, errors::chain(error))
+}

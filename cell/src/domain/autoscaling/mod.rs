@@ -1,0 +1,20 @@
+//! Autoscaling of a WD in its cell (C13).
+//!
+//! A WD *scales* where its `scaleSettings` have a maximum and at least one metric. Then a `HorizontalPodAutoscaler` of
+//! its name, controlled by it, owns `spec.replicas` of the cell's WD through the scale subresource, and Karmada's
+//! interpreter keeps what it wrote (`deploy/components/hub`). Everywhere else the project's number counts.
+//!
+//! The autoscaler measures CPU and memory of Pods by `metrics.k8s.io`: a cell's provider runs each Instance as a Pod
+//! with the Instance's labels, which `status.selector` selects. Settings that it cannot follow are reported in the
+//! condition `ScalingActive` of the WD; then there is no autoscaler, and the number stays within its bounds. What the
+//! autoscaler itself reports is repeated there, for the project.
+//!
+//! The scale subresource cannot be read while `spec.replicas` is absent, and an autoscaler ignores a WD of 0 replicas:
+//! in both cases the cell writes the number to begin with. An autoscaler of that name with another controller is not
+//! touched (C3).
+
+mod plan;
+mod settings;
+
+pub use plan::{AutoscalerPlan, AutoscalerStep, plan};
+pub use settings::{Metric, Resource, Settings, Target, desired};

@@ -1,0 +1,167 @@
+//! What a WD's `scaleSettings` ask for.
+
+use fedhub_core::message::Quoted;
+use fedhub_core::object::{Object, ObjectView};
+use serde_json::{Value, json};
+
+use crate::domain::quota::quantity::thousandths;
+
+/// What a WD's `scaleSettings` ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Settings {
+    /// The number that the project says.
+    Fixed,
+    /// A number between two, by what is measured.
+    Scaled {
+        /// The least number of Instances, at least 1.
+        min: u32,
+        /// The greatest, not below the least.
+        max: u32,
+        /// What is measured, one at least.
+        metrics: Vec<Metric>,
+    },
+    /// Autoscaling that cannot be done: all faults, in words for the user.
+    Invalid(String),
+}
+
+/// One measure that an autoscaler follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// What is measured.
+    pub resource: Resource,
+    /// What it is to be.
+    pub target: Target,
+}
+
+/// What is measured of an Instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// CPU.
+    Cpu,
+    /// Memory.
+    Memory,
+}
+
+/// The use that scaling aims at, averaged over the Instances.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// In percent of what an Instance requests, at least 1.
+    Utilization(i64),
+    /// As it was written, and in thousandths, more than none.
+    AverageValue(Value, i64),
+}
+
+impl Settings {
+    /// Reads the settings of a WD.
+    pub fn of(deployment: &Object) -> Self {
+        let settings = &deployment.spec()["scaleSettings"];
+        let Some((min, max)) = bounds(settings) else { return Self::Fixed };
+        let mut faults = Vec::new();
+        if min == 0 {
+            faults.push("minReplicas has to be 1 or more, for nothing is measured of no instance".to_owned());
+        }
+        if max < min || max == 0 {
+            faults.push(format!("maxReplicas is {max}, below minReplicas or below 1"));
+        }
+        let mut metrics = Vec::new();
+        for (at, metric) in settings["metrics"].as_array().into_iter().flatten().enumerate() {
+            match Metric::of(metric) {
+                Ok(metric) => metrics.push(metric),
+                Err(fault) => faults.push(format!("metrics[{at}]: {fault}")),
+            }
+        }
+        if faults.is_empty() { Self::Scaled { min, max, metrics } } else { Self::Invalid(faults.join("; ")) }
+    }
+}
+
+impl Metric {
+    fn of(metric: &Value) -> Result<Self, String> {
+        let kinds = given(metric);
+        if kinds != ["resource"] {
+            return Err("it has to be a metric of kind resource, and of no other".to_owned());
+        }
+        let metric = &metric["resource"];
+        let resource = match metric["name"].as_str().unwrap_or_default() {
+            "cpu" => Resource::Cpu,
+            "memory" => Resource::Memory,
+            other => return Err(format!("{} is not measured, only cpu and memory are", Quoted(other))),
+        };
+        let target = &metric["target"];
+        let target = match given(target)[..] {
+            ["averageUtilization"] => {
+                let percent = target["averageUtilization"].as_i64().filter(|percent| *percent >= 1);
+                Target::Utilization(percent.ok_or("averageUtilization has to be 1 or more")?)
+            }
+            ["averageValue"] => {
+                let value = &target["averageValue"];
+                let counted = thousandths(value).ok().filter(|counted| *counted > 0);
+                let counted = counted.ok_or("averageValue has to be a quantity of more than 0")?;
+                Target::AverageValue(value.clone(), counted)
+            }
+            // It would be of all Instances together, which the resource metrics API does not tell.
+            ["value"] => return Err("value cannot be scaled by, averageValue can".to_owned()),
+            _ => return Err("one target is needed: averageUtilization or averageValue".to_owned()),
+        };
+        Ok(Self { resource, target })
+    }
+
+    /// The metric as an autoscaler of `autoscaling/v2` has it.
+    pub(super) fn spec(&self) -> Value {
+        let target = match &self.target {
+            Target::Utilization(percent) => json!({"type": "Utilization", "averageUtilization": percent}),
+            Target::AverageValue(value, _) => json!({"type": "AverageValue", "averageValue": value}),
+        };
+        json!({"type": "Resource", "resource": {"name": self.resource.name(), "target": target}})
+    }
+
+    /// Whether this is what a server made of that metric's [`Self::spec`]: it writes quantities its own way.
+    pub(super) fn stands(&self, spec: &Value) -> bool {
+        let (resource, target) = (&spec["resource"], &spec["resource"]["target"]);
+        let same = match &self.target {
+            Target::Utilization(percent) => {
+                target["type"] == "Utilization" && target["averageUtilization"] == *percent
+            }
+            Target::AverageValue(_, counted) => {
+                target["type"] == "AverageValue" && thousandths(&target["averageValue"]) == Ok(*counted)
+            }
+        };
+        spec["type"] == "Resource" && resource["name"] == self.resource.name() && same
+    }
+}
+
+impl Resource {
+    /// Its name in Kubernetes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// How many Instances a WD wants: `spec.replicas`, else `spec.scaleSettings.minReplicas`, else none; where it scales,
+/// within its bounds, the lower one before the upper one where they contradict each other (C13).
+pub fn desired(deployment: &Object) -> u32 {
+    let spec = deployment.spec();
+    let said = number(&spec["replicas"]).or_else(|| number(&spec["scaleSettings"]["minReplicas"]));
+    let said = said.unwrap_or(0);
+    bounds(&spec["scaleSettings"]).map_or(said, |(min, max)| said.min(max).max(min))
+}
+
+/// Minimum and maximum of settings that ask to scale.
+fn bounds(settings: &Value) -> Option<(u32, u32)> {
+    let max = number(&settings["maxReplicas"])?;
+    settings["metrics"].as_array().filter(|metrics| !metrics.is_empty())?;
+    Some((number(&settings["minReplicas"]).unwrap_or(0), max))
+}
+
+/// A number of replicas; none below 0.
+pub(super) fn number(value: &Value) -> Option<u32> {
+    value.as_i64().map(|n| u32::try_from(n.max(0)).unwrap_or(u32::MAX))
+}
+
+/// The fields of an object that say something.
+fn given(object: &Value) -> Vec<&str> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.filter(|(_, value)| !value.is_null()).map(|(name, _)| name.as_str()).collect()
+}

@@ -1,0 +1,190 @@
+//! What one interface needs of the network service, and how far that is.
+
+use std::collections::BTreeSet;
+
+use fedhub_api::IpFamily;
+use fedhub_core::message::Quoted;
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::{Value, json};
+
+use super::inputs::NetworkFacts;
+use crate::domain::status::network::Network;
+
+/// The class of the subnets that Instances are in.
+const CLASS: &str = "private";
+
+/// An interface of a template or of an Instance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interface<'a> {
+    /// Its place among the interfaces.
+    pub index: usize,
+    /// Its name; a template of an older schema may give none.
+    pub name: &'a str,
+    /// The reference to its network.
+    pub network: &'a Value,
+    families: Option<&'a Vec<Value>>,
+}
+
+impl<'a> Interface<'a> {
+    /// The interfaces of the spec of an Instance, or of a template, that name a network.
+    pub(super) fn all(spec: &'a Value) -> impl Iterator<Item = Self> {
+        let all = spec["networkInterfaces"].as_array().into_iter().flatten().enumerate();
+        all.map(|(index, interface)| Self {
+            index,
+            name: interface["name"].as_str().unwrap_or("eth0"),
+            network: &interface["network"],
+            families: interface["ipFamilies"].as_array().filter(|families| !families.is_empty()),
+        })
+        .filter(|interface| interface.network["name"].as_str().is_some_and(|name| !name.is_empty()))
+    }
+
+    fn families(&self) -> Vec<&'a str> {
+        match self.families {
+            Some(families) => families.iter().filter_map(Value::as_str).collect(),
+            None => vec![IpFamily::DEFAULT.as_str()],
+        }
+    }
+
+    /// What its network is called in messages.
+    pub(super) fn network_words(&self) -> String {
+        format!("Network {}", Quoted(self.network["name"].as_str().unwrap_or_default()))
+    }
+
+    /// How far that binding of its network is, with all that comes behind it.
+    pub(super) fn through(
+        &self,
+        inputs: &NetworkFacts<'_>,
+        binding: &Object,
+        claims: &mut Claims,
+    ) -> Network {
+        let what = self.network_words();
+        match Network::of(&what, Some(binding)) {
+            Network::Ready => {}
+            not_yet => return not_yet,
+        }
+        let Some((space, name)) = context(binding) else {
+            return Network::Provisioning(format!("{what}: waiting for its context"));
+        };
+        let context = inputs.contexts.iter().find(|c| (c.namespace(), c.name()) == (space, name));
+        match Network::of(&what.replacen("Network", "Context of network", 1), context.map(AsRef::as_ref)) {
+            Network::Ready => {}
+            not_yet => return not_yet,
+        }
+        let Some(context) = context else { return Network::Ready };
+        let far: Vec<_> = self
+            .families()
+            .iter()
+            .map(|family| self.subnet(inputs, binding, context, family, claims))
+            .collect();
+        Network::worst(far)
+    }
+
+    /// The state of the subnet of a family; a missing claim is requested.
+    fn subnet(
+        &self,
+        inputs: &NetworkFacts<'_>,
+        binding: &Object,
+        context: &Object,
+        family: &str,
+        claims: &mut Claims,
+    ) -> Network {
+        let (space, location) = (context.namespace(), &binding.spec()["location"]);
+        let what = self.network_words().replacen("Network", "Subnet of network", 1);
+        let what = format!("{what} ({family})");
+        let carried = context.spec()["ipFamilies"].as_array();
+        if carried.is_some_and(|carried| !carried.iter().any(|other| other == family)) {
+            let (network, interface) = (self.network_words(), Quoted(self.name));
+            return Network::NotCarried(format!(
+                "{network} has no {family}, which interface {interface} asks for"
+            ));
+        }
+        let fits = |claim: &&ObjectRef| {
+            let spec = claim.spec();
+            claim.namespace() == space
+                && spec["networkContext"]["name"] == context.name()
+                && (&spec["subnetClass"], &spec["ipFamily"]) == (&json!(CLASS), &json!(family))
+                && spec["location"]["name"] == location["name"]
+                && !claim.is_terminating()
+        };
+        let Some(claim) = inputs.claims.iter().find(fits) else {
+            claims.want(inputs, context, location, family);
+            return Network::of(&what, None);
+        };
+        match Network::of(&what, Some(claim)) {
+            Network::Ready => {}
+            not_yet => return not_yet,
+        }
+        let Some((space, name)) = subnet(claim) else {
+            return Network::Provisioning(format!("{what}: waiting for it to be named by its claim"));
+        };
+        let subnet = inputs.subnets.iter().find(|s| (s.namespace(), s.name()) == (space, name));
+        Network::of(&what, subnet.map(AsRef::as_ref))
+    }
+}
+
+/// Whether two references from this namespace are to one network.
+pub(super) fn same(a: &Value, b: &Value, here: &str) -> bool {
+    let space = |network: &Value| network["namespace"].as_str().unwrap_or(here).to_owned();
+    a["name"] == b["name"] && space(a) == space(b)
+}
+
+/// Namespace and name of the context that a binding got.
+pub(crate) fn context(binding: &Object) -> Option<(&str, &str)> {
+    let context = &binding.status()["networkContextRef"];
+    Some((context["namespace"].as_str()?, context["name"].as_str()?)).filter(|(_, name)| !name.is_empty())
+}
+
+/// Namespace and name of the subnet that a claim got.
+pub(crate) fn subnet(claim: &Object) -> Option<(&str, &str)> {
+    Some((claim.namespace(), claim.status().pointer("/subnetRef/name")?.as_str()?))
+}
+
+/// Subnet claims to create.
+#[derive(Debug, Default)]
+pub(super) struct Claims(pub(super) Vec<Object>);
+
+impl Claims {
+    /// Asks for a subnet, once.
+    fn want(&mut self, inputs: &NetworkFacts<'_>, context: &Object, location: &Value, family: &str) {
+        let spec = json!({
+            "subnetClass": CLASS,
+            "ipFamily": family,
+            "networkContext": {"name": context.name()},
+            "location": location,
+        });
+        let here = |object: &&Object| object.namespace() == context.namespace();
+        if self.0.iter().filter(here).any(|wanted| *wanted.spec() == spec) {
+            return;
+        }
+        let standing = inputs.claims.iter().map(AsRef::as_ref);
+        let mut names: BTreeSet<String> =
+            standing.chain(&self.0).filter(here).map(|claim| claim.name().to_owned()).collect();
+        let name = free(context.name(), &mut names);
+        let mut claim = bare(Kind::SubnetClaim, context.namespace(), &name);
+        // A claim ends with its context, which is not its controller.
+        let kind = Kind::NetworkContext.resource();
+        claim.metadata.owner_references = Some(vec![OwnerReference {
+            api_version: kind.api_version.clone(),
+            kind: kind.kind.clone(),
+            name: context.name().to_owned(),
+            uid: context.uid().to_owned(),
+            controller: None,
+            block_owner_deletion: None,
+        }]);
+        set_field(&mut claim, "spec", spec);
+        self.0.push(claim);
+    }
+}
+
+/// The first name `<base>-<n>` that nothing has.
+pub(super) fn free(base: &str, names: &mut BTreeSet<String>) -> String {
+    let mut number = 0;
+    let mut name = format!("{base}-{number}");
+    while names.contains(&name) {
+        number += 1;
+        name = format!("{base}-{number}");
+    }
+    names.insert(name.clone());
+    name
+}

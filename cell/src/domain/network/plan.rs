@@ -1,0 +1,157 @@
+//! What a WD needs of the network service, decided from what stands.
+//!
+//! Decides C15.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fedhub_core::names::{LOCATION, NETWORK, is_label_value};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
+use serde_json::{Value, json};
+
+use super::inputs::{NetworkFacts, place};
+use super::interface::{Claims, Interface, free, same};
+use crate::domain::instances::{Instance, owner_reference, texts};
+use crate::domain::status::gates;
+use crate::domain::status::network::Network;
+
+/// What is to be done about a WD's networks, and how far they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkPlan {
+    /// Bindings to create.
+    pub bindings: Vec<Object>,
+    /// Subnet claims to create.
+    pub claims: Vec<Object>,
+    /// Bindings of this WD to delete: what is wanted in their place is ready, and no Instance needs them (C15).
+    pub replaced: Vec<ObjectRef>,
+    /// How far it is. The gate `Network` is opened when it is [`Network::Ready`].
+    pub network: Network,
+    /// Bindings that are ready, with context and subnets, and stay.
+    ready: Vec<ObjectRef>,
+}
+
+impl NetworkPlan {
+    /// Nothing to do, and that far.
+    pub fn of(network: Network) -> Self {
+        let (bindings, claims, replaced, ready) = Default::default();
+        Self { bindings, claims, replaced, network, ready }
+    }
+
+    /// Whether all networks of an Instance are ready in that location.
+    pub fn serves(&self, instance: &Object, place: &str) -> bool {
+        let is_ready = |interface: Interface<'_>| {
+            let network = interface.network;
+            self.ready.iter().any(|binding| binds(binding, network, place, instance.namespace()))
+        };
+        Interface::all(instance.spec()).all(is_ready)
+    }
+
+    /// Whether an Instance runs on that binding and on none that stays.
+    fn needs(&self, instance: &Object, binding: &Object) -> bool {
+        let here = instance.namespace();
+        let known = instance.spec()["location"]["name"].as_str();
+        let place = binding.spec()["location"]["name"].as_str().unwrap_or_default();
+        let runs = !gates::of(instance).contains(&gates::NETWORK) && known.is_none_or(|known| known == place);
+        runs && Interface::all(instance.spec()).any(|interface| {
+            binds(binding, interface.network, place, here)
+                && !self.ready.iter().any(|ready| binds(ready, interface.network, place, here))
+        })
+    }
+}
+
+/// Decides.
+pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
+    let wd = inputs.deployment;
+    let city = wd.spec()["cityCode"].as_str().unwrap_or_default();
+    if let Some(blocker) = inputs.location.blocker(city).filter(|_| !inputs.location.allows()) {
+        return NetworkPlan::of(Network::Misplaced(blocker));
+    }
+    let place = place(wd, inputs.location).map(|place| place.name);
+    let mut in_use: BTreeSet<String> = inputs.bindings.iter().map(|b| b.name().to_owned()).collect();
+    let standing =
+        inputs.bindings.iter().filter(|b| !b.is_terminating() && Instance::of(b).owner == Some(wd.uid()));
+    let own: BTreeMap<&str, &ObjectRef> = standing.map(|b| (b.name(), b)).collect();
+    let interfaces: Vec<_> = Interface::all(&wd.spec()["template"]["spec"]).collect();
+    let targets: Vec<_> = interfaces.iter().map(|i| format!("{}-net-{}", wd.name(), i.index)).collect();
+    let mut spares: Vec<&ObjectRef> =
+        own.values().copied().filter(|b| !targets.iter().any(|t| t == b.name())).collect();
+    let (mut plan, mut claims, mut kept, mut far) =
+        (NetworkPlan::of(Network::Ready), Claims::default(), Vec::new(), Vec::new());
+    for (interface, target) in interfaces.iter().zip(&targets) {
+        let fits = |b: &Object| {
+            let here = place.as_deref().or_else(|| b.spec()["location"]["name"].as_str());
+            here.is_some_and(|here| binds(b, interface.network, here, wd.namespace()))
+        };
+        let named = own.get(target.as_str()).copied().filter(|b| fits(b));
+        let fitting = named.into_iter().chain(spares.iter().copied().filter(|b| fits(b)));
+        let candidates: Vec<_> =
+            fitting.map(|b| (b, interface.through(inputs, b, &mut Claims::default()))).collect();
+        // Until the binding of its name is ready, another one may serve.
+        let is_ready = |(_, far): &&(_, Network)| *far == Network::Ready;
+        let serving = candidates.iter().find(is_ready).or(candidates.first());
+        for stays in named.into_iter().chain(serving.map(|(binding, _)| *binding)) {
+            interface.through(inputs, stays, &mut claims);
+            spares.retain(|spare| spare.name() != stays.name());
+            kept.push(stays);
+        }
+        let taken = in_use.contains(target);
+        if let Some(place) = &place
+            && named.is_none()
+            && (!taken || serving.is_none())
+        {
+            let name = if taken { free(target, &mut in_use) } else { target.clone() };
+            in_use.insert(name.clone());
+            plan.bindings.push(binding(wd, interface.network, place, &name));
+        }
+        if let Some((binding, Network::Ready)) = serving {
+            plan.ready.push((*binding).clone());
+        }
+        let none = || unserved(inputs, interface, place.is_some());
+        far.push(serving.map_or_else(none, |(_, far)| far.clone()));
+    }
+    plan.claims = claims.0;
+    plan.network = Network::worst(far);
+    if plan.network == Network::Ready {
+        let leaves = |b: &&ObjectRef| !kept.iter().any(|kept| kept.name() == b.name());
+        let idle = |b: &&ObjectRef| !inputs.instances.iter().any(|instance| plan.needs(instance, b));
+        plan.replaced = own.into_values().filter(leaves).filter(idle).cloned().collect();
+    }
+    plan
+}
+
+/// How far an interface without a binding is.
+fn unserved(inputs: &NetworkFacts<'_>, interface: &Interface<'_>, placed: bool) -> Network {
+    let (what, city) = (interface.network_words(), inputs.deployment.spec()["cityCode"].as_str());
+    if placed {
+        return Network::of(&what, None);
+    }
+    inputs
+        .location
+        .blocker(city.unwrap_or_default())
+        .map_or_else(|| Network::Provisioning(format!("{what}: waiting for a location")), Network::Misplaced)
+}
+
+/// Whether a binding is to that network in that place. `here` is where the reference to the network stands, and the
+/// binding too.
+fn binds(binding: &Object, network: &Value, place: &str, here: &str) -> bool {
+    same(&binding.spec()["network"], network, here) && binding.spec()["location"]["name"] == place
+}
+
+/// A binding of the WD to a network, with all annotations of the template's metadata, for the network service. Network
+/// and location never change, and a binding is not written again.
+fn binding(wd: &Object, network: &Value, place: &str, name: &str) -> Object {
+    let mut binding = bare(Kind::NetworkBinding, wd.namespace(), name);
+    let labels = [(NETWORK, network["name"].as_str().unwrap_or_default()), (LOCATION, place)];
+    let labels = labels.into_iter().filter(|(_, value)| is_label_value(value));
+    binding.metadata.labels = Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+    let annotations = texts(&wd.spec()["template"]["metadata"]["annotations"]);
+    binding.metadata.annotations = Some(annotations).filter(|map| !map.is_empty());
+    binding.metadata.owner_references = Some(vec![owner_reference(wd.name(), wd.uid())]);
+    let kind = Kind::WorkloadDeployment.resource();
+    let spec = json!({
+        "network": network,
+        "location": {"name": place},
+        "consumer": {"apiGroup": kind.group, "kind": kind.kind, "name": wd.name()},
+    });
+    set_field(&mut binding, "spec", spec);
+    binding
+}

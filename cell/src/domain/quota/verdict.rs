@@ -1,0 +1,231 @@
+//! From a claim's answer to an Instance's `QuotaGranted`.
+
+use std::time::Duration;
+
+use fedhub_api::conditions::{find, said};
+use fedhub_api::responsibility::attributed;
+use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::domain::status::blocker::ConditionUpdate;
+use crate::domain::status::{QUOTA_GRANTED, gates};
+
+const AVAILABLE: &str = "QuotaAvailable";
+const DISABLED: &str = "QuotaDisabled";
+/// The time for which a claim without an evaluation counts as just made.
+const JUST_MADE: Duration = Duration::from_secs(10);
+
+/// What is known of an Instance's quota.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// This cell does not ask for quota.
+    Off,
+    /// The claim was just made, or is about to be.
+    Asked,
+    /// The Instance's own claim as it stands.
+    Claim(&'a Object),
+    /// The claim of an earlier Instance of the name stands there still.
+    Occupied,
+    /// The claim of that name is another cell's, most often while a deployment moves, or foreign.
+    Held,
+    /// The claim of that name is that of another cluster under this cell's name (C10).
+    Namesake,
+    /// A request failed, or could not be made.
+    Failed(&'a Failure),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The labels of the Instance's namespace do not identify its project.
+    ProjectUnresolvable,
+    /// The project has no such namespace.
+    NamespaceNotFound(String),
+    /// There is no such project.
+    ProjectNotFound(String),
+    /// The claim was refused: no right to make it, or no such resource registered.
+    Misconfigured(String),
+    /// Anything else, that may come right.
+    Unavailable(String),
+}
+
+impl Failure {
+    /// Why a claim could not be made in `namespace` of `project`, by the status code of the answer.
+    pub fn of_create(code: Option<u16>, project: &str, namespace: &str, words: &str) -> Self {
+        match code {
+            Some(404) if namespace.is_empty() => Self::ProjectNotFound(project.to_owned()),
+            Some(404) => Self::NamespaceNotFound(format!("{project}/{namespace}")),
+            Some(403 | 422) => Self::Misconfigured(words.to_owned()),
+            _ => Self::Unavailable(words.to_owned()),
+        }
+    }
+
+    /// One word in CamelCase: the condition's reason.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::ProjectUnresolvable => "QuotaProjectIDUnresolvable",
+            Self::NamespaceNotFound(_) => "QuotaNamespaceNotFound",
+            Self::ProjectNotFound(_) => "QuotaProjectNotFound",
+            Self::Misconfigured(_) => "QuotaMisconfigured",
+            Self::Unavailable(_) => "QuotaBackendUnavailable",
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::ProjectUnresolvable => {
+                "the labels of the instance's namespace do not name its project".to_owned()
+            }
+            Self::NamespaceNotFound(name) => format!("namespace {name} does not exist in the project"),
+            Self::ProjectNotFound(name) => format!("project {name} does not exist"),
+            Self::Misconfigured(words) => {
+                format!("the quota claim was refused: {words}")
+            }
+            Self::Unavailable(words) => {
+                format!("the quota service cannot be asked, it is tried again: {words}")
+            }
+        }
+    }
+}
+
+/// Whether an Instance's status shows a granted claim.
+pub fn is_granted(instance: &Object) -> bool {
+    find(instance.status(), QUOTA_GRANTED).is_some_and(|c| c["status"] == "True" && c["reason"] == AVAILABLE)
+}
+
+/// Whether a condition reports a request that failed, and not an answer.
+pub fn reports_failure(quota: &Value) -> bool {
+    let (_, reason, _) = said(quota);
+    reason.starts_with("Quota") && !ANSWERS.contains(&reason)
+}
+
+/// The reasons of answers that begin as those of failures do.
+const ANSWERS: [&str; 4] = [AVAILABLE, DISABLED, "QuotaExceeded", "QuotaNoBudget"];
+
+/// `QuotaGranted` for the Instance's present generation. `remark` is appended, such as why the Instance's size is not
+/// counted. A request that failed takes no grant back: that stays, with the generation of its evaluation. Nor does it
+/// refuse an Instance that has passed its gate, as while quota was off: the known status stays, and the failure is
+/// reported along with it (C6).
+pub fn quota_granted(instance: &Object, answer: Answer<'_>, remark: Option<&str>, now: Timestamp) -> Value {
+    let old = find(instance.status(), QUOTA_GRANTED);
+    let mut words = words(answer, now);
+    if let Answer::Failed(_) = answer {
+        let (status, reason, _) = old.map(said).unwrap_or_default();
+        let passed = !gates::of(instance).contains(&gates::QUOTA);
+        match (status, old) {
+            ("True", Some(granted)) if reason == AVAILABLE => return granted.clone(),
+            // The quota service itself has refused it.
+            ("False", Some(refused)) if passed && !reports_failure(refused) => return refused.clone(),
+            _ if passed => {
+                status_of_passed(status).clone_into(&mut words.status);
+                words.message.push_str("; the instance keeps running");
+            }
+            _ => {}
+        }
+    }
+    if let (Answer::Failed(Failure::Unavailable(_)), Some((_, reason, message))) = (answer, old.map(said))
+        && reason == words.reason
+    {
+        // The message of a failure varies: the first one stands while the failure lasts (I7).
+        message.clone_into(&mut words.message);
+    } else if let (Some(remark), false) = (remark, matches!(answer, Answer::Off)) {
+        words.message = format!("{} ({remark})", words.message);
+    }
+    // The schema's default needs no write.
+    let mut condition = if words == self::words(Answer::Asked, now) {
+        words.condition_verbatim(old, QUOTA_GRANTED, now)
+    } else {
+        words.condition(old, QUOTA_GRANTED, now)
+    };
+    if let Some(generation) = instance.metadata.generation {
+        condition["observedGeneration"] = json!(generation);
+    }
+    condition
+}
+
+/// The status that a failure leaves to an Instance that has passed its gate.
+fn status_of_passed(status: &str) -> &'static str {
+    if status == "True" { "True" } else { "Unknown" }
+}
+
+fn words(answer: Answer<'_>, now: Timestamp) -> ConditionUpdate {
+    let unknown = |reason: &str, message: &str| ConditionUpdate::of("Unknown", reason, message);
+    match answer {
+        Answer::Off => ConditionUpdate::yes(DISABLED, "Quota is not enforced in this cell"),
+        Answer::Asked => unknown("PendingEvaluation", "Waiting for quota evaluation"),
+        Answer::Occupied => {
+            unknown("PendingEvaluation", "Waiting for the quota claim of an earlier instance to go")
+        }
+        Answer::Held => unknown(
+            "PendingEvaluation",
+            "Waiting for the quota claim of this instance's name, which another cell holds until its own \
+             instance is gone",
+        ),
+        Answer::Namesake => unknown(
+            "PendingEvaluation",
+            &attributed(
+                "CellNameTaken",
+                "The quota claim of this instance's name was made by another cluster under this cell's name, or by an \
+                 older version for an instance that this cell never had",
+            ),
+        ),
+        Answer::Failed(failure) => ConditionUpdate::no(failure.reason(), failure.words()),
+        Answer::Claim(claim) => granted(claim, now),
+    }
+}
+
+/// The claim's own condition.
+fn granted(claim: &Object, now: Timestamp) -> ConditionUpdate {
+    let Some(condition) = find(claim.status(), "Granted") else { return words(Answer::Asked, now) };
+    let behind = condition["observedGeneration"].as_i64().zip(claim.metadata.generation);
+    if behind.is_some_and(|(seen, present)| seen < present) {
+        return words(Answer::Asked, now);
+    }
+    let or =
+        |message: &str, words: &str| if message.is_empty() { words.to_owned() } else { message.to_owned() };
+    match said(condition) {
+        ("True", _, message) => ConditionUpdate::yes(AVAILABLE, or(message, "Quota is granted")),
+        ("False", "PendingEvaluation", _) if just_made(claim, now) => words(Answer::Asked, now),
+        ("False", "PendingEvaluation", message) => ConditionUpdate::of(
+            "Unknown",
+            "QuotaNoBudget",
+            &format!(
+                "Quota has not been evaluated; the project may have no budget for it yet: {}",
+                or(message, "no answer")
+            ),
+        ),
+        ("False", "ValidationFailed", message) => ConditionUpdate::no(
+            "ValidationFailed",
+            format!("The quota claim is not valid: {}", or(message, "no reason given")),
+        ),
+        ("False", _, message) => ConditionUpdate::no("QuotaExceeded", or(message, "The quota is used up")),
+        _ => words(Answer::Asked, now),
+    }
+}
+
+fn just_made(claim: &Object, now: Timestamp) -> bool {
+    claim.metadata.creation_timestamp.as_ref().is_none_or(|made| age(made.0, now) < JUST_MADE)
+}
+
+/// Nothing for a time that is yet to come.
+fn age(since: Timestamp, now: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(since)).unwrap_or_default()
+}
+
+/// When an Instance without quota is to be reconciled again; `None` where there is nothing to wait for.
+pub fn requeue_after(instance: &Object, quota: &Value, now: Timestamp) -> Option<Duration> {
+    let settled = said(quota).0 == "True" && !reports_failure(quota);
+    (!settled).then(|| retry_after(instance, now))
+}
+
+/// When to ask again, by the Instance's age: soon while a user may be waiting.
+pub fn retry_after(instance: &Object, now: Timestamp) -> Duration {
+    let born = instance.metadata.creation_timestamp.as_ref().map_or(now, |t| t.0);
+    Duration::from_secs(match age(born, now).as_secs() {
+        0..60 => 1,
+        60..300 => 15,
+        300..600 => 60,
+        _ => 300,
+    })
+}

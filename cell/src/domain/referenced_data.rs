@@ -1,0 +1,207 @@
+//! The `ConfigMap`s and Secrets of the project that an Instance's template refers to.
+//!
+//! The project's side copies them, as companions, into the hub namespace and lists on the WD which it expects; Karmada
+//! brings them into the cell with the WD. Until all of them are there, an Instance waits at the gate `ReferencedData`.
+//! A list for an older generation, or without what the Instance refers to, opens no gate (W5). Only their names count
+//! here: their contents are not kept in memory.
+
+use fedhub_api::conditions::{find, said};
+use fedhub_core::message::{Quoted, excerpt};
+use fedhub_core::names::{
+    EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION, is_object_name,
+};
+use fedhub_core::object::{Kind, Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::domain::status::blocker::{ConditionUpdate, priority};
+use crate::domain::status::{REFERENCED_DATA_READY, gates};
+
+/// Whether the spec of an Instance, or of a WD's template, refers to any.
+pub fn refers(spec: &Value) -> bool {
+    !references(spec).is_empty() || !list(spec, "/runtime/sandbox/imagePullSecrets").is_empty()
+}
+
+/// A reference of a spec: the kind and the name of what is referred to, and whether an Instance can do without.
+struct Reference<'a> {
+    kind: Kind,
+    name: &'a str,
+    optional: bool,
+}
+
+/// The references of an Instance's spec in variables and volumes.
+fn references(spec: &Value) -> Vec<Reference<'_>> {
+    let mut sources: Vec<(&Value, [&str; 2], &str)> = Vec::new();
+    for container in list(spec, "/runtime/sandbox/containers") {
+        let variables = list(container, "/env").iter().map(|variable| &variable["valueFrom"]);
+        sources.extend(variables.map(|from| (from, ["configMapKeyRef", "secretKeyRef"], "name")));
+        let whole = list(container, "/envFrom").iter();
+        sources.extend(whole.map(|from| (from, ["configMapRef", "secretRef"], "name")));
+    }
+    let volumes = list(spec, "/volumes").iter();
+    sources.extend(volumes.map(|volume| (volume, ["configMap", "secret"], "secretName")));
+    let mut all = Vec::new();
+    for (source, keys, secret_name) in sources {
+        for (key, kind, name) in [(keys[0], Kind::ConfigMap, "name"), (keys[1], Kind::Secret, secret_name)] {
+            let at = &source[key];
+            if at.is_object() {
+                let name = at[name].as_str().unwrap_or_default();
+                all.push(Reference { kind, name, optional: at["optional"] == true });
+            }
+        }
+    }
+    all
+}
+
+fn list<'a>(value: &'a Value, at: &str) -> &'a [Value] {
+    value.pointer(at).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// Whether an Instance waits for its data, or has the condition.
+pub fn concerns(instance: &Object) -> bool {
+    gates::of(instance).contains(&gates::REFERENCED_DATA)
+        || find(instance.status(), REFERENCED_DATA_READY).is_some()
+}
+
+/// Whether an Instance waits for its data, or has the condition at another status than True.
+pub fn waits(instance: &Object) -> bool {
+    let stands = find(instance.status(), REFERENCED_DATA_READY);
+    gates::of(instance).contains(&gates::REFERENCED_DATA) || stands.is_some_and(|c| c["status"] != "True")
+}
+
+/// `ReferencedDataReady` where the cell waits for no data: what had to wait need not any longer (C6).
+pub fn disabled(instance: &Object, now: Timestamp) -> Value {
+    let words = ConditionUpdate::yes(
+        "ReferencedDataDisabled",
+        "Instances do not wait for referenced data in this cell",
+    );
+    judged(instance, &words, now)
+}
+
+/// `ReferencedDataReady` for the present generation of an Instance: by what its WD expects, and by which companions
+/// exist.
+pub fn verdict(
+    instance: &Object,
+    deployment: Option<&Object>,
+    is_there: impl Fn(Kind, &str) -> bool,
+    now: Timestamp,
+) -> Value {
+    judged(instance, &words(instance, deployment, is_there), now)
+}
+
+/// The condition for the Instance's present generation.
+fn judged(instance: &Object, words: &ConditionUpdate, now: Timestamp) -> Value {
+    let mut condition =
+        words.condition(find(instance.status(), REFERENCED_DATA_READY), REFERENCED_DATA_READY, now);
+    if let Some(generation) = instance.metadata.generation {
+        condition["observedGeneration"] = json!(generation);
+    }
+    condition
+}
+
+fn words(
+    instance: &Object,
+    deployment: Option<&Object>,
+    is_there: impl Fn(Kind, &str) -> bool,
+) -> ConditionUpdate {
+    let resolving = |message: &str| ConditionUpdate::of("Unknown", "Resolving", message);
+    if let Some(error) = deployment.and_then(error) {
+        return error;
+    }
+    let said = deployment.and_then(|wd| Some((wd, wd.annotation(EXPECTED_REFERENCED_DATA)?)));
+    let Some((deployment, text)) = said else {
+        return resolving("Waiting for the project's side to say which ConfigMaps and Secrets are needed");
+    };
+    let Some(expected) = Expected::of(text) else {
+        return resolving(&format!("{EXPECTED_REFERENCED_DATA} is no list of Kind/name: {}", Quoted(text)));
+    };
+    // An Instance that has passed the gate had what it needed then.
+    let gated = gates::of(instance).contains(&gates::REFERENCED_DATA);
+    if let Some(stale) = expected.stale(instance, deployment).filter(|_| gated) {
+        return resolving(&stale);
+    }
+    let missing: Vec<_> = expected
+        .entries
+        .iter()
+        .filter(|(_, kind, name)| !is_there(*kind, name))
+        .map(|(token, ..)| excerpt(token))
+        .collect();
+    if missing.is_empty() {
+        return ConditionUpdate::yes("Ready", "All referenced ConfigMaps and Secrets are in the cell");
+    }
+    ConditionUpdate::no(
+        "AwaitingPropagation",
+        format!("Waiting for {} to come to the cell", missing.join(", ")),
+    )
+}
+
+/// The error of the sources that the project's side reports in an annotation of the WD; one that cannot be parsed is
+/// shown as it is.
+pub fn error(deployment: &Object) -> Option<ConditionUpdate> {
+    let text = deployment.annotation(REFERENCED_DATA_ERROR).filter(|text| !text.is_empty())?;
+    let error: Value = serde_json::from_str(text).unwrap_or_default();
+    let (_, reason, message) = said(&error);
+    let unread = excerpt(text);
+    Some(refusal(reason, if message.is_empty() { &unread } else { message }))
+}
+
+/// Data that is not there, for that reason, or for a general one where this version does not know it.
+pub fn refusal(reason: &str, message: &str) -> ConditionUpdate {
+    let known = priority(reason) >= priority("ReferencedDataNotReady");
+    ConditionUpdate::no(if known { reason } else { "ReferencedDataNotReady" }, message)
+}
+
+/// The data that the project's side expects in the cell, by its annotation.
+struct Expected {
+    /// The generation of the project's WD that it was computed for; `None` from an older project's side.
+    generation: Option<i64>,
+    /// Each as it was written, with its kind and name.
+    entries: Vec<(String, Kind, String)>,
+}
+
+impl Expected {
+    /// `{"generation": 3, "expected": ["ConfigMap/app", "Secret/db"]}`, or the list alone; `None` where it is neither.
+    fn of(text: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let (generation, list) = match &value {
+            Value::Object(fields) => (Some(fields.get("generation")?.as_i64()?), fields.get("expected")?),
+            list => (None, list),
+        };
+        let entries = list.as_array()?.iter().map(|entry| entry_of(entry.as_str()?));
+        Some(Self { generation, entries: entries.collect::<Option<_>>()? })
+    }
+
+    /// Why the list is not for the template that an Instance was made from; `None` where it is (W5). The mark of the
+    /// hub's WD names the generation of the project's WD that the cell has.
+    fn stale(&self, instance: &Object, deployment: &Object) -> Option<String> {
+        let stands = deployment.annotation(SOURCE_GENERATION).and_then(|text| text.parse::<i64>().ok());
+        if let (Some(computed), Some(stands)) = (self.generation, stands)
+            && computed < stands
+        {
+            return Some(format!(
+                "Waiting for the project's side to look at generation {stands}: what it expects is for generation {computed}"
+            ));
+        }
+        let unknown = references(instance.spec()).into_iter().find(|reference| {
+            let Reference { kind, name, optional } = *reference;
+            let listed = || self.entries.iter().any(|(_, k, n)| (*k, n.as_str()) == (kind, name));
+            // A name that no object can have is not carried under that name.
+            !optional && is_object_name(name) && !listed()
+        })?;
+        let Reference { kind, name, .. } = unknown;
+        Some(format!(
+            "Waiting for the project's side to look at the template: it does not expect {}/{name} yet",
+            kind.resource().kind
+        ))
+    }
+}
+
+fn entry_of(text: &str) -> Option<(String, Kind, String)> {
+    let (kind, name) = text.split_once('/')?;
+    let kind = match kind {
+        "ConfigMap" => Kind::ConfigMap,
+        "Secret" => Kind::Secret,
+        _ => return None,
+    };
+    (!name.is_empty()).then(|| (text.to_owned(), kind, name.to_owned()))
+}

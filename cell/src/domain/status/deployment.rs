@@ -1,0 +1,341 @@
+//! The status of a deployment in its cell.
+
+use fedhub_api::conditions::{find, is_default, is_true, put, remove, said};
+use fedhub_api::responsibility::needs_action;
+use fedhub_api::transitions::{NO_BUDGET, TERMINATION_OVERDUE};
+use fedhub_cache::digest::deployment::FEDERATED;
+use fedhub_core::message::Quoted;
+use fedhub_core::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::blocker::{ConditionUpdate, NETWORK_PROVISIONING, foremost, priority};
+use super::network::{Location, Network};
+use super::termination::{DEADLINE_EXCEEDED, TERMINATING};
+use super::{
+    AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY, REPLICAS_READY, SCALING_ACTIVE,
+};
+use crate::domain::instances::ordinal;
+use crate::domain::referenced_data;
+
+/// What a deployment's status is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct DeploymentFacts<'a> {
+    /// The WD, with the status that stands.
+    pub deployment: &'a Object,
+    /// Its own Instances (C3), terminating ones too, in any order.
+    pub instances: &'a [ObjectRef],
+    /// How many are wanted.
+    pub desired: u32,
+    /// The hash of its template.
+    pub template_hash: &'a str,
+    /// How far its networking is.
+    pub network: &'a Network,
+    /// Which location the cell serves.
+    pub location: &'a Location,
+    /// What its autoscaler does, where it scales (C13).
+    pub scaling: Option<&'a ConditionUpdate>,
+    /// What else keeps its Instances from being made, if anything does.
+    pub obstacle: Option<&'a ConditionUpdate>,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// Whether a WD is suspended.
+pub fn suspended(deployment: &Object) -> bool {
+    deployment.annotation(SUSPENDED) == Some("true")
+}
+
+/// The whole status as it should stand; equal to the one that stands where nothing is to be written (I7).
+pub fn status(seen: &DeploymentFacts<'_>) -> Value {
+    let old = seen.deployment.status();
+    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    if find(&status, FEDERATED).is_some_and(is_default) {
+        // The schema's word for the project's plane (U1).
+        remove(&mut status, FEDERATED);
+    }
+    let counts = Counts::of(seen);
+    status["replicas"] = json!(counts.listed);
+    status["updatedReplicas"] = json!(counts.updated);
+    status["currentReplicas"] = json!(counts.current);
+    status["readyReplicas"] = json!(counts.ready);
+    status["desiredReplicas"] = json!(seen.desired);
+    // On every plane, where the UID is another (C13): what it selects is what the scale subresource there is about.
+    status["selector"] = json!(format!("{WORKLOAD_DEPLOYMENT_NAME}={}", seen.deployment.name()));
+    status["suspended"] = json!(suspended(seen.deployment));
+    if let Some(generation) = seen.deployment.metadata.generation {
+        status["observedGeneration"] = json!(generation);
+    }
+    if let Location::Serving(name) = seen.location {
+        // A location that is gone or in doubt takes nothing back: the Instances still run where they ran.
+        if status["location"]["name"] != json!(name) {
+            status["location"] = json!({"name": name});
+        }
+    }
+    let blocker = foremost(blockers(seen, counts));
+    for (kind, words) in [
+        (REPLICAS_READY, replicas_ready(seen, counts, blocker.as_ref())),
+        (AVAILABLE, available(seen, counts, blocker)),
+    ] {
+        let words = with_overdue(seen, words);
+        put(&mut status, words.condition(find(old, kind), kind, seen.now));
+    }
+    match seen.scaling {
+        Some(words) => put(&mut status, words.condition(find(old, SCALING_ACTIVE), SCALING_ACTIVE, seen.now)),
+        None => remove(&mut status, SCALING_ACTIVE),
+    }
+    match overdue(seen)
+        .reduce(|one, next| ConditionUpdate { message: format!("{}. {}", one.message, next.message), ..one })
+    {
+        Some(overdue) => {
+            let overdue = ConditionUpdate { status: "True".to_owned(), ..overdue };
+            put(
+                &mut status,
+                overdue.condition(find(old, TERMINATION_OVERDUE), TERMINATION_OVERDUE, seen.now),
+            );
+        }
+        None => remove(&mut status, TERMINATION_OVERDUE),
+    }
+    status
+}
+
+/// Whether two statuses differ only in how many Instances their provider has begun with, and in the progress of
+/// networks: stages, with more to come soon (see [`super::debounce`]).
+pub fn same_but_for_stages(one: &Value, other: &Value) -> bool {
+    let without = |status: &Value| {
+        let mut status = status.clone();
+        if let Some(fields) = status.as_object_mut() {
+            fields.remove("updatedReplicas");
+            fields.remove("currentReplicas");
+            for condition in fields.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                if condition["reason"] == NETWORK_PROVISIONING {
+                    condition["message"] = Value::Null;
+                }
+            }
+        }
+        status
+    };
+    without(one) == without(other)
+}
+
+/// How many Instances there are of each kind. One that is being deleted is none of them (C12).
+#[derive(Clone, Copy)]
+struct Counts {
+    listed: usize,
+    updated: usize,
+    current: usize,
+    ready: usize,
+}
+
+impl Counts {
+    fn of(seen: &DeploymentFacts<'_>) -> Self {
+        let on_template = |i: &&ObjectRef| {
+            i.status().pointer("/controller/observedTemplateHash").and_then(Value::as_str)
+                == Some(seen.template_hash)
+        };
+        let is = |kind: &'static str| move |i: &&ObjectRef| is_true(i.status(), kind);
+        let updated = staying(seen).filter(on_template);
+        Self {
+            listed: staying(seen).count(),
+            current: updated.clone().filter(is(PROGRAMMED)).count(),
+            updated: updated.count(),
+            ready: staying(seen).filter(is(READY)).count(),
+        }
+    }
+}
+
+/// True only when all that are wanted are ready; else the most important of what is in the way.
+fn replicas_ready(
+    seen: &DeploymentFacts<'_>,
+    counts: Counts,
+    blocker: Option<&ConditionUpdate>,
+) -> ConditionUpdate {
+    if suspended(seen.deployment) {
+        return suspension();
+    }
+    if let Some(quota) = waiting(seen, QUOTA_GRANTED, quota_reason(seen), "are pending quota") {
+        return quota;
+    }
+    if let Some(data) = waiting(
+        seen,
+        REFERENCED_DATA_READY,
+        "AwaitingPropagation",
+        "are waiting for referenced data companions",
+    ) {
+        return data;
+    }
+    let words = format!("{}/{} replicas available", counts.ready, seen.desired);
+    if counts.ready >= seen.desired as usize {
+        return ConditionUpdate::yes("ReplicasAvailable", words);
+    }
+    match blocker {
+        Some(b) => ConditionUpdate::no(&b.reason, format!("{words}. {}", b.message)),
+        None => ConditionUpdate::no("InstancesProvisioning", words),
+    }
+}
+
+/// True when at least one is ready.
+fn available(
+    seen: &DeploymentFacts<'_>,
+    counts: Counts,
+    blocker: Option<ConditionUpdate>,
+) -> ConditionUpdate {
+    if suspended(seen.deployment) {
+        return suspension();
+    }
+    if counts.ready > 0 {
+        let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
+        return ConditionUpdate::yes("StableInstanceFound", words);
+    }
+    match blocker {
+        Some(b) => ConditionUpdate::no(&b.reason, b.message),
+        None if seen.desired == 0 => {
+            ConditionUpdate::no("InstancesProvisioning", "No instances are wanted: replicas is 0")
+        }
+        None => ConditionUpdate::no("InstancesProvisioning", "No instances available yet"),
+    }
+}
+
+fn suspension() -> ConditionUpdate {
+    ConditionUpdate::no("Suspended", "The deployment is suspended: its instances are kept, but do not run")
+}
+
+/// All that is in the way, in the order in which equals go before each other.
+fn blockers(seen: &DeploymentFacts<'_>, counts: Counts) -> Vec<ConditionUpdate> {
+    let city = seen.deployment.spec().get("cityCode").and_then(Value::as_str).unwrap_or_default();
+    let mut all: Vec<ConditionUpdate> = Vec::new();
+    all.extend(seen.location.blocker(city));
+    all.extend(seen.network.blocker());
+    all.extend(seen.obstacle.cloned());
+    all.extend(referenced_data(seen.deployment));
+    all.extend(waiting(seen, QUOTA_GRANTED, "QuotaNotGranted", "are pending quota"));
+    let data = "are waiting for referenced data companions";
+    all.extend(waiting(seen, REFERENCED_DATA_READY, "ReferencedDataNotReady", data));
+    let unready = unready(seen);
+    // An Instance's own reason. One that a person has to act on keeps its name; the others are stages.
+    let lifted = unready.iter().filter_map(|i| {
+        let (_, reason, message) = said(find(i.status(), READY)?);
+        let known = priority(reason) > priority("InstancesProvisioning");
+        known.then(|| ConditionUpdate::no(lifted_reason(reason), of_instance(i, message)))
+    });
+    all.extend(lifted);
+    all.extend(overdue(seen));
+    if let Some(first) = unready.first() {
+        let words = format!("{}/{} instances are ready", counts.ready, counts.listed);
+        let stage = find(first.status(), READY).map(said).filter(|(_, reason, _)| !reason.is_empty());
+        all.push(ConditionUpdate::no(
+            "InstancesProvisioning",
+            match stage {
+                Some((_, reason, message)) => {
+                    format!("{words}. {}", of_instance(first, &format!("{reason}: {message}")))
+                }
+                None => words,
+            },
+        ));
+    }
+    let going = terminating(seen, TERMINATING).filter(|(i, _)| is_wanted(seen, i));
+    all.extend(
+        going.map(|(i, message)| ConditionUpdate::no("InstancesProvisioning", of_instance(i, message))),
+    );
+    all
+}
+
+fn lifted_reason(reason: &str) -> &str {
+    if reason == "PendingQuota" { "QuotaNotGranted" } else { reason }
+}
+
+fn of_instance(instance: &Object, words: &str) -> String {
+    format!("Instance {}: {words}", Quoted(instance.name()))
+}
+
+/// The Instances that stay and are not ready, those first that a person has to act on, then by ordinal: the message
+/// does not depend on the order of a list (I7).
+fn unready<'a>(seen: &DeploymentFacts<'a>) -> Vec<&'a ObjectRef> {
+    let mut all: Vec<&ObjectRef> = staying(seen).filter(|i| !is_true(i.status(), READY)).collect();
+    all.sort_by_key(|i| {
+        let reason = find(i.status(), READY).map_or("", |c| said(c).1);
+        // Names differ in the ordinal alone, so a shorter one has a smaller ordinal.
+        (!needs_action(reason), i.name().len(), i.name())
+    });
+    all
+}
+
+/// The Instances that are not terminating: terminating ones are neither ready nor current (C12).
+fn staying<'a>(seen: &DeploymentFacts<'a>) -> impl Iterator<Item = &'a ObjectRef> + Clone + use<'a> {
+    seen.instances.iter().filter(|i| !i.is_terminating())
+}
+
+/// The terminating Instances whose `Ready` has that reason, by ordinal, with its message.
+fn terminating<'a>(
+    seen: &DeploymentFacts<'a>,
+    reason: &'a str,
+) -> impl Iterator<Item = (&'a ObjectRef, &'a str)> + use<'a> {
+    let mut all: Vec<_> = seen
+        .instances
+        .iter()
+        .filter(|i| i.is_terminating())
+        .filter_map(|i| Some((i, said(find(i.status(), READY)?))))
+        .filter(|(_, (_, is, _))| *is == reason)
+        .map(|(i, (_, _, message))| (i, message))
+        .collect();
+    all.sort_by_key(|(i, _)| (i.name().len(), i.name().to_owned()));
+    all.into_iter()
+}
+
+/// Those that take longer to go than they may (C12).
+fn overdue(seen: &DeploymentFacts<'_>) -> impl Iterator<Item = ConditionUpdate> {
+    terminating(seen, DEADLINE_EXCEEDED)
+        .map(|(i, message)| ConditionUpdate::no(DEADLINE_EXCEEDED, of_instance(i, message)))
+}
+
+/// The condition with the overdue Instances appended: they are reported in any case (C12).
+fn with_overdue(seen: &DeploymentFacts<'_>, words: ConditionUpdate) -> ConditionUpdate {
+    overdue(seen).fold(words, |mut words, overdue| {
+        if !words.message.contains(&overdue.message) {
+            words.message = format!("{}. {}", words.message, overdue.message);
+        }
+        words
+    })
+}
+
+/// Whether an Instance's ordinal is wanted, so that it is created again.
+fn is_wanted(seen: &DeploymentFacts<'_>, instance: &Object) -> bool {
+    ordinal(seen.deployment.name(), instance.name()).is_some_and(|ordinal| ordinal < seen.desired)
+}
+
+/// The reason for lacking quota: no budget where no claim was refused.
+fn quota_reason(seen: &DeploymentFacts<'_>) -> &'static str {
+    let refused = |i: &ObjectRef| find(i.status(), QUOTA_GRANTED).is_some_and(|c| said(c).0 == "False");
+    if staying(seen).any(refused) { "QuotaExceeded" } else { NO_BUDGET }
+}
+
+/// The Instances that a condition at `False`, or a missing budget, blocks: how many, and the first message.
+fn waiting(seen: &DeploymentFacts<'_>, kind: &str, reason: &str, what: &str) -> Option<ConditionUpdate> {
+    let mut held: Vec<(&str, &str)> = staying(seen)
+        .filter_map(|i| {
+            let (status, reason, message) = said(find(i.status(), kind)?);
+            let holds = status == "False" || (reason == NO_BUDGET && !is_true(i.status(), READY));
+            holds.then_some((i.name(), message))
+        })
+        .collect();
+    if held.is_empty() {
+        return None;
+    }
+    held.sort_by_key(|(name, _)| (name.len(), *name));
+    let count = format!("{} of {} desired replicas {what}", held.len(), seen.desired);
+    let words = held.iter().find(|(_, message)| !message.is_empty());
+    Some(ConditionUpdate::no(
+        reason,
+        words.map_or(count.clone(), |(_, message)| format!("{count}: {message}")),
+    ))
+}
+
+/// What blocks referenced data: the deployment's own condition, then the error of the project's side.
+fn referenced_data(deployment: &Object) -> Vec<ConditionUpdate> {
+    let own = find(deployment.status(), REFERENCED_DATA_READY).map(said);
+    let own = own.filter(|(status, _, _)| *status != "True");
+    let own = own.map(|(_, reason, message)| referenced_data::refusal(reason, message));
+    own.into_iter().chain(referenced_data::error(deployment)).collect()
+}

@@ -1,0 +1,152 @@
+//! The status of an Instance: whether it is ready, and what its user reads if not.
+
+use fedhub_api::conditions::{find, put, said};
+use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::blocker::{ConditionUpdate, foremost, priority};
+use super::gates::{self, NETWORK, QUOTA};
+use super::network::Network;
+use super::{AVAILABLE, PROGRAMMED, QUOTA_GRANTED, READY, REFERENCED_DATA_READY};
+
+/// What an Instance's status is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct InstanceFacts<'a> {
+    /// The Instance, with the status that stands.
+    pub instance: &'a Object,
+    /// `QuotaGranted` as it is to be, see [`crate::domain::quota::verdict`].
+    pub quota: &'a Value,
+    /// `ReferencedDataReady` as it is to be, where the Instance waits for data, see [`crate::domain::referenced_data`].
+    pub data: Option<&'a Value>,
+    /// How far the networking of its deployment is.
+    pub network: &'a Network,
+    /// The network contexts that its interfaces are attached to, where any is known, see [`crate::domain::network::contexts`].
+    pub contexts: Option<&'a Value>,
+    /// Whether its deployment is suspended.
+    pub suspended: bool,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// What `Available` and `Ready` say of a suspended Instance.
+const SUSPENDED: &str = "The instance is suspended: it is kept, but does not run";
+
+/// The whole status as it should stand: `Ready`, `QuotaGranted`, `ReferencedDataReady`, `suspended`, `location` and
+/// `networkContexts` are ours, and so are `Programmed` and `Available` while the Instance is suspended or denied quota; all
+/// else stays. What was known of location and networks is not taken back (C15).
+pub fn status(seen: &InstanceFacts<'_>) -> Value {
+    let old = seen.instance.status();
+    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    if seen.suspended || status.get("suspended").is_some() {
+        status["suspended"] = json!(seen.suspended);
+    }
+    if let Some(location) = seen.instance.spec().get("location").filter(|location| location.is_object()) {
+        status["location"] = location.clone();
+    }
+    if let Some(contexts) = seen.contexts {
+        status["networkContexts"] = contexts.clone();
+    }
+    put(&mut status, seen.quota.clone());
+    if let Some(data) = seen.data {
+        put(&mut status, data.clone());
+    }
+    for kind in [PROGRAMMED, AVAILABLE] {
+        if let Some(words) = in_place_of_provider(seen, kind) {
+            put(&mut status, words.condition_verbatim(find(old, kind), kind, seen.now));
+        }
+    }
+    let ready = ready(seen, &status).condition(find(old, READY), READY, seen.now);
+    put(&mut status, ready);
+    status
+}
+
+fn ready(seen: &InstanceFacts<'_>, status: &Value) -> ConditionUpdate {
+    if seen.suspended {
+        return ConditionUpdate::no("Suspended", SUSPENDED);
+    }
+    let gates = gates::of(seen.instance);
+    let denied = denied(seen.quota);
+    if let (Some(denied), true) = (&denied, gates.is_empty()) {
+        return denied.clone();
+    }
+    if !gates.is_empty() {
+        return waiting(seen, status, &gates, denied);
+    }
+    if let Some(words) = unprogrammed(status) {
+        return words;
+    }
+    match find(status, AVAILABLE).map(said) {
+        Some(("True", _, _)) => ConditionUpdate::yes("Available", "Instance is ready"),
+        Some((state, reason, message)) if !reason.is_empty() => ConditionUpdate::of(state, reason, message),
+        _ => ConditionUpdate::no("Pending", "Instance is not available"),
+    }
+}
+
+/// What replaces a provider's condition while the Instance may not run, and, when it may again, resets that to the
+/// schema's default. `None` where the provider's condition stands.
+fn in_place_of_provider(seen: &InstanceFacts<'_>, kind: &str) -> Option<ConditionUpdate> {
+    if seen.suspended {
+        return (kind == AVAILABLE).then(|| ConditionUpdate::no("Suspended", SUSPENDED));
+    }
+    if let Some(denied) = denied(seen.quota) {
+        return Some(denied);
+    }
+    let (_, reason, message) = said(find(seen.instance.status(), kind)?);
+    let ours = reason == "PendingQuota" || (reason == "Suspended" && message == SUSPENDED);
+    ours.then(|| ConditionUpdate::of("Unknown", "Pending", "Waiting for controller"))
+}
+
+/// The refusal of quota; an unknown answer refuses nothing.
+fn denied(quota: &Value) -> Option<ConditionUpdate> {
+    let (status, _, message) = said(quota);
+    (status == "False").then(|| ConditionUpdate::no("PendingQuota", message))
+}
+
+/// Gates are left: the most important of what they wait for.
+fn waiting(
+    seen: &InstanceFacts<'_>,
+    status: &Value,
+    gates: &[&str],
+    denied: Option<ConditionUpdate>,
+) -> ConditionUpdate {
+    let mut message = format!("Scheduling gates present: {}", gates.join(", "));
+    let (state, _, quota) = said(seen.quota);
+    if gates.contains(&QUOTA) && state == "Unknown" && !quota.is_empty() {
+        message = format!("{message}. Quota: {quota}");
+    }
+    let mut all = vec![ConditionUpdate::no("SchedulingGatesPresent", message)];
+    all.extend(denied);
+    if let Some((state, reason, message)) = find(status, REFERENCED_DATA_READY).map(said)
+        && state != "True"
+    {
+        all.push(ConditionUpdate::of(state, reason, message));
+    }
+    if gates.contains(&NETWORK) {
+        all.extend(seen.network.blocker());
+    }
+    foremost(all).unwrap_or_else(not_programmed)
+}
+
+/// Nothing holds the Instance back, and the provider has not made it: what is known of why.
+fn unprogrammed(status: &Value) -> Option<ConditionUpdate> {
+    let programmed = find(status, PROGRAMMED).map(said);
+    if programmed.is_some_and(|(state, _, _)| state == "True") {
+        return None;
+    }
+    let known = status.get("conditions").and_then(Value::as_array).into_iter().flatten().filter_map(|c| {
+        let (state, reason, message) = said(c);
+        let ours = [READY, QUOTA_GRANTED].iter().any(|kind| c["type"] == *kind);
+        // A reason that we do not know may be of a condition that is at its best at False.
+        (!ours && state != "True" && priority(reason) > 0)
+            .then(|| ConditionUpdate::of(state, reason, message))
+    });
+    let own = programmed
+        .filter(|(_, reason, _)| !["", "Pending", "PendingProgramming"].contains(reason))
+        .map(|(state, reason, message)| ConditionUpdate::of(state, reason, message));
+    Some(foremost(known).or(own).unwrap_or_else(not_programmed))
+}
+
+fn not_programmed() -> ConditionUpdate {
+    ConditionUpdate::no("PendingProgramming", "Instance has not been programmed")
+}

@@ -1,0 +1,88 @@
+//! The status of a terminating Instance (C7, C12): what holds it, and when it takes longer than it may.
+//!
+//! An Instance ends in two stages: its provider tears it down and removes its finalizer, then the write-back removes
+//! the copy on the hub and its own finalizer. Until then `Ready` shows that, in the cell, on the hub and in the
+//! project.
+//!
+//! Decides C12.
+
+use std::time::Duration;
+
+use fedhub_api::conditions::{find, put, said};
+pub use fedhub_api::responsibility::DEADLINE_EXCEEDED;
+use fedhub_core::clock::stamp;
+use fedhub_core::message::excerpt;
+use fedhub_core::names::INSTANCE_FINALIZER;
+use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::blocker::ConditionUpdate;
+use super::{AVAILABLE, READY};
+
+/// Reason of `Ready`: the Instance is being deleted.
+pub const TERMINATING: &str = "Terminating";
+
+/// So many finalizers are named.
+const NAMED: usize = 5;
+
+/// The whole status of an Instance that is being deleted as it should stand, and after how long that changes by itself;
+/// `None` for an Instance that is not. `deadline` is how long it may take to go. Only `Ready` is another.
+pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(Value, Option<Duration>)> {
+    let since = instance.metadata.deletion_timestamp.as_ref()?.0;
+    // A server's clock that is ahead makes it begin now.
+    let waited = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+    let left = deadline.checked_sub(waited).filter(|left| !left.is_zero());
+    let finalizers: Vec<&str> = instance.metadata.finalizers.iter().flatten().map(String::as_str).collect();
+    let held = named(&finalizers);
+    let words = if left.is_some() {
+        let stage = provider(instance.status()).unwrap_or_default();
+        ConditionUpdate::no(
+            TERMINATING,
+            format!("Instance is being deleted; it waits for its finalizers: {held}{stage}"),
+        )
+    } else {
+        let (since, torn_down) = (stamp(since), torn_down(&finalizers));
+        ConditionUpdate::no(
+            DEADLINE_EXCEEDED,
+            format!(
+                "Instance has been terminating since {since}, which is longer than it may take; it is held by its \
+                 finalizers: {held}{torn_down}"
+            ),
+        )
+    };
+    let old = instance.status();
+    let mut status = if old.is_object() { old.clone() } else { json!({}) };
+    put(&mut status, words.condition(find(old, READY), READY, now));
+    Some((status, left))
+}
+
+/// Whether an Instance is reported as overdue.
+pub fn is_overdue(instance: &Object) -> bool {
+    find(instance.status(), READY).is_some_and(|ready| said(ready).1 == DEADLINE_EXCEEDED)
+}
+
+/// The progress that the provider reports.
+fn provider(status: &Value) -> Option<String> {
+    let (state, reason, message) = said(find(status, AVAILABLE)?);
+    // Those two are ours, of a time before the deletion.
+    let says = state == "False" && !["", "Suspended", "PendingQuota"].contains(&reason);
+    says.then(|| format!(". Its provider says: {reason}: {message}"))
+}
+
+/// What is known of an Instance that only the write-back holds.
+fn torn_down(finalizers: &[&str]) -> &'static str {
+    if finalizers.iter().all(|f| *f == INSTANCE_FINALIZER) {
+        ". It is torn down, and its copy on the federation hub is not known to be gone"
+    } else {
+        ""
+    }
+}
+
+fn named(finalizers: &[&str]) -> String {
+    let names: Vec<_> = finalizers.iter().take(NAMED).map(|f| excerpt(f)).collect();
+    match finalizers.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}

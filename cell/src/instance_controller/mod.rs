@@ -1,0 +1,107 @@
+//! The controller of a cell's Instances: their status, their Events, the gates `Quota` and `ReferencedData`, and quota
+//! claims.
+//!
+//! A reconcile asks for the Instance's quota, writes the whole status at once, takes off the gates that this status
+//! satisfies, and publishes an Event on a transition. [`plan()`] is the pure part. Short stages of an Instance that is
+//! coming up are debounced ([`crate::domain::status::debounce`]). For a terminating one, only `Ready` is written
+//! ([`crate::domain::status::termination`]).
+//!
+//! # Quota
+//!
+//! With [`Quota`] each Instance has one `ResourceClaim` in its project's plane. Its requests never change, and it is
+//! deleted only when a live read of the cell proves its Instance gone (C8): a cell that cannot be reached keeps every
+//! claim. Claims need no finalizer for that: those of this cell are watched by their label, also after a restart. The
+//! mark of an older version is replaced while the Instance of that UID stands, for it proves nothing after (C10). A
+//! claim under another name of this cell is found when it is in the way, and identified by the UID in its mark: it is
+//! renamed, or released where its Instance is gone.
+//!
+//! Switched off, quota blocks no Instance and its claims are deleted, where the credential for that is still there;
+//! switched on again, running Instances claim again. A credential that fails refuses no Instance that has passed its
+//! gate. A project plane that cannot be reached takes no grant back; an Instance without one reports
+//! `QuotaBackendUnavailable` and is requeued when the plane is in sync.
+//!
+//! **For operators**: discovery `milo` disengages a project at once when it turns not Ready or is deleted, for only
+//! claims are watched here. Until it is back, Instances of that project get no new quota, and claims of Instances that
+//! have gone meanwhile stay; both are made up for when its plane is in sync again.
+
+mod apply;
+mod claims;
+mod plan;
+mod quota;
+mod reconcile;
+mod snapshot;
+mod triggers;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fedhub_engine::Queue;
+use fedhub_planes::Planes;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+pub use plan::{InstancePlan, plan};
+
+use crate::identity::Identity;
+
+/// What is needed to ask for quota.
+pub struct Quota {
+    /// The registry whose project planes show the claims of this cell.
+    pub projects: Arc<Planes>,
+    /// Who this cell is: by its name its claims are found, by its UID they are known (C10).
+    pub identity: Arc<Identity>,
+    /// Whether Instances need quota. Where they do not, the claims of this cell are given back (C6).
+    pub enabled: bool,
+}
+
+/// UIDs of Instances that are gone, for as many as there is room. A claim that an older version marked with the cell's
+/// name alone is this cell's only where it had the Instance (C10).
+#[derive(Default)]
+struct Tombstones(Mutex<VecDeque<Box<str>>>);
+
+/// How many are kept.
+const MAX_TOMBSTONES: usize = 4096;
+
+impl Tombstones {
+    fn add(&self, uid: &str) {
+        let mut uids = self.0.lock();
+        if uids.len() == MAX_TOMBSTONES {
+            uids.pop_front();
+        }
+        uids.push_back(uid.into());
+    }
+
+    fn contains(&self, uid: &str) -> bool {
+        self.0.lock().iter().any(|gone| **gone == *uid)
+    }
+}
+
+/// Keeps the status of the cell's Instances, and their claims. Listens to the registry around the cell and, with quota,
+/// to [`Quota::projects`].
+pub struct InstanceController {
+    cell: Arc<Planes>,
+    queue: Arc<Queue>,
+    quota: Option<Quota>,
+    termination_deadline: Duration,
+    tombstones: Tombstones,
+    began: Instant,
+    /// Whether it has been logged that claims stay behind.
+    warned_of_claims: AtomicBool,
+}
+
+impl InstanceController {
+    /// A controller of the Instances of `cell`, fed through `queue`; without `quota` none is asked for. An Instance that
+    /// takes longer to go than `termination_deadline` is named (C12).
+    pub fn new(
+        cell: Arc<Planes>,
+        queue: Arc<Queue>,
+        quota: Option<Quota>,
+        termination_deadline: Duration,
+    ) -> Arc<Self> {
+        let (tombstones, began, warned_of_claims) =
+            (Tombstones::default(), Instant::now(), AtomicBool::new(false));
+        Arc::new(Self { cell, queue, quota, termination_deadline, tombstones, began, warned_of_claims })
+    }
+}

@@ -1,0 +1,52 @@
+//! The reconcile of one Instance.
+
+use fedhub_core::errors::Error;
+use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_engine::{Controller, Job, Outcome};
+
+use super::InstanceController;
+use super::quota::QuotaOutcome;
+
+impl InstanceController {
+    async fn instance(&self, key: &Key) -> Result<Outcome, Error> {
+        if !self.cell.anchor().synced() {
+            return Err(Error::NotEngaged(PlaneId::Cell));
+        }
+        let Some(instance) = self.living(key) else { return self.terminating(key).await };
+        let QuotaOutcome { quota, failed, rest, again } = self.ask(&instance).await?;
+        // It may have changed while its project was asked.
+        let Some(instance) = self.living(key).filter(|now| now.uid() == instance.uid()) else {
+            return Ok(Outcome::AwaitChange);
+        };
+        let mut plan = self.plan(&instance, &quota);
+        let requeue_after = plan.requeue_after.into_iter().chain(again).min();
+        plan.requeue_after = requeue_after.map(|wait| wait.max(rest));
+        let outcome = self.apply(&instance, plan).await?;
+        failed.map_or(Ok(outcome), Err)
+    }
+
+    /// Reconciles a terminating Instance, if it is still there.
+    async fn terminating(&self, key: &Key) -> Result<Outcome, Error> {
+        let there = self.cell.anchor().store(key.kind).object(&key.namespace, &key.name);
+        let Some(instance) = there else { return Ok(Outcome::Unchanged) };
+        match self.apply(&instance, self.plan_terminating(&instance)).await {
+            // Its event is on the way.
+            Err(error) if error.code() == Some(404) => Ok(Outcome::AwaitChange),
+            outcome => Ok(outcome?),
+        }
+    }
+}
+
+impl Controller for InstanceController {
+    fn name(&self) -> &'static str {
+        "readiness"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        match (&job.key.plane, job.key.kind) {
+            (PlaneId::Cell, Kind::Instance) => self.instance(&job.key).await,
+            (PlaneId::Project(project), Kind::ResourceClaim) => self.claim(project, &job.key).await,
+            _ => Err(Error::Bug(format!("{} is not a key of the Instance controller", job.key))),
+        }
+    }
+}

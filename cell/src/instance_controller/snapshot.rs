@@ -1,0 +1,83 @@
+//! What the caches say of an Instance and its surroundings, and the plan by that.
+
+use fedhub_cache::Part;
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView};
+use serde_json::Value;
+
+use super::InstanceController;
+use super::plan::{InstancePlan, plan, plan_terminating};
+use super::triggers::owner;
+use crate::domain::instances::Instance;
+use crate::domain::network;
+use crate::domain::referenced_data;
+use crate::domain::status::deployment::suspended;
+use crate::domain::status::gates;
+use crate::domain::status::instance::InstanceFacts;
+use crate::domain::status::network::Network;
+use crate::network_snapshot;
+
+impl InstanceController {
+    /// What there is to do about an Instance that is being deleted.
+    pub(super) fn plan_terminating(&self, instance: &Object) -> InstancePlan {
+        let cell = self.cell.anchor();
+        let normalization =
+            cell.store(Kind::Instance).normalization(instance.namespace(), instance.name(), Part::Status);
+        plan_terminating(instance, self.termination_deadline, self.cell.clock().now(), normalization)
+    }
+
+    /// The Instance, if it exists and is not terminating.
+    pub(super) fn living(&self, key: &Key) -> Option<ObjectRef> {
+        let instance = self.cell.anchor().store(Kind::Instance).object(&key.namespace, &key.name)?;
+        (!instance.is_terminating()).then_some(instance)
+    }
+
+    /// What there is to do about an Instance with that verdict on its quota.
+    pub(super) fn plan(&self, instance: &Object, quota: &Value) -> InstancePlan {
+        let cell = self.cell.anchor();
+        let made_by = Instance::of(instance).owner;
+        let deployment = owner(instance)
+            .and_then(|name| cell.store(Kind::WorkloadDeployment).object(instance.namespace(), name))
+            .filter(|wd| Some(wd.uid()) == made_by);
+        // Without its WD, the suspension that stands is kept (C6).
+        let gated = || gates::of(instance).contains(&gates::SUSPENDED);
+        let stands = || instance.status()["suspended"] == true || gated();
+        let suspended = deployment.as_deref().map_or_else(stands, suspended);
+        let network = self.network(instance, deployment.as_deref());
+        let now = self.cell.clock().now();
+        let data = self.data(instance, deployment.as_deref());
+        let normalization =
+            cell.store(Kind::Instance).normalization(instance.namespace(), instance.name(), Part::Status);
+        let bindings = cell.store(Kind::NetworkBinding).objects(Some(instance.namespace()));
+        let contexts = network::contexts(instance, bindings.iter().map(AsRef::as_ref));
+        let (data, contexts) = (data.as_ref(), contexts.as_ref());
+        plan(
+            &InstanceFacts { instance, quota, data, network: &network, contexts, suspended, now },
+            normalization,
+        )
+    }
+
+    /// `ReferencedDataReady` as it is to be. Where companions are not watched, nothing waits for them (C6).
+    fn data(&self, instance: &Object, deployment: Option<&Object>) -> Option<Value> {
+        let (cell, now) = (self.cell.anchor(), self.cell.clock().now());
+        if cell.watched(Kind::Secret).is_none() {
+            return referenced_data::waits(instance).then(|| referenced_data::disabled(instance, now));
+        }
+        let is_there = |kind, name: &str| cell.store(kind).digest(instance.namespace(), name).is_some();
+        referenced_data::concerns(instance)
+            .then(|| referenced_data::verdict(instance, deployment, is_there, now))
+    }
+
+    /// The networking that an Instance reports: what a person has to act on, or else that it waits until the
+    /// deployment's controller takes its gate off. The deployment reports the stages.
+    fn network(&self, instance: &Object, deployment: Option<&Object>) -> Network {
+        if !gates::of(instance).contains(&gates::NETWORK) {
+            return Network::Ready;
+        }
+        match deployment.map(|wd| network_snapshot::networking(self.cell.anchor(), wd).plan.network) {
+            None | Some(Network::Ready | Network::Provisioning(_)) => {
+                Network::Provisioning("Waiting for the deployment's networking".to_owned())
+            }
+            Some(worst) => worst,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What the caches say of an Instance and its copy, with what this reconcile has read past them.
+
+use fedhub_api::cells::{CellId, Source};
+use fedhub_cache::digest::{Digest, Version};
+use fedhub_cache::{Part, ServerNormalization};
+use fedhub_core::hash::KeyedHasher;
+use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
+use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
+use jiff::Timestamp;
+
+use super::WriteBack;
+use crate::domain::status::gates;
+
+/// The inputs of a plan.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The identity of the cell.
+    pub cell: CellId,
+    /// Whether the cell is declared lost, so that it writes nothing new (C11).
+    pub declared_lost: bool,
+    /// The cell's Instance.
+    pub instance: Option<ObjectRef>,
+    /// The hub namespace, which has the name of the cell's.
+    pub hub_namespace: Option<ObjectRef>,
+    /// The WD that the Instance names, on the hub.
+    pub deployment: Option<Digest>,
+    /// The Instance of that name on the hub.
+    pub copy: Option<CopyFacts>,
+    /// Whether the hub itself confirmed that, and not its watch: a copy may lack the label that is watched for.
+    pub copy_confirmed: bool,
+    /// Whether the copy is one of a cell that is declared lost, so that its name may be taken over (C11).
+    pub of_lost_cell: bool,
+    /// The cell's Instance of that name, where it was read live.
+    pub live_instance: Option<LiveRead>,
+    /// The hub's WD that the Instance names, where it was read live.
+    pub live_deployment: Option<LiveRead>,
+    /// What the hub made of the last spec that was sent.
+    pub spec_normalization: Option<ServerNormalization>,
+    /// What the hub made of the last status that was sent.
+    pub status_normalization: Option<ServerNormalization>,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// A plane's own answer, past its watch: this object, or that there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveRead(pub Option<ObjectRef>);
+
+/// What is known of a copy.
+#[derive(Clone, Debug)]
+pub struct CopyFacts {
+    /// Its identity and hashes.
+    pub digest: Digest,
+    /// The copy itself, where this reconcile has read it.
+    pub body: Option<ObjectRef>,
+}
+
+impl CopyFacts {
+    /// The facts of a copy that was read.
+    pub fn of(body: ObjectRef) -> Self {
+        Self { digest: Digest::of(&PlaneId::Hub, Kind::Instance, &body), body: Some(body) }
+    }
+
+    /// The cell that made the copy, where `instance` stands under its name and `managed` is what its copy should carry;
+    /// `None` where that takes the copy itself.
+    pub fn ownership(&self, cell: &CellId, expected: Option<(&Object, &Digest)>) -> Option<Ownership> {
+        if let Some(body) = &self.body {
+            return Some(Ownership::of(body, cell, expected.map(|(instance, _)| instance)));
+        }
+        let (instance, managed) = expected?;
+        let marked = self.digest.instance()?.source == managed.instance()?.source;
+        marked.then(|| Ownership::Ours(instance.uid().to_owned()))
+    }
+
+    /// The copy, or as much of it as its digest has: enough to name it in a request, with its preconditions.
+    pub fn object(&self, namespace: &str, name: &str) -> ObjectRef {
+        self.body.clone().unwrap_or_else(|| self.digest.stub(Kind::Instance, namespace, name))
+    }
+}
+
+/// The cell that made a copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// This cell, for its Instance of that UID.
+    Ours(String),
+    /// Unknown: there is no mark, or none that can be read, as on copies from before there were marks.
+    Unmarked,
+    /// Another cell, which may have this cell's name; or an older version marked it with this cell's name alone, for an
+    /// Instance that this cell does not have.
+    Foreign(Source),
+}
+
+impl Ownership {
+    /// The owner by the copy's mark, in `cell` where `instance` stands under its name.
+    pub fn of(copy: &Object, cell: &CellId, instance: Option<&Object>) -> Self {
+        match Source::of(copy) {
+            None => Self::Unmarked,
+            Some(source) if source.is_of(cell, |uid| instance.is_some_and(|i| i.uid() == uid)) => {
+                Self::Ours(source.instance_uid)
+            }
+            Some(source) => Self::Foreign(source),
+        }
+    }
+}
+
+impl Snapshot {
+    /// A hash of all inputs but the time; zero where live reads are among them.
+    pub fn fingerprint(&self) -> u64 {
+        if self.copy_confirmed || self.live_instance.is_some() || self.live_deployment.is_some() {
+            return 0;
+        }
+        let object = |hasher: KeyedHasher, object: &Option<ObjectRef>| {
+            let object = object.as_deref();
+            hasher.maybe(object.map(ObjectView::uid)).maybe(object.map(ObjectView::version))
+        };
+        let hasher = object(object(KeyedHasher::default(), &self.instance), &self.hub_namespace);
+        let deployment = self.deployment.as_ref().filter(|d| !d.terminating).map(|d| d.uid.to_string());
+        hasher
+            .maybe(deployment.as_deref())
+            .number(self.copy.as_ref().map_or(0, |copy| copy.digest.content))
+            .text(&self.cell.uid)
+            .number(self.declared_lost.into())
+            .end()
+            .max(1)
+    }
+}
+
+/// What a reconcile has read and stored, past the watches.
+#[derive(Default)]
+pub(super) struct LiveReads {
+    /// The copy.
+    pub(super) copy: Option<CopyRead>,
+    /// The cell's Instance.
+    pub(super) instance: Option<LiveRead>,
+    /// The hub's WD.
+    pub(super) deployment: Option<LiveRead>,
+}
+
+/// A copy as a reconcile has read or stored it.
+pub(super) struct CopyRead {
+    pub(super) body: Option<ObjectRef>,
+    /// Whether that is the hub's answer to this reconcile; else it is valid for as long as the cache knows this version.
+    pub(super) confirmed: bool,
+}
+
+impl WriteBack {
+    /// What the caches say, with what was read past them.
+    pub(super) fn snapshot(&self, key: &Key, cell: &CellId, reads: &LiveReads) -> Snapshot {
+        let (hub, namespace, name) = (self.hub.hub(), key.namespace.as_str(), key.name.as_str());
+        let instance = self.cell.anchor().store(Kind::Instance).object(namespace, name);
+        let copies = hub.store(Kind::Instance);
+        let known = copies.digest(namespace, name);
+        let (copy, copy_confirmed) = match &reads.copy {
+            Some(CopyRead { body, confirmed: true }) => (body.clone().map(CopyFacts::of), true),
+            read => {
+                let body = read.as_ref().and_then(|read| read.body.clone());
+                let is_known = |digest: &Digest| {
+                    body.clone().filter(|body| digest.version == Version::new(body.version()))
+                };
+                (known.map(|digest| CopyFacts { body: is_known(&digest), digest }), false)
+            }
+        };
+        let body = copy.as_ref().and_then(|copy| copy.body.as_ref());
+        let deployment = instance.as_ref().and_then(|i| i.label(WORKLOAD_DEPLOYMENT_NAME));
+        Snapshot {
+            cell: cell.clone(),
+            declared_lost: self.identity.declared_lost(cell).is_some(),
+            hub_namespace: hub.store(Kind::Namespace).object("", namespace),
+            deployment: deployment
+                .and_then(|name| hub.store(Kind::WorkloadDeployment).digest(namespace, name)),
+            of_lost_cell: body.is_some_and(|body| self.identity.is_of_lost_cell(body)),
+            copy,
+            copy_confirmed,
+            live_instance: reads.instance.clone(),
+            live_deployment: reads.deployment.clone(),
+            spec_normalization: copies.normalization(namespace, name, Part::Spec),
+            status_normalization: copies.normalization(namespace, name, Part::Status),
+            now: self.cell.clock().now(),
+            instance,
+        }
+    }
+
+    /// Whether the copy was found in sync with these inputs before.
+    pub(super) fn is_synced(&self, key: &Key, snapshot: &Snapshot) -> bool {
+        let synced_under = self.hub.hub().store(Kind::Instance).synced_under(&key.namespace, &key.name);
+        synced_under != 0 && synced_under == snapshot.fingerprint()
+    }
+
+    /// The copy is in sync, or nothing can be done about it: it leaves memory. That of an Instance with gates stays, for
+    /// its spec will change.
+    pub(super) fn mark_synced(&self, key: &Key, snapshot: &Snapshot, fingerprint: u64) {
+        let gated = snapshot.instance.as_ref().is_some_and(|i| !gates::of(i).is_empty());
+        if let Some(copy) = snapshot.copy.as_ref().filter(|_| !gated) {
+            let copies = self.hub.hub().store(Kind::Instance);
+            copies.mark_synced(&key.namespace, &key.name, &copy.digest.version, fingerprint);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Instance control: by tables, through all small states, and by random histories.
+
+mod build;
+mod content;
+mod histories;
+mod rules;
+mod states;
+mod support;
+mod table;
+mod template;

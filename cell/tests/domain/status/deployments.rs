@@ -1,0 +1,398 @@
+use std::sync::Arc;
+
+use fedhub_cell::domain::status::deployment::{DeploymentFacts, status};
+use fedhub_cell::domain::status::network::{Location, Network};
+use fedhub_core::names::{REFERENCED_DATA_ERROR, SUSPENDED};
+use fedhub_core::object::{Object, ObjectRef};
+use serde_json::{Value, json};
+
+use super::support::*;
+
+fn of(
+    deployment: &Object,
+    instances: &[ObjectRef],
+    desired: u32,
+    network: &Network,
+    location: &Location,
+) -> Value {
+    status(&DeploymentFacts {
+        deployment,
+        instances,
+        desired,
+        template_hash: HASH,
+        network,
+        location,
+        scaling: None,
+        obstacle: None,
+        now: now(),
+    })
+}
+
+/// What blocks a deployment; the reason and a part of the message.
+type Blocked = (Object, Vec<ObjectRef>, Network, Location, &'static str, &'static str);
+/// The case, the Instances and how many are wanted; status, reason and message.
+type Counted = (&'static str, Vec<ObjectRef>, u32, &'static str, &'static str, &'static str);
+
+fn plain(deployment: &Object, instances: &[ObjectRef], desired: u32) -> Value {
+    of(deployment, instances, desired, &Network::Ready, &Location::Unasked)
+}
+
+#[test]
+fn counters_count_what_they_are_named_for() {
+    let programmed = Arc::new(but(ready("wd-1").as_ref().clone(), |i| {
+        i.data["status"]["conditions"][2]["status"] = json!("False");
+    }));
+    let updated = Arc::new(but(programmed.as_ref().clone(), |i| {
+        i.data["status"]["conditions"][0]["status"] = json!("Unknown");
+    }));
+    let outdated = Arc::new(but(ready("wd-3").as_ref().clone(), |i| {
+        i.data["status"]["controller"]["observedTemplateHash"] = json!("old");
+    }));
+    let all = [ready("wd-0"), programmed, updated, outdated, unready("wd-4", "Pending", "")];
+    let s = plain(&wd(), &all, 7);
+    let counters = ["replicas", "updatedReplicas", "currentReplicas", "readyReplicas", "desiredReplicas"];
+    assert_eq!(counters.map(|c| s[c].as_u64().unwrap()), [5, 3, 2, 2, 7]);
+    assert_eq!(s["selector"], "compute.datumapis.com/workload-deployment-name=wd", "C13");
+    assert_eq!((&s["observedGeneration"], &s["suspended"]), (&json!(3), &json!(false)));
+    for condition in s["conditions"].as_array().unwrap() {
+        assert!(condition.get("observedGeneration").is_none(), "F8: it would not be translated");
+    }
+}
+
+#[test]
+fn zeros_are_said_too() {
+    let s = plain(&wd(), &[], 0);
+    for counter in ["replicas", "updatedReplicas", "currentReplicas", "readyReplicas", "desiredReplicas"] {
+        assert_eq!(s[counter], 0, "{counter}");
+    }
+    assert_eq!(words(&s, "ReplicasReady").0, "True");
+    assert!(words(&s, "Available").2.contains("replicas is 0"));
+}
+
+#[test]
+fn c9_the_most_important_reason_is_said_on_the_deployment() {
+    let quota = Arc::new(instance(
+        "wd-0",
+        &["Quota"],
+        &[
+            condition("QuotaGranted", "False", "QuotaExceeded", "40 of 40 vCPUs are used"),
+            condition("Ready", "False", "PendingQuota", "40 of 40 vCPUs are used"),
+        ],
+    ));
+    let data = Arc::new(instance(
+        "wd-0",
+        &["ReferencedData"],
+        &[condition("ReferencedDataReady", "False", "AwaitingPropagation", "ConfigMap/a is not here")],
+    ));
+    let network = |n: fn(String) -> Network| n("Network \"x\": words".to_owned());
+    let (fine, unasked) = (Network::Ready, Location::Unasked);
+    let elsewhere = Location::Elsewhere { name: "ord-1".to_owned(), city: "ORD".to_owned() };
+    let several = Location::Ambiguous(vec!["a".to_owned(), "b".to_owned()]);
+    let broken = || unready("wd-0", "ImageUnavailable", "no such image");
+    let odd = || unready("wd-0", "DiskFull", "no room");
+    let failed = network(Network::Failed);
+    let absent =
+        annotated(wd(), REFERENCED_DATA_ERROR, r#"{"reason":"SourceNotFound","message":"ConfigMap a"}"#);
+    let garbage = annotated(wd(), REFERENCED_DATA_ERROR, "garbage");
+    let resolving = but(wd(), |wd| {
+        wd.data["status"] =
+            json!({"conditions": [condition("ReferencedDataReady", "Unknown", "Resolving", "reading")]});
+    });
+    let table: Vec<Blocked> = vec![
+        (wd(), vec![], fine.clone(), unasked.clone(), "InstancesProvisioning", "No instances available yet"),
+        (
+            wd(),
+            vec![odd()],
+            fine.clone(),
+            unasked.clone(),
+            "InstancesProvisioning",
+            "0/1 instances are ready. Instance \"wd-0\": DiskFull: no room",
+        ),
+        (
+            wd(),
+            vec![odd()],
+            network(Network::Provisioning),
+            unasked.clone(),
+            "NetworkProvisioning",
+            "Network \"x\": words",
+        ),
+        (wd(), vec![odd()], fine.clone(), Location::Missing, "NoMatchingLocation", "\"DFW\""),
+        (
+            wd(),
+            vec![quota.clone()],
+            network(Network::Provisioning),
+            Location::Missing,
+            "QuotaNotGranted",
+            "1 of 2 desired replicas are pending quota: 40 of 40 vCPUs are used",
+        ),
+        (
+            wd(),
+            vec![data],
+            network(Network::Provisioning),
+            unasked.clone(),
+            "ReferencedDataNotReady",
+            "1 of 2 desired replicas are waiting for referenced data companions: ConfigMap/a is not here",
+        ),
+        (resolving, vec![quota.clone()], fine.clone(), unasked.clone(), "Resolving", "reading"),
+        (garbage, vec![quota.clone()], fine.clone(), unasked.clone(), "ReferencedDataNotReady", "garbage"),
+        (
+            absent.clone(),
+            vec![quota.clone()],
+            fine.clone(),
+            unasked.clone(),
+            "SourceNotFound",
+            "ConfigMap a. Action required by the user: create the ConfigMap",
+        ),
+        (absent, vec![broken()], fine.clone(), unasked.clone(), "SourceNotFound", "ConfigMap a"),
+        (
+            wd(),
+            vec![broken(), quota.clone()],
+            network(Network::Provisioning),
+            unasked.clone(),
+            "ImageUnavailable",
+            "Instance \"wd-0\": no such image",
+        ),
+        (
+            wd(),
+            vec![unready("wd-0", "InstanceCrashing", "exit 1")],
+            fine.clone(),
+            unasked.clone(),
+            "InstanceCrashing",
+            "exit 1",
+        ),
+        (
+            wd(),
+            vec![unready("wd-0", "ConfigurationError", "bad port")],
+            fine.clone(),
+            unasked.clone(),
+            "ConfigurationError",
+            "bad port",
+        ),
+        (
+            wd(),
+            vec![broken()],
+            network(Network::NotFound),
+            unasked.clone(),
+            "NetworkNotFound",
+            "words. Action required by the user: create the network",
+        ),
+        (
+            wd(),
+            vec![broken()],
+            failed.clone(),
+            unasked.clone(),
+            "NetworkFailedToCreate",
+            "Network \"x\": words",
+        ),
+        (
+            wd(),
+            vec![unready("wd-0", "NetworkFailedToCreate", "full")],
+            fine.clone(),
+            unasked.clone(),
+            "NetworkFailedToCreate",
+            "full",
+        ),
+        (wd(), vec![broken()], failed.clone(), elsewhere, "CityCodeMismatch", "\"ord-1\" is in \"ORD\""),
+        (wd(), vec![broken()], failed, several, "AmbiguousServingLocation", "a, b"),
+    ];
+    for (wd, instances, network, location, reason, part) in table {
+        let s = of(&wd, &instances, 2, &network, &location);
+        let (status, said, message) = words(&s, "Available");
+        assert_eq!((status.as_str(), said.as_str()), ("False", reason), "{message}");
+        assert!(message.contains(part), "{reason}: {message}");
+        assert_eq!(words(&s, "ReplicasReady").0, "False", "{reason}");
+    }
+}
+
+#[test]
+fn replicas_are_ready_when_all_that_are_wanted_are() {
+    let quota = |name| {
+        Arc::new(instance(
+            name,
+            &["Quota"],
+            &[condition("QuotaGranted", "False", "QuotaExceeded", "used up")],
+        ))
+    };
+    let data = Arc::new(instance("wd-1", &[], &[condition("ReferencedDataReady", "False", "Resolving", "")]));
+    let table: [Counted; 6] = [
+        ("all", vec![ready("wd-0"), ready("wd-1")], 2, "True", "ReplicasAvailable", "2/2 replicas available"),
+        (
+            "a stage",
+            vec![ready("wd-0")],
+            2,
+            "False",
+            "InstancesProvisioning",
+            "1/2 replicas available. No action required",
+        ),
+        (
+            "one broken",
+            vec![ready("wd-0"), unready("wd-1", "ImageUnavailable", "no such image")],
+            2,
+            "False",
+            "ImageUnavailable",
+            "1/2 replicas available. Instance \"wd-1\": no such image. Action required by the user: check the image's name \
+             and tag, and the pull secrets",
+        ),
+        (
+            "quota",
+            vec![ready("wd-0"), quota("wd-1")],
+            3,
+            "False",
+            "QuotaExceeded",
+            "1 of 3 desired replicas are pending quota: used up. Action required by the user: ask for more quota, or use \
+             fewer or smaller instances",
+        ),
+        (
+            "data",
+            vec![ready("wd-0"), data],
+            2,
+            "False",
+            "AwaitingPropagation",
+            "1 of 2 desired replicas are waiting for referenced data companions. No action required",
+        ),
+        (
+            "more than wanted",
+            vec![ready("wd-0"), ready("wd-1"), ready("wd-2")],
+            2,
+            "True",
+            "ReplicasAvailable",
+            "3/2 replicas available",
+        ),
+    ];
+    for (case, instances, desired, status, reason, message) in table {
+        let s = plain(&wd(), &instances, desired);
+        let expected = (status.to_owned(), reason.to_owned(), message.to_owned());
+        assert_eq!(words(&s, "ReplicasReady"), expected, "{case}");
+        let n = instances.len();
+        assert_eq!(words(&s, "Available").0, "True", "{case}");
+        assert!(words(&s, "Available").2.ends_with(&format!("/{n} instances are ready")), "{case}");
+    }
+}
+
+fn going(instance: &ObjectRef) -> ObjectRef {
+    Arc::new(but(instance.as_ref().clone(), dying))
+}
+
+#[test]
+fn c12_a_terminating_instance_is_neither_ready_nor_current() {
+    let s = plain(&wd(), &[ready("wd-0"), going(&ready("wd-1"))], 2);
+    let counters = ["replicas", "updatedReplicas", "currentReplicas", "readyReplicas", "desiredReplicas"];
+    assert_eq!(counters.map(|c| s[c].as_u64().unwrap()), [1, 1, 1, 1, 2]);
+    assert_eq!(words(&s, "ReplicasReady").0, "False");
+    assert_eq!(words(&s, "ReplicasReady").2, "1/2 replicas available. No action required");
+    assert_eq!(words(&s, "Available").2, "1/1 instances are ready");
+    let s = plain(&wd(), &[going(&ready("wd-0"))], 1);
+    assert_eq!((words(&s, "Available").0.as_str(), &s["readyReplicas"]), ("False", &json!(0)));
+}
+
+#[test]
+fn c12_c9_what_does_not_go_is_named_whatever_else_there_is_to_say() {
+    let overdue = |name| going(&unready(name, "TerminationDeadlineExceeded", "held by a/b"));
+    let names = |s: &Value, kind| {
+        let message = words(s, kind).2;
+        message.matches("Instance \"wd-9\": held by a/b").count()
+    };
+    let quota = Arc::new(instance("wd-1", &["Quota"], &[condition("QuotaGranted", "False", "Q", "used up")]));
+    let suspended = || annotated(wd(), SUSPENDED, "true");
+    for (case, wd, others, desired, replicas_ready, available) in [
+        ("all are ready", wd(), vec![ready("wd-0")], 1, "ReplicasAvailable", "StableInstanceFound"),
+        (
+            "one is missing",
+            wd(),
+            vec![ready("wd-0")],
+            2,
+            "TerminationDeadlineExceeded",
+            "StableInstanceFound",
+        ),
+        ("none is there", wd(), vec![], 1, "TerminationDeadlineExceeded", "TerminationDeadlineExceeded"),
+        ("quota is short", wd(), vec![quota], 2, "QuotaExceeded", "TerminationDeadlineExceeded"),
+        (
+            "an image is missing",
+            wd(),
+            vec![unready("wd-0", "ImageUnavailable", "x")],
+            2,
+            "ImageUnavailable",
+            "ImageUnavailable",
+        ),
+        ("it is suspended", suspended(), vec![ready("wd-0")], 1, "Suspended", "Suspended"),
+    ] {
+        let all: Vec<_> = others.into_iter().chain([overdue("wd-9")]).collect();
+        let s = plain(&wd, &all, desired);
+        assert_eq!(words(&s, "ReplicasReady").1, replicas_ready, "{case}");
+        assert_eq!(words(&s, "Available").1, available, "{case}");
+        assert_eq!((names(&s, "ReplicasReady"), names(&s, "Available")), (1, 1), "{case}: {s}");
+    }
+}
+
+#[test]
+fn c9_a_teardown_that_lasts_is_said_where_its_ordinal_is_to_be_made_anew() {
+    let lasts = |name| going(&unready(name, "Terminating", "it waits for its finalizers: a/b"));
+    let s = plain(&wd(), &[ready("wd-0"), lasts("wd-1")], 2);
+    let (_, reason, message) = words(&s, "ReplicasReady");
+    assert_eq!(reason, "InstancesProvisioning");
+    assert!(
+        message.ends_with("Instance \"wd-1\": it waits for its finalizers: a/b. No action required"),
+        "{message}"
+    );
+    let s = plain(&wd(), &[ready("wd-0"), lasts("wd-1")], 1);
+    assert_eq!(words(&s, "ReplicasReady").2, "1/1 replicas available", "one too many is in nobody's way");
+}
+
+#[test]
+fn what_is_on_its_way_out_blocks_nothing() {
+    let going = Arc::new(but(unready("wd-1", "ImageUnavailable", "x").as_ref().clone(), dying));
+    let s = plain(&wd(), &[ready("wd-0"), going], 1);
+    assert_eq!(words(&s, "ReplicasReady").0, "True");
+    let going = Arc::new(but(unready("wd-1", "ImageUnavailable", "x").as_ref().clone(), dying));
+    assert_eq!(words(&plain(&wd(), &[going], 1), "Available").1, "InstancesProvisioning");
+}
+
+#[test]
+fn suspension_is_said_before_all_else() {
+    let s = plain(&annotated(wd(), SUSPENDED, "true"), &[ready("wd-0")], 1);
+    assert_eq!(s["suspended"], true);
+    for kind in ["Available", "ReplicasReady"] {
+        let (status, reason, _) = words(&s, kind);
+        assert_eq!((status.as_str(), reason.as_str()), ("False", "Suspended"), "{kind}");
+    }
+    assert_eq!(plain(&annotated(wd(), SUSPENDED, "false"), &[], 1)["suspended"], false);
+}
+
+#[test]
+fn i7_the_words_do_not_depend_on_the_order_of_the_list() {
+    let mut all =
+        vec![unready("wd-10", "ImageUnavailable", "ten"), unready("wd-9", "ImageUnavailable", "nine")];
+    let one = plain(&wd(), &all, 11);
+    all.reverse();
+    assert_eq!(one, plain(&wd(), &all, 11));
+    assert!(words(&one, "Available").2.contains("nine"));
+}
+
+#[test]
+fn i1_i7_what_others_wrote_stays_and_time_moves_with_the_status_alone() {
+    let old = json!({
+        "odd": {"kept": [1]}, "location": {"name": "dfw-1", "namespace": "n", "odd": 1},
+        "conditions": [
+            condition("Odd", "False", "R", "m"),
+            condition("Available", "False", "Other", "other words"),
+            condition("ReplicasReady", "True", "ReplicasAvailable", ""),
+        ],
+    });
+    let wd = but(wd(), |wd| wd.data["status"] = old.clone());
+    let s = of(&wd, &[], 1, &Network::Ready, &Location::Serving("dfw-1".to_owned()));
+    assert_eq!((&s["odd"], &s["location"]), (&old["odd"], &old["location"]));
+    assert_eq!(s["conditions"][0], old["conditions"][0]);
+    assert_eq!(s["conditions"][1]["lastTransitionTime"], LONG_AGO, "still False, for another reason");
+    assert_eq!(s["conditions"][2]["lastTransitionTime"], "2026-01-01T00:00:00Z");
+    for held in [Location::Missing, Location::Unasked, Location::Ambiguous(vec![])] {
+        assert_eq!(of(&wd, &[], 1, &Network::Ready, &held)["location"], old["location"]);
+    }
+    let moved = of(&wd, &[], 1, &Network::Ready, &Location::Serving("dfw-2".to_owned()));
+    assert_eq!(moved["location"], json!({"name": "dfw-2"}));
+}
+
+#[test]
+fn i11_a_message_is_never_so_long_that_the_status_is_refused() {
+    let s = plain(&wd(), &[unready("wd-0", "ImageUnavailable", &"ä".repeat(40_000))], 1);
+    assert!(words(&s, "Available").2.len() <= 1024);
+}

@@ -1,0 +1,12 @@
+//! The words of the cell's controllers: pure functions, by tables and by random worlds.
+
+mod arbitrary;
+mod claims;
+mod debounce;
+mod deployments;
+mod instances;
+mod networks;
+mod sizes;
+mod support;
+mod terminations;
+mod verdicts;

@@ -1,0 +1,140 @@
+use fedhub_cell::domain::quota::quantity::{bytes, millicores};
+use fedhub_cell::domain::quota::sizing::{Sizing, of};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+#[test]
+fn quantities_are_read_exactly_and_rounded_up() {
+    for (value, cpu) in [
+        (json!(2), 2000),
+        (json!("2"), 2000),
+        (json!(0.5), 500),
+        (json!("500m"), 500),
+        (json!("+1.25"), 1250),
+        (json!(".5"), 500),
+        (json!("1."), 1000),
+        (json!("1k"), 1_000_000),
+        (json!("1K"), 1_000_000),
+        (json!("1u"), 1),
+        (json!("1n"), 1),
+        (json!("0"), 0),
+        (json!("0n"), 0),
+        (json!("2e3"), 2_000_000),
+        (json!("5E-1"), 500),
+        (json!("0.1"), 100),
+        (json!("1e-300"), 1),
+        (json!("0e30000"), 0),
+        (json!("1.000000000000000000000000000000000000000000"), 1000),
+    ] {
+        assert_eq!(millicores(&value), Ok(cpu), "{value}");
+    }
+    for (value, memory) in [
+        (json!(1024), 1024),
+        (json!("1Ki"), 1 << 10),
+        (json!("1.5Mi"), 3 << 19),
+        (json!("2Gi"), 2 << 30),
+        (json!("1Ti"), 1 << 40),
+        (json!("1Pi"), 1 << 50),
+        (json!("1Ei"), 1 << 60),
+        (json!("1k"), 1000),
+        (json!("1M"), 1_000_000),
+        (json!("1G"), 1_000_000_000),
+        (json!("1T"), 1_000_000_000_000),
+        (json!("1E"), 1_000_000_000_000_000_000),
+        (json!("1500m"), 2),
+        (json!("128e6"), 128_000_000),
+    ] {
+        assert_eq!(bytes(&value), Ok(memory), "{value}");
+    }
+}
+
+#[test]
+fn what_is_no_quantity_is_refused() {
+    let bad = [
+        "",
+        "-1",
+        "-0.5",
+        ".",
+        "m",
+        "1.2.3",
+        "1 Gi",
+        " 1",
+        "1gi",
+        "1mi",
+        "1GiB",
+        "one",
+        "1e",
+        "0x10",
+        "1Ee",
+        "1e99999",
+        "10E",
+        "99999999999999999999999999999999999999999",
+        "1e30",
+        "++1",
+        "+-1",
+        "NaN",
+        "1i",
+    ];
+    for text in bad {
+        assert!(bytes(&json!(text)).is_err(), "{text:?}");
+    }
+    for value in [json!(null), json!(true), json!([1]), json!({}), json!(-1)] {
+        assert!(millicores(&value).is_err(), "{value}");
+    }
+}
+
+fn known(millicores: i64, mebibytes: i64) -> Sizing {
+    Sizing::Known { millicores, mebibytes }
+}
+
+#[test]
+fn the_first_source_that_is_whole_sizes_an_instance() {
+    let limits = |cpu: &str, memory: &str| json!({"resources": {"limits": {"cpu": cpu, "memory": memory}}});
+    let spec = |containers: Value, requests: Value, of_type: &str| json!({"runtime": {"sandbox": {"containers": containers}, "resources": {"instanceType": of_type, "requests": requests}}});
+    let one = "datumcloud/d1-standard-2";
+    let requests = || json!({"cpu": "3", "memory": "1Gi"});
+    let only_cpu = json!({"resources": {"limits": {"cpu": "9"}}});
+    assert_eq!(
+        of(&spec(json!([limits("250m", "64Mi"), limits("1", "1Gi")]), requests(), one)),
+        known(1250, 1088)
+    );
+    assert_eq!(
+        of(&spec(json!([limits("1", "512Ki"), limits("1", "512Ki")]), requests(), one)),
+        known(2000, 1)
+    );
+    assert_eq!(of(&spec(json!([limits("1", "1Gi"), only_cpu]), requests(), one)), known(3000, 1024));
+    assert_eq!(of(&spec(json!([{}]), requests(), one)), known(3000, 1024));
+    assert_eq!(of(&spec(json!([]), json!({"cpu": "3"}), one)), known(1000, 2048));
+    for name in [one, "d1-standard-2", "datumcloud-d1-standard-2"] {
+        assert_eq!(of(&json!({"runtime": {"resources": {"instanceType": name}}})), known(1000, 2048));
+    }
+    for (spec, words) in [
+        (spec(json!([]), Value::Null, "x-large"), "\"x-large\" is not in the catalog"),
+        (json!({}), "has no type"),
+        (spec(json!([limits("1", "lots")]), requests(), one), "memory \"lots\" is no quantity"),
+        (spec(json!([]), json!({"cpu": "-1", "memory": "1"}), one), "cpu \"-1\" is no quantity"),
+        (spec(json!([limits("1", "7E"), limits("1", "7E")]), requests(), one), "memory is too large"),
+    ] {
+        let Sizing::Unknown(why) = of(&spec) else { panic!("{spec}") };
+        assert!(why.contains(words), "{why}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+
+    #[test]
+    fn any_text_is_read_or_refused_and_never_breaks(text in r"[-+]?[0-9.]{0,44}([eE][-+]?[0-9]{0,6}|[a-zA-Z]{0,3})") {
+        let (cpu, memory) = (millicores(&json!(text)), bytes(&json!(text)));
+        prop_assert!(cpu.is_err() || cpu.as_ref().unwrap() >= &0);
+        if let (Ok(cpu), Ok(memory)) = (cpu, memory) {
+            prop_assert!(i128::from(cpu) <= i128::from(memory) * 1000 && memory <= cpu);
+        }
+    }
+
+    #[test]
+    fn milli_and_plain_agree(n in 0..1_000_000_i64) {
+        let plain = format!("{}.{:03}", n / 1000, n % 1000);
+        prop_assert_eq!(millicores(&json!(plain)), millicores(&json!(format!("{n}m"))));
+    }
+}

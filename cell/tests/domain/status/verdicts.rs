@@ -1,0 +1,173 @@
+use std::time::Duration;
+
+use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted, requeue_after};
+use fedhub_core::object::{Kind, Object};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::{Value, json};
+
+use super::support::*;
+
+/// A claim made so many seconds ago, with that answer.
+fn claim(age: i64, granted: &Value) -> Object {
+    but(object(Kind::Instance, "instance-wd-0"), |c| {
+        c.metadata.creation_timestamp = Some(Time(now() - jiff::SignedDuration::from_secs(age)));
+        c.data = json!({"status": {"conditions": [granted]}});
+    })
+}
+
+fn granted(status: &str, reason: &str, message: &str) -> Value {
+    condition("Granted", status, reason, message)
+}
+
+fn said(answer: Answer<'_>) -> (String, String, String, Value) {
+    let c = quota_granted(&instance("wd-0", &["Quota"], &[]), answer, None, now());
+    let (s, r, m) = words(&json!({"conditions": [c]}), "QuotaGranted");
+    (s, r, m, c["observedGeneration"].clone())
+}
+
+#[test]
+fn each_answer_is_one_verdict_for_the_current_generation() {
+    let mut behind = claim(60, &granted("True", "QuotaAvailable", "ok"));
+    behind.data["status"]["conditions"][0]["observedGeneration"] = json!(2);
+    let of = |age, status: &str, reason: &str, message: &str| claim(age, &granted(status, reason, message));
+    let unanswered = but(object(Kind::Instance, "instance-wd-0"), |c| c.data = json!({}));
+    for (claim, status, reason, part) in [
+        (of(60, "True", "QuotaAvailable", "ok"), "True", "QuotaAvailable", "ok"),
+        (of(60, "True", "QuotaAvailable", ""), "True", "QuotaAvailable", "Quota is granted"),
+        (behind, "Unknown", "PendingEvaluation", ""),
+        (unanswered, "Unknown", "PendingEvaluation", ""),
+        (of(9, "False", "PendingEvaluation", "w"), "Unknown", "PendingEvaluation", ""),
+        (of(10, "False", "PendingEvaluation", "w"), "Unknown", "QuotaNoBudget", "w"),
+        (of(1, "False", "ValidationFailed", "w"), "False", "ValidationFailed", "w"),
+        (
+            of(1, "False", "QuotaExceeded", "40 of 40."),
+            "False",
+            "QuotaExceeded",
+            "40 of 40. Action required by the user: ask for more quota",
+        ),
+        (of(1, "False", "Odd", "w"), "False", "QuotaExceeded", "w"),
+        (of(1, "Unknown", "Odd", "w"), "Unknown", "PendingEvaluation", ""),
+    ] {
+        let (s, r, m, generation) = said(Answer::Claim(&claim));
+        assert_eq!((s.as_str(), r.as_str(), &generation), (status, reason, &json!(3)), "{m}");
+        assert!(m.contains(part) && !m.is_empty(), "{r}: {m}");
+    }
+    assert_eq!(said(Answer::Off).1, "QuotaDisabled");
+    assert_eq!((said(Answer::Off).0.as_str(), said(Answer::Off).3), ("True", json!(3)));
+    assert_eq!(said(Answer::Asked).2, "Waiting for quota evaluation", "as the schema's default");
+    assert_eq!(said(Answer::Occupied).0, "Unknown");
+    assert_eq!(said(Answer::Held).0, "Unknown");
+    assert!(
+        said(Answer::Occupied).2.contains("earlier instance")
+            && said(Answer::Held).2.contains("another cell")
+    );
+}
+
+#[test]
+fn a_failed_request_has_a_reason_of_its_own() {
+    for (code, namespace, reason) in [
+        (Some(404), "shop", "QuotaNamespaceNotFound"),
+        (Some(404), "", "QuotaProjectNotFound"),
+        (Some(403), "shop", "QuotaMisconfigured"),
+        (Some(422), "shop", "QuotaMisconfigured"),
+        (Some(500), "shop", "QuotaBackendUnavailable"),
+        (Some(429), "shop", "QuotaBackendUnavailable"),
+        (None, "shop", "QuotaBackendUnavailable"),
+    ] {
+        let failure = Failure::of_create(code, "alpha", namespace, "words");
+        let (s, r, m, _) = said(Answer::Failed(&failure));
+        assert_eq!((s.as_str(), r.as_str()), ("False", reason));
+        assert!(m.contains("words") || m.contains("alpha"), "{m}");
+    }
+    assert_eq!(said(Answer::Failed(&Failure::ProjectUnresolvable)).1, "QuotaProjectIDUnresolvable");
+}
+
+#[test]
+fn c6_a_failed_request_takes_no_grant_back_and_renews_none() {
+    let failure = Failure::Unavailable("x".to_owned());
+    let mut old = condition("QuotaGranted", "True", "QuotaAvailable", "ok");
+    old["observedGeneration"] = json!(2);
+    let held = |old: &Value| {
+        quota_granted(
+            &instance("wd-0", &[], std::slice::from_ref(old)),
+            Answer::Failed(&failure),
+            None,
+            now(),
+        )
+    };
+    assert_eq!(held(&old), old);
+}
+
+#[test]
+fn c6_a_failure_refuses_no_instance_that_has_passed_its_gate_and_is_told() {
+    let failure = Failure::Misconfigured("no right to".to_owned());
+    let stands = |gates: &[&str], status: &str, reason: &str| {
+        let old = condition("QuotaGranted", status, reason, "before");
+        let i = instance("wd-0", gates, &[old]);
+        let c = quota_granted(&i, Answer::Failed(&failure), None, now());
+        let (status, reason, message) = words(&json!({"conditions": [c]}), "QuotaGranted");
+        assert_eq!(message.contains("no right to"), reason == "QuotaMisconfigured", "{message}");
+        assert_eq!(requeue_after(&i, &c, now()).is_some(), reason != "QuotaAvailable", "{reason}");
+        format!("{status} {reason}")
+    };
+    for (status, reason, passed, gated) in [
+        ("True", "QuotaAvailable", "True QuotaAvailable", "True QuotaAvailable"),
+        // Switched off before, and on again.
+        ("True", "QuotaDisabled", "True QuotaMisconfigured", "False QuotaMisconfigured"),
+        ("Unknown", "PendingEvaluation", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
+        ("Unknown", "QuotaNoBudget", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
+        ("True", "QuotaBackendUnavailable", "True QuotaMisconfigured", "False QuotaMisconfigured"),
+        // As an earlier version said it.
+        ("False", "QuotaBackendUnavailable", "Unknown QuotaMisconfigured", "False QuotaMisconfigured"),
+        // The quota service's own word.
+        ("False", "QuotaExceeded", "False QuotaExceeded", "False QuotaMisconfigured"),
+        ("False", "ValidationFailed", "False ValidationFailed", "False QuotaMisconfigured"),
+    ] {
+        assert_eq!(stands(&[], status, reason), passed);
+        assert_eq!(stands(&["Network"], status, reason), passed);
+        assert_eq!(stands(&["Quota"], status, reason), gated);
+    }
+}
+
+#[test]
+fn a_remark_is_said_along() {
+    let claim = claim(60, &granted("True", "QuotaAvailable", "ok"));
+    let i = instance("wd-0", &[], &[]);
+    let remark = Some("its size is not counted");
+    assert_eq!(
+        quota_granted(&i, Answer::Claim(&claim), remark, now())["message"],
+        "ok (its size is not counted)"
+    );
+    let off = quota_granted(&i, Answer::Off, remark, now());
+    assert!(!off["message"].as_str().unwrap().contains("counted"));
+}
+
+#[test]
+fn an_instance_without_quota_is_looked_at_seldomer_with_its_age() {
+    for (age, seconds) in
+        [(-5, 1), (0, 1), (59, 1), (60, 15), (299, 15), (300, 60), (599, 60), (600, 300), (90_000, 300)]
+    {
+        let i = but(instance("wd-0", &[], &[]), |i| {
+            i.metadata.creation_timestamp = Some(Time(now() - jiff::SignedDuration::from_secs(age)));
+        });
+        for status in ["False", "Unknown"] {
+            let again = requeue_after(&i, &condition("QuotaGranted", status, "R", ""), now());
+            assert_eq!(again, Some(Duration::from_secs(seconds)), "{age}");
+        }
+        assert_eq!(requeue_after(&i, &condition("QuotaGranted", "True", "R", ""), now()), None);
+    }
+}
+
+#[test]
+fn i7_a_plane_that_fails_in_other_words_each_time_is_said_once() {
+    let said = |old: Option<&Value>, failure: Failure| {
+        let i = instance("wd-0", &[], old.map(std::slice::from_ref).unwrap_or_default());
+        quota_granted(&i, Answer::Failed(&failure), None, now())
+    };
+    let first = said(None, Failure::Unavailable("a".to_owned()));
+    assert_eq!(said(Some(&first), Failure::Unavailable("b".to_owned())), first);
+    let refused = said(Some(&first), Failure::Misconfigured("c".to_owned()));
+    assert!(refused["message"].as_str().unwrap().contains('c'));
+    let other = said(Some(&refused), Failure::Misconfigured("d".to_owned()));
+    assert!(other["message"].as_str().unwrap().contains('d'), "C9: a refusal is about what was asked");
+}

@@ -1,0 +1,57 @@
+//! Finalizers that stay because their work is not proven done (I3): why, and which.
+
+use std::fmt;
+
+use fedhub_core::metrics::Metrics;
+use fedhub_engine::object_states::{ObjectState, ObjectStates};
+
+/// Why a finalizer stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CleanupBlocked {
+    /// The hub does not answer, or refuses.
+    HubUnreachable,
+    /// The hub has lost its state, and no cell has reported on what was federated again since.
+    HubStateLost,
+    /// What stands on the hub in this WD's place may be ours, and may be another's.
+    TenantConflict,
+    /// The project namespace was removed by force, so that its API server refuses every change of what is in it.
+    NamespaceGone,
+}
+
+impl CleanupBlocked {
+    /// The metric label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::HubUnreachable => "hub_unreachable",
+            Self::HubStateLost => "hub_state_lost",
+            Self::TenantConflict => "tenant_conflict",
+            Self::NamespaceGone => "namespace_gone",
+        }
+    }
+}
+
+impl fmt::Display for CleanupBlocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::HubUnreachable => "cleanup blocked: the federation hub cannot be reached",
+            Self::HubStateLost => {
+                "cleanup blocked: the federation hub lost its state, waiting until the cell reports on this WorkloadDeployment again"
+            }
+            Self::TenantConflict => {
+                "cleanup blocked: what the federation hub holds in this WorkloadDeployment's place is not proven to be its own"
+            }
+            Self::NamespaceGone => {
+                "cleanup blocked: the namespace was removed while WorkloadDeployments stand in it, create it again so that they can go"
+            }
+        })
+    }
+}
+
+/// The finalizers that stay now.
+pub type BlockedFinalizers = ObjectStates<CleanupBlocked>;
+
+impl ObjectState for CleanupBlocked {
+    fn count(self, metrics: &Metrics, change: i64) {
+        metrics.finalizers_held.with_label_values(&[self.label()]).add(change);
+    }
+}

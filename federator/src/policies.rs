@@ -1,0 +1,95 @@
+//! One pass over a `PropagationPolicy`: whether any WD uses it (F7), and whether it claims any that it does not select,
+//! after a move (F6).
+
+use std::time::Duration;
+
+use fedhub_cache::digest::Uid;
+use fedhub_cache::digest::deployment::mark_hash;
+use fedhub_core::errors::Error;
+use fedhub_core::hash::KeyedHasher;
+use fedhub_core::names::{CITY_CODE, TOUCHED, binding_name};
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_engine::Outcome;
+use fedhub_planes::{Plane, Precondition, ProjectNamespace};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::Federator;
+use crate::moving::{Bound, FIRST, keeps};
+use crate::policy::{PolicyVerdict, uses};
+
+impl Federator {
+    /// One pass over a policy.
+    pub(crate) async fn reconcile_policy(&self, key: &Key) -> Result<Outcome, Error> {
+        let hub = self.planes.hub();
+        if !hub.synced() {
+            return Err(Error::NotEngaged(PlaneId::Hub));
+        }
+        let Some(policy) = hub.store(Kind::PropagationPolicy).object(&key.namespace, &key.name) else {
+            return Ok(Outcome::Unchanged);
+        };
+        let Some(ProjectNamespace { plane, namespace }) = self.owner(&key.namespace) else {
+            return Ok(Outcome::AwaitChange);
+        };
+        // Who is on the way cannot be known while the plane is not in sync.
+        let project = self.planes.engaged(&plane).ok_or(Error::NotEngaged(PlaneId::Project(plane)))?;
+        let used = |code: &str| {
+            let any = |of: &Plane, space: &str, on_hub| {
+                of.store(Kind::WorkloadDeployment).any(Some(space), |wd| uses(wd.digest, code, on_hub))
+            };
+            any(hub, &key.namespace, true) || any(&project, &namespace, false)
+        };
+        // A policy without a city is not ours to judge.
+        let used = policy.label(CITY_CODE).is_none_or(used);
+        match self.unused.judge(&policy, used, self.policy_gc_delay, Instant::now()) {
+            // Karmada releases all that a deleted policy claims.
+            PolicyVerdict::Delete => {
+                hub.delete(Kind::PropagationPolicy, &policy, Precondition::UidAndVersion).await?;
+                tracing::info!(namespace = key.namespace, name = key.name, "deleted unused policy");
+                Ok(Outcome::Updated)
+            }
+            PolicyVerdict::Keep => self.touch(&policy, None).await,
+            PolicyVerdict::RequeueAfter(wait) => self.touch(&policy, Some(wait)).await,
+        }
+    }
+
+    /// Touches a policy that claims WDs which it does not select, so that Karmada releases them (F6). `wait`: when to
+    /// check it again in any case.
+    pub(crate) async fn touch(&self, policy: &ObjectRef, wait: Option<Duration>) -> Result<Outcome, Error> {
+        let (hub, uid) = (self.planes.hub(), Uid::new(policy.uid()));
+        let claimed_by = mark_hash(Some(policy.name()));
+        let strays = hub.store(Kind::WorkloadDeployment).select(Some(policy.namespace()), |wd| {
+            let city = wd.digest.deployment().filter(|d| d.claimed_by == claimed_by)?.city.as_deref()?;
+            (!wd.digest.terminating && !keeps(policy, city)).then(|| wd.name.to_owned())
+        });
+        if strays.is_empty() || policy.is_terminating() {
+            self.touches.forget(&uid);
+            return Ok(wait.map_or(Outcome::Unchanged, Outcome::RequeueAfter));
+        }
+        let names = strays.iter().fold(KeyedHasher::default(), |sum, name| sum.text(name)).end();
+        let due = self.touches.due(&uid, names, Instant::now());
+        if due.is_zero() {
+            let now = self.planes.clock().now().to_string();
+            self.writer(hub)
+                .patch_metadata(Kind::PropagationPolicy, policy, json!({"annotations": {TOUCHED: now}}))
+                .await?;
+            tracing::debug!(
+                namespace = policy.namespace(),
+                name = policy.name(),
+                strays = strays.len(),
+                "touched policy that claims WorkloadDeployments of other cities"
+            );
+        }
+        let again = if due.is_zero() { FIRST } else { due };
+        Ok(Outcome::RequeueAfter(wait.map_or(again, |wait| wait.min(again))))
+    }
+
+    /// What Karmada's `ResourceBinding` says of the hub WD of that name, for a WD of that city.
+    pub(crate) async fn bound(&self, space: &str, wd: &str, city: &str) -> Result<Option<Bound>, Error> {
+        let hub = self.planes.hub();
+        let name = binding_name(&Kind::WorkloadDeployment.resource().kind, wd);
+        let cells: Vec<String> = self.cells_of(city).iter().map(|cell| cell.name().to_owned()).collect();
+        let binding = hub.get_live(Kind::ResourceBinding, space, &name).await?;
+        Ok(binding.map(|binding| Bound::of(&binding, &cells)))
+    }
+}

@@ -1,0 +1,174 @@
+//! What the caches say of one WD and its surroundings: all that [`crate::plan::plan`] decides by.
+
+use std::ops::Deref;
+
+use fedhub_api::cells::CellDown;
+use fedhub_cache::ServerNormalization;
+use fedhub_cache::digest::deployment::mark_hash;
+use fedhub_cache::digest::{Deployment, Digest, Facts, Uid, Version};
+use fedhub_core::hash::KeyedHasher;
+use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_planes::{Distrust, ProjectNamespace};
+use jiff::Timestamp;
+
+/// The facts of a WD, and which version of it they are of.
+#[derive(Clone, Debug)]
+pub struct Wd {
+    /// Its UID.
+    pub uid: Uid,
+    /// Its resourceVersion.
+    pub version: Version,
+    /// Whether deletion was asked for.
+    pub terminating: bool,
+    /// The hash of everything but the resourceVersion.
+    content: u64,
+    facts: Box<Deployment>,
+}
+
+impl Wd {
+    /// The WD that has this digest; `None` for a digest of another kind.
+    pub fn new(digest: Digest) -> Option<Self> {
+        let Digest { uid, version, terminating, content, facts, weight: _ } = digest;
+        let Facts::Deployment(facts) = facts else { return None };
+        Some(Self { uid, version, terminating, content, facts })
+    }
+
+    /// The facts of that object.
+    pub fn of(plane: &PlaneId, object: &Object) -> Option<Self> {
+        Self::new(Digest::of(plane, Kind::WorkloadDeployment, object))
+    }
+
+    /// Whether these are the facts of that version of the object.
+    pub fn is_of(&self, object: &Object) -> bool {
+        self.uid.is(object.uid()) && self.version == Version::new(object.version())
+    }
+}
+
+impl Deref for Wd {
+    type Target = Deployment;
+
+    fn deref(&self) -> &Deployment {
+        &self.facts
+    }
+}
+
+/// A policy of a hub namespace, and what the hub made of the last spec that was sent.
+#[derive(Clone, Debug)]
+pub struct KnownPolicy {
+    /// The policy.
+    pub object: ObjectRef,
+    /// What the hub made of its spec.
+    pub normalization: Option<ServerNormalization>,
+}
+
+/// That the hub was read live for this snapshot, past every cache (I3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveRead {
+    /// Whether the cache still has a hub WD.
+    pub cached: bool,
+}
+
+/// What is known of one WD and its surroundings.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The project plane and the namespace of the WD.
+    pub home: ProjectNamespace,
+    /// Its name.
+    pub name: String,
+    /// The WD in the project plane.
+    pub project: Wd,
+    /// The name of its hub namespace, from the UID of the project namespace.
+    pub hub_namespace_name: String,
+    /// That namespace, if the hub has it.
+    pub hub_namespace: Option<ObjectRef>,
+    /// The WD of that name in it.
+    pub hub: Option<Wd>,
+    /// The `PropagationPolicies` of that namespace.
+    pub policies: Vec<KnownPolicy>,
+    /// How many Clusters carry the WD's city code.
+    pub cells: usize,
+    /// The first of them, where Karmada does not reach it.
+    pub cell_down: Option<CellDown>,
+    /// Of a WD that is being deleted: whether every cell of its city is declared lost (C11).
+    pub cell_lost: bool,
+    /// What the hub made of the last spec that was sent.
+    pub spec_normalization: Option<ServerNormalization>,
+    /// What the project plane made of the last status that was sent.
+    pub status_normalization: Option<ServerNormalization>,
+    /// Whether the project is suspended: its plane is read and not written.
+    pub suspended: bool,
+    /// Whether the cell of the new city has reported on a hub WD that records a move (F6).
+    pub arrived: bool,
+    /// Whether Karmada is to apply the hub WD again (F8).
+    pub stalled: bool,
+    /// Why what the hub lacks may have been lost, if there is reason to think so (F9).
+    pub distrust: Option<Distrust>,
+    /// When the hub was last noticed to have been restored, also after it is trusted again.
+    pub last_restore: Option<Timestamp>,
+    /// Whether the hub WD was seen deleted, while this WD was being deleted.
+    pub seen_deleted: bool,
+    /// Where the hub was read live: then hub namespace and hub WD are as that read shows them.
+    pub live: Option<LiveRead>,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+impl Snapshot {
+    /// `spec.cityCode`, empty where there is none.
+    pub fn city(&self) -> &str {
+        self.project.city.as_deref().unwrap_or_default()
+    }
+
+    /// The origin mark of this WD: `<plane>/<namespace>/<name>`.
+    pub fn source(&self) -> String {
+        source(&self.home, &self.name)
+    }
+
+    /// Whether that hub namespace may be used for this WD: it names this plane and namespace, or none yet.
+    pub fn namespace_is_ours(&self, namespace: &Object) -> bool {
+        let plane = namespace.label(UPSTREAM_CLUSTER);
+        let space = namespace.label(UPSTREAM_NAMESPACE);
+        plane.is_none_or(|p| decode_plane(p).as_ref() == Some(&self.home.plane))
+            && space.is_none_or(|s| s == self.home.namespace)
+    }
+
+    /// Whether the labels of that hub namespace name this plane and namespace, both of them.
+    pub fn namespace_names_us(&self, namespace: &Object) -> bool {
+        let labels = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE].map(|label| namespace.label(label));
+        labels.iter().all(Option::is_some) && self.namespace_is_ours(namespace)
+    }
+
+    /// Whether the hub namespace that the WD records is the one that stands.
+    pub fn recorded_namespace_stands(&self) -> bool {
+        let uid = self.hub_namespace.as_ref().map(|namespace| mark_hash(Some(namespace.uid())));
+        uid == Some(self.project.counterpart_uid)
+    }
+
+    /// A hash of all that decides about a WD that stays, but for the time; never zero. Zero where it rests on what was
+    /// read live.
+    pub fn fingerprint(&self) -> u64 {
+        if self.live.is_some() || self.stalled {
+            return 0;
+        }
+        let sum = KeyedHasher::default()
+            .number(self.project.content)
+            .number(self.hub.as_ref().map_or(0, |hub| hub.content))
+            .maybe(self.hub_namespace.as_ref().map(|n| n.version()))
+            .number(self.cells as u64)
+            .number(self.suspended.into())
+            .maybe(self.cell_down.as_ref().map(CellDown::to_string).as_deref());
+        let policies = self.policies.iter();
+        policies.fold(sum, |sum, p| sum.text(p.object.uid()).text(p.object.version())).end().max(1)
+    }
+}
+
+/// The origin mark of the WD of that name.
+pub fn source(home: &ProjectNamespace, name: &str) -> String {
+    format!("{}/{}/{name}", home.plane, home.namespace)
+}
+
+/// Whether the WD is being deleted and our finalizer holds it.
+pub(crate) fn is_leaving(wd: &Digest) -> bool {
+    wd.terminating && wd.deployment().is_some_and(|facts| facts.held)
+}

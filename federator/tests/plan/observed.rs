@@ -1,0 +1,158 @@
+//! The world as tests set it up, in whole objects: what the federator knows of it and what it writes.
+
+use fedhub_api::cells::CellDown;
+use fedhub_cache::ServerNormalization;
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_federator::desired::{self, Bodies};
+use fedhub_federator::moving::Bound;
+use fedhub_federator::plan::FederationPlan;
+pub use fedhub_federator::plan::NextStep;
+use fedhub_federator::refusal::Refusal;
+pub use fedhub_federator::snapshot::KnownPolicy;
+use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
+use fedhub_federator::status;
+use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write};
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Everything that a pass over one WD may know.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    pub plane: PlaneName,
+    pub project: ObjectRef,
+    pub hub_namespace_name: String,
+    pub hub_namespace: Option<ObjectRef>,
+    pub hub: Option<ObjectRef>,
+    pub policies: Vec<KnownPolicy>,
+    pub cells: usize,
+    pub cell_down: Option<CellDown>,
+    pub cell_lost: bool,
+    pub spec_normalization: Option<ServerNormalization>,
+    pub status_normalization: Option<ServerNormalization>,
+    pub suspended: bool,
+    pub bound: Option<Bound>,
+    pub stalled: bool,
+    pub distrust: Option<Distrust>,
+    pub last_restore: Option<Timestamp>,
+    pub seen_deleted: bool,
+    pub live: Option<Live>,
+    pub now: Timestamp,
+}
+
+/// The hub as live reads show it.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    pub namespace: Option<ObjectRef>,
+    pub deployment: Option<ObjectRef>,
+}
+
+impl Observed {
+    pub fn city(&self) -> &str {
+        self.project.spec().get("cityCode").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn live(&self) -> Option<&Live> {
+        self.live.as_ref().filter(|_| self.project.is_terminating())
+    }
+
+    /// The objects that are rendered.
+    pub fn bodies(&self) -> Bodies {
+        let hub = self.live().map_or(&self.hub, |live| &live.deployment);
+        Bodies { project: self.project.clone(), hub: hub.clone() }
+    }
+
+    /// What the caches say of it.
+    pub fn snapshot(&self) -> Snapshot {
+        self.snapshot_as(|_| (), |_| ())
+    }
+
+    /// The same, where the project WD and the hub WD were first changed like that.
+    pub fn snapshot_as(&self, of_project: fn(&mut Object), of_hub: fn(&mut Object)) -> Snapshot {
+        let facts = |plane: &PlaneId, wd: &ObjectRef, change: fn(&mut Object)| {
+            let mut wd = wd.as_ref().clone();
+            change(&mut wd);
+            Wd::of(plane, &wd).unwrap()
+        };
+        let bodies = self.bodies();
+        let told = |(bound, hub): (&Bound, &ObjectRef)| bound.has_arrived(hub);
+        Snapshot {
+            home: ProjectNamespace {
+                plane: self.plane.clone(),
+                namespace: self.project.namespace().to_owned(),
+            },
+            name: self.project.name().to_owned(),
+            project: facts(&PlaneId::Project(self.plane.clone()), &self.project, of_project),
+            hub_namespace_name: self.hub_namespace_name.clone(),
+            hub_namespace: self.live().map_or(&self.hub_namespace, |live| &live.namespace).clone(),
+            hub: bodies.hub.as_ref().map(|hub| facts(&PlaneId::Hub, hub, of_hub)),
+            policies: self.policies.clone(),
+            cells: self.cells,
+            cell_down: self.cell_down.clone(),
+            cell_lost: self.cell_lost,
+            spec_normalization: self.spec_normalization,
+            status_normalization: self.status_normalization,
+            suspended: self.suspended,
+            arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(told),
+            stalled: self.stalled,
+            distrust: self.distrust,
+            last_restore: self.last_restore,
+            seen_deleted: self.seen_deleted,
+            live: self.live().map(|_| LiveRead { cached: self.hub.is_some() }),
+            now: self.now,
+        }
+    }
+
+    /// What a plan that was made of that snapshot writes.
+    pub fn rendered(&self, seen: &Snapshot, plan: FederationPlan) -> Plan {
+        let FederationPlan { mark, namespace, policy, deployment, moved, delete, status, release, then } =
+            plan;
+        let bodies = self.bodies();
+        Plan {
+            mark: mark.map(|mark| mark.render(&bodies.project)),
+            namespace,
+            policy,
+            deployment: deployment.and_then(|change| change.render(seen, &bodies)),
+            moved,
+            delete: bodies.hub.clone().filter(|_| delete),
+            status: status.and_then(|intent| status::write(seen, intent.refusal.as_ref(), &bodies)),
+            release: release.then(|| desired::release(&bodies.project)),
+            then,
+        }
+    }
+}
+
+/// The writes of one pass, in the order that they are performed in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    pub mark: Option<Value>,
+    pub namespace: Option<Write>,
+    pub policy: Option<Write>,
+    pub deployment: Option<Write>,
+    pub moved: Option<String>,
+    pub delete: Option<ObjectRef>,
+    pub status: Option<StatusWrite>,
+    pub release: Option<Value>,
+    pub then: NextStep,
+}
+
+/// What a pass writes.
+pub fn plan(seen: &Observed) -> Plan {
+    let snapshot = seen.snapshot();
+    seen.rendered(&snapshot, fedhub_federator::plan::plan(&snapshot))
+}
+
+/// What a pass writes over a WD that is being deleted.
+pub mod finalize {
+    use super::{Observed, Plan};
+
+    pub fn plan(seen: &Observed) -> Plan {
+        let snapshot = seen.snapshot();
+        seen.rendered(&snapshot, fedhub_federator::finalize::plan(&snapshot))
+    }
+}
+
+/// The status that is to stand.
+pub fn desired(seen: &Observed, refusal: Option<&Refusal>) -> Option<Value> {
+    status::desired(&seen.snapshot(), refusal, &seen.bodies())
+}

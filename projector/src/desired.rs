@@ -1,0 +1,76 @@
+//! The one rendering of a projection (P3).
+//!
+//! Decides P3.
+
+use fedhub_cache::digest::instance::{PROJECTION_LABELS, of_deployment};
+use fedhub_cache::digest::{Mark, Uid};
+use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM, encode_plane};
+use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use crate::snapshot::Snapshot;
+
+/// The project WD: its name, and the UID that it has now.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its UID.
+    pub uid: &'a Uid,
+}
+
+/// The metadata that the projector manages of a projection, besides the labels that travel: compared by
+/// [`fedhub_cache::digest::instance::managed`], and written by [`desired`].
+pub fn managed(seen: &Snapshot, instance: &Uid, owner: Owner<'_>) -> ObjectMeta {
+    let labels = [encode_plane(&seen.target.plane), seen.target.namespace.clone(), owner.uid.to_string()];
+    let mark = Mark {
+        namespace: seen.hub_namespace.name(),
+        namespace_uid: seen.hub_namespace.uid(),
+        instance_uid: &instance.to_string(),
+    };
+    ObjectMeta {
+        labels: Some(PROJECTION_LABELS.map(str::to_owned).into_iter().zip(labels).collect()),
+        annotations: Some([(PROJECTED_FROM.to_owned(), mark.to_string())].into()),
+        owner_references: Some(vec![reference(owner)]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// The projection of `instance` in `namespace`: labels by allow-list, what is managed, and the spec; everything else of
+/// `current` stays as it is (I9).
+pub fn desired(namespace: &str, managed: ObjectMeta, instance: &Object, current: Option<&Object>) -> Object {
+    let new = || bare(Kind::Instance, namespace, instance.name());
+    let mut desired = current.map_or_else(new, Object::clone);
+    let metadata = &mut desired.metadata;
+    let labels = metadata.labels.get_or_insert_default();
+    labels.retain(|key, _| !INSTANCE_LABELS.contains(&key.as_str()));
+    let value = |key: &str| Some((key.to_owned(), instance.label(key)?.to_owned()));
+    labels.extend(INSTANCE_LABELS.into_iter().filter_map(value));
+    labels.extend(managed.labels.into_iter().flatten());
+    metadata.annotations.get_or_insert_default().extend(managed.annotations.into_iter().flatten());
+    own(metadata.owner_references.get_or_insert_default(), managed.owner_references.unwrap_or_default());
+    set_field(&mut desired, "spec", instance.spec().clone());
+    desired
+}
+
+/// One owner reference to the project WD, by the UID that it has now (I5). Every other reference to a WD goes: it is
+/// to a dead UID, or makes the projection another WD's. References to other kinds are foreign and stay (I9).
+fn own(references: &mut Vec<OwnerReference>, mut missing: Vec<OwnerReference>) {
+    references.retain(|reference| {
+        let at = missing.iter().position(|o| o == reference);
+        !of_deployment(reference) || at.map(|at| missing.remove(at)).is_some()
+    });
+    references.append(&mut missing);
+}
+
+fn reference(owner: Owner<'_>) -> OwnerReference {
+    let resource = Kind::WorkloadDeployment.resource();
+    OwnerReference {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+        name: owner.name.to_owned(),
+        uid: owner.uid.to_string(),
+        controller: None,
+        block_owner_deletion: None,
+    }
+}

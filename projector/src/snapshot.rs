@@ -1,0 +1,119 @@
+//! What the caches say of one hub Instance and its surroundings: digests, and few small objects.
+
+use std::time::Duration;
+
+use fedhub_api::cells::CellDown;
+use fedhub_api::transitions::Signal;
+use fedhub_cache::ServerNormalization;
+use fedhub_cache::digest::Digest;
+use fedhub_core::hash::KeyedHasher;
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView};
+use fedhub_planes::{Distrust, ProjectNamespace};
+use jiff::Timestamp;
+
+/// Everything that [`crate::plan::plan`] decides by.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The key of the hub Instance.
+    pub key: Key,
+    /// The project namespace that the projection belongs into.
+    pub target: ProjectNamespace,
+    /// The hub namespace.
+    pub hub_namespace: ObjectRef,
+    /// The hub Instance, if the hub has it.
+    pub instance: Option<Digest>,
+    /// The name of its WD, if it has one.
+    pub deployment: Option<String>,
+    /// That WD on the hub.
+    pub hub_deployment: Option<Digest>,
+    /// That WD on the project plane.
+    pub owner: Option<Digest>,
+    /// The live read that was made because the cache lacks the owner (P2).
+    pub confirmed: Option<Confirmed>,
+    /// The Instance of that name in the project namespace.
+    pub projection: Option<Digest>,
+    /// The UID of the hub Instance of this name that a watch without a gap reported deleted, if one was (I4).
+    pub seen_deleted: Option<String>,
+    /// Why the hub's absences may be no deletions, if there is reason to think so (I4).
+    pub distrust: Option<Distrust>,
+    /// The live reads of the hub, where the plan asked for them.
+    pub live: Option<Live>,
+    /// The Instance's cell, where it is down (C11).
+    pub down: Option<CellDown>,
+    /// What the project plane made of the last spec that was sent.
+    pub spec_normalization: Option<ServerNormalization>,
+    /// What the project plane made of the last status that was sent.
+    pub status_normalization: Option<ServerNormalization>,
+    /// Whether the project is suspended.
+    pub suspended: bool,
+    /// The time since the event that this reconcile answers.
+    pub since_event: Duration,
+    /// How long a hub Instance may be without its WD before that is final (P7).
+    pub grace: Duration,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// What a live read said of a WD that the project plane's cache lacks (P2).
+#[derive(Clone, Debug)]
+pub struct Confirmed {
+    /// The WD, if the plane has it.
+    pub owner: Option<Digest>,
+    /// When the hub Instance was created.
+    pub created: Timestamp,
+}
+
+/// The hub as live reads show it, past every cache (I4).
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// The hub namespace.
+    pub namespace: Option<ObjectRef>,
+    /// The hub Instance.
+    pub instance: Option<ObjectRef>,
+    /// The hub WD that the projection names.
+    pub deployment: Option<ObjectRef>,
+}
+
+impl Snapshot {
+    /// Bytes that the larger of its objects takes in memory.
+    pub fn object_bytes(&self) -> usize {
+        self.instance.iter().chain(&self.projection).map(Digest::object_bytes).max().unwrap_or_default()
+    }
+
+    /// The state of the projection that Events tell its user of.
+    pub fn signal(&self) -> Signal {
+        let facts = self.projection.as_ref().and_then(Digest::instance);
+        facts.map_or_else(Signal::default, |facts| facts.signal)
+    }
+
+    /// As much of the projection as its digest tells.
+    pub fn projection_stub(&self) -> Option<ObjectRef> {
+        Some(self.projection.as_ref()?.stub(Kind::Instance, &self.target.namespace, &self.key.name))
+    }
+
+    /// A hash of all inputs of the plan but the time; zero where live reads are part of them.
+    pub fn fingerprint(&self) -> u64 {
+        if self.live.is_some() || self.confirmed.is_some() {
+            return 0;
+        }
+        let hasher = KeyedHasher::default().text(self.hub_namespace.uid()).text(self.hub_namespace.version());
+        let hasher = [&self.instance, &self.hub_deployment, &self.owner, &self.projection]
+            .into_iter()
+            .fold(hasher, |hasher, digest| hasher.number(digest.as_ref().map_or(0, |d| d.content)));
+        let hasher =
+            [self.spec_normalization, self.status_normalization].into_iter().fold(hasher, |hasher, n| {
+                let (sent, got) = match n {
+                    None => (0, 0),
+                    Some(ServerNormalization::Kept) => (0, 1),
+                    Some(ServerNormalization::Changed { sent, got }) => (sent, got),
+                };
+                hasher.number(sent).number(got)
+            });
+        hasher
+            .maybe(self.down.as_ref().map(CellDown::to_string).as_deref())
+            .maybe(self.seen_deleted.as_deref())
+            .maybe(self.distrust.map(Distrust::label))
+            .end()
+            .max(1)
+    }
+}

@@ -1,0 +1,56 @@
+//! The annotation by which a projection names the hub Instance that it is the projection of.
+
+use fedhub_core::names::PROJECTED_FROM;
+use fedhub_core::object::{Object, ObjectView};
+
+/// `<hub namespace>/<its UID>/<UID of the hub Instance>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark<'a> {
+    /// The hub namespace.
+    pub namespace: &'a str,
+    /// Its UID.
+    pub namespace_uid: &'a str,
+    /// The UID of the hub Instance.
+    pub instance_uid: &'a str,
+}
+
+impl<'a> Mark<'a> {
+    /// The mark of a projection; `None` where it has none that can be read.
+    pub fn of(projection: &'a Object) -> Option<Self> {
+        let mut parts = projection.annotation(PROJECTED_FROM)?.split('/');
+        let mut next = || parts.next().filter(|p| !p.is_empty());
+        let (namespace, namespace_uid, instance_uid) = (next()?, next()?, next()?);
+        next().is_none().then_some(Self { namespace, namespace_uid, instance_uid })
+    }
+}
+
+impl std::fmt::Display for Mark<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}/{}", self.namespace, self.namespace_uid, self.instance_uid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_core::object::{Kind, bare};
+
+    use super::*;
+
+    #[test]
+    fn a_mark_is_read_whole_or_not_at_all() {
+        for (text, readable) in [
+            ("ns-1/u/i", true),
+            ("ns-1/u", false),
+            ("ns-1/u/i/x", false),
+            ("//", false),
+            ("", false),
+            ("a//b", false),
+        ] {
+            let mut projection = bare(Kind::Instance, "default", "wd-0");
+            projection.metadata.annotations = Some([(PROJECTED_FROM.to_owned(), text.to_owned())].into());
+            let mark = Mark::of(&projection);
+            assert_eq!(mark.is_some(), readable, "{text}");
+            assert!(mark.is_none_or(|m| m.to_string() == text));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The decision on a plane that showed its identity.
+
+use fedhub_core::hash;
+use fedhub_core::names::PlaneName;
+
+/// The decision on a plane that showed its identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdentityVerdict {
+    /// It is the one that the name stands for, from now on if not before.
+    Accept,
+    /// It showed nothing to know it by.
+    Nameless,
+    /// It is not worked on.
+    Refuse(IdentityRefusal),
+}
+
+/// The reason why a plane is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdentityRefusal {
+    /// The name stands for another cluster.
+    AnotherIdentity {
+        /// What is remembered.
+        known: String,
+        /// What was seen.
+        seen: String,
+    },
+    /// The cluster has another name already.
+    IdentityTaken {
+        /// Which.
+        by: PlaneName,
+        /// The identity of both.
+        identity: String,
+    },
+}
+
+impl IdentityRefusal {
+    /// The metric label.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::AnotherIdentity { .. } => "another_identity",
+            Self::IdentityTaken { .. } => "identity_taken",
+        }
+    }
+
+    /// The reason of the Event.
+    pub fn event(&self) -> &'static str {
+        match self {
+            Self::AnotherIdentity { .. } => "AnotherIdentity",
+            Self::IdentityTaken { .. } => "IdentityTaken",
+        }
+    }
+
+    /// What is wrong and what an operator can do; the identities are remembered in `namespace`.
+    pub fn message(&self, name: &PlaneName, namespace: &str) -> String {
+        let entry = |name: &PlaneName| format!("the key {name} of ConfigMap {namespace}/{}", shard(name));
+        match self {
+            Self::AnotherIdentity { known, seen } => format!(
+                "this is another cluster: its identity is {seen}, and {known} is remembered for plane {name}; \
+                 if it is to replace that one, remove {}",
+                entry(name)
+            ),
+            Self::IdentityTaken { by, identity } => format!(
+                "this is the cluster of plane {by} (identity {identity}), which must not have two names; \
+                 if {name} is the right one, remove plane {by} and {}",
+                entry(by)
+            ),
+        }
+    }
+}
+
+/// The `ConfigMap` that remembers a plane: one of sixteen, so that ten thousand planes stay far below the limit on an
+/// object's size.
+pub(super) fn shard(plane: &PlaneName) -> String {
+    format!("fedhub-plane-identities-{:x}", hash::text(plane.as_str()) & 0xf)
+}

@@ -1,0 +1,162 @@
+//! Reports of failed watches: to the plane's health, to the metrics, to the log.
+
+use std::time::Duration;
+
+use fedhub_api::crds;
+use fedhub_core::errors::{self, Category};
+use fedhub_core::object::Kind;
+use kube::Client;
+use kube::core::ApiResource;
+use kube::runtime::watcher;
+use parking_lot::MutexGuard;
+use tokio::time::Instant;
+
+use crate::backoff::Failure;
+use crate::outages::{Outages, Recovery};
+use crate::{Plane, Planes};
+
+/// The longest time that discovery may take to tell whether a kind is served.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Planes {
+    fn outages(&self) -> MutexGuard<'_, Outages> {
+        self.outages.lock()
+    }
+
+    /// Records that a watch of a plane fails for `reason`, a label. Planes behind one server are logged together.
+    pub(crate) fn failed(
+        &self,
+        plane: &Plane,
+        kind: Kind,
+        reason: &str,
+        error: String,
+        retry_in: Option<Duration>,
+    ) {
+        plane.unhealthy(kind, error.clone());
+        let (server, kind) = (plane.server_name(), &kind.resource().kind);
+        let due = self.outages().failed(&server, &plane.id, reason, Instant::now());
+        match due {
+            Some(planes) => {
+                tracing::warn!(server, reason, planes, plane = %plane.id, kind, error, ?retry_in, "watch failed");
+            }
+            None => {
+                tracing::debug!(server, reason, plane = %plane.id, kind, error, ?retry_in, "watch failed");
+            }
+        }
+    }
+
+    /// Records that a watch of a plane works, and returns whether it failed before.
+    pub(crate) fn recovered(&self, plane: &Plane, kind: Kind) -> bool {
+        let (news, whole) = plane.healthy(kind);
+        if whole {
+            self.log_recovery(plane);
+        }
+        news
+    }
+
+    pub(crate) fn log_recovery(&self, plane: &Plane) {
+        let server = plane.server_name();
+        let due = self.outages().recovered(&server, &plane.id, Instant::now());
+        if let Some(Recovery { planes, failing, after }) = due {
+            tracing::info!(server, planes, failing, ?after, "planes recovered");
+        }
+    }
+}
+
+/// Reports a list that makes no progress. It may yet complete, so nothing is given up but its permit.
+pub fn report_stalled_list(planes: &Planes, plane: &Plane, kind: Kind, silence: Duration) {
+    let plural = &kind.resource().plural;
+    let words = format!("cannot list {plural}: no news of the list for {silence:?}");
+    planes.failed(plane, kind, "list_stalled", words, None);
+}
+
+/// Reports a watch that failed and is retried after `wait`.
+pub async fn report(
+    planes: &Planes,
+    plane: &Plane,
+    kind: Kind,
+    error: &watcher::Error,
+    failure: Failure,
+    wait: Duration,
+) {
+    let reason = reason(error);
+    planes.metrics().watch_restarts.with_label_values(&[plane.id.kind(), reason]).inc();
+    let resource = kind.resource();
+    // Where only a new list helps and is made at once, nothing is wrong yet.
+    if wait.is_zero() {
+        tracing::debug!(plane = %plane.id, kind = %resource.kind, reason, error = words(error), "watch expired");
+        return;
+    }
+    if reason == Category::Forbidden.label() {
+        plane.forbidden(verb(error), &resource.plural);
+    }
+    let message = if reason == "not_found" && is_not_served(&plane.client(), resource).await {
+        let remedy = if crds::ours(&resource.group, &resource.plural) {
+            "`fedhub crds | kubectl apply -f -` installs it".to_owned()
+        } else {
+            format!("it comes with what serves {}", resource.group)
+        };
+        format!("{}.{} is not served there: its CRD is missing ({remedy})", resource.plural, resource.group)
+    } else {
+        format!("cannot {} {}: {}", verb(error), resource.plural, words(error))
+    };
+    planes.failed(plane, kind, failure.reason(reason), message, Some(wait));
+}
+
+/// Whether the server says that it does not serve the kind, or not to us.
+pub fn is_absence(error: &watcher::Error) -> bool {
+    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return false };
+    matches!(status.code, 403 | 404)
+}
+
+/// Whether discovery answers, and does not name the kind. A server that is starting answers 404 to what it will serve.
+async fn is_not_served(client: &Client, resource: &ApiResource) -> bool {
+    if resource.group.is_empty() {
+        return false;
+    }
+    let asked = async {
+        match client.list_api_group_resources(&resource.api_version).await {
+            Ok(listed) => !listed.resources.iter().any(|served| served.name == resource.plural),
+            Err(kube::Error::Api(status)) if status.code == 404 => match client.list_api_groups().await {
+                Ok(listed) => {
+                    let versions = listed.groups.iter().flat_map(|group| &group.versions);
+                    !versions.into_iter().any(|served| served.group_version == resource.api_version)
+                }
+                Err(_) => false,
+            },
+            Err(_) => false,
+        }
+    };
+    tokio::time::timeout(PATIENCE, asked).await.unwrap_or(false)
+}
+
+/// What was asked when it failed.
+fn verb(error: &watcher::Error) -> &'static str {
+    if matches!(error, watcher::Error::InitialListFailed(_)) { "list" } else { "watch" }
+}
+
+/// The error of a watch in words: what the server said, or why it said nothing.
+fn words(error: &watcher::Error) -> String {
+    use watcher::Error as E;
+    match error {
+        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => errors::chain(e),
+        E::WatchError(status) => errors::chain(status.as_ref()),
+        E::NoResourceVersion => errors::chain(error),
+    }
+}
+
+fn reason(error: &watcher::Error) -> &'static str {
+    use watcher::Error as E;
+    let inner = match error {
+        E::InitialListFailed(e) | E::WatchStartFailed(e) | E::WatchFailed(e) => e,
+        E::WatchError(status) => {
+            return if status.code == 410 { "gone" } else { "server" };
+        }
+        E::NoResourceVersion => return "no_resource_version",
+    };
+    match inner {
+        kube::Error::Api(status) if status.code == 404 => "not_found",
+        kube::Error::Api(status) if status.code == 410 => "gone",
+        error => errors::category(error).label(),
+    }
+}
