@@ -1,12 +1,12 @@
 //! The cell role: from a `WorkloadDeployment` (WD) in a cell to Instances that are written back to the hub
 //! (specification, C1 to C15).
 //!
-//! Three controllers, each with `triggers` (which event enqueues which key), `snapshot` (what the caches say), `plan`
-//! (pure), `apply` and `reconcile`:
+//! Three controllers, each with `triggers` (which event enqueues which key), `plan` (pure, on a snapshot of what the
+//! caches say), `apply` and `reconcile`:
 //!
 //! - [`deployment_controller`] reconciles a WD: its Instances, networks, autoscaler and status.
 //! - [`instance_controller`] reconciles an Instance: its status, gates and quota claim.
-//! - [`write_back`] copies an Instance to the hub, and releases it once the copy is gone.
+//! - [`write_back`] copies an Instance to the hub, and releases it once the copy is gone; it runs in the engine's loop.
 //!
 //! [`domain`] holds the pure functions that they decide by; [`identity`] is the cell's identity.
 

@@ -146,7 +146,7 @@ impl DeploymentReconcile<'_> {
         if deployment.is_none() {
             self.federator.planes.compare_hub().await;
         }
-        self.live = Some(LiveHub { namespace, deployment });
+        self.live = Some(LiveHub { hub_namespace_name: space.clone(), namespace, deployment });
         Ok(())
     }
 }

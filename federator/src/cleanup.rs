@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use fedhub_api::responsibility::attributed;
 use fedhub_core::metrics::Metrics;
 use fedhub_engine::object_states::{ObjectState, ObjectStates};
 
@@ -28,6 +29,17 @@ impl CleanupBlocked {
             Self::NamespaceGone => "namespace_gone",
         }
     }
+
+    /// The note of the Event that reports it, with who has to act (C9). It is the user who creates the namespace again.
+    pub fn note(self) -> String {
+        let message = self.to_string();
+        match self {
+            Self::NamespaceGone => message,
+            Self::HubUnreachable | Self::HubStateLost | Self::TenantConflict => {
+                attributed("CleanupHeld", &message).into_owned()
+            }
+        }
+    }
 }
 
 impl fmt::Display for CleanupBlocked {
@@ -38,10 +50,10 @@ impl fmt::Display for CleanupBlocked {
                 "cleanup blocked: the federation hub lost its state, waiting until the cell reports on this WorkloadDeployment again"
             }
             Self::TenantConflict => {
-                "cleanup blocked: what the federation hub holds in this WorkloadDeployment's place is not proven to be its own"
+                "cleanup blocked: cannot verify that the federation hub's WorkloadDeployment of this name belongs to this one"
             }
             Self::NamespaceGone => {
-                "cleanup blocked: the namespace was removed while WorkloadDeployments stand in it, create it again so that they can go"
+                "cleanup blocked: the namespace was removed before its WorkloadDeployments. Action required by the user: create it again so that they can be deleted"
             }
         })
     }

@@ -16,10 +16,9 @@ use fedhub_cache::digest::deployment::FEDERATED;
 use fedhub_cache::digest::{Deployment, Digest};
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::Error;
-use fedhub_core::message::Quoted;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
-use fedhub_planes::events::{EventType, reference, reference_to};
+use fedhub_planes::events::{ObjectReference, reference, reference_to};
 use fedhub_planes::{Distrust, Plane, ProjectNamespace};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -28,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Federator;
 use crate::cleanup::CleanupBlocked;
 use crate::orphan::is_of;
-use crate::progress::{self, Failure, Progress};
+use crate::progress::{self, Failure, Progress, Transition};
 use crate::refusal::Refusal;
 use crate::status;
 
@@ -84,8 +83,7 @@ impl ConditionWriter {
             let city = wd.city().unwrap_or_default();
             let known = project.store(key.kind).get(&key.namespace, &key.name);
             if let Some(known) = known.filter(|_| wait.federated && leads) {
-                let note = format!("federated to city {city}");
-                project.events.send(reference(key.kind, &known), EventType::Normal, "Federated", note);
+                publish(&project, reference(key.kind, &known), Transition::federated(city));
             }
             let news = progress.as_ref().is_some_and(|progress| is_news(progress, &wd));
             if news && leads {
@@ -124,7 +122,8 @@ impl ConditionWriter {
         }
         let city = wd.city().unwrap_or_default();
         let cells = self.federator.cells_of(city);
-        if failure.is_none() && (Refusal::of_input(&key.name, city).is_some() || cells.len() != 1) {
+        let refusal = || Refusal::of_input(&key.name, city).or_else(|| Refusal::of_cells(city, cells.len()));
+        if failure.is_none() && refusal().is_some() {
             return None;
         }
         let on_hub = self.on_hub(key, project, wd);
@@ -217,7 +216,7 @@ impl Federator {
     /// to the cell (F10), and in the cell (U3).
     pub(crate) fn announce(&self, project: &Plane, before: &ObjectRef, status: &Value) {
         if let Some(transition) = progress::transition(before.status(), status) {
-            publish(project, before, transition.type_, transition.reason, transition.note);
+            publish(project, reference_to(Kind::WorkloadDeployment, before), transition);
         }
         // What a restored hub reports was published before.
         if self.planes.distrust() == Some(Distrust::Restored) {
@@ -236,13 +235,12 @@ impl Federator {
 pub(crate) fn announce_move(project: &Plane, wd: &ObjectRef, from: &str, to: &str) {
     let plane = &project.id;
     tracing::info!(%plane, namespace = wd.namespace(), name = wd.name(), from, to, "moved to another city");
-    let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
-    publish(project, wd, EventType::Normal, "Moved", note);
+    publish(project, reference_to(Kind::WorkloadDeployment, wd), Transition::moved(from, to));
 }
 
 /// An Event on a WD, which nothing waits for.
-fn publish(project: &Plane, wd: &ObjectRef, type_: EventType, reason: &'static str, note: String) {
-    project.events.send(reference_to(Kind::WorkloadDeployment, wd), type_, reason, note);
+fn publish(project: &Plane, wd: ObjectReference, transition: Transition) {
+    project.events.send(wd, transition.type_, transition.reason, transition.note);
 }
 
 impl Controller for ConditionWriter {

@@ -110,7 +110,7 @@ impl Federator {
             _ => project.store(key.kind).get(&key.namespace, &key.name).map(|wd| reference(key.kind, &wd)),
         };
         if let Some(about) = about {
-            project.events.say(&about, EventType::Warning, "CleanupHeld", why.to_string()).await;
+            project.events.say(&about, EventType::Warning, "CleanupHeld", why.note()).await;
         }
     }
 

@@ -4,7 +4,7 @@
 
 use fedhub_cache::digest::deployment::mark_hash;
 
-use crate::refusal::Refusal;
+use crate::refusal::{Conflict, Refusal};
 use crate::snapshot::{Snapshot, Wd};
 
 /// Where the hub holds something of another tenant in our place (F3, F4, I6).
@@ -12,16 +12,10 @@ pub fn conflict(seen: &Snapshot) -> Option<Refusal> {
     if let Some(namespace) = &seen.hub_namespace
         && !seen.namespace_is_ours(namespace)
     {
-        return Some(Refusal::FederationConflict(
-            "the hub namespace of this WorkloadDeployment carries another tenant's labels".to_owned(),
-        ));
+        return Some(Refusal::FederationConflict(Conflict::Namespace));
     }
     let hub = seen.hub.as_ref()?;
-    (!is_ours(seen, hub)).then(|| {
-        Refusal::FederationConflict(
-            "the hub holds a WorkloadDeployment of this name that has another origin".to_owned(),
-        )
-    })
+    (!is_ours(seen, hub)).then_some(Refusal::FederationConflict(Conflict::Deployment))
 }
 
 /// Whether a hub WD's origin mark names this plane, namespace, name and UID (I6). One of the two annotations may

@@ -12,6 +12,7 @@ use fedhub_api::conditions::{explained, find, said};
 use fedhub_api::responsibility::attributed;
 use fedhub_cache::digest::deployment::{FEDERATED, federated};
 use fedhub_core::errors::{Category, Error, chain};
+use fedhub_core::message::Quoted;
 use fedhub_core::object::PlaneId;
 use fedhub_planes::events::EventType;
 use jiff::Timestamp;
@@ -130,6 +131,7 @@ impl Progress {
                 ("Unknown", "AwaitingCell", "federated, waiting for the cell to take it".to_owned())
             }
             Self::CellUnreachable(down) => ("False", CELL_UNREACHABLE, down.to_string()),
+            // Another message would write the status of every WD once.
             Self::Applied => ("True", "Applied", "the cell has taken it".to_owned()),
         }
     }
@@ -157,6 +159,20 @@ pub struct Transition {
     pub reason: &'static str,
     /// What a user reads.
     pub note: String,
+}
+
+impl Transition {
+    /// Of a WD whose hub WD was made.
+    pub fn federated(city: &str) -> Self {
+        let note = format!("federated to city {city}");
+        Self { type_: EventType::Normal, reason: "Federated", note }
+    }
+
+    /// Of a WD whose new city's cell has reported on it.
+    pub fn moved(from: &str, to: &str) -> Self {
+        let note = format!("moved from city {} to city {}", Quoted(from), Quoted(to));
+        Self { type_: EventType::Normal, reason: "Moved", note }
+    }
 }
 
 /// The transition from one status to the next, by the condition of both. A state is published once, however often it is

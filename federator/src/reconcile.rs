@@ -21,6 +21,8 @@ use crate::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
 
 /// The hub as a live read shows it, past every cache (I3).
 pub(crate) struct LiveHub {
+    /// The hub namespace that was read: what it says holds for no other.
+    pub hub_namespace_name: String,
     pub namespace: Option<ObjectRef>,
     pub deployment: Option<ObjectRef>,
 }
@@ -97,6 +99,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         };
         let is_there = |hub: &ObjectRef| hub.namespace() == seen.hub_namespace_name;
         self.fetched = self.fetched.take().filter(|it| it.hub.as_ref().is_none_or(is_there));
+        self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         self.put_read(&mut seen);
         self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
         seen.stalled = self.stalled;

@@ -7,12 +7,33 @@ use std::fmt;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::is_label_value;
 use fedhub_core::object::TooLarge;
+use strum::VariantNames;
 
 use crate::cleanup::CleanupBlocked;
 use crate::snapshot::Snapshot;
 
+/// The object of another tenant that the hub has in a WD's place (I6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// The hub namespace.
+    Namespace,
+    /// The hub WD.
+    Deployment,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Namespace => "the hub namespace of this WorkloadDeployment carries another tenant's labels",
+            Self::Deployment => {
+                "the federation hub has a WorkloadDeployment of this name from another source"
+            }
+        })
+    }
+}
+
 /// A reason on the condition `Available` that the hub writes itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 pub enum Refusal {
     /// The WD is over the limit on the size of objects, so that its spec was not read.
     ObjectTooLarge(TooLarge),
@@ -25,7 +46,7 @@ pub enum Refusal {
     /// More than one Cluster carries it (I10).
     AmbiguousCity(String),
     /// What stands on the hub belongs to another WD (I6).
-    FederationConflict(String),
+    FederationConflict(Conflict),
     /// It leaves the first city for the second, whose cell has not reported yet (F6).
     Moving(String, String),
     /// It is being deleted, and that is not proven done (I3).
@@ -33,30 +54,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Every reason, for telling ours from a cell's.
-    pub const REASONS: [&'static str; 8] = [
-        "ObjectTooLarge",
-        "InvalidCityCode",
-        "InvalidName",
-        "NoCellForCity",
-        "AmbiguousCity",
-        "FederationConflict",
-        "Moving",
-        "CleanupHeld",
-    ];
-
-    /// The condition's reason.
+    /// The condition's reason: the variant's name.
     pub fn reason(&self) -> &'static str {
-        match self {
-            Self::ObjectTooLarge(_) => "ObjectTooLarge",
-            Self::InvalidCityCode(_) => "InvalidCityCode",
-            Self::InvalidName => "InvalidName",
-            Self::NoCellForCity(_) => "NoCellForCity",
-            Self::AmbiguousCity(_) => "AmbiguousCity",
-            Self::FederationConflict(_) => "FederationConflict",
-            Self::Moving(..) => "Moving",
-            Self::CleanupHeld(_) => "CleanupHeld",
-        }
+        self.into()
+    }
+
+    /// Whether a condition's reason is one that the hub writes, and not a cell.
+    pub fn is_reason(reason: &str) -> bool {
+        Self::VARIANTS.contains(&reason)
     }
 
     /// Whether it stands even where a cell reports `Available=True` (F8).
@@ -93,21 +98,21 @@ impl fmt::Display for Refusal {
         match self {
             Self::ObjectTooLarge(TooLarge { size, limit }) => write!(
                 f,
-                "the WorkloadDeployment is too large to be federated: {size} bytes, of at most {limit}; move data out of its template, such as into a ConfigMap"
+                "the WorkloadDeployment is too large to be federated: {size} bytes, the limit is {limit}; move data out of its template, for example into a ConfigMap"
             ),
             Self::InvalidCityCode(city) => write!(
                 f,
-                "spec.cityCode {} is not a city code: it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit",
+                "spec.cityCode {} is not a valid city code: it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit",
                 Quoted(city)
             ),
-            Self::InvalidName => {
-                f.write_str("the name of a WorkloadDeployment may have at most 63 characters")
-            }
+            Self::InvalidName => f.write_str(
+                "the name of the WorkloadDeployment is too long: it may have at most 63 characters",
+            ),
             Self::NoCellForCity(city) => write!(f, "no cell serves city {}", Quoted(city)),
             Self::AmbiguousCity(city) => {
                 write!(f, "more than one cell serves city {}", Quoted(city))
             }
-            Self::FederationConflict(what) => f.write_str(what),
+            Self::FederationConflict(conflict) => conflict.fmt(f),
             Self::Moving(from, to) => write!(
                 f,
                 "moving from city {} to city {}: waiting for the new city's cell to report",
@@ -138,7 +143,7 @@ mod tests {
             let refusal = Refusal::of_input(name, city);
             assert_eq!(refusal.as_ref().map(Refusal::reason), expected, "{name} {city}");
             if let Some(refusal) = refusal {
-                assert!(Refusal::REASONS.contains(&refusal.reason()));
+                assert!(Refusal::is_reason(refusal.reason()));
             }
         }
     }

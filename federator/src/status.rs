@@ -91,7 +91,7 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
         None if reports.is_none() => {
             // No cell has reported yet; a refusal of ours that no longer holds must not go on standing.
             let ours = conditions::find(&status, AVAILABLE)
-                .is_some_and(|c| c["reason"].as_str().is_some_and(|r| Refusal::REASONS.contains(&r)));
+                .is_some_and(|c| c["reason"].as_str().is_some_and(Refusal::is_reason));
             if !ours {
                 return None;
             }

@@ -95,10 +95,13 @@ impl Federator {
         if in_sync {
             self.planes.metrics().reconciles_skipped.with_label_values(&["federator"]).inc();
         }
-        // While a list is under way, one that it has not named yet may be gone, and its namespace with it.
-        if let (true, Some(uid)) =
-            (in_sync && wds.confirmed(namespace, name), project_namespace_uid(&seen.hub_namespace_name))
-        {
+        // Only a WD that is federated there proves its namespace; while a list is under way, one that it has not named yet
+        // may be gone, and its namespace with it.
+        let federated = seen.hub.is_some() && !seen.project.terminating && !seen.suspended;
+        if let (true, Some(uid)) = (
+            in_sync && federated && wds.confirmed(namespace, name),
+            project_namespace_uid(&seen.hub_namespace_name),
+        ) {
             let epoch = wds.epoch();
             self.namespaces.insert(at, NamespaceUid { uid: uid.to_owned(), epoch });
         }

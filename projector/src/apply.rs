@@ -26,6 +26,9 @@ const WITHHELD: Duration = Duration::from_mins(1);
 /// The object has gone: its event follows.
 const GONE: Interrupted = Interrupted::Outdated(Step::End(Outcome::AwaitChange));
 
+/// The object is another version than the plan is for: the next round plans by what was fetched.
+const OUTDATED: Interrupted = Interrupted::Outdated(Step::Learned);
+
 impl InstanceReconciler<'_> {
     /// Performs a plan.
     pub(crate) async fn perform(
@@ -61,8 +64,16 @@ impl InstanceReconciler<'_> {
     }
 
     /// Writes a projection's metadata and spec.
-    async fn write(&self, seen: &Snapshot, managed: ObjectMeta, probe: bool) -> Result<Step, Interrupted> {
+    async fn write(
+        &mut self,
+        seen: &Snapshot,
+        managed: ObjectMeta,
+        probe: bool,
+    ) -> Result<Step, Interrupted> {
         let (instance, current) = (self.fetch_instance(seen).await?, self.fetch_projection(seen).await?);
+        if seen.projection.is_some() && current.is_none() {
+            return Err(GONE);
+        }
         let (namespace, name) = (&seen.target.namespace, &seen.key.name);
         let object = Box::new(desired(namespace, managed, &instance, current.as_deref()));
         let write = if current.is_some() { Write::Replace { object, probe } } else { Write::Create(object) };
@@ -85,7 +96,7 @@ impl InstanceReconciler<'_> {
     }
 
     /// Writes the projection's status, and tells its user of the transition (U3).
-    async fn write_status(&self, seen: &Snapshot, probe: bool) -> Result<Step, Interrupted> {
+    async fn write_status(&mut self, seen: &Snapshot, probe: bool) -> Result<Step, Interrupted> {
         let (instance, down) = (self.fetch_instance(seen).await?, seen.down.as_ref());
         let projection =
             if probe || down.is_some() { self.fetch_projection(seen).await? } else { seen.projection_stub() };
@@ -120,7 +131,7 @@ impl InstanceReconciler<'_> {
     }
 
     /// Reads the hub live, where the projection is still what the plan took it for (I4).
-    async fn read_hub(&self, seen: &Snapshot) -> Result<Live, Interrupted> {
+    async fn read_hub(&mut self, seen: &Snapshot) -> Result<Live, Interrupted> {
         self.fetch_projection(seen).await?.ok_or(GONE)?;
         let (hub, key) = (self.projector.planes.hub(), &seen.key);
         let namespace = hub.get_live(Kind::Namespace, "", &key.namespace).await?.map(Arc::new);
@@ -139,7 +150,7 @@ impl InstanceReconciler<'_> {
     }
 
     /// Reads the owner live, where the hub has its counterpart, and the age of the Instance (P2, P7).
-    async fn confirm_owner(&self, seen: &Snapshot) -> Result<Confirmed, Interrupted> {
+    async fn confirm_owner(&mut self, seen: &Snapshot) -> Result<Confirmed, Interrupted> {
         let (instance, kind) = (self.fetch_instance(seen).await?, Kind::WorkloadDeployment);
         let owner = match (&seen.deployment, &seen.hub_deployment) {
             (Some(name), Some(_)) => self.project.get_live(kind, &seen.target.namespace, name).await?,
@@ -151,18 +162,28 @@ impl InstanceReconciler<'_> {
     }
 
     /// The hub Instance.
-    async fn fetch_instance(&self, seen: &Snapshot) -> Result<ObjectRef, Interrupted> {
+    async fn fetch_instance(&mut self, seen: &Snapshot) -> Result<ObjectRef, Interrupted> {
         let (hub, key) = (self.projector.planes.hub(), &seen.key);
-        let fetched = hub.get_or_fetch(Kind::Instance, &key.namespace, &key.name).await?;
-        as_planned(fetched, seen.instance.as_ref()).map_err(Interrupted::Outdated)?.ok_or(GONE)
+        let fetched = hub.get_or_fetch(Kind::Instance, &key.namespace, &key.name).await?.ok_or(GONE)?;
+        if is_planned(&fetched, seen.instance.as_ref()) {
+            return Ok(fetched);
+        }
+        self.fetched.instance = Some(Digest::of(&hub.id, Kind::Instance, &fetched));
+        Err(OUTDATED)
     }
 
     /// The projection, if there is one.
-    async fn fetch_projection(&self, seen: &Snapshot) -> Result<Option<ObjectRef>, Interrupted> {
+    async fn fetch_projection(&mut self, seen: &Snapshot) -> Result<Option<ObjectRef>, Interrupted> {
         let Some(digest) = &seen.projection else { return Ok(None) };
         let (namespace, name) = (&seen.target.namespace, &seen.key.name);
-        let fetched = self.project.get_or_fetch(Kind::Instance, namespace, name).await?;
-        as_planned(fetched, Some(digest)).map_err(Interrupted::Outdated)
+        let Some(fetched) = self.project.get_or_fetch(Kind::Instance, namespace, name).await? else {
+            return Ok(None);
+        };
+        if is_planned(&fetched, Some(digest)) {
+            return Ok(Some(fetched));
+        }
+        self.fetched.projection = Some(Digest::of(&self.project.id, Kind::Instance, &fetched));
+        Err(OUTDATED)
     }
 
     fn writer(&self) -> PlaneWriter<'_> {
@@ -171,14 +192,9 @@ impl InstanceReconciler<'_> {
     }
 }
 
-/// What was fetched, if it is what the digest describes; else the next round plans by it.
-fn as_planned(fetched: Option<ObjectRef>, digest: Option<&Digest>) -> Result<Option<ObjectRef>, Step> {
-    match fetched {
-        Some(object) if digest.is_none_or(|d| d.version != Version::new(object.version())) => {
-            Err(Step::Learned)
-        }
-        fetched => Ok(fetched),
-    }
+/// Whether an object that was fetched is the version that was planned by.
+fn is_planned(fetched: &ObjectRef, digest: Option<&Digest>) -> bool {
+    digest.is_some_and(|digest| digest.version == Version::new(fetched.version()))
 }
 
 /// A dry run that shows no difference stores nothing, and is remembered.

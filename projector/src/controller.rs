@@ -97,6 +97,7 @@ impl Projector {
             confirmed: None,
             seen_deleted: self.seen_deleted.get(key).map(|uid| uid.value().clone()),
             distrust: self.planes.distrust(),
+            refetched: false,
             live: None,
             down,
             suspended: project.is_suspended(),
@@ -147,8 +148,7 @@ impl Projector {
                 tracing::warn!(namespace, name, reason = reason.label(), "hub Instance quarantined");
                 if let Some(operators) = self.planes.operators() {
                     let instance = self.planes.hub().store(Kind::Instance).get(namespace, name);
-                    let note = format!("Instance {namespace}/{name} on the hub is not projected: {reason}");
-                    operators.warn("Quarantined", instance.map(|of| reference(*kind, &of)), note);
+                    operators.warn("Quarantined", instance.map(|of| reference(*kind, &of)), reason.note(key));
                 }
             }
             Some(InstanceState::Parked) | None => {}

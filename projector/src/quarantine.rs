@@ -4,6 +4,7 @@
 use std::fmt;
 
 use fedhub_core::metrics::Metrics;
+use fedhub_core::object::Key;
 use fedhub_engine::object_states::{ObjectState, ObjectStates};
 
 /// Why an Instance is not projected, and will not be before something about it changes.
@@ -15,7 +16,7 @@ pub enum Reason {
     Contradictory,
     /// The project WD lives in another hub namespace now.
     StaleNamespace,
-    /// Neither its labels nor its name tell its WD (P1).
+    /// Neither its labels nor its name identify its WD (P1).
     Unnamed,
     /// Another Instance has its name in the project namespace (P4).
     NameTaken,
@@ -35,17 +36,24 @@ impl Reason {
             Self::DeploymentAbsent => "deployment_absent",
         }
     }
+
+    /// The note of the Event that reports the Instance of that key.
+    pub fn note(self, key: &Key) -> String {
+        format!("Instance {}/{} on the hub is not projected: {self}", key.namespace, key.name)
+    }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
-            Self::Unidentifiable => "the labels of its hub namespace name no project plane and namespace",
-            Self::Contradictory => "its labels name another plane or namespace than its hub namespace does",
-            Self::StaleNamespace => "its WorkloadDeployment is federated to another hub namespace now",
-            Self::Unnamed => "neither its labels nor its name tell its WorkloadDeployment",
-            Self::NameTaken => "another Instance has its name in the project namespace",
-            Self::DeploymentAbsent => "its project has no such WorkloadDeployment",
+            Self::Unidentifiable => {
+                "the labels of its hub namespace do not identify a project plane and namespace"
+            }
+            Self::Contradictory => "its labels contradict those of its hub namespace",
+            Self::StaleNamespace => "its WorkloadDeployment is now federated to another hub namespace",
+            Self::Unnamed => "neither its labels nor its name identify its WorkloadDeployment",
+            Self::NameTaken => "the project namespace has another Instance of this name",
+            Self::DeploymentAbsent => "its WorkloadDeployment does not exist in the project",
         };
         write!(f, "{text} ({})", self.label())
     }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fedhub_cache::budget::Reserved;
+use fedhub_cache::digest::Digest;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
 use fedhub_core::object::{Kind, ObjectRef, PlaneId};
@@ -43,10 +44,19 @@ impl Controller for Projector {
             self.set_state(key, None);
             return Err(Error::NotEngaged(PlaneId::Project(target.plane)));
         };
-        let (live, confirmed, memory) = (None, None, None);
+        let (live, confirmed, fetched, memory) = (None, None, Fetched::default(), None);
         let projector = self;
-        let mut instance =
-            InstanceReconciler { projector, project, job, target, hub_namespace, live, confirmed, memory };
+        let mut instance = InstanceReconciler {
+            projector,
+            project,
+            job,
+            target,
+            hub_namespace,
+            live,
+            confirmed,
+            fetched,
+            memory,
+        };
         let outcome = reconcile(&mut instance, job).await?;
         if outcome == Outcome::Updated {
             self.planes.metrics().propagated(Hop::HubToProjectInstance, job.since.elapsed());
@@ -66,7 +76,16 @@ pub(crate) struct InstanceReconciler<'a> {
     pub live: Option<Live>,
     /// What was read live of an owner that the cache lacks, until the end.
     pub confirmed: Option<Confirmed>,
+    /// The hub Instance and its projection, as fetched where the caches knew another version: until something is written.
+    pub fetched: Fetched,
     memory: Option<Reserved>,
+}
+
+/// Objects that were fetched as another version than the caches know, as after a restore of their plane.
+#[derive(Clone, Default)]
+pub(crate) struct Fetched {
+    pub instance: Option<Digest>,
+    pub projection: Option<Digest>,
 }
 
 /// Why a step ends before its write.
@@ -120,7 +139,19 @@ impl Reconciler for InstanceReconciler<'_> {
         let owner = seen.owner.clone().or_else(|| self.confirmed.as_ref()?.owner.clone());
         let (live, confirmed) = (self.live.take(), self.confirmed.clone());
         let since_event = self.job.since.elapsed();
-        Ok(ControlFlow::Continue(Snapshot { owner, confirmed, live, since_event, ..seen }))
+        let Fetched { instance, projection } = self.fetched.clone();
+        let refetched = instance.is_some() || projection.is_some();
+        let (instance, projection) = (instance.or(seen.instance), projection.or(seen.projection));
+        Ok(ControlFlow::Continue(Snapshot {
+            instance,
+            owner,
+            confirmed,
+            projection,
+            refetched,
+            live,
+            since_event,
+            ..seen
+        }))
     }
 
     fn is_synced(&self, seen: &Snapshot) -> bool {
@@ -143,6 +174,10 @@ impl Reconciler for InstanceReconciler<'_> {
             self.reserve(seen).await;
         }
         match self.perform(seen, plan).await {
+            Ok(Step::Updated) => {
+                self.fetched = Fetched::default();
+                Ok(Step::Updated)
+            }
             Ok(step) | Err(Interrupted::Outdated(step)) => Ok(step),
             Err(Interrupted::Failed(error)) => Err(error),
         }

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub seen_deleted: Option<String>,
     /// Why the hub's absences may be no deletions, if there is reason to think so (I4).
     pub distrust: Option<Distrust>,
+    /// Whether the Instance or its projection was fetched as another version than the cache knows.
+    pub refetched: bool,
     /// The live reads of the hub, where the plan asked for them.
     pub live: Option<Live>,
     /// The Instance's cell, where it is down (C11).
@@ -93,7 +95,7 @@ impl Snapshot {
 
     /// A hash of all inputs of the plan but the time; zero where live reads are part of them.
     pub fn fingerprint(&self) -> u64 {
-        if self.live.is_some() || self.confirmed.is_some() {
+        if self.live.is_some() || self.confirmed.is_some() || self.refetched {
             return 0;
         }
         let hasher = KeyedHasher::default().text(self.hub_namespace.uid()).text(self.hub_namespace.version());

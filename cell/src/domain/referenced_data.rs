@@ -110,10 +110,15 @@ fn words(
     }
     let said = deployment.and_then(|wd| Some((wd, wd.annotation(EXPECTED_REFERENCED_DATA)?)));
     let Some((deployment, text)) = said else {
-        return resolving("Waiting for the project's side to say which ConfigMaps and Secrets are needed");
+        return resolving(
+            "Waiting for the project's control plane to list the required ConfigMaps and Secrets",
+        );
     };
     let Some(expected) = Expected::of(text) else {
-        return resolving(&format!("{EXPECTED_REFERENCED_DATA} is no list of Kind/name: {}", Quoted(text)));
+        return resolving(&format!(
+            "{EXPECTED_REFERENCED_DATA} is not a list of Kind/name: {}",
+            Quoted(text)
+        ));
     };
     // An Instance that has passed the gate had what it needed then.
     let gated = gates::of(instance).contains(&gates::REFERENCED_DATA);
@@ -131,7 +136,7 @@ fn words(
     }
     ConditionUpdate::no(
         "AwaitingPropagation",
-        format!("Waiting for {} to come to the cell", missing.join(", ")),
+        format!("Waiting for {} to be propagated to the cell", missing.join(", ")),
     )
 }
 
@@ -179,7 +184,7 @@ impl Expected {
             && computed < stands
         {
             return Some(format!(
-                "Waiting for the project's side to look at generation {stands}: what it expects is for generation {computed}"
+                "Waiting for the project's control plane to observe generation {stands}: its list is for generation {computed}"
             ));
         }
         let unknown = references(instance.spec()).into_iter().find(|reference| {
@@ -190,7 +195,7 @@ impl Expected {
         })?;
         let Reference { kind, name, .. } = unknown;
         Some(format!(
-            "Waiting for the project's side to look at the template: it does not expect {}/{name} yet",
+            "Waiting for the project's control plane to observe the template: its list does not contain {}/{name} yet",
             kind.resource().kind
         ))
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::cells::Source;
+use fedhub_cache::digest::Version;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
@@ -61,14 +62,15 @@ impl Pass<'_> {
                 Step::End(Outcome::AwaitChange)
             }
             WriteBackPlan::FetchCopy => {
-                let copy = hub.get_or_fetch(kind, namespace, name).await?;
-                let confirmed = copy.is_none();
-                self.learn(copy, confirmed)
+                let known = snapshot.copy.as_ref().map(|copy| &copy.digest.version);
+                let fetched = hub.get_or_fetch(kind, namespace, name).await?;
+                match fetched.filter(|copy| known == Some(&Version::new(copy.version()))) {
+                    Some(copy) => self.learn(Some(copy), false),
+                    // The hub has another one than the cache: its own answer counts for this reconcile.
+                    None => self.read_copy().await?,
+                }
             }
-            WriteBackPlan::ReadCopy => {
-                let copy = hub.get_live(kind, namespace, name).await?;
-                self.learn(copy.map(Arc::new), true)
-            }
+            WriteBackPlan::ReadCopy => self.read_copy().await?,
             WriteBackPlan::ReadInstance => {
                 let instance = cell.get_live(kind, namespace, name).await?;
                 self.reads.instance = Some(LiveRead(instance.map(Arc::new)));
@@ -82,6 +84,13 @@ impl Pass<'_> {
                 Step::Learned
             }
         })
+    }
+
+    /// Reads the copy from the hub, past its cache.
+    async fn read_copy(&mut self) -> Result<Step, RequestError> {
+        let (hub, key) = (self.controller.hub.hub(), self.key());
+        let copy = hub.get_live(Kind::Instance, &key.namespace, &key.name).await?;
+        Ok(self.learn(copy.map(Arc::new), true))
     }
 
     /// Takes note of a copy that was read or stored, or that there is none.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fedhub_api::cells::{CellId, Source};
+use fedhub_api::responsibility::attributed;
 use fedhub_core::metrics::Metrics;
 use fedhub_engine::object_states::ObjectState;
 
@@ -63,15 +64,16 @@ impl fmt::Display for WriteBackRefusal {
             Self::NameTaken(None) => f.write_str("another city has an Instance of this name there"),
             Self::CellNameTaken(source) => write!(
                 f,
-                "another cluster (kube-system {}) uses the cell name {} and has an Instance of this name there; the \
-                 platform operator has to give each cluster a name of its own, or to declare that one lost",
+                "another cluster (kube-system {}) uses the cell name {} and has an Instance of this name there. \
+                 Action required by the platform operator: give each cluster a cell name of its own, or declare the \
+                 other one lost",
                 source.cell_uid.as_deref().unwrap_or_default(),
                 source.cell
             ),
             Self::UnprovenMark(source) => write!(
                 f,
-                "the copy there is of an Instance {} that this cell does not have, marked with its name {} alone; the \
-                 platform operator has to delete that copy if no other cluster made it",
+                "the copy there belongs to Instance {}, which this cell does not have, and is marked only with the cell \
+                 name {}. Action required by the platform operator: delete that copy if no other cluster made it",
                 source.instance_uid, source.cell
             ),
             Self::DeclaredLost => f.write_str("this cell is declared lost"),
@@ -95,6 +97,11 @@ impl CleanupBlocked {
             Self::HubUnreachable => "hub_unreachable",
             Self::CopyTerminating => "copy_leaving",
         }
+    }
+
+    /// The note of the Event that reports it, with who has to act (C9).
+    pub fn note(self) -> String {
+        attributed("CleanupHeld", &self.to_string()).into_owned()
     }
 }
 

@@ -62,7 +62,7 @@ impl WriteBack {
                 reason = reason.label(),
                 "cleanup blocked, keeping the finalizer"
             );
-            self.publish(key, "CleanupHeld", reason.to_string()).await;
+            self.publish(key, "CleanupHeld", reason.note()).await;
         }
     }
 

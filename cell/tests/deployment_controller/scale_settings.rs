@@ -23,25 +23,25 @@ fn by(metrics: Value) -> Settings {
 fn c13_what_an_autoscaler_cannot_be_told_is_named_all_of_it() {
     let resource = |name: &str, target: Value| json!([{"resource": {"name": name, "target": target}}]);
     for (metrics, fault) in [
-        (json!([{}]), "metrics[0]: it has to be a metric of kind resource"),
-        (json!([{"pods": {}}]), "metrics[0]: it has to be a metric of kind resource"),
+        (json!([{}]), "metrics[0]: it must be a metric of kind resource"),
+        (json!([{"pods": {}}]), "metrics[0]: it must be a metric of kind resource"),
         (
             json!([{"pods": {}, "resource": {"name": "cpu", "target": {"averageUtilization": 1}}}]),
-            "and of no other",
+            "and of no other kind",
         ),
         (json!(["cpu"]), "metrics[0]"),
         (resource("gpu", json!({"averageValue": "1"})), "\"gpu\" is not measured"),
-        (resource("cpu", json!({})), "one target is needed"),
-        (resource("cpu", json!(null)), "one target is needed"),
-        (resource("cpu", json!({"averageUtilization": 1, "averageValue": "1"})), "one target is needed"),
-        (resource("cpu", json!({"value": "1"})), "value cannot be scaled by"),
-        (resource("cpu", json!({"averageUtilization": 0})), "averageUtilization has to be 1 or more"),
+        (resource("cpu", json!({})), "exactly one target is required"),
+        (resource("cpu", json!(null)), "exactly one target is required"),
         (
-            resource("memory", json!({"averageValue": "0"})),
-            "averageValue has to be a quantity of more than 0",
+            resource("cpu", json!({"averageUtilization": 1, "averageValue": "1"})),
+            "exactly one target is required",
         ),
-        (resource("memory", json!({"averageValue": "-1Gi"})), "averageValue has to be a quantity"),
-        (resource("memory", json!({"averageValue": "much"})), "averageValue has to be a quantity"),
+        (resource("cpu", json!({"value": "1"})), "the target value is not supported"),
+        (resource("cpu", json!({"averageUtilization": 0})), "averageUtilization must be 1 or more"),
+        (resource("memory", json!({"averageValue": "0"})), "averageValue must be a quantity greater than 0"),
+        (resource("memory", json!({"averageValue": "-1Gi"})), "averageValue must be a quantity"),
+        (resource("memory", json!({"averageValue": "much"})), "averageValue must be a quantity"),
         (
             json!([{}, {"resource": {"name": "cpu", "target": {"averageUtilization": 1}}}, {}]),
             "; metrics[2]: ",
@@ -53,9 +53,9 @@ fn c13_what_an_autoscaler_cannot_be_told_is_named_all_of_it() {
         }
     }
     for (min, max, fault) in [
-        (json!(0), 3, "minReplicas has to be 1 or more"),
-        (json!(null), 3, "minReplicas has to be 1 or more"),
-        (json!(4), 3, "maxReplicas is 3, below minReplicas"),
+        (json!(0), 3, "minReplicas must be 1 or more"),
+        (json!(null), 3, "minReplicas must be 1 or more"),
+        (json!(4), 3, "maxReplicas is 3, it must be 1 or more and not below minReplicas"),
         (json!(0), 0, "maxReplicas is 0"),
     ] {
         let settings = json!({"minReplicas": min, "maxReplicas": max, "metrics": [{}]});

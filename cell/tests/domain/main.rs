@@ -5,4 +5,6 @@
 #[cfg(test)]
 mod instances;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod status;

@@ -42,7 +42,8 @@ async fn c7_a_deletion_that_lasts_is_told_with_what_holds_it_and_nothing_else_is
     let (_, reason, message) = world.says("wd-0", "Ready");
     assert_eq!(reason, "Terminating");
     assert!(
-        message.contains("instance-controller. Its provider says: Stopped: Instance is torn down. No action"),
+        message
+            .contains("instance-controller. The provider reports: Stopped: Instance is torn down. No action"),
         "{message}"
     );
     assert_eq!(events(&world.cell, from).len(), 1);

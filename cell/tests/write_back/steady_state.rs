@@ -297,3 +297,27 @@ async fn c7_a_field_that_is_immutable_makes_the_copy_anew() {
     assert_ne!(uid(&old), uid(&new));
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn c7_a_copy_on_a_restored_hub_is_repaired_before_the_hub_is_listed_again() {
+    let world = World::with_copies(1).await;
+    let run = world.run();
+    quiet(5).await;
+    let backup = world.hub.snapshot();
+    for size in ["medium", "large", "huge"] {
+        world.patch_instance("wd-0", &json!({"spec": {"size": size}}));
+        quiet(5).await;
+    }
+    assert_eq!(world.copy("wd-0").unwrap()["spec"]["size"], "huge");
+    world.hub.fault(Fault::Hang.on("watch", "instances"));
+    world.hub.fault(Fault::Hang.on("list", "instances"));
+    world.hub.restore(&backup);
+    let from = position(&world.hub);
+    world.patch_instance("wd-0", &json!({"spec": {"size": "small", "more": 1}}));
+    quiet(2).await;
+    let spec = &world.copy("wd-0").unwrap()["spec"];
+    assert_eq!((&spec["size"], &spec["more"]), (&json!("small"), &json!(1)));
+    assert_eq!(writes(&world.hub, from), ["update instances/wd-0"]);
+    assert_eq!((run.failed("write_back"), run.queue.pending()), (0, 0), "by one reconcile");
+    run.stop().await;
+}

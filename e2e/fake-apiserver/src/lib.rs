@@ -8,7 +8,7 @@
 //!
 //! A test makes an [`ApiServer`], puts objects into it, takes a client, asks for a [`Fault`] and counts writes, as below.
 //! A [`fleet`] is a hub, a management plane and many project planes behind one service; [`http`] serves it over sockets,
-//! which is the program `fedhub-sim`; [`conformance`] checks all of it against a real kube-apiserver.
+//! which is the program `fedhub-fake-apiserver`; [`conformance`] checks all of it against a real kube-apiserver.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

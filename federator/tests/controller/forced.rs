@@ -1,5 +1,6 @@
 //! F9, I3: a project namespace that is taken away by force while WDs stand in it, and is made again.
 
+use fedhub_core::names::{FEDERATION_NAMESPACE, FEDERATOR_FINALIZER};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
@@ -131,5 +132,30 @@ async fn i3_an_older_hub_namespace_that_a_tenant_names_proves_nothing() {
     until("the WD to go", || world.wd(WD).is_none()).await;
     assert!(!on_hub(&world, &new), "it was deleted where it was");
     world.hub.clear_fault(empty);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn f2_a_terminating_wd_of_an_older_namespace_does_not_prove_the_namespace_of_a_new_one() {
+    let world = World::new();
+    world.federated().await.stop().await;
+    let old = hub_space(&world.alpha);
+    assert_eq!(world.wd(WD).unwrap()["metadata"]["annotations"][FEDERATION_NAMESPACE], old.as_str());
+    // Ours is done; another finalizer holds it.
+    let held = json!({"metadata": {"finalizers": ["a/b"]}});
+    world.alpha.patch("WorkloadDeployment", SPACE, WD, &held).unwrap();
+    world.hub.delete("WorkloadDeployment", &old, WD).unwrap();
+    force(&world);
+    make_again(&world);
+    let new = hub_space(&world.alpha);
+    assert_ne!(old, new);
+    // A process took it on, and ended before it could federate it.
+    put_wd(&world.alpha, "next", "DFW");
+    let ours = json!({"metadata": {"finalizers": [FEDERATOR_FINALIZER]}});
+    world.alpha.patch("WorkloadDeployment", SPACE, "next", &ours).unwrap();
+    let run = world.run();
+    quiet(30).await;
+    let is_in = |space: &str| world.hub.get("WorkloadDeployment", space, "next").is_some();
+    assert_eq!((is_in(&new), is_in(&old)), (true, false), "by the UID of the namespace that stands");
     run.stop().await;
 }

@@ -22,7 +22,7 @@ async fn i8_i11_a_wd_over_the_size_limit_is_answered_once_and_federated_when_it_
     let wd = world.wd("big").unwrap();
     assert_eq!(reason(&wd).as_deref(), Some("ObjectTooLarge"));
     let message = wd["status"]["conditions"][0]["message"].as_str().unwrap();
-    assert!(message.contains("2097") && message.contains("at most 1048576"), "{message}");
+    assert!(message.contains("2097") && message.contains("the limit is 1048576"), "{message}");
     assert!(!has_our_finalizer(&wd) && world.hub_wd("big").is_none());
     assert!(world.hub_wd(WD).is_some(), "the others are federated");
     quiet(60).await;

@@ -16,6 +16,8 @@ mod karmada;
 #[cfg(test)]
 mod marked;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod model;
 #[cfg(test)]
 mod moves;

@@ -4,7 +4,7 @@ use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::find;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::set_field;
-use fedhub_federator::refusal::Refusal;
+use fedhub_federator::refusal::{Conflict, Refusal};
 use fedhub_planes::StatusWrite;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ fn f8_refusals_stand_unless_the_cell_says_available_and_ambiguity_always() {
         Refusal::InvalidCityCode("New York".to_owned()),
         Refusal::InvalidName,
         Refusal::NoCellForCity("DFW".to_owned()),
-        Refusal::FederationConflict("because".to_owned()),
+        Refusal::FederationConflict(Conflict::Deployment),
         Refusal::AmbiguousCity("DFW".to_owned()),
     ];
     for refusal in refusals {

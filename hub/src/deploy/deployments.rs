@@ -177,7 +177,7 @@ fn its_probes_ask_where_the_program_answers_and_its_end_may_take_its_time() {
     }
 }
 
-/// What the Pod Security Standard `restricted` asks for, and a file system that nobody writes to.
+/// What the Pod Security Standard `restricted` asks for, and a read-only root file system.
 #[test]
 fn its_pods_are_allowed_nothing_that_they_do_not_need() {
     for overlay in overlays() {

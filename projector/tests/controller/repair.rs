@@ -1,7 +1,7 @@
-//! What tenants do to projections by hand, and what servers refuse.
+//! What tenants do to projections by hand, what servers refuse, and planes that were restored before they are listed again.
 
 use fedhub_core::names::{PROJECTED_FROM, UPSTREAM_CLUSTER};
-use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
+use fedhub_fake_apiserver::{ApiServer, Fault, Resource, Snapshot, resource};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -173,5 +173,74 @@ async fn p7_a_projection_that_an_empty_list_hid_is_found_again() {
     quiet(600).await;
     assert_eq!(world.projection("wd-0").unwrap()["status"], status("False"));
     assert_eq!(run.queue.pending(), 0, "at rest: {:?}", asked(&world.alpha, from));
+    run.stop().await;
+}
+
+/// A process whose hub Instance and projection have both changed since a backup of their planes, with nothing of them
+/// kept in memory, and the watches of Instances on `plane` silent.
+async fn changed_since_a_backup(world: &World, plane: &ApiServer) -> (Run, Snapshot) {
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(5).await;
+    let backup = plane.snapshot();
+    for size in ["medium", "large", "huge"] {
+        world.hub.patch("Instance", NS_A, "wd-0", &json!({"spec": {"size": size}})).unwrap();
+        quiet(5).await;
+    }
+    assert_eq!(world.projection("wd-0").unwrap()["spec"]["size"], "huge");
+    plane.fault(Fault::Hang.on("watch", "instances"));
+    plane.fault(Fault::Hang.on("list", "instances"));
+    (run, backup)
+}
+
+#[tokio::test(start_paused = true)]
+async fn i4_a_restored_project_plane_is_repaired_before_it_is_listed_again() {
+    let world = World::new();
+    let (run, backup) = changed_since_a_backup(&world, &world.alpha).await;
+    world.alpha.restore(&backup);
+    let from = position(&world.alpha);
+    world.hub.patch("Instance", NS_A, "wd-0", &json!({"spec": {"size": "small", "more": 1}})).unwrap();
+    quiet(2).await;
+    let now = world.projection("wd-0").unwrap();
+    assert_eq!((&now["spec"]["size"], &now["spec"]["more"]), (&json!("small"), &json!(1)));
+    assert_eq!(writes(&world.alpha, from), ["update instances/wd-0"]);
+    assert_eq!((run.failed("projector"), run.queue.pending()), (0, 0), "by one reconcile");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i4_a_restored_hub_is_followed_before_it_is_listed_again() {
+    let world = World::new();
+    let (run, backup) = changed_since_a_backup(&world, &world.hub).await;
+    world.hub.restore(&backup);
+    let from = position(&world.alpha);
+    world.alpha.patch("Instance", SPACE, "wd-0", &json!({"spec": {"size": "mine"}})).unwrap();
+    quiet(2).await;
+    let now = world.projection("wd-0").unwrap();
+    assert_eq!(now["spec"], world.hub.get("Instance", NS_A, "wd-0").unwrap()["spec"]);
+    assert_eq!(writes(&world.alpha, from), ["update instances/wd-0"]);
+    assert_eq!((run.failed("projector"), run.queue.pending()), (0, 0), "by one reconcile");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn p4_a_terminating_instance_gets_no_projection_anew_while_the_watch_is_late() {
+    let world = World::new();
+    world.put_instance(NS_A, "wd-0");
+    let run = world.run();
+    quiet(5).await;
+    world.hub.patch("Instance", NS_A, "wd-0", &json!({"metadata": {"finalizers": ["a/b"]}})).unwrap();
+    world.hub.delete("Instance", NS_A, "wd-0").unwrap();
+    quiet(5).await;
+    let late = world.alpha.fault(Fault::Hang.on("watch", "instances"));
+    world.alpha.delete("Instance", SPACE, "wd-0").unwrap();
+    let from = position(&world.alpha);
+    world.hub.patch("Instance", NS_A, "wd-0", &json!({"spec": {"size": "large"}})).unwrap();
+    quiet(2).await;
+    assert_eq!(asked(&world.alpha, from), ["get instances/wd-0"], "it is read, and not made again");
+    world.alpha.clear_fault(late);
+    quiet(60).await;
+    assert!(writes(&world.alpha, from).is_empty() && world.projection("wd-0").is_none());
+    assert_eq!((run.failed("projector"), run.queue.pending()), (0, 0));
     run.stop().await;
 }

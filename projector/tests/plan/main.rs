@@ -9,6 +9,8 @@ mod fixpoint;
 #[cfg(test)]
 mod identity;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod projecting;
 #[cfg(test)]
 mod rendering;

@@ -81,6 +81,7 @@ impl Observed {
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
             suspended: false,
+            refetched: false,
             since_event: Duration::from_mins(1),
             grace: self.grace,
             now: self.now,

@@ -1,7 +1,7 @@
 //! Who has to act on what blocks an Instance or a `WorkloadDeployment` (C9): the one table of reasons.
 //!
 //! Every message of a condition that is not True ends with it, on every plane: the user's (image, quota, template), the
-//! platform operator's (location, network service), or nobody's (moving).
+//! platform operator's (location, network service), or no one's (moving).
 //!
 //! Decides C9.
 

@@ -25,7 +25,7 @@ use tokio::sync::Semaphore;
 use crate::transport::Connection;
 use recorder::EitherGroup;
 
-/// How many forbidden requests are told apart at most.
+/// How many forbidden requests are distinguished at most.
 const FORBIDDEN_MAX: usize = 1024;
 
 /// How many Events of one plane may wait to be written; what comes beyond is not stored.

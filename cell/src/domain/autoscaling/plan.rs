@@ -128,7 +128,7 @@ fn reported(autoscaler: &Object, min: u32, max: u32) -> ConditionUpdate {
         }
         // It names all of them, in any order.
         (status, reason @ "AmbiguousSelector", _) => {
-            ConditionUpdate::of(status, reason, "Other autoscalers of the cell measure these instances")
+            ConditionUpdate::of(status, reason, "Other autoscalers in the cell select these instances")
         }
         (status, reason, message) => ConditionUpdate::of(status, reason, message),
     }
@@ -140,6 +140,6 @@ fn pending() -> ConditionUpdate {
 
 fn taken(foreign: &Object) -> ConditionUpdate {
     let message =
-        format!("HorizontalPodAutoscaler {} in the cell belongs to another", Quoted(foreign.name()));
+        format!("HorizontalPodAutoscaler {} in the cell belongs to another owner", Quoted(foreign.name()));
     ConditionUpdate::no("AutoscalerNameTaken", message)
 }

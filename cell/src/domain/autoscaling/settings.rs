@@ -58,10 +58,12 @@ impl Settings {
         let Some((min, max)) = bounds(settings) else { return Self::Fixed };
         let mut faults = Vec::new();
         if min == 0 {
-            faults.push("minReplicas has to be 1 or more, for nothing is measured of no instance".to_owned());
+            faults.push(
+                "minReplicas must be 1 or more: without instances there is nothing to measure".to_owned(),
+            );
         }
         if max < min || max == 0 {
-            faults.push(format!("maxReplicas is {max}, below minReplicas or below 1"));
+            faults.push(format!("maxReplicas is {max}, it must be 1 or more and not below minReplicas"));
         }
         let mut metrics = Vec::new();
         for (at, metric) in settings["metrics"].as_array().into_iter().flatten().enumerate() {
@@ -78,7 +80,7 @@ impl Metric {
     fn of(metric: &Value) -> Result<Self, String> {
         let kinds = given(metric);
         if kinds != ["resource"] {
-            return Err("it has to be a metric of kind resource, and of no other".to_owned());
+            return Err("it must be a metric of kind resource, and of no other kind".to_owned());
         }
         let metric = &metric["resource"];
         let resource = match metric["name"].as_str().unwrap_or_default() {
@@ -90,17 +92,17 @@ impl Metric {
         let target = match given(target)[..] {
             ["averageUtilization"] => {
                 let percent = target["averageUtilization"].as_i64().filter(|percent| *percent >= 1);
-                Target::Utilization(percent.ok_or("averageUtilization has to be 1 or more")?)
+                Target::Utilization(percent.ok_or("averageUtilization must be 1 or more")?)
             }
             ["averageValue"] => {
                 let value = &target["averageValue"];
                 let counted = thousandths(value).ok().filter(|counted| *counted > 0);
-                let counted = counted.ok_or("averageValue has to be a quantity of more than 0")?;
+                let counted = counted.ok_or("averageValue must be a quantity greater than 0")?;
                 Target::AverageValue(value.clone(), counted)
             }
             // It would be of all Instances together, which the resource metrics API does not tell.
-            ["value"] => return Err("value cannot be scaled by, averageValue can".to_owned()),
-            _ => return Err("one target is needed: averageUtilization or averageValue".to_owned()),
+            ["value"] => return Err("the target value is not supported, use averageValue".to_owned()),
+            _ => return Err("exactly one target is required: averageUtilization or averageValue".to_owned()),
         };
         Ok(Self { resource, target })
     }

@@ -55,18 +55,18 @@ pub enum Wait<'a> {
 impl fmt::Display for Wait<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Deleting(instance) => write!(f, "waiting for Instance {} to be gone", instance.name),
+            Self::Deleting(instance) => write!(f, "waiting for Instance {} to be deleted", instance.name),
             Self::NotReady(instance) => write!(f, "waiting for Instance {} to become Ready", instance.name),
             Self::NameTaken(instance) => write!(
                 f,
-                "Instance {} exists and does not belong to this deployment; it is left alone, and \
-                 keeps the deployment's own from being created",
+                "Instance {} exists and does not belong to this deployment, whose own Instance of that name cannot \
+                 be created",
                 instance.name
             ),
             Self::UnknownPolicy(policy) => {
                 write!(
                     f,
-                    "instance management policy {} is not known; only {ORDERED_READY} is",
+                    "instance management policy {} is not supported, use {ORDERED_READY}",
                     Quoted(policy)
                 )
             }

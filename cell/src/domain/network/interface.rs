@@ -116,7 +116,7 @@ impl<'a> Interface<'a> {
             not_yet => return not_yet,
         }
         let Some((space, name)) = subnet(claim) else {
-            return Network::Provisioning(format!("{what}: waiting for it to be named by its claim"));
+            return Network::Provisioning(format!("{what}: waiting for its claim to name it"));
         };
         let subnet = inputs.subnets.iter().find(|s| (s.namespace(), s.name()) == (space, name));
         Network::of(&what, subnet.map(AsRef::as_ref))

@@ -57,7 +57,8 @@ fn both(resources: &Value) -> Option<(&Value, &Value)> {
 
 fn sum(given: &[(&Value, &Value)]) -> Sizing {
     let add = |sum: i64, next: Result<i64, BadQuantity>, what: &str| {
-        let next = next.map_err(|BadQuantity(text)| format!("{what} {} is no quantity", Quoted(&text)))?;
+        let next =
+            next.map_err(|BadQuantity(text)| format!("{what} {} is not a valid quantity", Quoted(&text)))?;
         sum.checked_add(next).ok_or_else(|| format!("{what} is too large to count"))
     };
     let total = given.iter().try_fold((0, 0), |(cpu, memory), (c, m)| {

@@ -75,7 +75,7 @@ impl Failure {
     fn words(&self) -> String {
         match self {
             Self::ProjectUnresolvable => {
-                "the labels of the instance's namespace do not name its project".to_owned()
+                "the labels of the instance's namespace do not identify its project".to_owned()
             }
             Self::NamespaceNotFound(name) => format!("namespace {name} does not exist in the project"),
             Self::ProjectNotFound(name) => format!("project {name} does not exist"),
@@ -83,7 +83,7 @@ impl Failure {
                 format!("the quota claim was refused: {words}")
             }
             Self::Unavailable(words) => {
-                format!("the quota service cannot be asked, it is tried again: {words}")
+                format!("the quota service cannot be reached, retrying: {words}")
             }
         }
     }
@@ -155,12 +155,12 @@ fn words(answer: Answer<'_>, now: Timestamp) -> ConditionUpdate {
         Answer::Off => ConditionUpdate::yes(DISABLED, "Quota is not enforced in this cell"),
         Answer::Asked => unknown("PendingEvaluation", "Waiting for quota evaluation"),
         Answer::Occupied => {
-            unknown("PendingEvaluation", "Waiting for the quota claim of an earlier instance to go")
+            unknown("PendingEvaluation", "Waiting for the quota claim of an earlier instance to be deleted")
         }
         Answer::Held => unknown(
             "PendingEvaluation",
             "Waiting for the quota claim of this instance's name, which another cell holds until its own \
-             instance is gone",
+             instance is deleted",
         ),
         Answer::Namesake => unknown(
             "PendingEvaluation",

@@ -53,7 +53,7 @@ impl Network {
         if judged.is_some() && judged != object.metadata.generation {
             // C6: a word about what it asked for before.
             return Self::Provisioning(format!(
-                "{what}: waiting for the network service to look at its change"
+                "{what}: waiting for the network service to observe its change"
             ));
         }
         let (status, reason, message) = said(ready);

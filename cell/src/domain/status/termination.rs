@@ -39,15 +39,15 @@ pub fn status(instance: &Object, deadline: Duration, now: Timestamp) -> Option<(
         let stage = provider(instance.status()).unwrap_or_default();
         ConditionUpdate::no(
             TERMINATING,
-            format!("Instance is being deleted; it waits for its finalizers: {held}{stage}"),
+            format!("Instance is being deleted, waiting for its finalizers: {held}{stage}"),
         )
     } else {
         let (since, torn_down) = (stamp(since), torn_down(&finalizers));
         ConditionUpdate::no(
             DEADLINE_EXCEEDED,
             format!(
-                "Instance has been terminating since {since}, which is longer than it may take; it is held by its \
-                 finalizers: {held}{torn_down}"
+                "Instance has been terminating since {since}, which exceeds the deadline; waiting for its finalizers: \
+                 {held}{torn_down}"
             ),
         )
     };
@@ -67,13 +67,13 @@ fn provider(status: &Value) -> Option<String> {
     let (state, reason, message) = said(find(status, AVAILABLE)?);
     // Those two are ours, of a time before the deletion.
     let says = state == "False" && !["", "Suspended", "PendingQuota"].contains(&reason);
-    says.then(|| format!(". Its provider says: {reason}: {message}"))
+    says.then(|| format!(". The provider reports: {reason}: {message}"))
 }
 
 /// What is known of an Instance that only the write-back holds.
 fn torn_down(finalizers: &[&str]) -> &'static str {
     if finalizers.iter().all(|f| *f == INSTANCE_FINALIZER) {
-        ". It is torn down, and its copy on the federation hub is not known to be gone"
+        ". It is torn down, but the deletion of its copy on the federation hub is not confirmed"
     } else {
         ""
     }

@@ -225,10 +225,10 @@ fn c9_a_wait_is_said_in_words() {
     use fedhub_cell::domain::instances::Wait;
     let (held, other) = (new(1), new(1).foreign());
     for (wait, has) in [
-        (Wait::Deleting(held.view()), "web-1 to be gone"),
+        (Wait::Deleting(held.view()), "web-1 to be deleted"),
         (Wait::NotReady(held.view()), "web-1 to become Ready"),
         (Wait::NameTaken(other.view()), "web-1 exists and does not belong to this deployment"),
-        (Wait::UnknownPolicy("Parallel"), "\"Parallel\" is not known"),
+        (Wait::UnknownPolicy("Parallel"), "\"Parallel\" is not supported"),
         (Wait::NoTemplate, "no instance template"),
     ] {
         assert!(wait.to_string().contains(has), "{wait}");

@@ -326,12 +326,12 @@ fn c12_c9_what_does_not_go_is_named_whatever_else_there_is_to_say() {
 
 #[test]
 fn c9_a_teardown_that_lasts_is_said_where_its_ordinal_is_to_be_made_anew() {
-    let lasts = |name| going(&unready(name, "Terminating", "it waits for its finalizers: a/b"));
+    let lasts = |name| going(&unready(name, "Terminating", "waiting for its finalizers: a/b"));
     let s = plain(&wd(), &[ready("wd-0"), lasts("wd-1")], 2);
     let (_, reason, message) = words(&s, "ReplicasReady");
     assert_eq!(reason, "InstancesProvisioning");
     assert!(
-        message.ends_with("Instance \"wd-1\": it waits for its finalizers: a/b. No action required"),
+        message.ends_with("Instance \"wd-1\": waiting for its finalizers: a/b. No action required"),
         "{message}"
     );
     let s = plain(&wd(), &[ready("wd-0"), lasts("wd-1")], 1);

@@ -7,6 +7,6 @@ mod deployments;
 mod instances;
 mod networks;
 mod sizes;
-mod support;
+pub(crate) mod support;
 mod terminations;
 mod verdicts;

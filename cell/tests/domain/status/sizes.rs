@@ -111,8 +111,8 @@ fn the_first_source_that_is_whole_sizes_an_instance() {
     for (spec, words) in [
         (spec(json!([]), Value::Null, "x-large"), "\"x-large\" is not in the catalog"),
         (json!({}), "has no type"),
-        (spec(json!([limits("1", "lots")]), requests(), one), "memory \"lots\" is no quantity"),
-        (spec(json!([]), json!({"cpu": "-1", "memory": "1"}), one), "cpu \"-1\" is no quantity"),
+        (spec(json!([limits("1", "lots")]), requests(), one), "memory \"lots\" is not a valid quantity"),
+        (spec(json!([]), json!({"cpu": "-1", "memory": "1"}), one), "cpu \"-1\" is not a valid quantity"),
         (spec(json!([limits("1", "7E"), limits("1", "7E")]), requests(), one), "memory is too large"),
     ] {
         let Sizing::Unknown(why) = of(&spec) else { panic!("{spec}") };

@@ -39,8 +39,8 @@ fn c7_c12_what_holds_an_instance_is_said_and_whose_job_it_is_when_it_takes_too_l
             &["compute.datumapis.com/instance-controller, vm.example/provider"][..],
             Some(600),
         ),
-        (-5, &both, "Terminating", &["waits for its finalizers"], Some(600)),
-        (599, &both, "Terminating", &["waits for its finalizers"], Some(1)),
+        (-5, &both, "Terminating", &["waiting for its finalizers"], Some(600)),
+        (599, &both, "Terminating", &["waiting for its finalizers"], Some(1)),
         (
             600,
             &both,
@@ -60,7 +60,7 @@ fn c7_c12_what_holds_an_instance_is_said_and_whose_job_it_is_when_it_takes_too_l
                 "since 2025-12-31T00:00:00Z",
                 OURS,
                 "It is torn down",
-                "copy on the federation hub is not known to be gone. Action required by the platform operator",
+                "deletion of its copy on the federation hub is not confirmed. Action required by the platform operator",
             ],
             None,
         ),
@@ -85,7 +85,7 @@ fn c7_how_far_the_provider_is_is_said() {
         ("PendingQuota", false),
     ] {
         let (_, message, _) = ready(&going(5, &[OURS], &[condition("Available", "False", reason, "m")]));
-        assert_eq!(message.contains(&format!(". Its provider says: {reason}: m. No")), said, "{message}");
+        assert_eq!(message.contains(&format!(". The provider reports: {reason}: m. No")), said, "{message}");
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Deployment {
     pub held: bool,
     /// Whether it is on the hub in place of one that was lost (F9).
     pub lost: bool,
-    /// When it was created, in seconds; zero where nobody says.
+    /// When it was created, in seconds since 1970; zero where the object does not say.
     pub created: u32,
     /// Hash of its spec.
     pub spec: u64,

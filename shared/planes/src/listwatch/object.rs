@@ -110,7 +110,7 @@ impl ObjectCutter {
         (used, None)
     }
 
-    /// Whether members are told apart here: those of the object and those of its metadata.
+    /// Whether members are distinguished here: those of the object and those of its metadata.
     fn is_tracked(&self) -> bool {
         self.depth == 1 || (self.depth == 2 && self.section == Some(Section::Metadata))
     }

@@ -40,7 +40,7 @@ impl<S> Layer<S> for RetryAfterLayer {
     }
 }
 
-/// A service that waits when it is told to.
+/// A service that waits for as long as the server's `Retry-After` says.
 #[derive(Clone, Debug)]
 pub struct RetryAfter<S> {
     inner: S,

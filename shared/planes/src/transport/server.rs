@@ -264,7 +264,7 @@ impl Connection {
     }
 
     /// Waits until the server has answered a watch of that resource which was asked for after `since`; for ever, where
-    /// nobody tells.
+    /// health is not observed.
     pub(crate) async fn watch_begins(&self, resource: &str, since: Instant) {
         match &self.health {
             Some(health) => health.starts.since(resource, since).await,

@@ -1,0 +1,138 @@
+//! Conditions about quota, referenced data and autoscaling.
+
+use fedhub_cell::domain::autoscaling::{Settings, plan};
+use fedhub_cell::domain::quota::sizing::{self, Sizing};
+use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted};
+use fedhub_cell::domain::referenced_data;
+use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
+use fedhub_core::object::{Kind, Object};
+use fedhub_testing::one_of_each;
+use jiff::SignedDuration;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
+use serde_json::{Value, json};
+
+use super::{Shown, of_update, shown};
+use crate::status::support::{annotated, but, condition, instance as instance_with, now, object, wd};
+
+pub fn quota() -> Vec<Shown> {
+    let words = || "resourceclaims is forbidden".to_owned();
+    let failures = one_of_each![
+        Failure::ProjectUnresolvable => Failure::ProjectUnresolvable,
+        Failure::NamespaceNotFound(_) => Failure::NamespaceNotFound("alpha/shop".to_owned()),
+        Failure::ProjectNotFound(_) => Failure::ProjectNotFound("alpha".to_owned()),
+        Failure::Misconfigured(_) => Failure::Misconfigured(words()),
+        Failure::Unavailable(_) => Failure::Unavailable("request timed out".to_owned()),
+    ];
+    let claim = |status: &str, reason: &str| {
+        but(object(Kind::ResourceClaim, "instance-wd-0"), |c| {
+            c.metadata.creation_timestamp = Some(Time(now() - SignedDuration::from_mins(1)));
+            c.data = json!({"status": {"conditions": [condition("Granted", status, reason, "")]}});
+        })
+    };
+    let claims =
+        [("True", "Any"), ("False", "PendingEvaluation"), ("False", "ValidationFailed"), ("False", "Any")]
+            .map(|(status, reason)| claim(status, reason));
+    let answers = one_of_each![
+        Answer::Off => Answer::Off,
+        Answer::Asked => Answer::Asked,
+        Answer::Claim(_) => Answer::Claim(&claims[0]),
+        Answer::Occupied => Answer::Occupied,
+        Answer::Held => Answer::Held,
+        Answer::Namesake => Answer::Namesake,
+        Answer::Failed(_) => Answer::Failed(&failures[0]),
+    ];
+    let answers = answers
+        .into_iter()
+        .chain(claims[1..].iter().map(Answer::Claim))
+        .chain(failures[1..].iter().map(Answer::Failed));
+    let waiting = instance_with("wd-0", &["Quota"], &[]);
+    let running = instance_with("wd-0", &[], &[]);
+    answers
+        .map(|answer| shown(&quota_granted(&waiting, answer, None, now())))
+        .chain([
+            shown(&quota_granted(&running, Answer::Failed(&failures[0]), None, now())),
+            shown(&quota_granted(&waiting, Answer::Claim(&claims[0]), Some("no size"), now())),
+        ])
+        .collect()
+}
+
+pub fn sizes() -> Vec<(&'static str, String)> {
+    let of = |cpu: &str, memory: &str| json!({"runtime": {"resources": {"requests": {"cpu": cpu, "memory": memory}}}});
+    let specs = [
+        json!({}),
+        json!({"runtime": {"resources": {"instanceType": "d1-odd"}}}),
+        of("lots", "1Gi"),
+        of("1", "9223372036854775807"),
+        json!({"runtime": {"sandbox": {"containers": [
+            {"resources": {"limits": {"cpu": "1", "memory": "9223372036854775807"}}},
+            {"resources": {"limits": {"cpu": "1", "memory": "9223372036854775807"}}},
+        ]}}}),
+    ];
+    let unknown = |spec: &Value| match sizing::of(spec) {
+        Sizing::Unknown(message) => Some(("remark", message)),
+        Sizing::Known { .. } => None,
+    };
+    specs.iter().filter_map(unknown).collect()
+}
+
+pub fn data() -> Vec<Shown> {
+    let instance = but(instance_with("wd-0", &["ReferencedData"], &[]), |i| {
+        let variables = json!([{"configMapRef": {"name": "app"}}]);
+        i.data["spec"]["runtime"] = json!({"sandbox": {"containers": [{"envFrom": variables}]}});
+    });
+    let expected =
+        |text: &str| annotated(annotated(wd(), EXPECTED_REFERENCED_DATA, text), SOURCE_GENERATION, "4");
+    let broken =
+        annotated(wd(), REFERENCED_DATA_ERROR, r#"{"reason":"SourceNotFound","message":"no ConfigMap app"}"#);
+    let app = r#"{"generation": 4, "expected": ["ConfigMap/app"]}"#;
+    let of = |wd: &Object, there| shown(&referenced_data::verdict(&instance, Some(wd), |_, _| there, now()));
+    vec![
+        shown(&referenced_data::disabled(&instance, now())),
+        of(&wd(), false),
+        of(&expected("odd"), false),
+        of(&expected(r#"{"generation": 3, "expected": []}"#), false),
+        of(&expected(r#"["Secret/db"]"#), false),
+        of(&expected(app), false),
+        of(&expected(app), true),
+        of(&broken, false),
+    ]
+}
+
+pub fn autoscaling() -> Vec<Shown> {
+    let wd = |metrics: Value, min: i64, max: i64| {
+        but(wd(), |wd| {
+            wd.data["spec"]["scaleSettings"] =
+                json!({"minReplicas": min, "maxReplicas": max, "metrics": metrics});
+        })
+    };
+    let metric = |name: &str, target: Value| json!({"resource": {"name": name, "target": target}});
+    let good = || json!([metric("cpu", json!({"averageUtilization": 50}))]);
+    let broken = json!([
+        {"pods": {}},
+        metric("gpu", json!({"averageUtilization": 50})),
+        metric("cpu", json!({"averageUtilization": 0})),
+        metric("cpu", json!({"averageValue": "0"})),
+        metric("cpu", json!({"value": "1"})),
+        metric("cpu", json!({})),
+    ]);
+    let of = |wd: &Object, standing: Option<&Object>| of_update(&plan(wd, standing).words.unwrap());
+    let (wd, broken) = (wd(good(), 1, 3), wd(broken, 0, 0));
+    assert!(matches!(Settings::of(&broken), Settings::Invalid(_)));
+    let reported = |status: &str, reason: &str| {
+        but(object(Kind::HorizontalPodAutoscaler, "wd"), |o| {
+            let (uid, controller) = ("uid-of-wd".to_owned(), Some(true));
+            o.metadata.owner_references =
+                Some(vec![OwnerReference { uid, controller, ..OwnerReference::default() }]);
+            let active = condition("ScalingActive", status, reason, "Some detail");
+            o.data = json!({"status": {"conditions": [active]}});
+        })
+    };
+    vec![
+        of(&broken, None),
+        of(&wd, None),
+        of(&wd, Some(&object(Kind::HorizontalPodAutoscaler, "wd"))),
+        of(&wd, Some(&reported("True", "ValidMetricFound"))),
+        of(&wd, Some(&reported("False", "AmbiguousSelector"))),
+        of(&wd, Some(&reported("False", "FailedGetResourceMetric"))),
+    ]
+}

@@ -1,0 +1,120 @@
+//! What users and operators read of the federator, in `tests/snapshots`.
+
+use fedhub_api::cells::CellDown;
+use fedhub_api::conditions::{find, put, said};
+use fedhub_cache::digest::deployment::FEDERATED;
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::object::{PlaneId, TooLarge};
+use fedhub_federator::cleanup::CleanupBlocked;
+use fedhub_federator::progress::{Failure, Progress, Transition, transition};
+use fedhub_federator::refusal::{Conflict, Refusal};
+use fedhub_federator::status::held;
+use fedhub_testing::{Messages, assert_messages, one_of_each};
+use kube::core::Status;
+use serde_json::{Value, json};
+
+use crate::fixtures::now;
+
+/// The status, reason and message of a condition, as a snapshot shows them.
+fn shown(condition: &Value) -> (String, String) {
+    let (status, reason, message) = said(condition);
+    (format!("{status} {reason}"), message.to_owned())
+}
+
+fn refusals() -> Vec<Refusal> {
+    let city = || "DFW".to_owned();
+    one_of_each![
+        Refusal::ObjectTooLarge(_) =>
+            Refusal::ObjectTooLarge(TooLarge { size: 2_000_000, limit: 1_048_576 }),
+        Refusal::InvalidCityCode(_) => Refusal::InvalidCityCode("New York".to_owned()),
+        Refusal::InvalidName => Refusal::InvalidName,
+        Refusal::NoCellForCity(_) => Refusal::NoCellForCity(city()),
+        Refusal::AmbiguousCity(_) => Refusal::AmbiguousCity(city()),
+        Refusal::FederationConflict(_) => Refusal::FederationConflict(Conflict::Deployment),
+        Refusal::Moving(..) => Refusal::Moving(city(), "ORD".to_owned()),
+        Refusal::CleanupHeld(_) => Refusal::CleanupHeld(CleanupBlocked::HubUnreachable),
+    ]
+    .into()
+}
+
+/// The failure of a request to the hub that is answered with that code.
+fn refused(code: u16, message: &str) -> Failure {
+    let source = kube::Error::Api(Box::new(Status::failure(message, "Any").with_code(code)));
+    let resource = "workloaddeployments".to_owned();
+    let request = RequestError { verb: "create", resource, plane: PlaneId::Hub, source };
+    Failure::of(&Error::Request(request)).unwrap()
+}
+
+fn failures() -> Vec<Failure> {
+    one_of_each![
+        Failure::HubUnreachable => Failure::HubUnreachable,
+        Failure::Throttled => Failure::Throttled,
+        Failure::Forbidden(_) => refused(403, "workloaddeployments is forbidden"),
+        Failure::Invalid(_) => refused(422, "WorkloadDeployment \"web\" is invalid: spec.template: Required value"),
+    ]
+    .into()
+}
+
+fn progresses() -> Vec<Progress> {
+    let down =
+        CellDown { cell: "cell-dfw".to_owned(), since: "2026-01-02T15:04:05Z".to_owned(), lost: false };
+    one_of_each![
+        Progress::Pending => Progress::Pending,
+        Progress::Refused(_) => Progress::Refused(Refusal::NoCellForCity("DFW".to_owned())),
+        Progress::Failed(_) => Progress::Failed(Failure::HubUnreachable),
+        Progress::AwaitingCell => Progress::AwaitingCell,
+        Progress::CellUnreachable(_) => Progress::CellUnreachable(down),
+        Progress::Applied => Progress::Applied,
+    ]
+    .into()
+}
+
+/// The condition `Federated` at that progress.
+fn federated(progress: &Progress) -> Value {
+    progress.condition(None, 7, now())
+}
+
+/// The Event of the step from one progress to another.
+fn event(before: &Progress, after: &Progress) -> Transition {
+    let [before, after] = [before, after].map(|progress| {
+        let mut status = json!({});
+        put(&mut status, federated(progress));
+        assert!(find(&status, FEDERATED).is_some());
+        status
+    });
+    transition(&before, &after).unwrap()
+}
+
+#[test]
+fn conditions_and_events_of_the_federator_read_well() {
+    let conflicts = one_of_each![
+        Conflict::Namespace => Conflict::Namespace,
+        Conflict::Deployment => Conflict::Deployment,
+    ];
+    let blocked = one_of_each![
+        CleanupBlocked::HubUnreachable => CleanupBlocked::HubUnreachable,
+        CleanupBlocked::HubStateLost => CleanupBlocked::HubStateLost,
+        CleanupBlocked::TenantConflict => CleanupBlocked::TenantConflict,
+        CleanupBlocked::NamespaceGone => CleanupBlocked::NamespaceGone,
+    ];
+    let failed = failures().into_iter().map(Progress::Failed);
+    let troubles: Vec<_> =
+        failed.clone().chain(progresses().into_iter().filter(Progress::is_trouble)).collect();
+    let mut events = vec![Transition::federated("DFW"), Transition::moved("DFW", "ORD")];
+    events.extend(troubles.iter().map(|trouble| event(&Progress::Pending, trouble)));
+    events.push(event(&troubles[0], &Progress::Applied));
+    let available = |refusal: &Refusal| shown(&held(&json!({}), refusal, now()));
+    let mut messages = Messages::default();
+    messages
+        .section("Available: refusals", refusals().iter().map(available))
+        .section("Available: conflicts", conflicts.map(Refusal::FederationConflict).iter().map(available))
+        .section("Events CleanupHeld, by label", blocked.map(|it| (it.label(), it.note())))
+        .section("Federated: progress", progresses().iter().map(|it| shown(&federated(it))))
+        .section(
+            "Federated: refusals",
+            refusals().into_iter().map(|it| shown(&federated(&Progress::Refused(it)))),
+        )
+        .section("Federated: failures", failed.map(|it| shown(&federated(&it))))
+        .section("Events", events.into_iter().map(|it| (format!("{:?} {}", it.type_, it.reason), it.note)));
+    assert_messages!("federator", messages);
+}
