@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use fedhub_api::cells::{CellId, KUBE_SYSTEM, Source, is_copy_lost, lost_by, redeclares, source_lost_since};
-use fedhub_cache::{Change, Known};
+use fedhub_api::facts::{Change, Known};
 use fedhub_core::names::{LOST, LOST_CLUSTER, lost_cluster};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::{Plane, Planes};

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, put};
+use fedhub_api::facts::deployment::FEDERATED;
+use fedhub_api::facts::{Deployment, Digest, DigestExt};
 use fedhub_api::transitions;
 use fedhub_cache::Part;
-use fedhub_cache::digest::deployment::FEDERATED;
-use fedhub_cache::digest::{Deployment, Digest};
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use fedhub_api::cells::is_city_lost;
-use fedhub_cache::digest::Digest;
+use fedhub_api::facts::Digest;
 use fedhub_core::names::{CITY_CODE, FEDERATOR_MANAGER};
 use fedhub_core::object::{Key, ObjectRef, ObjectView};
 use fedhub_engine::Queue;

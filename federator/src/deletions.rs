@@ -1,7 +1,7 @@
 //! Deletions that are remembered, and creates that land after them: see [`crate::tombstones`].
 
-use fedhub_cache::digest::{Digest, Uid};
-use fedhub_cache::{Change, Known};
+use fedhub_api::facts::{Change, Digest, DigestExt, Known};
+use fedhub_cache::digest::Uid;
 use fedhub_core::errors::Error;
 use fedhub_core::names::{
     DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_MANAGER, PlaneName, SOURCE, SOURCE_UID,

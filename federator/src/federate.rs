@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
+use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::hub_metadata::HubMetadata;
-use fedhub_cache::digest::deployment::mark_hash;
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::clock::stamp;
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};

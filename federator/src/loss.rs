@@ -6,7 +6,7 @@
 //! remembered on both planes until a cell has reported since: the project WD goes on naming the hub namespace that was
 //! lost, and the hub WD that is made in place of the lost one says so.
 
-use fedhub_cache::digest::Deployment;
+use fedhub_api::facts::Deployment;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::origin::is_anothers;

@@ -13,8 +13,8 @@ use std::fmt;
 use std::time::Duration;
 
 use fedhub_api::conditions::said;
+use fedhub_api::facts::deployment::{mark_hash, reported};
 use fedhub_cache::digest::Uid;
-use fedhub_cache::digest::deployment::{mark_hash, reported};
 use fedhub_core::clock::stamp;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Object, ObjectView};

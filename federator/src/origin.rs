@@ -2,7 +2,7 @@
 //!
 //! Decides I6.
 
-use fedhub_cache::digest::deployment::mark_hash;
+use fedhub_api::facts::deployment::mark_hash;
 
 use crate::refusal::{Conflict, Refusal};
 use crate::snapshot::{Snapshot, Wd};

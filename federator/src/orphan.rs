@@ -1,7 +1,8 @@
 //! The orphans on the hub that are known, and why; see [`crate::orphans`].
 
-use fedhub_cache::digest::deployment::mark_hash;
-use fedhub_cache::digest::{Digest, Uid};
+use fedhub_api::facts::deployment::mark_hash;
+use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_cache::digest::Uid;
 use fedhub_core::metrics::Metrics;
 use fedhub_engine::object_states::{ObjectState, ObjectStates};
 

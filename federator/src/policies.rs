@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use fedhub_api::facts::DigestExt;
+use fedhub_api::facts::deployment::mark_hash;
 use fedhub_cache::digest::Uid;
-use fedhub_cache::digest::deployment::mark_hash;
 use fedhub_core::errors::Error;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{CITY_CODE, TOUCHED, binding_name};

@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fedhub_cache::digest::{Digest, Uid};
+use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_cache::digest::Uid;
 use fedhub_core::object::{Object, ObjectView};
 use parking_lot::Mutex;
 use tokio::time::Instant;

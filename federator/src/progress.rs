@@ -9,8 +9,8 @@ use std::fmt;
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions::{explained, find, said};
+use fedhub_api::facts::deployment::{FEDERATED, federated};
 use fedhub_api::responsibility::attributed;
-use fedhub_cache::digest::deployment::{FEDERATED, federated};
 use fedhub_core::errors::{Category, Error, chain};
 use fedhub_core::message::Quoted;
 use fedhub_core::object::PlaneId;

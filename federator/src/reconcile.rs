@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use fedhub_api::cells::CellDown;
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
-use fedhub_cache::digest::Digest;
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Outcome, Reconciler, Step};

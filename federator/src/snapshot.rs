@@ -3,9 +3,10 @@
 use std::ops::Deref;
 
 use fedhub_api::cells::CellDown;
+use fedhub_api::facts::deployment::mark_hash;
+use fedhub_api::facts::{Deployment, Digest, DigestExt, Facts};
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::digest::deployment::mark_hash;
-use fedhub_cache::digest::{Deployment, Digest, Facts, Uid, Version};
+use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};

@@ -4,9 +4,8 @@
 //! stand in it, and be made again under another UID: then it is the hub namespace that the WD is in, as the hub's own
 //! labels and origin mark show.
 
-use fedhub_cache::View;
-use fedhub_cache::digest::Digest;
-use fedhub_cache::digest::deployment::mark_hash;
+use fedhub_api::facts::deployment::mark_hash;
+use fedhub_api::facts::{Digest, DigestExt, View};
 use fedhub_core::errors::Error;
 use fedhub_core::names::{SOURCE_UID, hub_namespace};
 use fedhub_core::object::{Key, Kind, ObjectView};

@@ -4,8 +4,8 @@
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions;
+use fedhub_api::facts::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, reported, unreported};
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::digest::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, reported, unreported};
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::ObjectView;
 use fedhub_planes::StatusWrite;

@@ -3,9 +3,9 @@
 //! Decides F1.
 
 use fedhub_api::cells::{CellDown, lost_since};
-use fedhub_cache::digest::deployment::mark_hash;
-use fedhub_cache::digest::{Digest, Uid};
-use fedhub_cache::{Change, Known, View};
+use fedhub_api::facts::deployment::mark_hash;
+use fedhub_api::facts::{Change, Digest, DigestExt, Known, View};
+use fedhub_cache::digest::Uid;
 use fedhub_core::names::{CITY_CODE, PlaneName, hub_namespace, project_namespace_uid};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::Listener;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_api::transitions;
-use fedhub_cache::digest::{Digest, Version};
+use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::names::PROJECTOR_MANAGER;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dashmap::DashMap;
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
-use fedhub_cache::digest::Digest;
 use fedhub_core::object::{Key, Kind, ObjectRef};
 use fedhub_engine::Queue;
 use fedhub_planes::events::reference;

@@ -2,8 +2,9 @@
 //!
 //! Decides P3.
 
-use fedhub_cache::digest::instance::{PROJECTION_LABELS, of_deployment};
-use fedhub_cache::digest::{Mark, Uid};
+use fedhub_api::facts::Mark;
+use fedhub_api::facts::instance::{PROJECTION_LABELS, of_deployment};
+use fedhub_cache::digest::Uid;
 use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM, encode_plane};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -20,7 +21,7 @@ pub struct Owner<'a> {
 }
 
 /// The metadata that the projector manages of a projection, besides the labels that travel: compared by
-/// [`fedhub_cache::digest::instance::managed`], and written by [`desired`].
+/// [`fedhub_api::facts::instance::managed`], and written by [`desired`].
 pub fn managed(seen: &Snapshot, instance: &Uid, owner: Owner<'_>) -> ObjectMeta {
     let labels = [encode_plane(&seen.target.plane), seen.target.namespace.clone(), owner.uid.to_string()];
     let mark = Mark {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use fedhub_api::cells::{
     Declaration, Source, declarations, declares, is_copy_lost, redeclares, source_lost_since,
 };
-use fedhub_cache::{Change, Known};
+use fedhub_api::facts::{Change, Known};
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::{PlaneName, SOURCE_CLUSTER};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};

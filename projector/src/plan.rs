@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use fedhub_cache::digest::deployment::mark_hash;
-use fedhub_cache::digest::instance::{self, StatusOrigin};
-use fedhub_cache::digest::{Digest, Instance};
+use fedhub_api::facts::deployment::mark_hash;
+use fedhub_api::facts::instance::{self, StatusOrigin};
+use fedhub_api::facts::{Digest, DigestExt, Instance};
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::object::ObjectView;
 use fedhub_planes::writer::probe;

@@ -7,8 +7,8 @@
 //!
 //! Decides I4 and P5.
 
-use fedhub_cache::digest::deployment::reported;
-use fedhub_cache::digest::{Digest, Instance};
+use fedhub_api::facts::deployment::reported;
+use fedhub_api::facts::{Digest, DigestExt, Instance};
 use fedhub_core::object::{ObjectRef, ObjectView};
 
 use crate::intents::{DeletionUnconfirmed, ProjectionPlan};

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use fedhub_api::facts::Digest;
 use fedhub_cache::budget::Reserved;
-use fedhub_cache::digest::Digest;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
 use fedhub_core::object::{Kind, ObjectRef, PlaneId};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_api::transitions::Signal;
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::digest::Digest;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView};
 use fedhub_planes::{Distrust, ProjectNamespace};

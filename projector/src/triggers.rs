@@ -1,6 +1,6 @@
 //! Which event enqueues which key: the hub Instances that a change concerns.
 
-use fedhub_cache::{Change, Known, View};
+use fedhub_api::facts::{Change, DigestExt, Known, View};
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions::{explained, find, is_true, put};
-use fedhub_cache::digest::instance::city;
+use fedhub_api::facts::instance::city;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Object, ObjectRef, ObjectView};
 use jiff::Timestamp;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_cache::Change;
-use fedhub_cache::digest::instance::{deployment_name, of_deployment};
+use fedhub_api::facts::Change;
+use fedhub_api::facts::instance::{deployment_name, of_deployment};
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane};
 

@@ -1,6 +1,6 @@
 //! Networking is switched off: the bindings that it made are deleted (C6).
 
-use fedhub_cache::digest::instance::of_deployment;
+use fedhub_api::facts::instance::of_deployment;
 use fedhub_core::errors::{self, Error};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_engine::Outcome;

@@ -2,7 +2,7 @@
 
 use fedhub_api::cells::Source;
 use fedhub_api::conditions::{find, said};
-use fedhub_cache::{Change, Known, View};
+use fedhub_api::facts::{Change, Known, View};
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, PlaneName, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};

@@ -1,8 +1,8 @@
 //! The copy of an Instance as it should stand: the one rendering, which the plan compares with and apply writes.
 
 use fedhub_api::cells::CellId;
+use fedhub_api::facts::instance::of_deployment;
 use fedhub_cache::digest::Uid;
-use fedhub_cache::digest::instance::of_deployment;
 use fedhub_core::names::{
     CELL_SOURCE, LINKING_LABELS, SERVICE_NAME, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, encode_plane,

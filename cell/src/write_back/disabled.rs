@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::Change;
+use fedhub_api::facts::Change;
 use fedhub_core::errors::Error;
 use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use fedhub_cache::digest::Digest;
-use fedhub_cache::digest::instance::{StatusOrigin, only_defaults};
+use fedhub_api::facts::instance::{StatusOrigin, only_defaults};
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::hash;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};

@@ -1,7 +1,8 @@
 //! What the caches say of an Instance and its copy, with what this reconcile has read past them.
 
 use fedhub_api::cells::{CellId, Source};
-use fedhub_cache::digest::{Digest, Version};
+use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_cache::digest::Version;
 use fedhub_cache::{Part, ServerNormalization};
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;

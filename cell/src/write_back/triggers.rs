@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_cache::{Change, Known, View};
+use fedhub_api::facts::{Change, Known, View};
 use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane, ProjectNamespace};

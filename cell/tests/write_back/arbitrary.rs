@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fedhub_api::cells::CellId;
+use fedhub_api::facts::Digest;
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::digest::Digest;
 use fedhub_cell::domain::instances::owner_reference;
 use fedhub_cell::write_back::desired::{Owner, desired, managed};
 use fedhub_cell::write_back::plan::{WriteBackPlan, plan};

@@ -1,6 +1,6 @@
 //! The layers of the product: which crates know which, and that no two files of a crate know each other.
 //!
-//! Lower crates are free of I/O. A crate knows lower layers alone, and none beside it; tests may reach higher. Within a
+//! Lower crates are free of I/O, and the caches of what they are caches for. A crate knows lower layers alone, and none beside it; tests may reach higher. Within a
 //! crate a file is above what it knows.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -19,8 +19,8 @@ use source::Graph;
 /// The crates of the product, the lowest layer first.
 const LAYERS: [&[&str]; 8] = [
     &["fedhub-core"],
-    &["fedhub-api"],
     &["fedhub-cache"],
+    &["fedhub-api"],
     &["fedhub-planes"],
     &["fedhub-engine"],
     &["fedhub-lease"],
@@ -29,7 +29,7 @@ const LAYERS: [&[&str]; 8] = [
 ];
 
 /// Crates that speak to nobody, and what they may not name.
-const PURE: [&str; 3] = ["fedhub-core", "fedhub-api", "fedhub-cache"];
+const PURE: [&str; 3] = ["fedhub-core", "fedhub-cache", "fedhub-api"];
 const IO: [&str; 12] = [
     "hyper",
     "hyper_util",
@@ -43,6 +43,26 @@ const IO: [&str; 12] = [
     "tokio::fs",
     "tokio::net",
     "tokio::spawn",
+];
+
+/// The crate that is generic over what a controller keeps of an object.
+const GENERIC: &str = "fedhub-cache";
+/// What it may not name: the wire contract, and kinds and planes, of which it knows only that there are some.
+const PARTICULAR: [&str; 3] = ["fedhub_core::names", "Kind", "PlaneId"];
+/// The terms of the federation, which it does not use either, by how words begin.
+const FEDERATION: [&str; 12] = [
+    "cell",
+    "cities",
+    "city",
+    "deployment",
+    "federat",
+    "hub",
+    "instance",
+    "karmada",
+    "project",
+    "tenant",
+    "wd",
+    "workload",
 ];
 
 fn repository() -> PathBuf {
@@ -149,6 +169,68 @@ fn lower_crates_do_no_io() {
             found.extend(does.map(|path| format!("{}/{name}: {path}", folder.display())));
         }
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What a text says of the federation, tests aside: its paths, and the words of its names and comments.
+fn federation(text: &str) -> Vec<String> {
+    let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let is = |path: &str, of: &str| path.strip_prefix(of).is_some_and(|rest| rest.starts_with("::"));
+    let paths = source::paths(text).into_iter().filter(|path| PARTICULAR.iter().any(|of| is(path, of)));
+    let words = words(text).into_iter().filter(|word| FEDERATION.iter().any(|term| word.starts_with(term)));
+    paths.chain(words).collect()
+}
+
+/// The words of a text in lower case, those of `camelCase` and `snake_case` one by one.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for c in text.chars() {
+        if !c.is_alphanumeric() || (lower && c.is_uppercase()) {
+            words.push(String::new());
+        }
+        lower = c.is_lowercase();
+        if let (true, Some(word)) = (c.is_alphanumeric(), words.last_mut()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words
+}
+
+#[test]
+fn federation_is_found_however_it_is_written() {
+    for text in [
+        "use fedhub_core::names::CITY;",
+        "fn f(kind: Kind) -> bool { kind == Kind::Secret }",
+        "const HERE: PlaneId = PlaneId::Management;",
+        "// of a WD",
+        "/// An Instance.",
+        "struct HubObject;",
+        "fn project_plane() {}",
+    ] {
+        assert!(!federation(text).is_empty(), "{text}");
+    }
+    for text in [
+        "use fedhub_core::object::{Kind, PlaneId};\nfn f(_: Kind, _: &PlaneId) {}",
+        "#[cfg(test)]\nmod tests {\n    use fedhub_core::names::PlaneName;\n    const K: Kind = Kind::Secret;\n}",
+    ] {
+        assert!(federation(text).is_empty(), "{text}: {:?}", federation(text));
+    }
+}
+
+#[test]
+fn the_caches_are_free_of_federation() {
+    let packages = packages();
+    let package = packages.iter().find(|package| package["name"] == GENERIC).unwrap();
+    let own = |dependency: &&Value| !dependency["path"].is_null();
+    let known: Vec<&Value> =
+        package["dependencies"].as_array().unwrap().iter().filter(own).map(|it| &it["name"]).collect();
+    assert_eq!(known, ["fedhub-core"], "{GENERIC} knows more than what every crate stands on");
+    let folder = repository().join(folder(package)).join("src");
+    let says = |(name, text): &(String, String)| -> Vec<String> {
+        federation(text).iter().map(|what| format!("{}/{name}: {what}", folder.display())).collect()
+    };
+    let found: Vec<String> = source::files(&folder).iter().flat_map(says).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

@@ -2,7 +2,7 @@
 
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, put, said};
-use fedhub_cache::digest::deployment::FEDERATED;
+use fedhub_api::facts::deployment::FEDERATED;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::object::{PlaneId, TooLarge};
 use fedhub_federator::cleanup::CleanupBlocked;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fedhub_api::facts::deployment::reported;
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::digest::deployment::reported;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Object, ObjectView, PlaneId, set_field};
 use fedhub_federator::loss::is_awaiting_cell;

@@ -1,6 +1,6 @@
 //! F8: what Karmada says it has not applied.
 
-use fedhub_cache::digest::deployment::COUNTERS;
+use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_core::names::RESYNC;
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use fedhub_federator::moving::Bound;

@@ -1,6 +1,6 @@
 //! Random states of the world, the unlikely ones included.
 
-use fedhub_cache::digest::deployment::{COUNTERS, reported};
+use fedhub_api::facts::deployment::{COUNTERS, reported};
 use fedhub_core::names::{
     CITY_CODE, CLAIMED_BY, DELETION_PROTECTED, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST,
     HUB_NAMESPACE_UID, MIRRORED_ANNOTATIONS, MOVING, RESYNC, SOURCE, SOURCE_UID, UPSTREAM_CLUSTER,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::world::Observed;
 use crate::world::{Decision, plan};
-use fedhub_cache::digest::deployment::mark_hash;
+use fedhub_api::facts::DigestExt;
+use fedhub_api::facts::deployment::mark_hash;
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, INSTANCE_LABELS, PROJECTED_FROM, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,

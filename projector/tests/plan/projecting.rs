@@ -2,8 +2,8 @@
 
 use crate::world::Observed;
 use crate::world::{Decision, plan};
+use fedhub_api::facts::instance::only_defaults;
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::digest::instance::only_defaults;
 use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::{StatusWrite, Write};

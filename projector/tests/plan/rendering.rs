@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use crate::world::{Decision, Observed, plan};
+use fedhub_api::facts::instance::{deployment_name, only_defaults};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::Uid;
-use fedhub_cache::digest::instance::{deployment_name, only_defaults};
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_projector::desired::{Owner, desired, managed};

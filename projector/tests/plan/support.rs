@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::world::Observed;
-use fedhub_cache::digest::Digest;
-use fedhub_cache::digest::Mark;
+use fedhub_api::facts::{Digest, Mark};
 use fedhub_core::names::{
     FEDERATION_NAMESPACE, PROJECTED_FROM, PlaneName, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,

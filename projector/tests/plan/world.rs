@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::ServerNormalization;
-use fedhub_cache::digest::Digest;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write};

@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     fn object(bytes: usize) -> ObjectRef {
-        let mut object = bare(Kind::Instance, "n", "a");
+        let mut object = bare(Kind::ConfigMap, "n", "a");
         set_field(&mut object, "spec", json!("x".repeat(bytes)));
         object.into()
     }
@@ -361,7 +361,7 @@ mod tests {
     fn the_weight_of_an_object_follows_what_is_in_it() {
         let text = weight(&object(100_000));
         assert!((100_000..102_000).contains(&text), "{text}");
-        let mut maps = bare(Kind::Instance, "n", "a");
+        let mut maps = bare(Kind::ConfigMap, "n", "a");
         set_field(&mut maps, "spec", json!(vec![json!({"a": 1}); 1000]));
         assert!(weight(&maps) > 600_000, "{}", weight(&maps));
     }

@@ -6,40 +6,40 @@ use crate::digest::Digest;
 
 /// What is known of one object.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct Known<F> {
     /// Its namespace, empty where there is none.
     pub namespace: Box<str>,
     /// Its name.
     pub name: Box<str>,
     /// Its digest.
-    pub digest: Digest,
+    pub digest: Digest<F>,
     /// The object itself, where it is kept.
     pub object: Option<ObjectRef>,
 }
 
 /// A change that a list or watch brought.
 #[derive(Clone, Debug)]
-pub enum Change {
+pub enum Change<F> {
     /// The object was created or changed.
     Applied {
         /// What was known of it before, if anything.
-        old: Option<Known>,
+        old: Option<Known<F>>,
         /// What it is now.
-        new: Known,
+        new: Known<F>,
     },
     /// The object was deleted.
     Deleted {
         /// The last that was known of it.
-        last: Known,
+        last: Known<F>,
         /// Whether its absence was inferred and not seen (I4): from a list after a gap, or from a watch of what carries a
         /// label, which an object leaves that loses it.
         inferred: bool,
     },
 }
 
-impl Change {
+impl<F> Change<F> {
     /// The object, as it is or as it was last.
-    pub fn known(&self) -> &Known {
+    pub fn known(&self) -> &Known<F> {
         match self {
             Self::Applied { new, .. } => new,
             Self::Deleted { last, .. } => last,
@@ -56,20 +56,28 @@ impl Change {
     }
 
     /// What was known before of an object that was created or changed.
-    pub fn old(&self) -> Option<&Known> {
+    pub fn old(&self) -> Option<&Known<F>> {
         if let Self::Applied { old, .. } = self { old.as_ref() } else { None }
     }
 }
 
 /// A borrowed view of one object in its store.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
+pub struct View<'a, F> {
     /// Its namespace, empty where there is none.
     pub namespace: &'a str,
     /// Its name.
     pub name: &'a str,
     /// Its digest.
-    pub digest: &'a Digest,
+    pub digest: &'a Digest<F>,
     /// The object itself, where it is kept.
     pub object: Option<&'a ObjectRef>,
 }
+
+// Derived, they would ask the same of `F`.
+impl<F> Clone for View<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for View<'_, F> {}

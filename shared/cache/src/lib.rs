@@ -5,9 +5,12 @@
 //! reconciled, and only within the [`MemoryBudget`]. Listeners are notified of a [`Change`]; what a server made of a write
 //! is remembered as its [`ServerNormalization`].
 //!
+//! All of it is generic over [`ObjectFacts`], what a controller keeps of an object: which kinds matter, and what of them, is
+//! decided in higher layers.
+//!
 //! # The way through
 //!
-//! 1. [`digest`] is what a store holds of every object.
+//! 1. [`digest`] is what a store holds of every object, with the [`ObjectFacts`] that its users add.
 //! 2. [`store`] takes what watches, lists and answers bring; [`budget`] is the memory for whole objects.
 //! 3. [`normalization`] compares what is desired with what a server made of the last write.
 //!
@@ -17,11 +20,13 @@
 pub mod budget;
 mod change;
 pub mod digest;
+mod facts;
 pub mod normalization;
 pub mod store;
 
 pub use budget::MemoryBudget;
 pub use change::{Change, Known, View};
 pub use digest::Digest;
+pub use facts::ObjectFacts;
 pub use normalization::{Part, ServerNormalization};
 pub use store::Store;

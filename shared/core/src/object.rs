@@ -91,12 +91,6 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether objects of this kind are so few on `plane` that they are kept whole, in order or not: all but WDs and
-    /// Instances, and these too in a cell, where there are thousands at most and each step needs the objects.
-    pub fn kept_whole(self, plane: &PlaneId) -> bool {
-        !matches!(self, Self::WorkloadDeployment | Self::Instance) || *plane == PlaneId::Cell
-    }
-
     /// Whether objects of this kind live in namespaces.
     pub fn namespaced(self) -> bool {
         self.scope() == Scope::Namespaced
@@ -309,17 +303,6 @@ mod tests {
             let resource = kind.resource();
             assert_eq!((resource.api_version.as_str(), resource.plural.as_str()), (api_version, plural));
             assert_eq!((resource.kind.clone(), kind.namespaced()), (format!("{kind:?}"), namespaced));
-        }
-    }
-
-    #[test]
-    fn what_is_kept_whole_depends_on_the_plane() {
-        let project = PlaneId::Project(PlaneName::new("p").unwrap());
-        for kind in Kind::ALL.iter().copied() {
-            let many = matches!(kind, Kind::WorkloadDeployment | Kind::Instance);
-            for (plane, whole) in [(&PlaneId::Hub, !many), (&project, !many), (&PlaneId::Cell, true)] {
-                assert_eq!(kind.kept_whole(plane), whole, "{kind:?} on {plane}");
-            }
         }
     }
 }

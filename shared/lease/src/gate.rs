@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::Change;
+use fedhub_api::facts::Change;
 use fedhub_core::fence::Term;
 use fedhub_core::object::Kind;
 use fedhub_engine::Queue;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fedhub_api::cells::{Declaration, declarations, declaring};
-use fedhub_cache::{Change, Known};
+use fedhub_api::facts::{Change, Known};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use jiff::Timestamp;
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use fedhub_api::facts::Known;
 use fedhub_api::transitions::Transition;
-use fedhub_cache::Known;
 use fedhub_core::errors;
 use fedhub_core::message::bounded;
 use fedhub_core::metrics::Metrics;

@@ -1,6 +1,6 @@
 //! Listeners to the watches of planes.
 
-use fedhub_cache::Change;
+use fedhub_api::facts::Change;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::Kind;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fedhub_cache::Store;
+use fedhub_api::facts::{DigestExt, Store};
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::errors::PlaneDisengaged;
 use fedhub_core::names::FEDERATOR_FINALIZER;

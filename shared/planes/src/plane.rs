@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fedhub_cache::{MemoryBudget, Store};
+use fedhub_api::facts::Store;
+use fedhub_cache::MemoryBudget;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, PlaneId};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_cache::Change;
+use fedhub_api::facts::Change;
 use fedhub_core::object::{Kind, Object};
 use futures::{StreamExt, pin_mut};
 use kube::runtime::watcher::{self, Event};

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
-use fedhub_cache::{Change, MemoryBudget};
+use fedhub_api::facts::Change;
+use fedhub_cache::MemoryBudget;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fedhub_api::cells::is_city_lost;
-use fedhub_cache::digest::{Digest, Instance, Version};
-use fedhub_cache::{Change, Known, View};
+use fedhub_api::facts::{Change, Digest, DigestExt, Instance, Known, View};
+use fedhub_cache::digest::Version;
 use fedhub_core::errors;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};

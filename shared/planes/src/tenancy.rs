@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_cache::Change;
+use fedhub_api::facts::Change;
 use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_core::object::{Object, ObjectView};
 use parking_lot::Mutex;
@@ -94,8 +94,8 @@ impl TenantIndex {
 mod tests {
     use std::sync::Arc;
 
-    use fedhub_cache::Known;
-    use fedhub_cache::digest::Digest;
+    use fedhub_api::facts::Digest;
+    use fedhub_api::facts::Known;
     use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane};
     use fedhub_core::object::{Kind, PlaneId, bare};
 

@@ -11,7 +11,7 @@ enum Labels {
 }
 
 /// A kind that is watched on a plane. Where labels select, a watch tells of an object that they select no more as it does
-/// of one that is deleted, so each [`Change::Deleted`](fedhub_cache::Change) is an inferred one.
+/// of one that is deleted, so each [`Change::Deleted`](fedhub_api::facts::Change) is an inferred one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// The kind.

@@ -2,7 +2,7 @@
 //! not keep is said once (I1).
 
 use crate::DryRun;
-use fedhub_cache::digest::Digest;
+use fedhub_api::facts::Digest;
 use fedhub_cache::normalization::{Part, ServerNormalization, lost};
 use fedhub_core::errors::RequestError;
 use fedhub_core::metrics::Metrics;

@@ -1,9 +1,9 @@
 //! The status of a deployment in its cell.
 
 use fedhub_api::conditions::{find, is_default, is_true, put, remove, said};
+use fedhub_api::facts::deployment::FEDERATED;
 use fedhub_api::responsibility::needs_action;
 use fedhub_api::transitions::{NO_BUDGET, TERMINATION_OVERDUE};
-use fedhub_cache::digest::deployment::FEDERATED;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{SUSPENDED, WORKLOAD_DEPLOYMENT_NAME};
 use fedhub_core::object::{Object, ObjectRef, ObjectView};

@@ -4,27 +4,22 @@
 //! another plane is then comparing hashes; the object itself is kept only while something about it waits to be done
 //! (see [`crate::Store`]).
 
-pub mod deployment;
 mod ids;
-pub mod instance;
-mod mark;
 mod owners;
 
-pub use deployment::Deployment;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use ids::{Uid, Version};
-pub use instance::Instance;
-pub use mark::Mark;
+pub use owners::owners;
 
 use crate::budget;
-use owners::owners;
+use crate::facts::ObjectFacts;
 
 /// What is kept of one object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Digest {
+pub struct Digest<F> {
     /// Its UID.
     pub uid: Uid,
     /// Its resourceVersion.
@@ -36,22 +31,11 @@ pub struct Digest {
     /// Hash of everything but the resourceVersion: where a plane's schema changes, the same version shows fields that
     /// it did not show before (I1).
     pub content: u64,
-    /// What its kind adds.
-    pub facts: Facts,
+    /// What those who use the store keep of it beside this.
+    pub facts: F,
 }
 
-/// What a kind adds.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Facts {
-    /// Nothing: objects of this kind are few there and kept whole.
-    None,
-    /// A `WorkloadDeployment`; in a box, for there are many more Instances, which need less room.
-    Deployment(Box<Deployment>),
-    /// An Instance.
-    Instance(Instance),
-}
-
-impl Digest {
+impl<F: ObjectFacts> Digest<F> {
     /// Of an object of `kind` on `plane`: what matters of it depends on both.
     pub fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
         Self {
@@ -60,25 +44,7 @@ impl Digest {
             terminating: object.is_terminating(),
             weight: u16::try_from(budget::weight(object) >> 10).unwrap_or(u16::MAX),
             content: content(object),
-            facts: match kind {
-                kind if kind.kept_whole(plane) => Facts::None,
-                Kind::WorkloadDeployment => Facts::Deployment(Box::new(Deployment::of(plane, object))),
-                Kind::Instance => Facts::Instance(Instance::of(plane, object)),
-                Kind::Namespace
-                | Kind::Cluster
-                | Kind::ConfigMap
-                | Kind::Secret
-                | Kind::PropagationPolicy
-                | Kind::ResourceBinding
-                | Kind::CustomResourceDefinition
-                | Kind::NetworkBinding
-                | Kind::NetworkContext
-                | Kind::SubnetClaim
-                | Kind::Subnet
-                | Kind::LocationBinding
-                | Kind::HorizontalPodAutoscaler
-                | Kind::ResourceClaim => Facts::None,
-            },
+            facts: F::of(plane, kind, object),
         }
     }
 
@@ -90,21 +56,6 @@ impl Digest {
         stub.into()
     }
 
-    /// The facts of a WD.
-    pub fn deployment(&self) -> Option<&Deployment> {
-        if let Facts::Deployment(facts) = &self.facts { Some(facts) } else { None }
-    }
-
-    /// The city of a WD: of its spec on a project plane, of its label on the hub.
-    pub fn city(&self) -> Option<&str> {
-        self.deployment()?.city.as_deref()
-    }
-
-    /// The facts of an Instance.
-    pub fn instance(&self) -> Option<&Instance> {
-        if let Facts::Instance(facts) = &self.facts { Some(facts) } else { None }
-    }
-
     /// Bytes that the object takes in memory, about.
     pub fn object_bytes(&self) -> usize {
         usize::from(self.weight) << 10
@@ -112,13 +63,8 @@ impl Digest {
 
     /// Bytes that it takes beside its own size.
     pub(crate) fn heap(&self) -> usize {
-        let text = match &self.facts {
-            Facts::None => 0,
-            Facts::Deployment(facts) => size_of::<Deployment>() + facts.heap(),
-            Facts::Instance(facts) => facts.heap(),
-        };
         let other = |uid: &Uid| if let Uid::Other(text) = uid { text.len() } else { 0 };
-        text + other(&self.uid)
+        self.facts.heap() + other(&self.uid)
     }
 }
 

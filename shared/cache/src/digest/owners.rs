@@ -4,10 +4,7 @@ use fedhub_core::hash::KeyedHasher;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 /// Adds owner references, whole and in their order.
-pub(super) fn owners<'a>(
-    sum: KeyedHasher,
-    references: impl IntoIterator<Item = &'a OwnerReference>,
-) -> KeyedHasher {
+pub fn owners<'a>(sum: KeyedHasher, references: impl IntoIterator<Item = &'a OwnerReference>) -> KeyedHasher {
     let flag = |flag: Option<bool>| flag.map_or(2, u64::from);
     references
         .into_iter()

@@ -16,46 +16,51 @@ use self::stored::{Stored, known, object_of, view};
 use crate::budget::MemoryBudget;
 use crate::change::{Known, View};
 use crate::digest::{Digest, Version};
+use crate::facts::ObjectFacts;
 use crate::normalization::{Part, ServerNormalization};
 use parking_lot::{Mutex, MutexGuard};
 
 /// Objects of one kind on one plane, ordered by namespace and name.
-pub struct Store {
+pub struct Store<F> {
     plane: PlaneId,
     kind: Kind,
     /// Whether all objects are kept.
     whole: bool,
     budget: MemoryBudget,
-    objects: Mutex<Objects>,
+    objects: Mutex<Objects<F>>,
 }
 
-impl Store {
+impl<F: ObjectFacts> Store<F> {
+    /// The size of an entry in bytes, without its name and what lies beside it in memory. It depends on the facts, so the
+    /// crate that defines those asserts it.
+    pub const ENTRY_BYTES: usize = size_of::<Stored<F>>();
+
     /// An empty store. Kinds whose objects are few there are kept whole, the others as long as `budget` has a place.
     pub fn new(plane: PlaneId, kind: Kind, budget: MemoryBudget) -> Self {
-        let whole = kind.kept_whole(&plane);
-        let objects = Mutex::new(Objects { whole, ..Objects::default() });
+        let whole = F::kept_whole(&plane, kind);
+        let objects = Mutex::new(Objects::new(whole));
         Self { plane, kind, whole, budget, objects }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Objects> {
+    fn lock(&self) -> MutexGuard<'_, Objects<F>> {
         self.objects.lock()
     }
 
-    fn digest_of(&self, object: &Object) -> Digest {
+    fn digest_of(&self, object: &Object) -> Digest<F> {
         Digest::of(&self.plane, self.kind, object)
     }
 
     // === Reading ===
 
     /// The digest of the object of that name, with the object where it is kept.
-    pub fn get(&self, namespace: &str, name: &str) -> Option<Known> {
+    pub fn get(&self, namespace: &str, name: &str) -> Option<Known<F>> {
         let objects = self.lock();
         let stored = objects.find(namespace, name)?;
         Some(known(namespace, name, stored))
     }
 
     /// The digest of the object of that name.
-    pub fn digest(&self, namespace: &str, name: &str) -> Option<Digest> {
+    pub fn digest(&self, namespace: &str, name: &str) -> Option<Digest<F>> {
         self.lock().find(namespace, name).map(|s| s.digest.clone())
     }
 
@@ -66,10 +71,14 @@ impl Store {
     }
 
     /// Maps the objects of a namespace, or all, with `pick`, in their order.
-    pub fn select<T>(&self, namespace: Option<&str>, mut pick: impl FnMut(View<'_>) -> Option<T>) -> Vec<T> {
+    pub fn select<T>(
+        &self,
+        namespace: Option<&str>,
+        mut pick: impl FnMut(View<'_, F>) -> Option<T>,
+    ) -> Vec<T> {
         let objects = self.lock();
         let mut picked = Vec::new();
-        let mut all = |namespace: &str, names: &Names| {
+        let mut all = |namespace: &str, names: &Names<F>| {
             picked.extend(names.iter().filter_map(|(name, s)| pick(view(namespace, name, s))));
         };
         match namespace {
@@ -85,10 +94,10 @@ impl Store {
     }
 
     /// Whether any object of a namespace, or any at all, is like that.
-    pub fn any(&self, namespace: Option<&str>, is_so: impl Fn(View<'_>) -> bool) -> bool {
+    pub fn any(&self, namespace: Option<&str>, is_so: impl Fn(View<'_, F>) -> bool) -> bool {
         let objects = self.lock();
         let any =
-            |namespace: &str, names: &Names| names.iter().any(|(name, s)| is_so(view(namespace, name, s)));
+            |namespace: &str, names: &Names<F>| names.iter().any(|(name, s)| is_so(view(namespace, name, s)));
         match namespace {
             Some(namespace) => objects.spaces.get(namespace).is_some_and(|names| any(namespace, names)),
             None => objects.spaces.iter().any(|(namespace, names)| any(namespace, names)),
@@ -107,10 +116,10 @@ impl Store {
 
     /// Bytes that digests and names take, about; objects that are kept are not counted.
     pub fn bytes(&self) -> usize {
-        const EACH: usize = size_of::<Stored>() + size_of::<(Box<str>, Box<Stored>)>();
+        let each = Self::ENTRY_BYTES + size_of::<(Box<str>, Box<Stored<F>>)>();
         let objects = self.lock();
-        let names = |names: &Names| -> usize {
-            names.iter().map(|(name, s)| EACH + name.len() + s.digest.heap() + s.normalizations.heap()).sum()
+        let names = |names: &Names<F>| -> usize {
+            names.iter().map(|(name, s)| each + name.len() + s.digest.heap() + s.normalizations.heap()).sum()
         };
         objects.spaces.iter().map(|(space, of)| space.len() + names(of)).sum()
     }

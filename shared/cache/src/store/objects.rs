@@ -8,16 +8,15 @@ use crate::digest::Uid;
 use crate::normalization::Normalizations;
 
 /// Entries by name; each in a box of its own, for a tree's nodes are not always full.
-pub(super) type Names = BTreeMap<Box<str>, Box<Stored>>;
+pub(super) type Names<F> = BTreeMap<Box<str>, Box<Stored<F>>>;
 
-#[derive(Default)]
-pub(super) struct Objects {
+pub(super) struct Objects<F> {
     /// Whether all objects are kept.
     pub(super) whole: bool,
     /// Counts lists: entries of an older epoch were not in the newest list.
     pub(super) epoch: u32,
     pub(super) synced: bool,
-    pub(super) spaces: BTreeMap<Box<str>, Names>,
+    pub(super) spaces: BTreeMap<Box<str>, Names<F>>,
     /// UIDs that the watch reported deleted, newest last: the late answer to a write must not bring them back.
     pub(super) recently_deleted: VecDeque<Uid>,
 }
@@ -25,16 +24,20 @@ pub(super) struct Objects {
 /// How many deleted UIDs are remembered. An answer to a write is later than the watch by requests in flight only.
 const MAX_TOMBSTONES: usize = 1024;
 
-impl Objects {
-    pub(super) fn find(&self, namespace: &str, name: &str) -> Option<&Stored> {
+impl<F: Clone> Objects<F> {
+    pub(super) fn new(whole: bool) -> Self {
+        Self { whole, epoch: 0, synced: false, spaces: BTreeMap::new(), recently_deleted: VecDeque::new() }
+    }
+
+    pub(super) fn find(&self, namespace: &str, name: &str) -> Option<&Stored<F>> {
         self.spaces.get(namespace)?.get(name).map(Box::as_ref)
     }
 
-    pub(super) fn find_mut(&mut self, namespace: &str, name: &str) -> Option<&mut Stored> {
+    pub(super) fn find_mut(&mut self, namespace: &str, name: &str) -> Option<&mut Stored<F>> {
         self.spaces.get_mut(namespace)?.get_mut(name).map(Box::as_mut)
     }
 
-    pub(super) fn put(&mut self, new: Known, object: Option<Retention>, own: bool) -> Change {
+    pub(super) fn put(&mut self, new: Known<F>, object: Option<Retention>, own: bool) -> Change<F> {
         let mut kept = Retained { object, notified: None };
         let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
         if let Some(stored) = self.find_mut(&new.namespace, &new.name) {

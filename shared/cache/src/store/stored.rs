@@ -7,10 +7,10 @@ use crate::change::{Known, View};
 use crate::digest::Digest;
 use crate::normalization::Normalizations;
 
-pub(super) struct Stored {
-    pub(super) digest: Digest,
+pub(super) struct Stored<F> {
+    pub(super) digest: Digest<F>,
     /// In a box, as few entries have any of it.
-    pub(super) kept: Option<Box<Retained>>,
+    pub(super) kept: Option<Box<Retained<F>>>,
     pub(super) normalizations: Normalizations,
     /// The fingerprint under which the object was found in sync, see [`super::Store::mark_synced`].
     pub(super) synced_under: u64,
@@ -22,8 +22,8 @@ pub(super) struct Stored {
 }
 
 /// The state that listeners were notified of, of an object that we have written since.
-pub(super) struct Notified {
-    pub(super) digest: Digest,
+pub(super) struct Notified<F> {
+    pub(super) digest: Digest<F>,
     /// For kinds of which all objects are kept.
     pub(super) object: Option<ObjectRef>,
 }
@@ -37,27 +37,26 @@ pub(super) enum Retention {
 }
 
 /// What few entries hold.
-#[derive(Default)]
-pub(super) struct Retained {
+pub(super) struct Retained<F> {
     pub(super) object: Option<Retention>,
     /// What listeners were notified of last, where that was before our own writes.
-    pub(super) notified: Option<Notified>,
+    pub(super) notified: Option<Notified<F>>,
 }
 
-impl Stored {
+impl<F> Stored<F> {
     pub(super) fn drop_object(&mut self) {
         let notified = self.kept.take().and_then(|kept| kept.notified);
-        self.kept = Retained { notified, ..Retained::default() }.or_none();
+        self.kept = Retained { object: None, notified }.or_none();
     }
 }
 
-impl Retained {
+impl<F> Retained<F> {
     pub(super) fn or_none(self) -> Option<Box<Self>> {
         (self.object.is_some() || self.notified.is_some()).then(|| Box::new(self))
     }
 }
 
-pub(super) fn view<'a>(namespace: &'a str, name: &'a str, stored: &'a Stored) -> View<'a> {
+pub(super) fn view<'a, F>(namespace: &'a str, name: &'a str, stored: &'a Stored<F>) -> View<'a, F> {
     let object = match stored.kept.as_ref().and_then(|kept| kept.object.as_ref()) {
         Some(Retention::Always(object)) => Some(object),
         Some(Retention::While(_)) | None => None,
@@ -65,17 +64,14 @@ pub(super) fn view<'a>(namespace: &'a str, name: &'a str, stored: &'a Stored) ->
     View { namespace, name, digest: &stored.digest, object }
 }
 
-pub(super) fn object_of(stored: &Stored) -> Option<ObjectRef> {
+pub(super) fn object_of<F>(stored: &Stored<F>) -> Option<ObjectRef> {
     match stored.kept.as_ref()?.object.as_ref()? {
         Retention::Always(object) => Some(object.clone()),
         Retention::While(place) => place.object(),
     }
 }
 
-pub(super) fn known(namespace: &str, name: &str, stored: &Stored) -> Known {
+pub(super) fn known<F: Clone>(namespace: &str, name: &str, stored: &Stored<F>) -> Known<F> {
     let object = object_of(stored);
     Known { namespace: namespace.into(), name: name.into(), digest: stored.digest.clone(), object }
 }
-
-/// Entries are the most numerous objects, and fit into the allocator's class of 160 bytes: the next one is 192.
-const _: () = assert!(size_of::<Stored>() <= 160);

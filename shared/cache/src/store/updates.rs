@@ -6,8 +6,9 @@ use super::Store;
 use super::stored::{Retention, known};
 use crate::change::{Change, Known};
 use crate::digest::Uid;
+use crate::facts::ObjectFacts;
 
-impl Store {
+impl<F: ObjectFacts> Store<F> {
     /// A list begins: what it does not name is deleted, by inference.
     pub fn list_begins(&self) {
         let mut objects = self.lock();
@@ -17,7 +18,7 @@ impl Store {
     /// The list names this object. A list begins a new epoch: its objects are taken even where they are older than what was
     /// known (a restored backup), unless we wrote since the list began. Listed objects are not kept: most of them are in
     /// sync.
-    pub fn listed(&self, object: Object) -> Option<Change> {
+    pub fn listed(&self, object: Object) -> Option<Change<F>> {
         let digest = self.digest_of(&object);
         let mut objects = self.lock();
         let epoch = objects.epoch;
@@ -49,11 +50,11 @@ impl Store {
 
     /// The list is complete: what it did not name is gone, by inference, except what we created since it began. Our write to
     /// an object that stood before may have been its last, and the watch begins after its end.
-    pub fn list_ends(&self) -> Vec<Change> {
+    pub fn list_ends(&self) -> Vec<Change<F>> {
         let mut objects = self.lock();
         objects.synced = true;
         let epoch = objects.epoch;
-        let missing: Vec<Known> = objects
+        let missing: Vec<Known<F>> = objects
             .spaces
             .iter()
             .flat_map(|(space, names)| names.iter().map(move |(name, s)| (space, name, s)))
@@ -68,7 +69,7 @@ impl Store {
     }
 
     /// The watch reports an object.
-    pub fn applied(&self, object: Object) -> Option<Change> {
+    pub fn applied(&self, object: Object) -> Option<Change<F>> {
         let digest = self.digest_of(&object);
         let mut objects = self.lock();
         if let Some(known) = objects.find(object.namespace(), object.name()) {
@@ -87,18 +88,18 @@ impl Store {
     }
 
     /// The watch reports a deletion.
-    pub fn deleted(&self, object: Object) -> Option<Change> {
+    pub fn deleted(&self, object: Object) -> Option<Change<F>> {
         let digest = self.digest_of(&object);
         let (namespace, name) = (object.namespace().into(), object.name().into());
         self.gone(Known { namespace, name, digest, object: Some(object.into()) })
     }
 
     /// The watch reports the deletion of an object that cannot be read: the known one is removed.
-    pub fn deleted_unread(&self, namespace: &str, name: &str) -> Option<Change> {
+    pub fn deleted_unread(&self, namespace: &str, name: &str) -> Option<Change<F>> {
         self.gone(self.get(namespace, name)?)
     }
 
-    fn gone(&self, last: Known) -> Option<Change> {
+    fn gone(&self, last: Known<F>) -> Option<Change<F>> {
         let mut objects = self.lock();
         objects.note_deleted(last.digest.uid.clone());
         // Another object of that name may stand there already: our own write was faster than the watch.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fedhub_cache::Change;
+use fedhub_api::facts::Change;
 use fedhub_core::clock::Clock;
 use fedhub_core::errors::Error;
 use fedhub_core::fence::Term;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use fedhub_cache::Change;
+use fedhub_api::facts::Change;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fedhub_cache::Change;
+use fedhub_api::facts::{Change, DigestExt};
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
 use parking_lot::{Mutex, MutexGuard};

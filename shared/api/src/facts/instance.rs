@@ -3,8 +3,7 @@
 //!
 //! Decides P1.
 
-use fedhub_api::conditions::is_default;
-use fedhub_api::transitions::Signal;
+use fedhub_cache::digest::{Uid, owners};
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::names::{
     CELL_SOURCE, INSTANCE_CITY, INSTANCE_LABELS, PROJECTED_FROM, PlaneName, SERVICE_NAME, UPSTREAM_CLUSTER,
@@ -14,9 +13,9 @@ use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::Value;
 
-use super::Uid;
 use super::mark::Mark;
-use super::owners::owners;
+use crate::conditions::is_default;
+use crate::transitions::Signal;
 
 /// The labels that the projector gives a projection; the others of [`INSTANCE_LABELS`] travel as they are.
 pub const PROJECTION_LABELS: [&str; 3] = [UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_UID];

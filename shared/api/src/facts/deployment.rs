@@ -3,8 +3,6 @@
 
 use std::num::NonZeroU64;
 
-use fedhub_api::conditions::{find, is_default, said};
-use fedhub_api::hub_metadata::{hub_identity, mirrored_hash};
 use fedhub_core::hash::{self, KeyedHasher};
 use fedhub_core::names::{
     CITY_CODE, CLAIMED_BY, FEDERATION_NAMESPACE, FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, MOVING,
@@ -12,6 +10,9 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Object, ObjectView, PlaneId, TooLarge};
 use serde_json::{Value, json};
+
+use crate::conditions::{find, is_default, said};
+use crate::hub_metadata::{hub_identity, mirrored_hash};
 
 /// The condition that tells how far the newest generation has come (U2).
 pub const FEDERATED: &str = "Federated";
@@ -219,7 +220,7 @@ mod tests {
 
     #[test]
     fn u1_what_the_schema_says_is_no_report() {
-        let unreported = fedhub_api::deployment::unreported();
+        let unreported = crate::deployment::unreported();
         let mut zero = unreported.clone();
         zero["conditions"][0]["lastTransitionTime"] = json!("2026-01-02T00:00:00Z");
         for (status, expected) in [

@@ -1,0 +1,154 @@
+//! What the stores keep of an object of this group that is in order: the facts of a WD ([`deployment`]) and of an
+//! Instance ([`instance`]), by which both sides of the federation are compared without the objects.
+//!
+//! The stores themselves ([`fedhub_cache`]) are generic over what is kept: the aliases here are theirs with [`Facts`].
+
+pub mod deployment;
+pub mod instance;
+mod mark;
+
+pub use deployment::Deployment;
+use fedhub_cache::ObjectFacts;
+use fedhub_core::object::{Kind, Object, PlaneId};
+pub use instance::Instance;
+pub use mark::Mark;
+
+/// A store of objects with these facts.
+pub type Store = fedhub_cache::Store<Facts>;
+/// A digest with these facts.
+pub type Digest = fedhub_cache::Digest<Facts>;
+/// What is known of an object with these facts.
+pub type Known = fedhub_cache::Known<Facts>;
+/// A change of an object with these facts.
+pub type Change = fedhub_cache::Change<Facts>;
+/// A borrowed view of an object with these facts.
+pub type View<'a> = fedhub_cache::View<'a, Facts>;
+
+/// Entries are the most numerous objects, and fit into the allocator's class of 160 bytes: the next one is 192.
+const _: () = assert!(Store::ENTRY_BYTES <= 160);
+
+/// What a kind adds to a digest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Facts {
+    /// Nothing: objects of this kind are few there and kept whole.
+    None,
+    /// A `WorkloadDeployment`; in a box, for there are many more Instances, which need less room.
+    Deployment(Box<Deployment>),
+    /// An Instance.
+    Instance(Instance),
+}
+
+impl ObjectFacts for Facts {
+    /// All but WDs and Instances, and these too in a cell, where there are thousands at most and each step needs the
+    /// objects.
+    fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
+        !matches!(kind, Kind::WorkloadDeployment | Kind::Instance) || *plane == PlaneId::Cell
+    }
+
+    fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
+        match kind {
+            kind if Self::kept_whole(plane, kind) => Self::None,
+            Kind::WorkloadDeployment => Self::Deployment(Box::new(Deployment::of(plane, object))),
+            Kind::Instance => Self::Instance(Instance::of(plane, object)),
+            Kind::Namespace
+            | Kind::Cluster
+            | Kind::ConfigMap
+            | Kind::Secret
+            | Kind::PropagationPolicy
+            | Kind::ResourceBinding
+            | Kind::CustomResourceDefinition
+            | Kind::NetworkBinding
+            | Kind::NetworkContext
+            | Kind::SubnetClaim
+            | Kind::Subnet
+            | Kind::LocationBinding
+            | Kind::HorizontalPodAutoscaler
+            | Kind::ResourceClaim => Self::None,
+        }
+    }
+
+    fn heap(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Deployment(facts) => size_of::<Deployment>() + facts.heap(),
+            Self::Instance(facts) => facts.heap(),
+        }
+    }
+}
+
+/// The facts of a digest, by kind.
+pub trait DigestExt {
+    /// The facts of a WD.
+    fn deployment(&self) -> Option<&Deployment>;
+
+    /// The facts of an Instance.
+    fn instance(&self) -> Option<&Instance>;
+
+    /// The city of a WD: of its spec on a project plane, of its label on the hub.
+    fn city(&self) -> Option<&str> {
+        self.deployment()?.city.as_deref()
+    }
+}
+
+impl DigestExt for Digest {
+    fn deployment(&self) -> Option<&Deployment> {
+        if let Facts::Deployment(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    fn instance(&self) -> Option<&Instance> {
+        if let Facts::Instance(facts) = &self.facts { Some(facts) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_cache::MemoryBudget;
+    use fedhub_cache::digest::Version;
+    use fedhub_core::names::PlaneName;
+    use fedhub_core::object::{bare, set_field};
+    use serde_json::json;
+
+    use super::*;
+
+    fn instance(name: &str, n: u64) -> Object {
+        let mut o = bare(Kind::Instance, "ns", name);
+        o.metadata.uid = Some(format!("0d0c6a3e-9f2b-4c55-8a1e-{n:012x}"));
+        o.metadata.resource_version = Some((n + 1).to_string());
+        o
+    }
+
+    #[test]
+    fn what_is_kept_whole_depends_on_the_plane() {
+        let project = PlaneId::Project(PlaneName::new("p").unwrap());
+        for kind in Kind::ALL.iter().copied() {
+            let many = matches!(kind, Kind::WorkloadDeployment | Kind::Instance);
+            for (plane, whole) in [(&PlaneId::Hub, !many), (&project, !many), (&PlaneId::Cell, true)] {
+                assert_eq!(Facts::kept_whole(plane, kind), whole, "{kind:?} on {plane}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_cell_what_is_in_order_is_kept() {
+        let (a, budget) = (instance("a", 0), MemoryBudget::of(0));
+        let store = Store::new(PlaneId::Cell, Kind::Instance, budget);
+        store.list_begins();
+        store.listed(a.clone());
+        store.list_ends();
+        store.mark_synced("ns", "a", &Version::new("1"), 0);
+        assert_eq!(store.object("ns", "a").as_deref(), Some(&a));
+    }
+
+    #[test]
+    fn an_object_in_order_costs_at_most_400_bytes() {
+        let store = Store::new(PlaneId::Hub, Kind::Instance, MemoryBudget::of(0));
+        for n in 0..10_000u64 {
+            let mut o = instance(&format!("a-rather-long-workload-name-dfw-{n}"), n);
+            let conditions = vec![json!({"type": "Ready", "message": "long"}); 9];
+            set_field(&mut o, "status", json!({ "conditions": conditions }));
+            store.applied(o);
+        }
+        let each = store.bytes() / store.len();
+        assert!(each <= 400, "{each}");
+    }
+}

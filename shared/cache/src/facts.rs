@@ -1,0 +1,15 @@
+//! What is kept of an object, which those decide who use its store.
+
+use fedhub_core::object::{Kind, Object, PlaneId};
+
+/// What a store keeps of an object beside what every [`Digest`](crate::Digest) has.
+pub trait ObjectFacts: Clone + PartialEq {
+    /// Whether objects of `kind` are so few on `plane` that they are kept whole, in order or not.
+    fn kept_whole(plane: &PlaneId, kind: Kind) -> bool;
+
+    /// Of an object of `kind` on `plane`: what matters of it depends on both.
+    fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self;
+
+    /// Bytes that they take beside their own size.
+    fn heap(&self) -> usize;
+}
