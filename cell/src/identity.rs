@@ -21,7 +21,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 /// Why a cell is not ready although it is in sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum IdentityFault {
     /// The cell has no namespace that identifies it.
     Unidentified,
     /// Another cluster writes under this cell's name.
@@ -42,7 +42,7 @@ pub enum Doubt {
     },
 }
 
-impl Doubt {
+impl IdentityFault {
     /// Every metric label.
     pub const LABELS: [&'static str; 3] = ["unidentified", "name_taken", "declared_lost"];
 
@@ -56,7 +56,7 @@ impl Doubt {
     }
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for IdentityFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unidentified => {
@@ -165,12 +165,13 @@ impl Identity {
     }
 
     /// The reasons why the cell is not ready; none before it is in sync.
-    pub fn doubts(&self) -> Vec<Doubt> {
+    pub fn faults(&self) -> Vec<IdentityFault> {
         if !self.cell.anchor().synced() {
             return Vec::new();
         }
-        let Some(cell) = self.get() else { return vec![Doubt::Unidentified] };
-        let lost = self.declared_lost(&cell).map(|(cluster, since)| Doubt::DeclaredLost { cluster, since });
+        let Some(cell) = self.get() else { return vec![IdentityFault::Unidentified] };
+        let lost =
+            self.declared_lost(&cell).map(|(cluster, since)| IdentityFault::DeclaredLost { cluster, since });
         lost.into_iter().chain(self.name_taken(&cell)).collect()
     }
 
@@ -182,7 +183,7 @@ impl Identity {
     }
 
     /// A cluster that Karmada recorded for this name stays ready beside one that borrows it.
-    fn name_taken(&self, cell: &CellId) -> Option<Doubt> {
+    fn name_taken(&self, cell: &CellId) -> Option<IdentityFault> {
         if self.is_recorded(cell) {
             return None;
         }
@@ -198,6 +199,6 @@ impl Identity {
         let twins = self.twins();
         let living: Vec<_> = twins.values().filter(|uid| lives(uid)).collect();
         let by = (*living.first()?).clone();
-        Some(Doubt::NameTaken { name: cell.name.clone(), by, objects: living.len() })
+        Some(IdentityFault::NameTaken { name: cell.name.clone(), by, objects: living.len() })
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// An error of the harness. Each says what was being done and, where a log tells more, where that is.
+/// An error of the harness. Each says what failed and, where a log has more, the path of that log.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or directory could not be used.
@@ -38,7 +38,7 @@ pub enum Error {
         problem: String,
     },
     /// An instance name that could escape its directory or not be a file name.
-    #[error("`{0}` is no instance name: 1 to 40 of a-z, 0-9 and `-`")]
+    #[error("`{0}` is not a valid instance name: 1 to 40 of a-z, 0-9 and `-`")]
     InstanceName(String),
     /// Another command is at work on this instance.
     #[error("another `planes` command holds {0}; wait for it or end it")]
@@ -64,7 +64,7 @@ pub enum Error {
         /// Last port tried.
         to: u16,
     },
-    /// A program of ours found its port in use: somebody took it between our look and its start.
+    /// A program of ours found its port in use: another process took it between our check and its start.
     #[error("{process} found its port in use (log: {log})")]
     PortTaken {
         /// The process.

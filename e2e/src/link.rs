@@ -1,5 +1,5 @@
-//! A line to a plane that a suite can cut: what comes to its port goes on to the plane's, byte by byte. While its process
-//! is paused (SIGSTOP) nothing passes, and nobody is told.
+//! A connection to a plane that a suite can cut: what comes to its port is forwarded to the plane's, byte by byte.
+//! While its process is paused (SIGSTOP) nothing passes, and neither end is notified.
 
 use std::path::Path;
 use std::{fs, io};

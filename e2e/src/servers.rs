@@ -79,7 +79,7 @@ pub async fn down(name: &str, evidence: bool) -> Result<(), Error> {
     ended?;
     if !evidence && layout.root().is_dir() {
         layout.wipe()?;
-        // Nothing but the lock is in it now, unless somebody put it there.
+        // Nothing but the lock is left in it, unless another process put it there.
         let _ = fs::remove_file(layout.root().join("lock"));
         let _ = fs::remove_dir(layout.root());
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
-use fedhub_core::object::{Kind, ObjectRef, ObjectView};
+use fedhub_core::object::{Kind, ObjectRef};
 use fedhub_engine::{Outcome, Step};
-use fedhub_planes::{Plane, Precondition, StatusWrite, Write};
+use fedhub_planes::{Plane, Precondition, StatusWrite, Write, Written};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -166,20 +166,7 @@ impl Federator {
         }
         Ok(stored)
     }
-
-    /// Writes to the hub. Where a create finds the object there already, a list left it out: it is read, so that the
-    /// next pass knows of it.
     async fn write_to_hub(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
-        let created = match &write {
-            Write::Create(object) => Some((object.namespace().to_owned(), object.name().to_owned())),
-            Write::Replace { .. } => None,
-        };
-        let answer = self.writer(self.planes.hub()).write(kind, write).await;
-        if let (Err(error), Some((namespace, name))) = (&answer, created)
-            && error.code() == Some(409)
-        {
-            self.planes.hub().refresh(kind, &namespace, &name).await?;
-        }
-        answer
+        self.writer(self.planes.hub()).write(kind, write).await?.map(Written::stored).transpose()
     }
 }

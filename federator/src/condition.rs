@@ -156,7 +156,7 @@ impl ConditionWriter {
     fn on_hub(&self, key: &Key, project: &Plane, wd: &Digest) -> Option<Deployment> {
         let PlaneId::Project(plane) = &project.id else { return None };
         let at = ProjectNamespace { plane: plane.clone(), namespace: key.namespace.clone() };
-        let space = self.federator.marked_space(&at, wd)?;
+        let space = self.federator.marked_hub_namespace(&at, wd)?;
         let hub = self.federator.planes.hub().store(Kind::WorkloadDeployment).digest(&space, &key.name)?;
         hub.deployment().filter(|_| is_of(&hub, Some(&wd.uid))).cloned()
     }
@@ -226,7 +226,7 @@ impl Federator {
             if transition.routine {
                 continue;
             }
-            project.events.turn(reference_to(Kind::WorkloadDeployment, before), transition);
+            project.events.transition(reference_to(Kind::WorkloadDeployment, before), transition);
         }
     }
 }

@@ -8,8 +8,7 @@ use fedhub_core::names::{
     policy_name,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
-use fedhub_planes::Write;
-use fedhub_planes::writer::probe;
+use fedhub_planes::{Write, WriteMode};
 use serde_json::{Value, json};
 
 use crate::snapshot::{KnownPolicy, Snapshot};
@@ -86,7 +85,7 @@ impl HubChange {
         let Some(hub) = &bodies.hub else { return Some(Write::Create(Box::new(wanted))) };
         let same_generation = wanted.annotation(SOURCE_GENERATION) == hub.annotation(SOURCE_GENERATION);
         (differs || wanted.metadata != hub.metadata).then(|| Write::Replace {
-            probe: probe(differs, same_generation, normalization),
+            mode: WriteMode::of(differs, same_generation, normalization),
             object: Box::new(wanted),
         })
     }
@@ -134,7 +133,7 @@ pub(crate) fn policy(namespace: &str, city: &str, policies: &[KnownPolicy]) -> P
     set_field(&mut policy, "spec", spec);
     let object = Box::new(policy);
     PolicyStep::Write(match current {
-        Some(_) => Write::Replace { object, probe: probe(differs, true, normalization) },
+        Some(_) => Write::Replace { object, mode: WriteMode::of(differs, true, normalization) },
         None => Write::Create(object),
     })
 }

@@ -13,7 +13,7 @@ use fedhub_cache::normalization::settled_hash;
 use fedhub_core::clock::stamp;
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
 use fedhub_core::object::{ObjectRef, ObjectView};
-use fedhub_planes::Write;
+use fedhub_planes::{Write, WriteMode};
 
 use crate::cleanup::CleanupBlocked;
 use crate::desired::{self, HubChange, Mark, PolicyStep};
@@ -171,7 +171,8 @@ pub(crate) fn mark(seen: &Snapshot) -> Option<Mark> {
 /// The hub namespace with our labels, where it lacks them.
 fn relabelled(seen: &Snapshot, current: &ObjectRef) -> Option<Write> {
     let wanted = desired::namespace(seen, Some(current));
-    (wanted.metadata != current.metadata).then(|| Write::Replace { object: Box::new(wanted), probe: false })
+    (wanted.metadata != current.metadata)
+        .then(|| Write::Replace { object: Box::new(wanted), mode: WriteMode::Direct })
 }
 
 /// The hub WD, where it may differ from what it is to be.

@@ -93,7 +93,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         }
         // It may have changed while another pass held the lock.
         let Some(wd) = self.wd() else { return Ok(ControlFlow::Break(Outcome::Unchanged)) };
-        let space = federator.hub_space(self.of, &wd).await?;
+        let space = federator.resolve_hub_namespace(self.of, &wd).await?;
         let Some(mut seen) = federator.snapshot_of(self.of, wd, space) else {
             return Ok(ControlFlow::Break(Outcome::Unchanged));
         };

@@ -8,8 +8,7 @@ use fedhub_api::facts::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, reported,
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::ObjectView;
-use fedhub_planes::StatusWrite;
-use fedhub_planes::writer::probe;
+use fedhub_planes::{StatusWrite, WriteMode};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -64,7 +63,7 @@ pub fn status_write(
     standing: &Value,
     normalization: Option<ServerNormalization>,
 ) -> StatusWrite {
-    StatusWrite { status, probe: probe(true, reported(standing), normalization) }
+    StatusWrite { status, mode: WriteMode::of(true, reported(standing), normalization) }
 }
 
 /// The status as it should stand; `None` where what stands may stay.

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::Federator;
 use crate::controller::{NamespaceUid, Target};
+use crate::hub_namespace::held;
 use crate::progress::Progress;
-use crate::space::held;
 
 impl Federator {
     /// Enqueues a WD. One that cannot be worked on yet is enqueued when its plane comes into sync. Returns whether there
@@ -87,7 +87,7 @@ impl Federator {
         let wds = project.store(Kind::WorkloadDeployment);
         let Some(wd) = wds.digest(namespace, name) else { return true };
         let at = ProjectNamespace { plane: plane.clone(), namespace: namespace.to_owned() };
-        let Some(space) = self.marked_space(&at, &wd) else { return false };
+        let Some(space) = self.marked_hub_namespace(&at, &wd) else { return false };
         let key = project.key(Kind::WorkloadDeployment, namespace, name);
         let of = Target { project, home: &at, key: &key };
         let Some(seen) = self.snapshot_of(of, wd, space) else { return false };

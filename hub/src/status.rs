@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fedhub_cell::identity::Doubt;
+use fedhub_cell::identity::IdentityFault;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
@@ -32,8 +32,8 @@ impl admin::Status for Status {
             Health::Unreachable(why) => format!("{}: {why}", anchor.id),
             _ => format!("{}: the first lists are not complete", anchor.id),
         });
-        let doubts = self.doubts().into_iter().map(|doubt| doubt.to_string());
-        let missing: Vec<_> = missing.chain(doubts).collect();
+        let faults = self.faults().into_iter().map(|fault| fault.to_string());
+        let missing: Vec<_> = missing.chain(faults).collect();
         if missing.is_empty() { Ok(()) } else { Err(missing) }
     }
 
@@ -60,9 +60,9 @@ impl admin::Status for Status {
         metrics.plane_connections.set(number(self.transport.connections()));
         metrics.cache_objects.set(number(objects));
         metrics.cache_bytes.set(number(bytes));
-        let doubts = self.doubts();
-        for label in Doubt::LABELS {
-            let stands = doubts.iter().any(|doubt| doubt.label() == label);
+        let faults = self.faults();
+        for label in IdentityFault::LABELS {
+            let stands = faults.iter().any(|fault| fault.label() == label);
             metrics.cell_refused.with_label_values(&[label]).set(stands.into());
         }
         metrics.oldest_unsynced_plane.reset();
@@ -103,11 +103,11 @@ impl Status {
     }
 
     /// Why the cell is not held to be who its name says, in the role of a cell.
-    fn doubts(&self) -> Vec<Doubt> {
+    fn faults(&self) -> Vec<IdentityFault> {
         self.roles
             .iter()
             .filter_map(|role| role.identity.as_ref())
-            .flat_map(|identity| identity.doubts())
+            .flat_map(|identity| identity.faults())
             .collect()
     }
 

@@ -11,7 +11,7 @@ use fedhub_core::names::PROJECTOR_MANAGER;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::events::reference_to;
-use fedhub_planes::{Distrust, PlaneWriter, Precondition, StatusWrite, Write};
+use fedhub_planes::{Distrust, PlaneWriter, Precondition, StatusWrite, Write, WriteMode, Written};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::desired::desired;
@@ -39,8 +39,8 @@ impl InstanceReconciler<'_> {
     ) -> Result<Step, Interrupted> {
         match plan {
             ProjectionPlan::Synced => Ok(Step::Unchanged),
-            ProjectionPlan::Write { managed, probe } => self.write(seen, *managed, probe).await,
-            ProjectionPlan::WriteStatus { probe } => self.write_status(seen, probe).await,
+            ProjectionPlan::Write { managed, mode } => self.write(seen, *managed, mode).await,
+            ProjectionPlan::WriteStatus { mode } => self.write_status(seen, mode).await,
             ProjectionPlan::Delete { inferred } => self.delete(seen, inferred).await,
             ProjectionPlan::ReadHub => {
                 self.live = Some(self.read_hub(seen).await?);
@@ -69,7 +69,7 @@ impl InstanceReconciler<'_> {
         &mut self,
         seen: &Snapshot,
         managed: ObjectMeta,
-        probe: bool,
+        mode: WriteMode,
     ) -> Result<Step, Interrupted> {
         let (instance, current) = (self.fetch_instance(seen).await?, self.fetch_projection(seen).await?);
         if seen.projection.is_some() && current.is_none() {
@@ -77,9 +77,10 @@ impl InstanceReconciler<'_> {
         }
         let (namespace, name) = (&seen.target.namespace, &seen.key.name);
         let object = Box::new(desired(namespace, managed, &instance, current.as_deref()));
-        let write = if current.is_some() { Write::Replace { object, probe } } else { Write::Create(object) };
+        let write = if current.is_some() { Write::Replace { object, mode } } else { Write::Create(object) };
         match (self.writer().write(Kind::Instance, write).await, current) {
-            (Ok(stored), _) => Ok(updated(stored)),
+            (Ok(Some(Written::Stored(_))), _) => Ok(Step::Updated),
+            (Ok(Some(Written::Exists { .. }) | None), _) => Ok(Step::Learned),
             (Err(error), Some(current)) if error.immutable() => {
                 // The Instance was replaced under its name. Only this very answer deletes (P3).
                 tracing::info!(plane = %self.project.id, namespace, name,
@@ -87,32 +88,30 @@ impl InstanceReconciler<'_> {
                 self.project.delete(Kind::Instance, &current, Precondition::Uid).await?;
                 Ok(Step::End(Outcome::AwaitChange))
             }
-            // It is there although the watch does not show it: the next round plans by what is read.
-            (Err(error), None) if error.code() == Some(409) => {
-                let found = self.project.refresh(Kind::Instance, namespace, name).await?;
-                Ok(found.map(|_| Step::Learned).ok_or(error)?)
-            }
             (Err(error), _) => Err(error.into()),
         }
     }
 
     /// Writes the projection's status, and tells its user of the transition (U3).
-    async fn write_status(&mut self, seen: &Snapshot, probe: bool) -> Result<Step, Interrupted> {
+    async fn write_status(&mut self, seen: &Snapshot, mode: WriteMode) -> Result<Step, Interrupted> {
         let (instance, down) = (self.fetch_instance(seen).await?, seen.down.as_ref());
-        let projection =
-            if probe || down.is_some() { self.fetch_projection(seen).await? } else { seen.projection_stub() };
+        let projection = if mode == WriteMode::DryRunFirst || down.is_some() {
+            self.fetch_projection(seen).await?
+        } else {
+            seen.projection_stub()
+        };
         let projection = projection.ok_or(GONE)?;
         let status = projected_status(instance.status(), projection.status(), down, seen.now);
         if down.is_some() && settled(&status, projection.status(), seen.status_normalization) {
             return Ok(Step::Unchanged);
         }
         let transition = transitions::of_instance(seen.signal(), &status).filter(|it| !it.routine);
-        let write = StatusWrite { status: status.into_owned(), probe };
+        let write = StatusWrite { status: status.into_owned(), mode };
         let stored = self.writer().write_status(Kind::Instance, &projection, write).await?;
         // What a restored hub says was reported before.
         let is_news = stored.is_some() && self.projector.planes.distrust() != Some(Distrust::Restored);
         if let Some(transition) = transition.filter(|_| is_news) {
-            self.project.events.turn(reference_to(Kind::Instance, &projection), transition);
+            self.project.events.transition(reference_to(Kind::Instance, &projection), transition);
         }
         Ok(updated(stored))
     }

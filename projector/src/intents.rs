@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_planes::Distrust;
+use fedhub_planes::{Distrust, WriteMode};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::quarantine::Reason;
@@ -17,12 +17,12 @@ pub enum ProjectionPlan {
         /// The metadata that the projector manages, see [`crate::desired::managed`].
         managed: Box<ObjectMeta>,
         /// Whether a dry run comes first.
-        probe: bool,
+        mode: WriteMode,
     },
     /// Write the projection's status, where its rendering differs.
     WriteStatus {
         /// Whether a dry run comes first.
-        probe: bool,
+        mode: WriteMode,
     },
     /// Delete the projection; its UID is the precondition.
     Delete {

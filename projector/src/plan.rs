@@ -9,7 +9,7 @@ use fedhub_api::facts::instance::{self, StatusOrigin};
 use fedhub_api::facts::{Digest, DigestExt, Instance};
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::object::ObjectView;
-use fedhub_planes::writer::probe;
+use fedhub_planes::WriteMode;
 
 use crate::desired::{Owner, managed};
 use crate::intents::ProjectionPlan;
@@ -38,7 +38,7 @@ fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> Result<Proje
     let owner = living_owner(seen, facts)?;
     let managed = managed(seen, &instance.uid, owner);
     let Some((projection, current)) = self::facts(seen.projection.as_ref()) else {
-        let create = || ProjectionPlan::Write { managed: Box::new(managed), probe: false };
+        let create = || ProjectionPlan::Write { managed: Box::new(managed), mode: WriteMode::Direct };
         return Ok(if instance.terminating { ProjectionPlan::Synced } else { create() });
     };
     if !current.is_projection(Some(owner.uid)) {
@@ -51,12 +51,12 @@ fn project(seen: &Snapshot, instance: &Digest, facts: &Instance) -> Result<Proje
     let is_same = current.is_projection_of(&instance.uid.to_string());
     // Before the mark, which alone tells that the status is that of the Instance before this one.
     if !is_same && is_reset(seen, facts, current) {
-        return Ok(ProjectionPlan::WriteStatus { probe: false });
+        return Ok(ProjectionPlan::WriteStatus { mode: WriteMode::Direct });
     }
     let differs = !settled_hash(facts.spec, current.spec, seen.spec_normalization);
     if differs || current.identity != instance::managed(&managed) || current.labels != facts.labels {
-        let probe = probe(differs, is_same, seen.spec_normalization);
-        return Ok(ProjectionPlan::Write { managed: Box::new(managed), probe });
+        let mode = WriteMode::of(differs, is_same, seen.spec_normalization);
+        return Ok(ProjectionPlan::Write { managed: Box::new(managed), mode });
     }
     Ok(status(seen, facts, current))
 }
@@ -141,5 +141,5 @@ fn status(seen: &Snapshot, facts: &Instance, current: &Instance) -> ProjectionPl
         StatusOrigin::Defaulted => current.status_origin != StatusOrigin::Absent,
         StatusOrigin::Reported => was_reported,
     };
-    ProjectionPlan::WriteStatus { probe: probe(true, written_before, seen.status_normalization) }
+    ProjectionPlan::WriteStatus { mode: WriteMode::of(true, written_before, seen.status_normalization) }
 }

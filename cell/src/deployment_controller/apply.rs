@@ -10,8 +10,7 @@ use fedhub_core::errors::{self, Category, Error, RequestError};
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::events::reference_to;
-use fedhub_planes::writer::probe;
-use fedhub_planes::{Precondition, StatusWrite, Write};
+use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
 use serde_json::Value;
 
 use super::DeploymentController;
@@ -126,14 +125,12 @@ impl DeploymentController {
         Ok(())
     }
 
-    /// Creates an object. One of its name that the watch has not shown is read, so that the next reconcile knows it.
     async fn create(&self, kind: Kind, object: Object) -> Result<Option<ObjectRef>, RequestError> {
-        let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
-        let created = writer(&self.cell).write(kind, Write::Create(Box::new(object))).await;
-        if created.as_ref().is_err_and(|error| error.code() == Some(409)) {
-            self.cell.anchor().refresh(kind, &namespace, &name).await?;
-        }
-        created
+        writer(&self.cell)
+            .write(kind, Write::Create(Box::new(object)))
+            .await?
+            .map(Written::stored)
+            .transpose()
     }
 
     /// Deletes an Instance.
@@ -191,12 +188,12 @@ impl DeploymentController {
         }
         let reported = wd.status().get("observedGeneration").and_then(Value::as_i64);
         let before = reported.is_some() && reported == wd.metadata.generation;
-        let write = StatusWrite { status, probe: probe(true, before, normalization) };
+        let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
         let written = writer(&self.cell).write_status(kind, wd, write).await;
         if let Some(stored) = progress.tried(written)?.flatten() {
             progress.updated = true;
             for transition in transitions::of_deployment(wd.status(), stored.status()) {
-                cell.events.turn(reference_to(kind, wd), transition);
+                cell.events.transition(reference_to(kind, wd), transition);
             }
         }
         Ok(())

@@ -51,11 +51,7 @@ async fn perform(
     match (step, standing) {
         // Past what the writer remembers: a quantity that the server writes its own way is nothing that it did not keep.
         (AutoscalerStep::Create(object), _) => {
-            let made = plane.create(KIND, &object, writer.manager).await;
-            if made.as_ref().is_err_and(|error| error.code() == Some(409)) {
-                plane.refresh(KIND, object.namespace(), object.name()).await?;
-            }
-            made?;
+            plane.create_or_read(KIND, &object, writer.manager).await?.stored()?;
         }
         (AutoscalerStep::Patch(patch), Some(standing)) => {
             writer.patch(KIND, standing, patch).await?;

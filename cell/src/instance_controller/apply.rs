@@ -32,7 +32,7 @@ impl InstanceController {
         }
         let before = Signal::of_instance(instance.status());
         if let Some(transition) = transitions::of_instance(before, stands.status()) {
-            self.cell.anchor().events.turn(reference_to(kind, instance), transition);
+            self.cell.anchor().events.transition(reference_to(kind, instance), transition);
         }
         let updated = opened?.is_some() || stands.version() != instance.version();
         Ok(match requeue_after {

@@ -6,8 +6,7 @@ use fedhub_api::conditions::{find, put, said};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Object, ObjectView, set_field};
-use fedhub_planes::StatusWrite;
-use fedhub_planes::writer::probe;
+use fedhub_planes::{StatusWrite, WriteMode};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -44,7 +43,7 @@ pub fn plan(seen: &InstanceFacts<'_>, normalization: Option<ServerNormalization>
     let written_before = !status["conditions"].is_null() && old.get("conditions") == status.get("conditions");
     InstancePlan {
         status: (news && wait.is_none())
-            .then(|| StatusWrite { probe: probe(true, written_before, normalization), status }),
+            .then(|| StatusWrite { mode: WriteMode::of(true, written_before, normalization), status }),
         opens: opened.is_some().then(|| opens(seen)),
         requeue_after: [again, wait].into_iter().flatten().min(),
     }
@@ -66,7 +65,7 @@ pub fn plan_terminating(
     }
     let wait = debounce::debounce(instance, &status, now);
     let written_before = status.get("conditions") == instance.status().get("conditions");
-    let write = || StatusWrite { probe: probe(true, written_before, normalization), status };
+    let write = || StatusWrite { mode: WriteMode::of(true, written_before, normalization), status };
     InstancePlan {
         status: wait.is_none().then(write),
         opens: None,

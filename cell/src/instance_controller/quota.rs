@@ -9,7 +9,7 @@ use fedhub_api::conditions::find;
 use fedhub_core::errors::{self, Category, Error, RequestError};
 use fedhub_core::names::CELL_MANAGER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
-use fedhub_planes::{Health, Plane, ProjectNamespace};
+use fedhub_planes::{Health, Plane, ProjectNamespace, Written};
 use serde_json::Value;
 
 use super::InstanceController;
@@ -167,15 +167,11 @@ impl InstanceController {
     async fn make(&self, instance: &Object, ask: &QuotaRequest) -> Result<QuotaState, RequestError> {
         let QuotaRequest { cell, project, consumer } = ask;
         let claim = claim::of(instance, cell, consumer, &sizing::of(instance.spec()));
-        match project.create(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
-            Ok(made) => Ok(QuotaState::Claim(made)),
-            Err(error) if error.code() == Some(409) => {
-                let there = project.refresh(Kind::ResourceClaim, &consumer.namespace, claim.name()).await?;
-                match there {
-                    Some(there) => self.found(instance, ask, there, &claim).await,
-                    None => Ok(QuotaState::Occupied),
-                }
-            }
+        match project.create_or_read(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
+            Ok(Written::Stored(made)) => Ok(QuotaState::Claim(made)),
+            Ok(Written::Exists { object, .. }) => self.found(instance, ask, object, &claim).await,
+            // It went between the two requests.
+            Err(error) if error.code() == Some(409) => Ok(QuotaState::Occupied),
             Err(error) => Err(error),
         }
     }

@@ -10,7 +10,7 @@ use fedhub_core::names::WORKLOAD_DEPLOYMENT_NAME;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_engine::Outcome;
 use fedhub_engine::reconcile::Step;
-use fedhub_planes::{Precondition, StatusWrite, Write};
+use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -46,9 +46,9 @@ impl Pass<'_> {
                 Step::End(if unseen { retry } else { Outcome::AwaitChange })
             }
             WriteBackPlan::SetFinalizers(metadata) => self.set_finalizers(snapshot, metadata).await?,
-            WriteBackPlan::Create(owner) => self.write(snapshot, &owner, false).await?,
-            WriteBackPlan::Replace { owner, probe } => self.write(snapshot, &owner, probe).await?,
-            WriteBackPlan::WriteStatus { probe } => self.write_status(snapshot, probe).await?,
+            WriteBackPlan::Create(owner) => self.write(snapshot, &owner, WriteMode::Direct).await?,
+            WriteBackPlan::Replace { owner, mode } => self.write(snapshot, &owner, mode).await?,
+            WriteBackPlan::WriteStatus { mode } => self.write_status(snapshot, mode).await?,
             WriteBackPlan::Debounce(wait) => {
                 controller.set_state(key, None);
                 if self.updated {
@@ -115,23 +115,29 @@ impl Pass<'_> {
     }
 
     /// Writes the copy's metadata and spec.
-    async fn write(&mut self, snapshot: &Snapshot, owner: &Owner, probe: bool) -> Result<Step, RequestError> {
+    async fn write(
+        &mut self,
+        snapshot: &Snapshot,
+        owner: &Owner,
+        mode: WriteMode,
+    ) -> Result<Step, RequestError> {
         let Some(instance) = &snapshot.instance else { return Ok(Step::Learned) };
         let (controller, key) = (self.controller, &self.job.key);
-        let hub = controller.hub.hub();
         let stands = snapshot.copy.as_ref().and_then(|copy| copy.body.as_deref());
         let managed = managed(instance, &snapshot.cell, Some(owner));
         let object = Box::new(desired(instance, managed, stands));
         let write = match stands {
             None => Write::Create(object),
-            Some(_) => Write::Replace { object, probe },
+            Some(_) => Write::Replace { object, mode },
         };
         match (writer(&controller.hub).write(Kind::Instance, write).await, stands) {
-            (Ok(Some(stored)), _) => {
-                self.learn(Some(stored), true);
+            (Ok(Some(Written::Stored(copy))), _) => {
+                self.learn(Some(copy), true);
                 Ok(Step::Updated)
             }
             (Ok(None), _) => Ok(Step::Learned),
+            // As while a deployment moves from another city.
+            (Ok(Some(Written::Exists { object, .. })), _) => Ok(self.learn(Some(object), true)),
             (Err(error), Some(copy)) if error.immutable() => {
                 tracing::info!(
                     namespace = key.namespace,
@@ -141,21 +147,16 @@ impl Pass<'_> {
                 self.delete_copy(copy).await?;
                 Ok(Step::Updated)
             }
-            // The watch does not show the copy that stands there, as while a deployment moves from another city.
-            (Err(error), None) if error.code() == Some(409) => {
-                let found = hub.refresh(Kind::Instance, &key.namespace, &key.name).await?;
-                Ok(self.learn(Some(found.ok_or(error)?), true))
-            }
             (Err(error), _) => Err(error),
         }
     }
 
-    async fn write_status(&mut self, snapshot: &Snapshot, probe: bool) -> Result<Step, RequestError> {
+    async fn write_status(&mut self, snapshot: &Snapshot, mode: WriteMode) -> Result<Step, RequestError> {
         let (Some(instance), Some(copy)) = (&snapshot.instance, &snapshot.copy) else {
             return Ok(Step::Learned);
         };
         let controller = self.controller;
-        let write = StatusWrite { status: instance.status().clone(), probe };
+        let write = StatusWrite { status: instance.status().clone(), mode };
         let copy = copy.object(instance.namespace(), instance.name());
         let hub = writer(&controller.hub);
         let Some(stored) = hub.write_status(Kind::Instance, &copy, write).await? else {

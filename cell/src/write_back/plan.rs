@@ -10,7 +10,7 @@ use fedhub_cache::normalization::settled_hash;
 use fedhub_core::hash;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
-use fedhub_planes::writer::probe;
+use fedhub_planes::WriteMode;
 use serde_json::Value;
 
 use super::desired::{Owner, desired, managed};
@@ -39,12 +39,12 @@ pub enum WriteBackPlan {
         /// The owner of the Instance.
         owner: Owner,
         /// Whether a dry run comes first.
-        probe: bool,
+        mode: WriteMode,
     },
     /// Write the copy's status.
     WriteStatus {
         /// Whether a dry run comes first.
-        probe: bool,
+        mode: WriteMode,
     },
     /// The Instance is coming up: write gates or a status only if they last for so long.
     Debounce(Duration),
@@ -168,8 +168,8 @@ fn stay(snapshot: &Snapshot, instance: &Object, copy: Option<&CopyFacts>) -> Opt
     if differs || !stands {
         // It is rendered onto the copy itself.
         copy.body.as_ref()?;
-        let probe = probe(differs, !unmarked, snapshot.spec_normalization);
-        return Some(WriteBackPlan::Replace { owner, probe });
+        let mode = WriteMode::of(differs, !unmarked, snapshot.spec_normalization);
+        return Some(WriteBackPlan::Replace { owner, mode });
     }
     status(snapshot, instance, copy)
 }
@@ -224,9 +224,9 @@ fn status(snapshot: &Snapshot, instance: &Object, copy: &CopyFacts) -> Option<Wr
     if let Some(wait) = debounce(instance, status, snapshot.now) {
         return Some(WriteBackPlan::Debounce(wait));
     }
-    let probe = probe(true, is.status_origin == StatusOrigin::Reported, snapshot.status_normalization);
+    let mode = WriteMode::of(true, is.status_origin == StatusOrigin::Reported, snapshot.status_normalization);
     // A dry run is compared with the copy itself.
-    (!probe || copy.body.is_some()).then_some(WriteBackPlan::WriteStatus { probe })
+    (mode == WriteMode::Direct || copy.body.is_some()).then_some(WriteBackPlan::WriteStatus { mode })
 }
 
 /// Whether a copy is ours to touch: it has this cell's mark, or none and this Instance's city. Without a mark, that of

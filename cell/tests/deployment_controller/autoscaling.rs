@@ -68,7 +68,7 @@ async fn c13_a_wd_that_scales_has_an_autoscaler_that_goes_when_it_does_not() {
     world.scale(4);
     world.settle().await;
     assert_eq!(world.names().len(), 4);
-    // Bounds that change: it is told, and the cell keeps to them before it has done so.
+    // Bounds that change: the autoscaler is updated, and the cell keeps to them before it has reacted.
     let from = position(&world.cell);
     world.bend(json!({"spec": {"scaleSettings": {"maxReplicas": 3}}}));
     world.settle().await;
@@ -261,13 +261,13 @@ async fn c13_a_wd_that_is_being_deleted_scales_no_more() {
     quiet(5).await;
     assert_eq!(world.autoscaler(), None);
     assert_eq!(world.names(), ["-web-0", "-web-1"]);
-    world.let_go();
+    world.release_terminating();
     quiet(60).await;
     assert!(world.cell.get("WorkloadDeployment", SPACE, WD).is_none());
     run.stop().await;
 }
 
-/// A server writes quantities its own way, and gives what it is not told a value.
+/// A server writes quantities its own way, and defaults absent fields.
 #[tokio::test(start_paused = true)]
 async fn c13_i7_what_the_server_makes_of_an_autoscaler_is_not_written_again() {
     let own_way = Resource::builtin("autoscaling", "v2", HPA, "horizontalpodautoscalers").with_status();

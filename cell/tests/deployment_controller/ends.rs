@@ -31,7 +31,7 @@ async fn i3_the_finalizer_goes_when_the_last_instance_is_gone() {
     }
     assert_eq!(world.wd()["metadata"]["finalizers"], others, "held");
 
-    world.let_go();
+    world.release_terminating();
     quiet(60).await;
     // I9: another's finalizer is left.
     assert_eq!(world.wd()["metadata"]["finalizers"], json!(["others/hold"]));

@@ -52,12 +52,12 @@ async fn c1_c2_instances_come_one_after_the_other_at_the_cost_of_the_necessary_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
+async fn the_stages_of_an_instance_that_comes_up_are_reported_when_they_last() {
     let world = World::of(2);
     let run = world.run(ALONE);
     quiet(5).await;
     let status = "update workloaddeployments/status/web";
-    let told = |from| asked(&world.cell, from).into_iter().filter(|r| r == status).count();
+    let status_updates = |from| asked(&world.cell, from).into_iter().filter(|r| r == status).count();
     let begun = |name: &str| {
         let hash = world.instance(name)["spec"]["controller"]["templateHash"].clone();
         let programmed = json!({"type": "Programmed", "status": "True", "reason": "Programmed", "message": "",
@@ -73,10 +73,10 @@ async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
     until("web-1", || world.names().len() == 2).await;
     begun("web-1");
     quiet(1).await;
-    assert_eq!(told(from), 1, "web-0 is Ready, and web-1 is there");
+    assert_eq!(status_updates(from), 1, "web-0 is Ready, and web-1 is there");
     world.ready("web-1");
     quiet(60).await;
-    assert_eq!(told(from), 2, "and web-1 is Ready");
+    assert_eq!(status_updates(from), 2, "and web-1 is Ready");
 
     world.scale(3);
     until("web-2", || world.names().len() == 3).await;
@@ -84,7 +84,7 @@ async fn the_stages_of_an_instance_that_comes_up_are_told_when_they_last() {
     let from = position(&world.cell);
     begun("web-2");
     quiet(60).await;
-    assert_eq!(told(from), 1, "it lasts");
+    assert_eq!(status_updates(from), 1, "it lasts");
     assert_eq!(world.wd()["status"]["currentReplicas"], 3);
     run.stop().await;
 }
@@ -162,7 +162,7 @@ async fn c2_the_next_is_asked_to_go_when_the_last_is_gone() {
         let from = position(&world.cell);
         quiet(600).await;
         assert!(asked(&world.cell, from).is_empty(), "I7: what does not go is not asked again and again");
-        world.let_go();
+        world.release_terminating();
     }
     run.stop().await;
 }
@@ -177,7 +177,7 @@ async fn c2_an_ordinal_that_is_on_its_way_out_is_made_anew_before_the_next_is_ma
     world.scale(5);
     world.settle().await;
     assert_eq!(world.names(), ["web-0", "web-1", "-web-2"]);
-    world.let_go();
+    world.release_terminating();
     quiet(5).await;
     assert_eq!(world.names(), ["web-0", "web-1", "web-2"]);
     world.settle().await;
@@ -196,10 +196,10 @@ async fn c2_no_rollout_takes_one_while_one_too_many_is_on_its_way_out() {
     }}));
     world.settle().await;
     assert_eq!(world.names(), ["web-0", "web-1", "-web-2"], "of three members two must stay");
-    world.let_go();
+    world.release_terminating();
     quiet(5).await;
     assert_eq!(world.names(), ["web-0", "-web-1"]);
-    world.let_go();
+    world.release_terminating();
     world.settle().await;
     assert_ne!(uid(&world.instance("web-1")), uid(&before));
     run.stop().await;
@@ -220,21 +220,21 @@ async fn c12_what_does_not_go_is_named_on_its_wd_and_on_one_that_is_being_delete
     let message = ready["message"].as_str().unwrap();
     assert!(message.contains("1/1 replicas available. Instance \"web-1\": words"), "{message}");
 
-    world.let_go();
+    world.release_terminating();
     world.settle().await;
     world.cell.delete("WorkloadDeployment", SPACE, WD).unwrap();
     quiet(5).await;
     let from = position(&world.cell);
     world.say("web-0", "False", "Terminating");
     quiet(5).await;
-    assert!(asked(&world.cell, from).is_empty(), "nobody has to know yet");
+    assert!(asked(&world.cell, from).is_empty(), "nothing is reported yet");
     world.say("web-0", "False", "TerminationDeadlineExceeded");
     quiet(600).await;
     assert_eq!(asked(&world.cell, from), ["update workloaddeployments/status/web"]);
     let (reason, message) = world.lacks("Available");
     assert_eq!(reason, "TerminationDeadlineExceeded");
     assert!(message.contains("\"web-0\": words"), "{message}");
-    world.let_go();
+    world.release_terminating();
     quiet(60).await;
     assert!(world.cell.get("WorkloadDeployment", SPACE, WD).is_none());
     run.stop().await;
@@ -245,7 +245,7 @@ async fn i9_labels_and_a_location_are_put_right_in_one_patch_and_others_left() {
     let world = World::of(1);
     let run = world.run(ALONE);
     world.settle().await;
-    assert!(world.instance("web-0")["spec"]["location"].is_null(), "nobody knows");
+    assert!(world.instance("web-0")["spec"]["location"].is_null(), "its location is unknown");
     run.stop().await;
     world.cell.put(location("dfw-1", "DFW")).unwrap();
     let labels = json!({"compute.datumapis.com/workload-name": "another", "mine": "yes"});

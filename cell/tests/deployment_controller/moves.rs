@@ -105,7 +105,7 @@ async fn c15_a_binding_of_an_earlier_version_serves_until_its_successor_is_ready
     world.cell.delete("NetworkBinding", SPACE, "web-net-0").unwrap();
     old["metadata"] = json!({"namespace": SPACE, "name": "web-net-1", "ownerReferences": old["metadata"]["ownerReferences"]});
     world.cell.put(old.clone()).unwrap();
-    // Somebody else's, of a name like ours.
+    // Another owner's, with a name like ours.
     old["metadata"] = json!({"namespace": SPACE, "name": "web-net-2"});
     world.cell.put(old).unwrap();
     let run = world.run(NETWORKING);
@@ -171,7 +171,7 @@ async fn c15_the_gate_waits_for_the_context_and_for_the_subnet() {
     quiet(60).await;
     let (reason, message) = world.lacks("Available");
     assert_eq!(reason, "NetworkFailedToCreate");
-    assert!(message.contains("operator"), "C9: whose job it is: {message}");
+    assert!(message.contains("operator"), "C9: who has to act: {message}");
     context(&world, "default-dfw-1", &says("True", "Ready", ""));
     quiet(60).await;
     allot_subnet(&world, "default-dfw-1-0");
@@ -218,7 +218,7 @@ async fn c15_an_instance_is_told_its_location_without_networking_too() {
     moves(&world, "dfw-1", "dfw-2");
     world.settle().await;
     assert_eq!(place(&world, "web-0"), "dfw-2", "it is where its cell is");
-    // Nobody asked: what is in doubt blocks nothing, and takes nothing back.
+    // Networking is off: what is in doubt blocks nothing, and takes nothing back.
     world.cell.put(location("ord-1", "ORD")).unwrap();
     world.scale(2);
     world.settle().await;

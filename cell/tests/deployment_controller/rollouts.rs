@@ -17,7 +17,7 @@ async fn c2_a_rollout_goes_down_one_at_a_time() {
     let (before, from) = (hashes(&world), position(&world.cell));
     world.release("2");
     quiet(5).await;
-    assert_eq!(world.names().len(), 3, "deleted and made anew");
+    assert_eq!(world.names().len(), 3, "deleted and created again");
     assert_eq!(hashes(&world)[..2], before[..2], "one only, until it is Ready");
     world.settle().await;
     assert!(hashes(&world).iter().all(|h| *h == hashes(&world)[0] && *h != before[0]));
@@ -68,7 +68,7 @@ async fn a_rollout_waits_while_the_wd_is_suspended_and_scaling_does_not() {
     quiet(60).await;
     world.scale(1);
     quiet(60).await;
-    assert_eq!(world.names(), ["web-0"], "made anew although suspended");
+    assert_eq!(world.names(), ["web-0"], "created again although suspended");
 
     world.say("web-0", "False", "Suspended");
     world.release("3");
@@ -94,7 +94,7 @@ async fn c2_a_rollout_in_a_partition_costs_one() {
     world.settle().await;
     assert_eq!(world.names(), ["web-0", "web-1", "-web-2"]);
     for _ in 0..4 {
-        world.let_go();
+        world.release_terminating();
         world.settle().await;
     }
     assert_eq!(world.names(), ["web-0", "web-1", "web-2"]);

@@ -107,8 +107,8 @@ impl Story {
         }
         let current: Vec<bool> = self.cell.instances.iter().map(|i| self.is_current(i)).collect();
         for (instance, current) in self.cell.instances.iter_mut().zip(current) {
-            let told = instance.spec()["location"]["name"] == self.location;
-            if !told && plan.serves(instance, &self.location) {
+            let is_updated = instance.spec()["location"]["name"] == self.location;
+            if !is_updated && plan.serves(instance, &self.location) {
                 instance.data["spec"]["location"]["name"] = json!(self.location);
                 stepped = true;
             }

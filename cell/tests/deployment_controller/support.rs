@@ -158,8 +158,8 @@ impl World {
         panic!("no rest: {:?}", self.names());
     }
 
-    /// The write-back's part, where the hub is there: what is on its way out is let go.
-    pub fn let_go(&self) {
+    /// The write-back's part, where the hub is reachable: terminating Instances are released.
+    pub fn release_terminating(&self) {
         for i in self.cell.list("Instance").iter().filter(|i| is_terminating(i)) {
             let name = i["metadata"]["name"].as_str().unwrap();
             self.cell.patch("Instance", SPACE, name, &json!({"metadata": {"finalizers": null}})).unwrap();
@@ -175,8 +175,8 @@ impl World {
         (text("reason"), text("message"))
     }
 
-    /// The reasons of the Events on WDs, each with how often it was told.
-    pub fn told(&self) -> Vec<(String, u64)> {
+    /// The reasons of the Events on WDs, each with how often it was recorded.
+    pub fn events(&self) -> Vec<(String, u64)> {
         let all = self.cell.list("events.events.k8s.io").into_iter();
         let of_wds = all.filter(|e| e["regarding"]["kind"] == "WorkloadDeployment");
         let each =

@@ -38,7 +38,7 @@ async fn c9_a_forbidden_instance_is_the_operators_job() {
         assert!(message.contains("failed to create instances"), "{message}");
         assert!(message.contains("Action required by the platform operator: let fedhub create"), "{message}");
     }
-    assert_eq!(world.told(), [("InstancesRefused".to_owned(), 1)], "U3");
+    assert_eq!(world.events(), [("InstancesRefused".to_owned(), 1)], "U3");
     world.cell.clear_faults();
     quiet(600).await;
     world.settle().await;
@@ -155,32 +155,32 @@ async fn u3_a_wd_tells_each_turn_once_and_none_after_a_restart() {
     let world = World::of(2);
     let run = world.run(WRITE_BACK);
     world.settle().await;
-    assert_eq!(world.told(), [], "that all goes well its conditions say");
+    assert_eq!(world.events(), [], "conditions alone report that all is well");
     world.say("web-1", "False", "ImageUnavailable");
     quiet(60).await;
     let image = ("ImageUnavailable".to_owned(), 1);
-    assert_eq!(world.told(), std::slice::from_ref(&image));
+    assert_eq!(world.events(), std::slice::from_ref(&image));
     run.stop().await;
     let run = world.run(WRITE_BACK);
     quiet(600).await;
-    assert_eq!(world.told(), std::slice::from_ref(&image), "I7");
+    assert_eq!(world.events(), std::slice::from_ref(&image), "I7");
     world.say("web-1", "True", "Available");
     quiet(60).await;
     let over = ("ReplicasAvailable".to_owned(), 1);
-    assert!(world.told().len() == 2 && world.told().contains(&over), "{:?}", world.told());
+    assert!(world.events().len() == 2 && world.events().contains(&over), "{:?}", world.events());
 
-    // One that does not go is told beside all else.
+    // One that does not go is reported beside all else.
     world.scale(1);
     world.settle().await;
     world.say("web-1", "False", "TerminationDeadlineExceeded");
     quiet(60).await;
-    assert!(world.told().contains(&("TerminationDeadlineExceeded".to_owned(), 1)), "{:?}", world.told());
+    assert!(world.events().contains(&("TerminationDeadlineExceeded".to_owned(), 1)), "{:?}", world.events());
     let overdue = condition(&world.wd(), "TerminationOverdue");
     assert_eq!(
         (&overdue["status"], &overdue["reason"]),
         (&json!("True"), &json!("TerminationDeadlineExceeded"))
     );
-    world.let_go();
+    world.release_terminating();
     world.settle().await;
     assert_eq!(condition(&world.wd(), "TerminationOverdue"), json!(null), "it is gone");
     run.stop().await;

@@ -28,7 +28,7 @@ async fn waiting() -> World {
 #[tokio::test(start_paused = true)]
 async fn c6_networking_that_is_switched_off_opens_its_gate_and_gives_its_bindings_back() {
     let world = waiting().await;
-    // Somebody else's, and one whose WD is gone: the cell's garbage collector has that.
+    // Another owner's, and one whose WD is gone: the cell's garbage collector deletes that.
     let theirs = |name: &str, owners: Value| {
         let metadata = json!({"namespace": SPACE, "name": name, "ownerReferences": owners});
         world.cell.put(json!({"apiVersion": NET, "kind": "NetworkBinding", "metadata": metadata})).unwrap();

@@ -56,7 +56,7 @@ async fn c6_quota_that_is_switched_off_opens_its_gate_and_gives_its_claims_back(
     world.answer("instance-wd-1", "False", "QuotaExceeded", "used up");
     quiet(60).await;
     run.stop().await;
-    // Not this cell's, and of this cell's name with somebody else's mark.
+    // Another cell's, and one of this cell's name with another cell's mark.
     for (name, cell, mark) in [("instance-x-0", "ord", "ord/1"), ("instance-wd-9", CELL, "ord/1")] {
         let labels = json!({SOURCE_CLUSTER: cell, INSTANCE_NAMESPACE: NS});
         let metadata =
@@ -125,7 +125,7 @@ async fn c6_a_credential_that_fails_turns_nothing_unready_that_runs() {
         quiet(900).await;
         assert_eq!(world.quota("wd-0"), format!("True {reason}"), "{code}: what was granted stays");
         let (_, _, message) = world.says("wd-0", "QuotaGranted");
-        assert!(message.contains("; the instance keeps running"), "{code}: it is told: {message}");
+        assert!(message.contains("; the instance keeps running"), "{code}: it is reported: {message}");
         assert_eq!(asked(&world.cell, from), ["update instances/status/wd-0"], "{code}: once");
         // What is new waits, as it always did.
         world.put_instance("wd-1", &["Quota"]);

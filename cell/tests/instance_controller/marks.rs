@@ -43,7 +43,7 @@ async fn i9_claims_that_are_not_certainly_this_cells_stay() {
     let names: Vec<_> = world.alpha.names("ResourceClaim").into_iter().map(|(_, name)| name).collect();
     let left = ["a-0", "b-0", "c-0", "e-0", "f-0", "g-0"].map(|name| format!("instance-{name}"));
     assert_eq!(names, [&["b-0".to_owned()][..], &left].concat());
-    assert_eq!(run.doubts(), ["name_taken"]);
+    assert_eq!(run.faults(), ["name_taken"]);
     run.stop().await;
 }
 
@@ -55,7 +55,7 @@ async fn c10_a_claim_of_another_cluster_under_this_cells_name_is_left_alone_and_
     world.grant();
     let run = world.run_with_quota();
     quiet(5).await;
-    assert_eq!(run.doubts(), ["name_taken"]);
+    assert_eq!(run.faults(), ["name_taken"]);
     world.put_instance("wd-0", &["Quota"]);
     quiet(60).await;
     let (status, reason, message) = world.says("wd-0", "QuotaGranted");
@@ -66,7 +66,7 @@ async fn c10_a_claim_of_another_cluster_under_this_cells_name_is_left_alone_and_
     assert_eq!(world.claim().map(|claim| uid(&claim)), Some(uid(&twin)), "neither updated nor deleted");
     world.alpha.delete("ResourceClaim", SPACE, CLAIM).unwrap();
     quiet(5).await;
-    assert!(run.doubts().is_empty());
+    assert!(run.faults().is_empty());
     run.stop().await;
 }
 
@@ -160,7 +160,7 @@ async fn c10_a_cell_under_another_name_is_the_same_and_wedges_no_instance() {
     world.answer("instance-wd-1", "True", "QuotaAvailable", "");
     quiet(5).await;
     run.stop().await;
-    // One runs on, the other is made anew.
+    // One runs on, the other is created again.
     world.cell.delete("Instance", NS, "wd-1").unwrap();
     let next = world.put_instance("wd-1", &["Quota"]);
     let (cell, alpha) = (position(&world.cell), position(&world.alpha));
@@ -205,7 +205,7 @@ async fn c10_a_cell_under_another_name_is_the_same_and_wedges_no_instance() {
     world.cell.delete("Instance", NS, "wd-0").unwrap();
     quiet(5).await;
     assert!(world.claim().is_none(), "C8: it is released under the new name");
-    assert!(run.doubts().is_empty());
+    assert!(run.faults().is_empty());
     run.stop().await;
 }
 
@@ -217,9 +217,9 @@ async fn c10_a_cell_that_does_not_show_who_it_is_claims_nothing() {
     let run = world.run_with_quota();
     world.put_instance("wd-0", &["Quota"]);
     quiet(60).await;
-    assert!(world.claim().is_none() && run.doubts() == ["unidentified"]);
+    assert!(world.claim().is_none() && run.faults() == ["unidentified"]);
     world.cell.put(kube_system).unwrap();
     quiet(5).await;
-    assert!(world.claim().is_some() && run.doubts().is_empty());
+    assert!(world.claim().is_some() && run.faults().is_empty());
     run.stop().await;
 }

@@ -18,7 +18,7 @@ fn bind(world: &World, name: &str, network: &str, place: &str, owner: &Value) {
         .unwrap();
 }
 
-/// `wd-0` on the network `default`, told that it is in dfw-1.
+/// `wd-0` on the network `default`, with the location dfw-1.
 fn placed(world: &World, gates: &[&str]) {
     world.put_instance("wd-0", gates);
     let interface = json!([{"name": "eth0", "network": {"name": "default"}}]);
@@ -63,7 +63,7 @@ async fn c15_an_instance_names_its_location_its_contexts_and_its_addresses() {
     assert_eq!(world.instance("wd-0")["status"]["location"], json!({"name": "dfw-2"}));
     assert_eq!(contexts(&world), json!([{"interface": "eth0", "namespace": NS, "name": "default-dfw-2"}]));
 
-    // What is not known any more is not taken back, also where nobody watches bindings.
+    // What is not known any more is not taken back, also where bindings are not watched.
     for name in ["wd-net-0", "wd-net-0-0"] {
         world.cell.delete("NetworkBinding", NS, name).unwrap();
     }

@@ -101,23 +101,23 @@ fn nothing_is_said_of_the_waiting_of_an_instance_that_is_new() {
 }
 
 #[test]
-fn c9_stages_pass_untold_and_what_matters_is_told_at_once() {
+fn c9_passing_stages_are_not_reported_and_what_matters_is_at_once() {
     let disabled = verdict("True", 1);
     let fresh = |conditions| instance(0, &[], conditions);
-    let told = |conditions| of(&fresh(conditions), &disabled).status.is_some();
+    let reports = |conditions| of(&fresh(conditions), &disabled).status.is_some();
     let programmed = || condition("Programmed", "True", "Programmed", "");
-    assert!(!told(vec![]));
+    assert!(!reports(vec![]));
     assert_eq!(of(&fresh(vec![]), &disabled).requeue_after, Some(std::time::Duration::from_secs(2)));
-    assert!(!told(vec![programmed(), condition("Available", "False", "Starting", "")]));
-    assert!(told(vec![programmed(), condition("Available", "True", "Available", "")]));
-    assert!(told(vec![condition("Programmed", "False", "ImageUnavailable", "no such image")]));
+    assert!(!reports(vec![programmed(), condition("Available", "False", "Starting", "")]));
+    assert!(reports(vec![programmed(), condition("Available", "True", "Available", "")]));
+    assert!(reports(vec![condition("Programmed", "False", "ImageUnavailable", "no such image")]));
     assert!(
-        told(vec![programmed(), condition("Ready", "True", "Available", "")]),
+        reports(vec![programmed(), condition("Ready", "True", "Available", "")]),
         "what was said is taken back at once"
     );
     // From one stage to the next, too.
     let stage = condition("Ready", "False", "PendingProgramming", "");
-    assert!(!told(vec![
+    assert!(!reports(vec![
         stage,
         programmed(),
         condition("Available", "False", "Starting", ""),

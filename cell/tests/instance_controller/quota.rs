@@ -100,7 +100,7 @@ async fn a_claim_whose_answer_was_lost_is_read_and_not_made_twice() {
     let run = world.run_with_quota();
     quiet(5).await;
     world.alpha.fault(Fault::LostAnswer.on("create", "resourceclaims").times(1));
-    // The watch is silent, so that only a read can tell.
+    // The watch is silent, so that only a read can show it.
     let silent = world.alpha.fault(Fault::Hang.on("watch", "resourceclaims"));
     let alpha = position(&world.alpha);
     world.put_instance("wd-0", &["Quota"]);

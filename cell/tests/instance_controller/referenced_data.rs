@@ -206,5 +206,5 @@ fn what_cannot_be_read_is_waited_for() {
         assert_eq!(judged(expected), verdict, "{expected:?}");
     }
     let orphan = verdict(&instance, None, |_, _| true, Timestamp::UNIX_EPOCH);
-    assert_eq!(said(&orphan).0, "Unknown", "without its WD nobody says what it needs");
+    assert_eq!(said(&orphan).0, "Unknown", "without its WD it is unknown what it needs");
 }

@@ -67,7 +67,7 @@ async fn c6_a_gate_goes_in_one_patch_once_the_status_that_opens_it_stands() {
     // Quota was on when it was made. The second patch would be one too many, and so would a second status.
     assert_eq!(asked(&world.cell, from), ["update instances/status/wd-0", "patch instances/wd-0"]);
     let instance = world.instance("wd-0");
-    assert_eq!(gates(&instance), ["Odd"], "I9: somebody else's gate stays");
+    assert_eq!(gates(&instance), ["Odd"], "I9: a foreign gate stays");
     assert_eq!(instance["metadata"]["generation"], 2);
     let granted =
         instance["status"]["conditions"].as_array().unwrap().iter().find(|c| c["type"] == "QuotaGranted");
@@ -146,7 +146,7 @@ async fn i9_what_others_say_of_an_instance_stays() {
     let world = World::new();
     world.put_instance("wd-0", &[]);
     world.run_an_instance("wd-0");
-    world.provide("wd-0", "Odd", "True", "Odd", "somebody else's");
+    world.provide("wd-0", "Odd", "True", "Odd", "foreign");
     let more =
         json!({"networkInterfaces": [{"assignments": {"networkIP": "10.0.0.1"}}], "unknown": {"kept": 1}});
     world.cell.patch_status("Instance", NS, "wd-0", &more).unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::conditions;
-use fedhub_cell::identity::{Doubt, Identity};
+use fedhub_cell::identity::{Identity, IdentityFault};
 use fedhub_cell::instance_controller::{InstanceController, Quota};
 use fedhub_core::names::{REFERENCED_DATA, SOURCE_CLUSTER};
 use fedhub_core::object::{Kind, PlaneId};
@@ -237,8 +237,8 @@ impl Parts {
     }
 
     /// Why the cell is not ready.
-    pub fn doubts(&self) -> Vec<&'static str> {
-        self.identity.doubts().iter().map(Doubt::label).collect()
+    pub fn faults(&self) -> Vec<&'static str> {
+        self.identity.faults().iter().map(IdentityFault::label).collect()
     }
 
     pub fn disengage(&self, name: &str) {

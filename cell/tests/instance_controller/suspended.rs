@@ -38,7 +38,7 @@ async fn c6_the_gate_suspended_stays_until_the_wd_is_resumed() {
     run.stop().await;
 }
 
-/// Nobody knows whether it is suspended, so it does not boot.
+/// It is unknown whether it is suspended, so it does not boot.
 #[tokio::test(start_paused = true)]
 async fn c6_the_gate_suspended_stays_where_the_wd_is_not_there() {
     let world = World::new();

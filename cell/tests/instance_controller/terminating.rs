@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::*;
 
-/// The world with `wd-0`, which runs and which somebody else's finalizer holds.
+/// The planes with `wd-0`, which runs and which a foreign finalizer holds.
 fn held() -> World {
     let world = World::new();
     world.put_instance("wd-0", &[]);

@@ -110,8 +110,9 @@ async fn c7_a_copy_lives_and_tells_of_the_deletion_until_nobody_else_holds_its_i
     let mut run = world.run();
     quiet(5).await;
     let hub = position(&world.hub);
-    // Nobody remembers what became of the status that the process before this one wrote.
-    let told = ["get instances/wd-0", "update instances/status/wd-0 (dry)", "update instances/status/wd-0"];
+    // It is not remembered what became of the status that the process before this one wrote.
+    let reported =
+        ["get instances/wd-0", "update instances/status/wd-0 (dry)", "update instances/status/wd-0"];
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
     world.cell.patch_status(INSTANCE, NS_A, "wd-0", &terminating()).unwrap();
     for _ in 0..2 {
@@ -120,7 +121,7 @@ async fn c7_a_copy_lives_and_tells_of_the_deletion_until_nobody_else_holds_its_i
         assert_eq!((uid(&copy), &copy["status"]), (uid(&before), &terminating()));
         assert!(copy["metadata"]["deletionTimestamp"].is_null());
         assert_eq!(world.cell.get(INSTANCE, NS_A, "wd-0").unwrap()["metadata"]["finalizers"], both);
-        assert_eq!(asked(&world.hub, hub), told);
+        assert_eq!(asked(&world.hub, hub), reported);
         assert_eq!((run.held("hub_unreachable"), run.held("copy_leaving")), (0, 0));
         run.stop().await;
         run = world.run();
@@ -129,7 +130,7 @@ async fn c7_a_copy_lives_and_tells_of_the_deletion_until_nobody_else_holds_its_i
     provide(&world, &json!([INSTANCE_FINALIZER]));
     quiet(5).await;
     assert!(world.copy("wd-0").is_none() && world.cell.list(INSTANCE).is_empty());
-    assert_eq!(asked(&world.hub, hub)[told.len()..], ["delete instances/wd-0"]);
+    assert_eq!(asked(&world.hub, hub)[reported.len()..], ["delete instances/wd-0"]);
     run.stop().await;
 }
 
@@ -146,7 +147,7 @@ async fn c7_an_instance_without_our_finalizer_has_its_copy_until_it_is_gone_and_
         quiet(60).await;
         let left = world.cell.get(INSTANCE, NS_A, "wd-0").unwrap();
         assert_eq!(left["metadata"]["finalizers"], json!(["vm.example/provider"]), "I9");
-        assert_eq!(world.copy("wd-0").is_some(), copied, "nobody would take it away");
+        assert_eq!(world.copy("wd-0").is_some(), copied, "nothing would delete it");
         provide(&world, &json!(null));
         quiet(60).await;
         assert!(world.copy("wd-0").is_none() && world.cell.list(INSTANCE).is_empty());
@@ -198,7 +199,7 @@ async fn i3_a_kill_at_any_request_of_a_deletion_ends_the_same() {
 async fn c7_an_instance_replaced_under_its_name_has_the_copy_replaced() {
     let world = World::with_copies(1).await;
     let old = world.copy("wd-0").unwrap();
-    // While no process ran, somebody stripped the finalizer, and the Instance was made anew.
+    // While no process ran, the finalizer was stripped, and the Instance was created again.
     world.patch_instance("wd-0", &json!({"metadata": {"finalizers": null}}));
     world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
     let new = world.put_instance(NS_A, "wd-0");

@@ -50,7 +50,7 @@ async fn c14_the_finalizer_goes_and_no_deletion_waits_for_a_copy() {
     assert!(world.cell.get(INSTANCE, NS_A, "wd-2").is_none(), "gone");
     assert_eq!(off.metrics.writeback_enabled.get(), 0);
 
-    // One that comes with it later, as of a replica that was not told yet.
+    // One that comes with it later, as from a replica that did not have the flag yet.
     world.put_instance(NS_A, "wd-3");
     quiet(5).await;
     world.cell.delete(INSTANCE, NS_A, "wd-3").unwrap();

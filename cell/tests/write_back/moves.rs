@@ -89,7 +89,7 @@ async fn c7_an_older_copy_without_a_mark_is_adopted() {
     let run = world.run();
     quiet(60).await;
     let copy = world.copy("wd-0").unwrap();
-    assert_eq!(uid(&copy), uid(&old), "not made anew");
+    assert_eq!(uid(&copy), uid(&old), "not created again");
     assert!(mark_of(&copy).starts_with("dfw/"));
     assert_eq!(copy["metadata"]["ownerReferences"][0]["controller"], true);
     assert_eq!(asked(&world.hub, from), ["get instances/wd-0", "update instances/wd-0"]);

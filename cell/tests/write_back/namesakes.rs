@@ -37,9 +37,9 @@ async fn c10_another_cluster_under_this_cells_name_is_left_alone_and_said() {
     let first = world.run();
     let second = world.run_cell(&twin, "dfw", "DFW", 20);
     quiet(60).await;
-    assert_eq!(second.doubts(), ["name_taken"]);
+    assert_eq!(second.faults(), ["name_taken"]);
     assert_eq!(second.quarantined("cell_name_taken"), 1);
-    let why = second.identity.doubts()[0].to_string();
+    let why = second.identity.faults()[0].to_string();
     assert!(why.contains(&cell_uid(&world.cell)) && why.contains("--cell-name"), "{why}");
     let events = twin.list("events.events.k8s.io");
     assert!(
@@ -55,7 +55,7 @@ async fn c10_another_cluster_under_this_cells_name_is_left_alone_and_said() {
     assert!(twin.list(INSTANCE).is_empty(), "its own end is not held up");
     assert_eq!(world.hub.objects_hash(), before);
     assert!(writes(&world.hub, from).is_empty(), "{:?}", writes(&world.hub, from));
-    assert!(first.doubts().is_empty(), "nobody wrote under its name");
+    assert!(first.faults().is_empty(), "no other cell wrote under its name");
     assert_eq!((first.failed("write_back"), second.failed("write_back")), (0, 0));
     first.stop().await;
     second.stop().await;
@@ -72,7 +72,7 @@ async fn c10_the_cluster_that_karmada_recorded_for_the_name_stays_ready() {
     let first = world.run();
     quiet(5).await;
     assert_eq!(marks(&world).len(), 2, "each has its own");
-    assert_eq!((first.doubts(), second.doubts()), (vec![], vec!["name_taken"]));
+    assert_eq!((first.faults(), second.faults()), (vec![], vec!["name_taken"]));
     world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
     quiet(5).await;
     assert!(world.copy("wd-0").is_some_and(|copy| mark_of(&copy).contains(&cell_uid(&world.cell))));
@@ -93,7 +93,7 @@ async fn c10_a_mark_by_name_alone_is_adopted_by_the_cell_with_the_instance_and_b
         quiet(60).await;
         let expected = if has { mark("dfw", &world.cell, &source) } else { format!("dfw/{of}") };
         assert_eq!(marks(&world), [expected]);
-        assert_eq!(uid(&world.copy("wd-0").unwrap()), uid(&copy), "not made anew");
+        assert_eq!(uid(&world.copy("wd-0").unwrap()), uid(&copy), "not created again");
         assert_eq!(run.quarantined("unproven_mark"), i64::from(!has));
         assert_eq!(writes(&world.hub, from).len(), usize::from(has));
         world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
@@ -124,10 +124,10 @@ async fn c10_a_cell_that_does_not_show_who_it_is_writes_nothing() {
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(60).await;
-    assert!(world.copy("wd-0").is_none() && run.doubts() == ["unidentified"]);
+    assert!(world.copy("wd-0").is_none() && run.faults() == ["unidentified"]);
     world.cell.put(kube_system).unwrap();
     quiet(5).await;
-    assert!(world.copy("wd-0").is_some() && run.doubts().is_empty());
+    assert!(world.copy("wd-0").is_some() && run.faults().is_empty());
     run.stop().await;
 }
 
@@ -152,9 +152,9 @@ async fn c11_the_names_of_a_cell_are_taken_over_once_it_is_declared_lost_and_not
     put_cluster(&world, "dfw", "", Some("2026-01-02T15:04:05Z"));
     quiet(60).await;
     assert_eq!(marks(&world), instances.each_ref().map(|instance| mark("ord", &ord, instance)));
-    assert_ne!(uid(&world.copy("wd-0").unwrap()), uid(&old), "another Instance: made anew");
+    assert_ne!(uid(&world.copy("wd-0").unwrap()), uid(&old), "another Instance: created again");
     assert_eq!((there.quarantined("name_taken"), there.failed("write_back")), (0, 0));
-    assert!(there.doubts().is_empty());
+    assert!(there.faults().is_empty());
     there.stop().await;
 }
 
@@ -165,8 +165,8 @@ async fn c11_a_cell_that_is_declared_lost_and_runs_writes_nothing_new_until_that
     quiet(5).await;
     put_cluster(&world, "a-cluster", &cell_uid(&world.cell), Some("2026-01-02T15:04:05Z"));
     quiet(5).await;
-    assert_eq!(run.doubts(), ["declared_lost"]);
-    let why = run.identity.doubts()[0].to_string();
+    assert_eq!(run.faults(), ["declared_lost"]);
+    let why = run.identity.faults()[0].to_string();
     assert!(why.contains("a-cluster") && why.contains("2026-01-02T15:04:05Z"), "{why}");
     let from = position(&world.hub);
     world.put_instance(NS_A, "wd-2");
@@ -181,7 +181,7 @@ async fn c11_a_cell_that_is_declared_lost_and_runs_writes_nothing_new_until_that
 
     put_cluster(&world, "a-cluster", &cell_uid(&world.cell), None);
     quiet(60).await;
-    assert!(run.doubts().is_empty() && world.copy("wd-2").is_some());
+    assert!(run.faults().is_empty() && world.copy("wd-2").is_some());
     assert_eq!(world.copy("wd-0").unwrap()["status"], status("False"));
     run.stop().await;
 }
@@ -196,18 +196,18 @@ async fn c11_a_cell_that_is_rebuilt_under_its_name_takes_over_what_is_declared_l
     let run = world.run_cell(&rebuilt, "dfw", "DFW", 20);
     quiet(60).await;
     assert_eq!((marks(&world), run.quarantined("cell_name_taken")), (vec![old], 1));
-    assert!(run.doubts().is_empty(), "Karmada recorded it for the name");
+    assert!(run.faults().is_empty(), "Karmada recorded it for the name");
     let by_uid =
         json!({"metadata": {"annotations": {lost_cluster(&cell_uid(&world.cell)): "2026-01-02T15:04:05Z"}}});
     world.hub.patch("Cluster", "", "dfw", &by_uid).unwrap();
     quiet(60).await;
     assert_eq!(marks(&world), [mark("dfw", &rebuilt, &instance)]);
-    assert!(run.doubts().is_empty());
+    assert!(run.faults().is_empty());
     run.stop().await;
     // That cluster runs after all.
     let first = world.run();
     quiet(5).await;
-    assert_eq!(first.doubts().first(), Some(&"declared_lost"));
+    assert_eq!(first.faults().first(), Some(&"declared_lost"));
     first.stop().await;
 }
 

@@ -52,7 +52,7 @@ async fn c7_what_a_cell_reports_of_a_wd_brings_no_pass() {
 
 #[tokio::test(start_paused = true)]
 async fn i5_a_wd_made_anew_takes_the_copies_over() {
-    // The hub's collector is slow: the copies still stand when the WD is made anew.
+    // The hub's collector is slow: the copies still stand when the WD is created again.
     let world =
         World::over(ApiServer::builder("hub").resources(resource::hub()).garbage_collection(false).build());
     world.put_instance(NS_A, "wd-0");
@@ -139,7 +139,7 @@ async fn c7_a_hub_namespace_that_is_gone_holds_nothing() {
     assert!(world.cell.get(INSTANCE, NS_A, "wd-0").is_none());
     assert!(writes(&world.hub, from).is_empty());
     assert_eq!(run.failed("write_back"), 0);
-    // The federator makes it anew.
+    // The federator creates it again.
     world.put_namespace(NS_A, "alpha");
     world.put_wd(NS_A, "wd", "DFW");
     quiet(5).await;

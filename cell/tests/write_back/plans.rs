@@ -10,6 +10,7 @@ use fedhub_cell::write_back::plan::{WriteBackPlan, plan};
 use fedhub_cell::write_back::snapshot::{LiveRead, Ownership, Snapshot};
 use fedhub_core::names::{CELL_SOURCE, INSTANCE_FINALIZER, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use fedhub_planes::WriteMode;
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use proptest::prelude::*;
@@ -94,7 +95,7 @@ proptest! {
             let kept = old.and_then(|old| old.label("karmada.io/x"));
             prop_assert!(kept.is_none() || copy.label("karmada.io/x") == kept);
         }
-        // C7: a copy is not deleted while anybody else holds its Instance.
+        // C7: a copy is not deleted while another finalizer holds its Instance.
         let instance = before.instance.as_ref();
         let provided = instance.is_some_and(|i| i.metadata.finalizers.iter().flatten().any(|f| f == "vm"));
         let is_its = |mark| ["dfw/uid-of-dfw/uid-of-instance", "dfw/uid-of-instance"].contains(&mark);
@@ -154,14 +155,15 @@ fn i4_a_copy_without_its_instance_goes_only_by_the_cells_own_word() {
 }
 
 #[test]
-fn c7_a_status_is_probed_only_where_nobody_remembers_what_became_of_the_last() {
+fn c7_a_dry_run_precedes_a_status_write_only_where_its_normalization_is_unknown() {
     let mut facts = right();
     set_field(facts.instance.as_mut().unwrap(), "status", status("False"));
-    let probes = |known| match plan(&facts.read(known)) {
-        WriteBackPlan::WriteStatus { probe } => probe,
+    let mode = |known| match plan(&facts.read(known)) {
+        WriteBackPlan::WriteStatus { mode } => mode,
         other => panic!("{other:?}"),
     };
-    assert!(probes(None) && !probes(Some(ServerNormalization::Kept)));
+    assert_eq!(mode(None), WriteMode::DryRunFirst);
+    assert_eq!(mode(Some(ServerNormalization::Kept)), WriteMode::Direct);
     assert_eq!(plan(&facts.known(None)), WriteBackPlan::FetchCopy, "the copy itself is compared");
 }
 
@@ -192,10 +194,10 @@ fn c6_a_copy_waits_for_gates_that_open_in_a_moment_and_for_no_others() {
         assert_eq!(plan(&facts.read(None)), WriteBackPlan::Debounce(Duration::from_secs(left)), "{age}");
     }
     gated(&mut facts, 2, "SchedulingGatesPresent");
-    assert!(makes(&facts), "it has waited long enough to be told");
+    assert!(makes(&facts), "it has waited long enough to be reported");
     for reason in ["PendingQuota", "NetworkNotFound", "SourceNotFound", "Suspended"] {
         gated(&mut facts, 0, reason);
-        assert!(makes(&facts), "{reason} is told at once");
+        assert!(makes(&facts), "{reason} is reported at once");
     }
     gated(&mut facts, 0, "SchedulingGatesPresent");
     let held = facts.instance.as_mut().unwrap();

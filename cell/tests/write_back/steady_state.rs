@@ -5,6 +5,7 @@ use fedhub_core::names::{
     WORKLOAD_DEPLOYMENT_UID,
 };
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};
+use fedhub_testing::normalized_instances;
 use serde_json::json;
 
 use crate::support::*;
@@ -63,7 +64,7 @@ async fn c7_the_stages_of_an_instance_that_comes_up_are_one_status_write() {
     until("copied", || world.copy("wd-0").is_some()).await;
     world.cell.patch_status(INSTANCE, NS_A, "wd-0", &stage("Starting")).unwrap();
     quiet(1).await;
-    assert_eq!(asked(&world.hub, hub), ["create instances/wd-0"], "the stages are not told");
+    assert_eq!(asked(&world.hub, hub), ["create instances/wd-0"], "the stages are not reported");
     world.cell.patch_status(INSTANCE, NS_A, "wd-0", &status("True")).unwrap();
     quiet(60).await;
     assert_eq!(asked(&world.hub, hub)[1..], ["update instances/status/wd-0"]);
@@ -71,14 +72,14 @@ async fn c7_the_stages_of_an_instance_that_comes_up_are_one_status_write() {
     let hub = position(&world.hub);
     instance("wd-1", stage("ImageUnavailable"));
     quiet(1).await;
-    let told = ["create instances/wd-1", "update instances/status/wd-1"];
-    assert_eq!(asked(&world.hub, hub), told, "C9: what somebody has to mend is told at once");
+    let expected = ["create instances/wd-1", "update instances/status/wd-1"];
+    assert_eq!(asked(&world.hub, hub), expected, "C9: an error that requires action is reported at once");
 
     let hub = position(&world.hub);
     instance("wd-2", stage("Starting"));
     quiet(5).await;
-    let told = ["create instances/wd-2", "update instances/status/wd-2"];
-    assert_eq!(asked(&world.hub, hub), told, "a stage that lasts is told");
+    let expected = ["create instances/wd-2", "update instances/status/wd-2"];
+    assert_eq!(asked(&world.hub, hub), expected, "a stage that lasts is reported");
     run.stop().await;
 }
 
@@ -164,7 +165,7 @@ async fn c7_status_is_written_where_it_differs_whoever_changed_it() {
     assert_eq!(world.copy("wd-0").unwrap()["spec"]["size"], "small");
     world.hub.delete(INSTANCE, NS_A, "wd-0").unwrap();
     quiet(5).await;
-    assert_eq!(world.copy("wd-0").unwrap()["status"], status("True"), "and the copy itself is made anew");
+    assert_eq!(world.copy("wd-0").unwrap()["status"], status("True"), "and the copy itself is created again");
     run.stop().await;
 }
 
@@ -206,29 +207,10 @@ async fn i7_a_restart_on_an_unchanged_world_asks_for_nothing() {
     run.stop().await;
 }
 
-/// A hub whose schema does not know `spec.unknown`, puts in a default, and one into the status.
-fn opinionated() -> ApiServer {
-    let instance = Resource::custom("compute.datumapis.com", "v1alpha", INSTANCE, "instances")
-        .with_status()
-        .pruning(|o| {
-            if let Some(spec) = o["spec"].as_object_mut() {
-                spec.remove("unknown");
-            }
-        })
-        .defaulting(|o| {
-            if o["spec"].is_object() && o["spec"]["runtime"].is_null() {
-                o["spec"]["runtime"] = json!("vm");
-            }
-            if o["status"].is_object() && o["status"]["phase"].is_null() {
-                o["status"]["phase"] = json!("none");
-            }
-        });
-    ApiServer::builder("hub").resources(resource::hub()).resource(instance).build()
-}
-
 #[tokio::test(start_paused = true)]
 async fn i7_what_the_hub_makes_of_a_copy_is_not_written_again_also_after_a_restart() {
-    let world = World::over(opinionated());
+    let instances = normalized_instances(&[("spec", "runtime", "vm"), ("status", "phase", "Unknown")]);
+    let world = World::over(ApiServer::builder("hub").resources(resource::hub()).resource(instances).build());
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(60).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fedhub_cell::identity::{Doubt, Identity};
+use fedhub_cell::identity::{Identity, IdentityFault};
 use fedhub_cell::write_back::WriteBack;
 use fedhub_core::names::{
     CELL_SOURCE, CITY_CODE, INSTANCE_CITY, INSTANCE_FINALIZER, INSTANCE_INDEX, PLACEMENT_NAME,
@@ -152,8 +152,8 @@ pub struct Parts {
 
 impl Parts {
     /// Why the cell is not ready.
-    pub fn doubts(&self) -> Vec<&'static str> {
-        self.identity.doubts().iter().map(Doubt::label).collect()
+    pub fn faults(&self) -> Vec<&'static str> {
+        self.identity.faults().iter().map(IdentityFault::label).collect()
     }
 }
 

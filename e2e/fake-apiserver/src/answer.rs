@@ -1,4 +1,4 @@
-//! What the server says when it refuses: `Status` objects with the codes, reasons and words of a kube-apiserver.
+//! The server's refusals: `Status` objects with the codes, reasons and messages of a kube-apiserver.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl FieldFault {
         Self { reason: "FieldValueTooLong", field: field.into(), message }
     }
 
-    /// A value that is none of those that its field may have.
+    /// A value outside of those that its field may have.
     pub(crate) fn unsupported(field: &str, value: &Value, allowed: &str) -> Self {
         let message = format!("Unsupported value: {value}: supported values: {allowed}");
         Self { reason: "FieldValueNotSupported", field: field.to_owned(), message }
@@ -217,7 +217,7 @@ impl Refusal {
         Self { message: "storage is (re)initializing".to_owned(), ..Self::throttled(1) }
     }
 
-    /// What the header `Retry-After` says, in seconds; as on the real server it follows from the details.
+    /// The value of the header `Retry-After`, in seconds; as on the real server it follows from the details.
     pub(crate) fn retry_after(&self) -> Option<u64> {
         self.details["retryAfterSeconds"].as_u64()
     }

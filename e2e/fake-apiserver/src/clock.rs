@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// Where the default clock starts: 2026-01-01T00:00:00Z.
 const EPOCH_SECONDS: i64 = 1_767_225_600;
 
-/// Tells a server the time. Give clones of one clock to servers that are to agree.
+/// The time of a server. Give clones of one clock to servers that have to agree.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 

@@ -1,4 +1,4 @@
-//! The paths that tell a client what is served.
+//! The discovery paths, which list what is served.
 
 use std::collections::BTreeMap;
 

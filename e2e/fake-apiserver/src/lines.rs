@@ -1,4 +1,4 @@
-//! What a test's own log says.
+//! The lines of a test's own log.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};

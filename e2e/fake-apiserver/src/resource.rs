@@ -217,7 +217,7 @@ pub fn project() -> Resource {
         .with_status()
 }
 
-/// What tells Karmada how to read a resource: fedhub looks for one on the hub.
+/// The resource by which Karmada reads another resource: fedhub looks for one on the hub.
 pub fn interpreter() -> Resource {
     let (kind, plural) = ("ResourceInterpreterCustomization", "resourceinterpretercustomizations");
     Resource::custom("config.karmada.io", "v1alpha1", kind, plural).cluster_scoped()

@@ -17,7 +17,7 @@ use crate::service::ApiService;
 use crate::store::{Key, Store};
 use crate::world::{Shared, World};
 
-/// How many changes a server remembers unless told otherwise.
+/// How many changes a server remembers by default.
 const HISTORY: usize = 4096;
 
 /// An API server in memory. Clones are handles to the same server.
@@ -251,7 +251,7 @@ impl ApiServer {
         self.shared.lock().audit.counts.clone()
     }
 
-    /// Begins counting anew.
+    /// Resets the counters.
     pub fn clear_counts(&self) {
         self.shared.with(|world| world.audit.counts.clear());
     }
@@ -296,8 +296,8 @@ impl ApiServer {
         Snapshot(self.shared.lock().store.clone())
     }
 
-    /// Puts a backup back as plain `etcdctl snapshot restore` does: the resourceVersions go back too, so a watch that
-    /// resumes from before sees nothing until the counter has passed its version, and no 410 tells it so. Open watches end.
+    /// Restores a backup as plain `etcdctl snapshot restore` does: the resourceVersions go back too, so a watch that
+    /// resumes from before sees nothing until the counter has passed its version, and gets no 410. Open watches end.
     pub fn restore(&self, snapshot: &Snapshot) {
         self.shared.with(|world| {
             world.highest = world.highest.max(world.store.revision);

@@ -58,7 +58,7 @@ where
     }
 }
 
-/// What a request comes to, once the lock is let go.
+/// The outcome of a request, once the lock is released.
 enum Outcome {
     Answer(Reply),
     /// The connection breaks in the middle of this answer.

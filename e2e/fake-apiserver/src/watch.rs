@@ -161,14 +161,14 @@ impl Session {
         }
         let Some(changes) = world.store.since(self.cursor) else { return News::Ended };
         for change in changes {
-            self.tell(change);
+            self.deliver(change);
         }
         self.cursor = self.cursor.max(world.store.revision);
         if self.lines.is_empty() { News::None } else { News::Some }
     }
 
     /// A change as this watch sees it: entering the selection is ADDED, leaving it is DELETED.
-    fn tell(&mut self, change: &Change) {
+    fn deliver(&mut self, change: &Change) {
         let elsewhere = self.namespace.as_ref().is_some_and(|ns| *ns != change.key.namespace);
         if change.key.resource != self.resource || elsewhere {
             return;

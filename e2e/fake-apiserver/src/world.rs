@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub audit: Audit,
     /// Watches that began in an earlier epoch have ended.
     pub epoch: u64,
-    /// The highest revision from before a backup was put back.
+    /// The highest revision from before a backup was restored.
     pub highest: u64,
     /// Never goes back, also not when a backup is restored: no UID is ever given twice.
     pub minted: u64,

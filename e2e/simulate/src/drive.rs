@@ -27,7 +27,7 @@ pub fn kind<K: Resource<DynamicType = ()>>() -> ApiResource {
     ApiResource::erase::<K>(&())
 }
 
-/// Since when each thing has been under way. Only in memory: after a restart it begins anew.
+/// Since when each operation has been in progress. Kept in memory only: after a restart it begins again.
 #[derive(Default)]
 pub struct Waits(DashMap<String, Instant>);
 
@@ -59,7 +59,7 @@ pub async fn perform(api: &Api<Object>, object: &Object, step: Step) -> kube::Re
     Ok(step.again.map_or_else(Action::await_change, Action::requeue))
 }
 
-/// Tells of a write. An object that is gone is as good as written.
+/// Logs a write. An object that is gone counts as written.
 fn written(what: &str, object: &Object, answer: kube::Result<Object>) -> kube::Result<()> {
     match answer {
         Ok(_) => {
@@ -96,7 +96,7 @@ pub async fn drive<R, Q>(
     let mut results = std::pin::pin!(results);
     while let Some(result) = results.next().await {
         match result {
-            // An object that is gone; a failure that `retry` has told of.
+            // An object that is gone; a failure that `retry` has logged.
             Ok(_) | Err(Error::ObjectNotFound(_) | Error::ReconcilerFailed(..)) => {}
             Err(error) => tracing::warn!(part, plane, error = errors::chain(&error), "watching"),
         }

@@ -37,8 +37,8 @@ pub const PREFIX: &str = "simulate.fedhub.dev/";
 pub const FAULT: &str = "simulate.fedhub.dev/fault";
 /// On an Instance or a `NetworkBinding`: how long it takes to come up, such as `5s`, in place of the default.
 pub const START_TIME: &str = "simulate.fedhub.dev/start-time";
-/// On an Instance: how long its teardown takes, such as `5s`, in place of the default. Where that is none and nothing here
-/// asks for a teardown, an Instance goes at once.
+/// On an Instance: how long its teardown takes, such as `5s`, in place of the default. Without either, and without a
+/// teardown fault, an Instance is deleted at once.
 pub const TEARDOWN_TIME: &str = "simulate.fedhub.dev/teardown-time";
 /// On an Instance: what goes wrong when it is torn down. The values are those of [`teardown::Fault`].
 pub const TEARDOWN_FAULT: &str = "simulate.fedhub.dev/teardown-fault";

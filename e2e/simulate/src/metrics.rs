@@ -1,5 +1,5 @@
 //! The resource metrics API of a cell, `metrics.k8s.io`: how much CPU and memory the Pods of [`crate::pods`] use. It is
-//! an API server of its own behind the cell's, which is told of it by an `APIService` for as long as it runs.
+//! an API server of its own behind the cell's, registered there by an `APIService` for as long as it runs.
 //!
 //! What a WD's Instances use together is asked for on the cell's WD, by [`CPU`] and [`MEMORY`], and shared out among those
 //! that run: the more there are, the less each uses. Of a WD that asks for nothing there are no metrics.
@@ -71,7 +71,7 @@ async fn simulate(client: Client, clock: Clock) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Tells the cell's API server where it is. An API of that name that another serves is left alone.
+/// Registers its address with the cell's API server. An API of that name that another server provides is left alone.
 async fn register(client: &Client, port: u16, ca: &str) {
     let (namespace, name) = SERVICE;
     let service = json!({
@@ -105,7 +105,7 @@ async fn register(client: &Client, port: u16, ca: &str) {
     }
 }
 
-/// Takes back what the cell was told: an API that nobody serves would hold up the end of its namespaces.
+/// Removes the registration: an API that is not served would block the deletion of the cell's namespaces.
 pub async fn withdraw(client: &Client) -> kube::Result<()> {
     let registrations: Api<Object> = Api::all_with(client.clone(), &kind::<APIService>());
     let Some(standing) = registrations.get_opt(API_SERVICE).await? else { return Ok(()) };

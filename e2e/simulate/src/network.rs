@@ -42,8 +42,8 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault that the object's annotation, or the name of its network, asks for. One that is no network service's
-    /// is said, and is none.
+    /// The fault that the object's annotation, or the name of its network, asks for. An unknown one is logged and
+    /// ignored.
     pub fn of(object: &Object) -> Option<Self> {
         match object.annotation(FAULT) {
             Some("NetworkFailedToCreate") => return Some(Self::NetworkFailedToCreate),
@@ -135,8 +135,9 @@ pub fn plan(
             return refuse("NetworkNotFound", format!("Network {network:?} was not found"));
         }
         Some(Fault::NetworkFailedToCreate) => {
-            let message =
-                format!("Network {network:?} cannot be made in location {location:?}: the fabric refused it");
+            let message = format!(
+                "Network {network:?} cannot be created in location {location:?}: the fabric refused it"
+            );
             return refuse("NetworkFailedToCreate", message);
         }
         _ => {}
@@ -150,7 +151,7 @@ pub fn plan(
     field(&mut bound, "networkContextRef", place);
     if bound != *binding.status() && waited < start {
         let status = if slow {
-            let message = format!("Network {network:?} is still being made in location {location:?}");
+            let message = format!("Network {network:?} is still being created in location {location:?}");
             Step::at_once(binding, ready("False", "NetworkContextNotReady", &message)).status
         } else {
             None

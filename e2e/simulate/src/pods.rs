@@ -1,5 +1,5 @@
-//! The Pods that a cell's provider runs Instances as. Nobody of fedhub's asks for them, an autoscaler does: it measures
-//! Pods, those that have the labels of their Instances.
+//! The Pods that a cell's provider runs Instances as. fedhub does not need them, an autoscaler does: it measures Pods,
+//! those that have the labels of their Instances.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ const REQUESTS: [(&str, &str); 2] = [("cpu", "1"), ("memory", "2Gi")];
 /// When to look again for whether a Pod is gone that is in the way.
 const IN_THE_WAY: Duration = Duration::from_millis(200);
 
-/// The Pod of an Instance that runs, with its status; none of one that does not. It is on no node: nothing has to let go
-/// of it, and nothing runs.
+/// The Pod of an Instance that runs, with its status; none of one that does not. It is on no node: no kubelet has to
+/// release it, and nothing runs.
 pub fn pod(instance: &Object) -> Option<Object> {
     if instance.is_terminating() || holds(instance.status(), "Available") != "True" {
         return None;

@@ -32,7 +32,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault that the Instance's annotation asks for. One that is no provider's is said, and is none.
+    /// The fault that the Instance's annotation asks for. An unknown one is logged and ignored.
     pub fn of(instance: &Object) -> Option<Self> {
         match instance.annotation(FAULT)? {
             "ImageUnavailable" => Some(Self::ImageUnavailable),
@@ -117,7 +117,14 @@ pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp
     }
     interfaces(instance, &mut next);
     if fault == Some(Fault::NeverStarts) {
-        set(&mut next, "Available", "False", "Starting", "Instance has been told to start, and has not", now);
+        set(
+            &mut next,
+            "Available",
+            "False",
+            "Starting",
+            "Instance was requested to start, and has not started",
+            now,
+        );
     } else if programmed || holds(status, "Available") == "True" {
         set(&mut next, "Available", "True", "Available", "Instance is running", now);
     } else {

@@ -19,7 +19,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault that the Instance's annotation asks for. One that is no teardown's is said, and is none.
+    /// The fault that the Instance's annotation asks for. An unknown one is logged and ignored.
     pub fn of(instance: &Object) -> Option<Self> {
         match instance.annotation(TEARDOWN_FAULT)? {
             "Fails" => Some(Self::Fails),
@@ -44,7 +44,7 @@ pub fn hold(instance: &Object, default: Duration) -> Option<Step> {
     })
 }
 
-/// The next step of an Instance that has been on its way out for `waited`: it is stopped, torn down, and then let go.
+/// The next step of an Instance that has been terminating for `waited`: it is stopped, torn down, and then released.
 pub fn step(instance: &Object, waited: Duration, default: Duration, now: Timestamp) -> Step {
     if !instance.has_finalizer(PROVIDER_FINALIZER) {
         return Step::done();

@@ -194,6 +194,6 @@ async fn project_one(
     let mut made = made.map_err(Error::api(format!("project {name}")))?;
     let status: &Value = &instance.data["status"];
     made.data["status"] = status.clone();
-    let told = api.replace_status(&name, &PostParams::default(), &made).await;
-    told.map(drop).map_err(Error::api(format!("report {name}")))
+    let result = api.replace_status(&name, &PostParams::default(), &made).await;
+    result.map(drop).map_err(Error::api(format!("report {name}")))
 }

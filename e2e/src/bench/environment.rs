@@ -109,7 +109,7 @@ impl Environment {
         Process::spawn(&self.program, &pod, *port, &log)
     }
 
-    /// Starts the one fedhub, with its limits as the benchmark has them, and waits until it is at rest.
+    /// Starts the one fedhub, with its limits as the benchmark has them, and waits until it is idle.
     pub async fn fedhub(&self) -> Result<Process, Error> {
         let mut process = self.spawn(0, &["--leader-elect=false".to_owned()])?;
         process.ready(projects().count()).await?;
@@ -229,7 +229,7 @@ pub async fn client(path: &std::path::Path) -> Result<Client, Error> {
         .await
         .map_err(unreadable)?;
     config.read_timeout = None;
-    // A request that failed is to be seen, not to be sent again.
+    // A failed request has to be visible, not retried.
     config.default_retry = false;
     Client::try_from(config).map_err(Error::api(format!("client for {}", path.display())))
 }

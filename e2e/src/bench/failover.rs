@@ -104,7 +104,7 @@ async fn stop(environment: &Environment) -> Result<Stopped, Error> {
     pair.0[1 - leader].settled().await?;
     // Not a condition but a part of what is measured: it sleeps for so long.
     tokio::time::sleep((STOPPED + BEFORE).saturating_sub(began.elapsed())).await;
-    environment.progress.step("the leader that was stopped goes on");
+    environment.progress.step("the stopped leader resumes");
     pair.0[leader].signal(Signal::SIGCONT)?;
     let gave_up = pair.0[leader].port();
     until("the leader of before to notice that it is not", Duration::from_mins(1), || async {

@@ -51,7 +51,7 @@ pub struct Fleet {
     pub progress: Progress,
 }
 
-/// What it says once it serves.
+/// Its output once it serves.
 #[derive(Debug, Deserialize)]
 struct Ready {
     url: String,
@@ -226,7 +226,7 @@ impl Fleet {
         serde_json::from_value(counters).map_err(|error| Error::Benchmark(format!("counters: {error}")))
     }
 
-    /// Waits until fedhub's watches of all planes stand, and tells how many requests are under way then.
+    /// Waits until fedhub's watches of all planes are established, and returns how many requests are in flight then.
     pub async fn watched(&self) -> Result<usize, Error> {
         let least = self.planes * WATCHES;
         until("all watches to stand", PATIENCE, || async {

@@ -34,7 +34,7 @@ impl Fixture {
         tokio::try_join!(loader::deployments(&environment.project, &spaces, prefix, count), seen.all(count))?;
         fedhub.settled().await?;
         fedhub.stop().await?;
-        environment.progress.step(format!("{count} WDs stand on both planes"));
+        environment.progress.step(format!("{count} WDs exist on both planes"));
         Self::find(environment, prefix, spaces).await
     }
 
@@ -67,7 +67,7 @@ impl Fixture {
         tokio::try_join!(loader::instances(&environment.hub, &self.on_hub, each), seen.all(count))?;
         fedhub.settled().await?;
         fedhub.stop().await?;
-        environment.progress.step(format!("{count} Instances stand on both planes"));
+        environment.progress.step(format!("{count} Instances exist on both planes"));
         Ok(())
     }
 

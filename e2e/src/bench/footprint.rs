@@ -11,8 +11,8 @@ use crate::Error;
 /// Planes that the process takes its own memory with, and those whose memory counts.
 const PLANES: [usize; 2] = [10, 10_000];
 
-/// Starts anew on few planes and on many; the difference is the planes'. First without any object; then with a WD on each
-/// plane that is in order on the hub, with its namespace and its policy there.
+/// Restarts on few planes and on many; the difference is the cost of the planes. First without any object; then with a
+/// WD on each plane that is in sync on the hub, with its namespace and its policy there.
 pub async fn run(options: &Options) -> Result<Report, Error> {
     let planes = [PLANES[0], options.scaled(PLANES[1])];
     let (few, many) = (Seen::on(options, planes[0]).await?, Seen::on(options, planes[1]).await?);

@@ -42,11 +42,11 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
         median(&ratios).unwrap_or(f64::NAN)
     };
     let (p50, p99) = (ratio(|lap| lap.p50), ratio(|lap| lap.p99));
-    let told = |laps: &[Lap]| laps.iter().map(|lap| lap.more.clone()).collect::<Vec<_>>();
+    let details = |laps: &[Lap]| laps.iter().map(|lap| lap.more.clone()).collect::<Vec<_>>();
     let details = json!({
         "deployments": count, "per_second": PACE, "concurrency": CONCURRENCY,
         "p50_ratio": rounded(p50, 3), "p99_ratio": rounded(p99, 3),
-        "fedhub": told(&ours), "bare": told(&bare),
+        "fedhub": details(&ours), "bare": details(&bare),
     });
     let claims = [Claim::at_most("p50", p50, 2.0), Claim::at_most("p99", p99, 3.0)];
     Ok(Report::on("latency", p50, "of the bare client's p50", &claims, details))

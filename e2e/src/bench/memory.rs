@@ -36,7 +36,7 @@ const NAMESPACES: usize = 50;
 /// Instances of each WD.
 const EACH: usize = 2;
 
-/// Planes in memory: starts anew on what stands.
+/// Planes in memory: starts on existing objects.
 pub async fn fake(options: &Options) -> Result<Part, Error> {
     let fleet = Fleet::up(options, options.scaled(FAKE_PLANES)).await?;
     let deployments = options.scaled(FAKE_DEPLOYMENTS);
@@ -145,7 +145,7 @@ fn large(name: &str, bytes: usize) -> Value {
     wd
 }
 
-/// Real planes: fills them once, then starts anew on them.
+/// Real planes: fills them once, then starts on existing objects.
 pub async fn real(environment: &Environment, options: &Options) -> Result<Part, Error> {
     let count = options.scaled(DEPLOYMENTS);
     let spaces = loader::spaces(&environment.project, "m", options.scaled(NAMESPACES)).await?;

@@ -97,7 +97,7 @@ pub fn owner_reference(of: &Owner, controller: bool) -> Value {
     reference
 }
 
-/// The status of an Instance that runs. [`runs`] tells it from what the schema puts there.
+/// The status of an Instance that runs. [`runs`] distinguishes it from the schema's defaults.
 pub fn running(address: &str) -> Value {
     let conditions = ["Programmed", "Available", "Ready", "QuotaGranted"].map(condition);
     json!({

@@ -17,7 +17,7 @@ use crate::planes::wait::{NotYet, http_ok, until};
 
 /// How long it may take to be ready, to come to rest and to end.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// What one tick of the times in `/proc/PID/stat` is. The kernel tells user space hundredths on every machine.
+/// One tick of the times in `/proc/PID/stat`. The kernel reports hundredths to user space on every machine.
 const TICK: Duration = Duration::from_millis(10);
 
 /// A fedhub that runs. Dropping it kills it.
@@ -72,7 +72,7 @@ impl Process {
     /// last of their Events is sent.
     pub async fn conditions_written(&self, count: usize) -> Result<(), Error> {
         const LOOK: Duration = Duration::from_secs(2);
-        let conditions = [("controller", &["federated_condition"][..]), ("outcome", &["wrote"])];
+        let conditions = [("controller", &["federated_condition"][..]), ("outcome", &["updated"])];
         let before = std::cell::Cell::new(-1.0);
         until("every WD to have a condition of how far it has come", PATIENCE, || async {
             tokio::time::sleep(LOOK).await;
@@ -105,7 +105,7 @@ impl Process {
         Err(NotYet::again(format!("{engaged} engaged, {passes} passes, {} wait", waiting(&scrape))))
     }
 
-    /// What it says of itself now.
+    /// Its current metrics.
     pub async fn scrape(&self) -> Result<Scrape, Error> {
         scrape(self.port).await
     }
@@ -158,7 +158,7 @@ impl Process {
         self.memory("VmHWM:")
     }
 
-    /// Lets the peak begin anew from what is resident now.
+    /// Resets the peak to the memory that is resident now.
     pub fn forget_peak(&self) -> Result<(), Error> {
         let path = self.proc("clear_refs");
         fs::write(&path, "5").map_err(Error::file("write", path))

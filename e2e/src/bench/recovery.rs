@@ -25,8 +25,8 @@ const PLANES: usize = 300;
 const DEPLOYMENTS: usize = 3_000;
 /// How long the server is away, in seconds.
 const AWAY: [u64; 2] = [10, 60];
-/// How long it starts: half of it without knowing anybody's rights, half without knowing any custom resource. API servers
-/// take about as long to either.
+/// How long it starts: half of it before it has loaded RBAC, half before it has loaded any custom resource. API servers
+/// take about as long for either.
 const STARTING: Duration = Duration::from_secs(3);
 /// WDs that are made while it is away, each on a plane of its own.
 const MEANWHILE: usize = 20;
@@ -97,7 +97,7 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
     Ok(Report::on("recovery", most, "s beyond the server's own list time", &claims, details))
 }
 
-/// One outage, from the moment in which the server is killed until everything is at rest again.
+/// One outage, from the moment in which the server is killed until everything is idle again.
 async fn lap(fleet: &Fleet, fedhub: &mut Process, prefix: &str, away: u64) -> Result<Lap, Error> {
     let own_list = list(fleet).await?;
     let before = fedhub.log_lines()?;

@@ -1,4 +1,4 @@
-//! What a benchmark says, and tables of it.
+//! The result of a benchmark, and tables of results.
 
 use std::fs;
 use std::path::{Path, PathBuf};

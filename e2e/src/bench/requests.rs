@@ -51,13 +51,13 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     environment.progress.step(format!("{count} WDs were federated"));
     fedhub.conditions_written(count).await?;
     let unanswered = fedhub.scrape().await?.since(&before);
-    environment.progress.step("each has the condition that no status has come");
+    environment.progress.step("each has the condition for a missing status");
 
     let fixture = Fixture::find(environment, "r", spaces).await?;
     let updates = status_changes(environment, &fixture, &mut fedhub).await?;
     environment.progress.step("each has a new status");
     let touched = touches(environment, &fixture, &mut fedhub).await?;
-    environment.progress.step("each was touched without need");
+    environment.progress.step("each was touched without a change");
     fedhub.stop().await?;
 
     let federation = each(all(&unanswered) - conditions_and_events(&unanswered));
@@ -118,7 +118,7 @@ async fn status_changes(
     Ok(fedhub.scrape().await?.since(&before))
 }
 
-/// Every WD gets an annotation that is nobody's business, on both planes: two events for each, nothing to do.
+/// Adds an unrelated annotation to every WD, on both planes: two events for each, nothing to do.
 async fn touches(
     environment: &Environment,
     fixture: &Fixture,
@@ -155,7 +155,7 @@ fn all(grown: &Scrape) -> f64 {
     count(&[]) - count(&[("verb", &["watch"])]) - count(&version) - count(&[("plane_kind", &["management"])])
 }
 
-/// Of those, the ones that tell users how far their WDs have come: an Event and, where no status comes within five
+/// Of those, the ones that report the progress of WDs to users: an Event and, where no status comes within five
 /// seconds, a condition, for which the WD is read.
 fn conditions_and_events(grown: &Scrape) -> f64 {
     let count = |verb: &str, resource: &str| {
@@ -172,7 +172,7 @@ fn writes(grown: &Scrape) -> f64 {
     grown.sum("fedhub_api_requests_total", &on)
 }
 
-/// What an API server says of itself.
+/// The metrics of an API server.
 async fn count_at(plane: &Client) -> Result<Scrape, Error> {
     let request = Request::get("/metrics").body(Vec::new());
     let request = request.map_err(|error| Error::Benchmark(format!("metrics: {error}")))?;

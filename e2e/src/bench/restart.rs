@@ -96,7 +96,7 @@ pub(super) async fn page(client: &Client, path: String) -> Result<usize, Error> 
     Ok(list.items.len())
 }
 
-/// Starts on an unchanged world, and the bare list of the same, in turn; then starts with an edit.
+/// Starts without changes, and the bare list of the same, in turn; then starts with an edit.
 pub async fn real(environment: &Environment, options: &Options) -> Result<Part, Error> {
     let fixture =
         Fixture::build(environment, "s", options.scaled(NAMESPACES), options.scaled(DEPLOYMENTS)).await?;

@@ -1,4 +1,4 @@
-//! What the benchmark sees by its own watch: the same for every lap, whoever makes the objects.
+//! The benchmark's own watch: the same for every lap, whichever client creates the objects.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -142,8 +142,8 @@ impl Versioned for DynamicObject {
 
 type Events<T> = Pin<Box<dyn Stream<Item = Result<WatchEvent<T>, kube::Error>> + Send>>;
 
-/// The events of a kind from now on, in all namespaces. A server ends watches that it finds slow, which is the machine's
-/// fault more than anybody's: then the next goes on where that one was.
+/// The events of a kind from now on, in all namespaces. A server ends watches that it considers slow, here because the
+/// machine is busy: then the next watch resumes where that one ended.
 pub async fn events<T>(
     client: &Client,
     kind: Kind,

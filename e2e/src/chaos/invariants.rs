@@ -11,13 +11,13 @@ use crate::demo::objects::is_true;
 /// Label of an Instance: its ordinal.
 const INDEX: &str = "compute.datumapis.com/instance-index";
 
-/// The Instances of a cell, as events tell, and what was wrong about them at any time.
+/// The Instances of a cell, as reported by events, and the violations found at any time.
 #[derive(Debug, Clone)]
 pub struct Invariants {
     cell: &'static str,
     replicas: u32,
     instances: BTreeMap<(String, String), Known>,
-    /// What a listing has told so far, before it is whole.
+    /// The objects of a list so far, before it is complete.
     listing: Option<BTreeMap<(String, String), Known>>,
     /// Whether there was a listing.
     listed: bool,
@@ -68,7 +68,7 @@ impl Invariants {
         }
     }
 
-    /// A listing begins: what it does not tell is gone.
+    /// A list begins: what it does not contain is gone.
     pub fn begin(&mut self) {
         self.listing = Some(BTreeMap::new());
     }

@@ -2,8 +2,8 @@
 //! the same end has to be reached as without a kill, on all planes, and the rules of a cell's rollouts (C1, C2) have to
 //! hold all the while.
 //!
-//! Each of two projects has a WD for another city. A first rollout, of which nothing is disturbed, tells how long one
-//! takes and what stands afterwards: the `Snapshot` that every later one is compared with.
+//! Each of two projects has a WD for another city. A first, undisturbed rollout shows how long one takes and how the
+//! planes end up: the `Snapshot` that every later one is compared with.
 
 mod expected;
 mod fixture;
@@ -32,8 +32,8 @@ use crate::{Error, servers};
 
 /// How long a rollout may take to its end, killed or not; how long anything else may take.
 const LIMIT: Duration = Duration::from_mins(3);
-/// How many differences are told; what is wrong is seen from the first ones.
-const TOLD: usize = 30;
+/// How many differences are printed; the first ones show what is wrong.
+const MAX_PRINTED: usize = 30;
 
 /// What to do.
 #[derive(Debug, Clone)]
@@ -152,7 +152,7 @@ impl Chaos<'_> {
         Ok(Struck { at, rolled, recovery: killed.elapsed() })
     }
 
-    /// Whether what was reached stays, once nobody has anything left to do.
+    /// Whether the result is stable, once nothing is left to do.
     async fn still(&self, round: &str, calm: &Snapshot) -> Result<(), Error> {
         self.settled().await?;
         self.ended(round, Some(calm)).await.map(drop)
@@ -162,23 +162,23 @@ impl Chaos<'_> {
     async fn ended(&self, round: &str, calm: Option<&Snapshot>) -> Result<Snapshot, Error> {
         let begun = Instant::now();
         let rolled = self.watches.iter().map(|watch| watch.rolled(self.replicas, round, LIMIT));
-        // Where one was not in time, what stands on the planes tells more.
+        // Where one was not in time, the state of the planes explains more.
         join_all(rolled).await;
         let ended = until("the end of a rollout", LIMIT.saturating_sub(begun.elapsed()), || async {
             for watch in &self.watches {
                 let invariants = watch.now();
                 if !invariants.breaches().is_empty() {
-                    return Err(NotYet::Never(Error::Chaos(told(invariants.breaches()))));
+                    return Err(NotYet::Never(Error::Chaos(first_lines(invariants.breaches()))));
                 }
             }
             let world = self.fixture.look().await?;
             let missing = missing(&world, self.replicas, round);
             if !missing.is_empty() {
-                return Err(NotYet::Again(told(&missing)));
+                return Err(NotYet::Again(first_lines(&missing)));
             }
             let now = Snapshot::of(&world, round);
             let differences = calm.map(|calm| calm.differences(&now)).unwrap_or_default();
-            if differences.is_empty() { Ok(now) } else { Err(NotYet::Again(told(&differences))) }
+            if differences.is_empty() { Ok(now) } else { Err(NotYet::Again(first_lines(&differences))) }
         });
         ended.await.map_err(|error| match error {
             Error::Timeout { what, last, .. } => Error::Timeout { what, seconds: LIMIT.as_secs(), last },
@@ -211,10 +211,10 @@ impl Chaos<'_> {
 }
 
 /// The first ones of some lines, each on a line of its own.
-fn told(lines: &[String]) -> String {
-    let mut told: Vec<_> = lines.iter().take(TOLD).map(|line| format!("\n  {line}")).collect();
-    if lines.len() > TOLD {
-        told.push(format!("\n  and {} more", lines.len() - TOLD));
+fn first_lines(lines: &[String]) -> String {
+    let mut printed: Vec<_> = lines.iter().take(MAX_PRINTED).map(|line| format!("\n  {line}")).collect();
+    if lines.len() > MAX_PRINTED {
+        printed.push(format!("\n  and {} more", lines.len() - MAX_PRINTED));
     }
-    told.concat()
+    printed.concat()
 }

@@ -24,7 +24,7 @@ pub struct Names {
     spaces: BTreeMap<&'static str, String>,
 }
 
-/// Whose generation a field tells.
+/// The object whose generation a field contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// The WD's in its project.

@@ -189,8 +189,8 @@ impl Fields<'_> {
     }
 }
 
-/// Whose generation a field tells, if it does: what the cell says of itself is translated on the way to the hub, and
-/// Karmada's annotations in a cell are about the hub's object.
+/// The object whose generation a field contains, if any: what the cell reports of itself is translated on the way to
+/// the hub, and Karmada's annotations in a cell are about the hub's object.
 fn whose(found: &Found, path: &str) -> Option<Whose> {
     if !path.to_lowercase().ends_with("generation") || found.kind != Kind::Deployment {
         return None;

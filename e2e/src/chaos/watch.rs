@@ -13,7 +13,7 @@ use super::invariants::Invariants;
 use crate::Error;
 use crate::demo::objects::Kind;
 
-/// How long it waits before it asks a server again that did not answer: what happens is to be seen soon.
+/// How long it waits before it retries a server that did not answer: events should be seen soon.
 const AGAIN: Duration = Duration::from_millis(100);
 /// The server ends a watch before the client takes the silence for a fault; the next begins where it ended.
 const SECONDS: u32 = 20;

@@ -66,10 +66,10 @@ pub enum Error {
     /// The user or the system asked for the end before the demonstration had come to its own.
     #[error("interrupted")]
     Interrupted,
-    /// Somebody took the planes down in the middle of the demonstration.
-    #[error("the planes were taken down from elsewhere")]
+    /// The planes were taken down by another process in the middle of the demonstration.
+    #[error("the planes were taken down by another process")]
     Gone,
-    /// A fedhub, or a simulated service, ended although nobody asked it to.
+    /// A fedhub, or a simulated service, ended unexpectedly.
     #[error("a process beside the planes ended; its log: {0}")]
     Ended(PathBuf),
 }
@@ -95,7 +95,7 @@ pub async fn run(options: &Options) -> Result<(), Error> {
     let printer = Printer::stdout();
     let result = match shown {
         Ok(planes) if !options.once => tokio::select! {
-            end = stay(&planes, &layout) => end.inspect(|()| printer.head("The planes were taken down from elsewhere.")),
+            end = stay(&planes, &layout) => end.inspect(|()| printer.head("The planes were taken down by another process.")),
             () = interruption.came() => Ok(()),
         },
         Ok(_) => Ok(()),
@@ -122,7 +122,7 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     up.progress.step("fedhub is ready in both cells, with SIMULATED services beside it");
 
     tokio::select! {
-        told = tell(&planes, layout) => told?,
+        shown = show_scenarios(&planes, layout) => shown?,
         end = stay(&planes, layout) => return end.and(Err(Error::Gone)),
     }
     if !options.once {
@@ -136,10 +136,10 @@ const CAST: &str = "
 Real are all API servers, Karmada, and fedhub: one beside the hub, one in each cell.
 SIMULATED, by `fedhub-simulate`, are services that fedhub needs and that others make:
   the provider of each cell, which takes half a second to start an Instance;
-  the network of each cell and the quota of the projects, which nobody asks here: both are off in the cells.";
+  the network of each cell and the quota of the projects, which are not used here: both are off in the cells.";
 
 /// Plays a scenario for each project, and sums up.
-async fn tell(planes: &Planes, layout: &Layout) -> Result<(), Error> {
+async fn show_scenarios(planes: &Planes, layout: &Layout) -> Result<(), Error> {
     let printer = Printer::stdout();
     say(CAST);
     let timeline = watch(planes).await?;
@@ -198,7 +198,7 @@ fn not_watched(timeline: &Timeline, layout: &Layout) -> Error {
     }
 }
 
-/// Waits until somebody else has taken the planes down. Fails when something beside them has ended and they stand.
+/// Waits until the planes are taken down by another process. Fails when another process has ended and they still run.
 async fn stay(planes: &Planes, layout: &Layout) -> Result<(), Error> {
     let mut beside = chain::members(layout)?;
     beside.push(Fedhub::load(layout)?);
@@ -208,8 +208,8 @@ async fn stay(planes: &Planes, layout: &Layout) -> Result<(), Error> {
         if planes.processes().iter().all(|process| process.pid.is_none()) {
             return Ok(());
         }
-        // One that is ended together with the planes is gone from the notes as soon as whoever ends it has noticed: it takes
-        // two looks to know that nobody did.
+        // A process that ends together with the planes is removed from the state as soon as whoever ends it has
+        // noticed. Only a second look shows that it ended by itself.
         let ended = beside.iter().find(|process| process.ended()).map(Fedhub::log);
         if let Some(log) = ended.as_ref().filter(|_| ended == ended_before) {
             return Err(Error::Ended(log.clone()));

@@ -35,7 +35,7 @@ impl Sighting {
     }
 }
 
-/// Something that is to be seen.
+/// An expected observation.
 pub struct Wanted<'a> {
     /// Where.
     pub plane: &'static str,
@@ -47,7 +47,7 @@ pub struct Wanted<'a> {
     pub name: &'a str,
     /// What it has to be like.
     pub like: &'a dyn Fn(&DynamicObject) -> bool,
-    /// How it is told.
+    /// How it is printed.
     pub words: String,
 }
 
@@ -123,18 +123,18 @@ impl Timeline {
             found = log.sightings.iter().find_map(|seen| find(seen).map(|value| (seen.at, value)));
             found.is_some()
         });
-        // Whether it ended in time is told by what was found.
+        // Whether it ended in time shows in what was found.
         let _ = tokio::time::timeout(limit, seen).await.is_ok();
         found
     }
 
-    /// When each of these was seen first, whatever their order. Tells of each once it is seen, with its index. Fails with the
+    /// When each of these was seen first, in any order. Reports each once it is seen, with its index. Fails with the
     /// index of one that is not seen although nothing else was for as long as `limit`.
     pub async fn all(
         &self,
         limit: Duration,
         wanted: &[Wanted<'_>],
-        mut tell: impl FnMut(usize, Instant),
+        mut report: impl FnMut(usize, Instant),
     ) -> Result<Vec<Instant>, usize> {
         let mut log = self.log.subscribe();
         let mut times = vec![None; wanted.len()];
@@ -151,7 +151,7 @@ impl Timeline {
                 end = tokio::time::Instant::now() + limit;
             }
             for (index, at) in seen {
-                tell(index, at);
+                report(index, at);
             }
             let Some(missing) = times.iter().position(Option::is_none) else {
                 return Ok(times.into_iter().flatten().collect());
@@ -219,7 +219,7 @@ mod tests {
             wanted("cell", "web-1", &ready),
         ];
         let mut times = [None; 3];
-        // The cell's watch is told of later than the hub's, and was earlier.
+        // The cell's event arrives later than the hub's, but was earlier.
         let log = [
             seen(at(1), "cell", "web-0", "False"),
             seen(at(3), "hub", "web-0", "False"),
@@ -238,8 +238,8 @@ mod tests {
         let now = Instant::now();
         timeline.log.send_modify(|log| log.sightings.push(seen(now, "cell", "web-0", "True")));
         let wanted = [wanted("cell", "web-0", &|_| true), wanted("cell", "web-1", &|_| true)];
-        let mut told = Vec::new();
-        let all = timeline.all(Duration::ZERO, &wanted, |index, _| told.push(index)).await;
-        assert_eq!((all, told), (Err(1), vec![0]));
+        let mut reported = Vec::new();
+        let all = timeline.all(Duration::ZERO, &wanted, |index, _| reported.push(index)).await;
+        assert_eq!((all, reported), (Err(1), vec![0]));
     }
 }

@@ -88,7 +88,7 @@ impl Member {
         if self.has_page() { fedhub.to_owned() } else { simulate(fedhub) }
     }
 
-    /// What it is told when it is started, of simulated services: the others are told by `deploy/`.
+    /// The arguments of simulated services; those of the others come from `deploy/`.
     pub fn arguments(self, layout: &Layout) -> Vec<String> {
         match self {
             Self::First | Self::Second | Self::Cell(_) => Vec::new(),

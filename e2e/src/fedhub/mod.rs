@@ -223,7 +223,7 @@ impl Fedhub {
         self.start_again().await
     }
 
-    /// Puts right what somebody left who stopped half-way: the first replica runs alone, as it was started.
+    /// Restores the state after a run that was interrupted: the first replica runs alone, as it was started.
     pub async fn restore(&self) -> Result<(), Error> {
         if let Some(second) = State::load(&self.layout, Member::Second)? {
             second.stop().await?;
@@ -237,7 +237,7 @@ impl Fedhub {
         self.state().ok().filter(State::runs)?.identity.map(|identity| identity.pid)
     }
 
-    /// Whether it does not run although nobody has forgotten it, as [`end`] does.
+    /// Whether it stopped without having been ended by [`end`].
     pub fn ended(&self) -> bool {
         self.state().is_ok_and(|state| !state.runs())
     }

@@ -30,9 +30,9 @@ use crate::tools::{self, Tool};
 /// How long a lease lasts where suites wait for its end.
 const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 
-/// Flags that a suite may give a process beside what its Deployment says, or in place of it: where something is, who it
-/// pretends to be, how long things take, and the switches that docs/install.md has an installer add by hand. What a cell does is
-/// said by components.
+/// Flags that a suite may give a process beside those of its Deployment, or in place of them: where something is, which
+/// identity it claims, how long things take, and the switches that docs/install.md has an installer add by hand. The
+/// features of a cell are set by components.
 const MAY_DIFFER: [&str; 9] = [
     "--cell-city",
     "--cell-name",

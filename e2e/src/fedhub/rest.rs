@@ -11,7 +11,7 @@ use super::{Fedhub, START, chain, leads};
 use crate::Error;
 use crate::planes::wait::{NotYet, until};
 
-/// For how long nothing may have happened where all is at rest.
+/// For how long nothing may have happened before everything counts as idle.
 const REST: Duration = Duration::from_millis(300);
 
 /// Samples that are zero while there is nothing to do. What the federator has pending includes policies in their

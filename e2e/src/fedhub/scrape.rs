@@ -1,4 +1,4 @@
-//! What fedhub's page tells.
+//! What fedhub's metrics page reports.
 
 use std::io;
 use std::time::Duration;

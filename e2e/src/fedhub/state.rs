@@ -40,7 +40,7 @@ pub struct State {
     /// The one that runs was started with other flags, for a while.
     #[serde(default)]
     pub otherwise: bool,
-    /// Nobody, if the harness was killed in the instant between starting it and writing this.
+    /// `None` if the harness was killed in the instant between starting it and writing this.
     pub identity: Option<Identity>,
 }
 
@@ -81,8 +81,8 @@ impl State {
         fs::remove_file(&path).map_err(Error::file("remove", path))
     }
 
-    /// Starts the process, as `pod` for this once if there is one, with these flags in place of those of their names. Nobody
-    /// has to wait for the child itself: the runtime reaps it, and whoever looks at it later does so by its identity.
+    /// Starts the process, as `pod` for this once if there is one, with these flags in place of those of their names.
+    /// The child itself need not be awaited: the runtime reaps it, and later checks go by its identity.
     pub fn spawn(
         &mut self,
         layout: &Layout,

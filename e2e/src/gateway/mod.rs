@@ -210,7 +210,7 @@ impl Behind {
         Ok(answer.map(|body| faults::cut(body, health, list)))
     }
 
-    /// What is for the gateway itself: it is told how a plane is to be.
+    /// A request for the gateway itself, which sets the fault of a plane.
     async fn fault(&self, project: &str, request: Request<Incoming>) -> Result<Answer, String> {
         if request.method() == Method::DELETE {
             return Ok(self.faults.set(project, None));
@@ -237,7 +237,7 @@ async fn forward(plane: &Client, path: String, request: Request<Incoming>) -> Re
     Ok(answer)
 }
 
-/// Takes away what is between two neighbours only.
+/// Removes the hop-by-hop headers.
 fn of_one_connection(headers: &mut HeaderMap) {
     for name in [header::CONNECTION, header::TRANSFER_ENCODING, header::UPGRADE, header::TE, header::HOST] {
         headers.remove(name);

@@ -6,7 +6,7 @@ const PROJECTS: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/";
 const CONTROL_PLANE: &str = "/control-plane/";
 /// Before the kinds that fedhub watches.
 const COMPUTE: &str = "/apis/compute.datumapis.com/v1alpha/";
-/// What tells one plane from another by its UID.
+/// The path whose UID distinguishes one plane from another.
 const IDENTITY: &str = "/api/v1/namespaces/kube-system";
 
 /// The project whose plane a path is of, and the path there.

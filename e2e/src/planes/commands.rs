@@ -179,7 +179,7 @@ impl<'a> Commands<'a> {
             flag("profiling", false),
         ];
         if scales {
-            // It looks every 15 s, and is careful for minutes, unless it is told otherwise.
+            // By default it checks every 15 s, and is cautious for minutes.
             arguments.extend(
                 AUTOSCALING.map(|(name, span)| flag(&format!("horizontal-pod-autoscaler-{name}"), span)),
             );

@@ -26,7 +26,7 @@ pub const CELLS_NAMESPACE: &str = "fedhub-cells";
 const HUB_SECRET: &str = "fedhub-hub-kubeconfig";
 const QUOTA_SECRET: &str = "fedhub-quota-kubeconfig";
 const DISCOVERY_SECRET: &str = "fedhub-discovery-kubeconfig";
-/// As long as anybody keeps throw-away planes.
+/// Longer than throw-away planes live.
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
 /// Whose identity.
@@ -111,8 +111,8 @@ pub fn mounted(layout: &Layout, namespace: &str, secret: &str) -> Option<PathBuf
     }
 }
 
-/// Tells fedhub, through Secrets on the management plane, of the project planes and of the hub, and cells of the project
-/// planes: with credentials for claims only.
+/// Publishes to fedhub, as Secrets on the management plane, the project planes and the hub; and to cells the project
+/// planes, with credentials for claims only.
 pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> {
     let mut secrets = vec![(Holder::Fedhub, HUB, json!({ "namespace": NAMESPACE, "name": HUB_SECRET }))];
     for plane in projects() {
@@ -129,7 +129,7 @@ pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> 
     apply_secrets(management, MANAGEMENT, layout, secrets).await
 }
 
-/// Tells the fedhub of a cell who and where it is, and what its kubeconfigs are.
+/// Publishes to the fedhub of a cell its name, its city and its kubeconfigs.
 pub async fn publish_in_cell(cell: &Client, layout: &Layout, plane: &Plane, city: &str) -> Result<(), Error> {
     let secret = |name: &str| json!({ "namespace": CELLS_NAMESPACE, "name": name });
     let secrets =

@@ -50,10 +50,10 @@ use crate::Error;
 use crate::progress::Progress;
 use crate::tools::{self, Tool, cache_root};
 
-/// The name of an instance that nobody named.
+/// The name of an instance where none is given.
 pub const DEFAULT_NAME: &str = "default";
 
-/// How often `up` tries again when somebody took a port between our choice and a server's start.
+/// How often `up` tries again when another process took a port between our choice and a server's start.
 const PORT_ATTEMPTS: usize = 3;
 
 /// What `up` is to do.
@@ -311,7 +311,7 @@ pub(crate) fn ports_directory() -> PathBuf {
     cache_root().join("ports")
 }
 
-/// The files of an instance that a user is told about.
+/// The files of an instance that users need to know.
 pub fn summary(layout: &Layout) -> String {
     let relative = |path: &Path| {
         let here = std::env::current_dir().unwrap_or_default();

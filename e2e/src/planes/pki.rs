@@ -75,8 +75,8 @@ impl Pki {
         Ok(pki)
     }
 
-    /// A certificate for a user of group `system:masters`. Each component has a name of its own, so that the audit
-    /// logs tell who did what.
+    /// A certificate for a user of group `system:masters`. Each component has a name of its own, so that the audit logs
+    /// show who did what.
     pub fn master(&self, user: &str) -> Result<ClientCertificate, Error> {
         sign_client(&self.ca, user, Some(MASTERS))
     }
@@ -158,7 +158,7 @@ mod tests {
         let tokens = fs::read_to_string(scratch.path().join("tokens.csv")).unwrap();
         assert!(tokens.starts_with(&pki.cell_token));
         assert_eq!(read(scratch.path()).unwrap(), (pki.ca(), pki.cell_token.clone()));
-        assert!(pki.master("somebody").unwrap().key.contains("PRIVATE KEY"));
+        assert!(pki.master("user-a").unwrap().key.contains("PRIVATE KEY"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct Command {
 pub struct Process {
     /// How it is started.
     pub command: Command,
-    /// Who it is; nobody yet if the harness was killed in the instant between starting it and writing this.
+    /// Its identity; `None` if the harness was killed in the instant between starting it and writing this.
     pub identity: Option<Identity>,
     /// Whether it was stopped on purpose.
     pub stopped: bool,
@@ -96,7 +96,7 @@ impl State {
         self.processes.iter_mut().find(|process| process.command.name == name)
     }
 
-    /// The environment entry that marks a process as this run's; the name tells two apart that run one program.
+    /// The environment entry that marks a process as this run's; its name distinguishes two that run one program.
     pub fn mark(&self, process: &str) -> (&'static str, String) {
         (MARK, format!("{}/{process}", self.run))
     }

@@ -1,5 +1,5 @@
-//! Starts and ends an instance's processes, and writes down each before and after it is started, so that whoever
-//! comes next can end what a killed harness left.
+//! Starts and ends an instance's processes, and records each before and after it is started, so that a later command
+//! can end what a killed harness left.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,7 +16,7 @@ use super::topology::Role;
 use super::wait::NotYet;
 use crate::Error;
 
-/// How long a process may take to end by itself. What it would still do is of no use to anybody here.
+/// How long a process may take to end by itself. The rest of its work is not needed here.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The processes of one instance.
@@ -174,7 +174,7 @@ pub enum Manner {
     AtOnce,
 }
 
-/// Ends processes. A PID that has been given to somebody else is left alone.
+/// Ends processes. A PID that now belongs to another process is left alone.
 pub fn end_all(processes: &[Process], manner: Manner) {
     for role in [Role::Controller, Role::ApiServer, Role::Etcd] {
         let of_role: Vec<_> = processes.iter().filter(|process| process.command.role == role).collect();

@@ -1,4 +1,4 @@
-//! What chainsaw says, line by line: which suite it is about, when that is through, and how it ended.
+//! The output of chainsaw, line by line: which suite it is about, when that is through, and how it ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

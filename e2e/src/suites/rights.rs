@@ -1,4 +1,4 @@
-//! Whether `deploy/` grants what fedhub asked for: the planes' audit logs tell what they refused.
+//! Whether `deploy/` grants what fedhub requests: the planes' audit logs show what was denied.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What fedhub asked of the planes and what it wrote, as their audit logs tell it.
+//! The requests and writes that fedhub sent to the planes, from their audit logs.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::Error;
 use crate::planes::{Holder, Layout};
 
-/// The annotation that tells whether RBAC lets a request pass.
+/// The annotation that shows whether RBAC allows a request.
 const DECISION: &str = "authorization.k8s.io/decision";
 
 /// A request of fedhub's that a plane answered.
@@ -50,8 +50,8 @@ struct ResponseStatus {
 }
 
 impl Event {
-    /// Whether it could have changed something that is federated. Dry runs change nothing; Kubernetes Events are
-    /// what is said about the others, and who leads is nobody else's business.
+    /// Whether it could have changed a federated object. Dry runs change nothing; Kubernetes Events only report about
+    /// other objects, and Leases concern only the replicas.
     fn is_write(&self) -> bool {
         let resource = self.object_ref.as_ref().and_then(|object| object.resource.as_deref());
         matches!(self.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection")
@@ -169,12 +169,12 @@ mod tests {
 
     #[test]
     fn a_request_without_a_right_is_told_from_one_that_is_refused_for_what_it_asks() {
-        let told = |decision: &str| {
+        let decided = |decision: &str| {
             let annotated = format!(r#","annotations":{{"{DECISION}":"{decision}"}}}}"#);
             let line = line(USER, "list", "", "secrets");
             parse(&(line.trim_end_matches('}').to_owned() + &annotated)).unwrap().allowed()
         };
-        assert_eq!((told("forbid"), told("allow")), (Some(false), Some(true)));
+        assert_eq!((decided("forbid"), decided("allow")), (Some(false), Some(true)));
         assert_eq!(parse(&line(USER, "list", "", "secrets")).unwrap().allowed(), None);
     }
 

@@ -89,7 +89,7 @@ async fn lock(path: PathBuf, tool: &str, progress: &Progress) -> Result<fs::File
     if file.try_lock().is_ok() {
         return Ok(file);
     }
-    progress.step(format!("{tool}: another build is at it, waiting"));
+    progress.step(format!("{tool}: another build is in progress, waiting"));
     tokio::task::spawn_blocking(move || {
         file.lock().map_err(Error::file("lock", &path))?;
         Ok(file)

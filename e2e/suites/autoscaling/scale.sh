@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what the scale subresource of the WorkloadDeployment `web` says on each plane: wanted, there, selector.
+# Prints the scale subresource of the WorkloadDeployment `web` on each plane: desired replicas, replicas, selector.
 #
 #   scale.sh
 set -eu

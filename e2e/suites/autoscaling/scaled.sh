@@ -1,6 +1,6 @@
 #!/bin/sh
-# Waits until the WorkloadDeployment `web` has so many Instances on every plane, all of them Ready, and as many are found
-# by what its scale subresource says there.
+# Waits until the WorkloadDeployment `web` has so many Instances on every plane, all of them Ready, and the selector of
+# its scale subresource finds as many there.
 #
 #   scaled.sh COUNT
 set -eu

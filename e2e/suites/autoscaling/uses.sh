@@ -1,5 +1,5 @@
 #!/bin/sh
-# Has the Instances of `web` use so many thousandths of a core together.
+# Makes the Instances of `web` use so many thousandths of a core together.
 #
 #   uses.sh MILLICORES
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes Secrets with kubeconfigs that are broken in various ways, and waits for what is said of each.
+# Creates Secrets with kubeconfigs that are invalid in various ways, and waits for the Event on each.
 set -eu
 . ../lib/wait.sh
 kubectl() { command kubectl --kubeconfig "$KUBECONFIGS/management.yaml" --namespace fedhub-system "$@"; }

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Waits until cells hold what they should.
+# Waits until the cells have the expected copies, claims or states.
 #
 #   held.sh copies HUB_NAMESPACE "CELL..."   the copies on the hub are of these cells, one word for each, sorted
-#   held.sh claims "CELL..."                 and so are the claims in the project namespace
-#   held.sh cells CODE CELL STATE COPIES     `fedhub cells` ends with that code (- for any) and says so of that cell; copies
-#                                            at least
+#   held.sh claims "CELL..."                 the same for the claims in the project namespace
+#   held.sh cells CODE CELL STATE COPIES     `fedhub cells` exits with that code (- for any) and shows this cell in that
+#                                            state, with at least so many copies
 set -eu
 . "$(dirname "$0")/../lib/wait.sh"
 hub() { kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" "$@"; }

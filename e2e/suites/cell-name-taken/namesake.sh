@@ -1,9 +1,9 @@
 #!/bin/sh
-# The cluster of ORD under the name of the cell of DFW.
+# Runs the cluster of ORD under the name of the cell of DFW.
 #
-#   namesake.sh start HUB_NAMESPACE   with a WorkloadDeployment as the cell of DFW has it there
+#   namesake.sh start HUB_NAMESPACE   with the same WorkloadDeployment as the cell of DFW
 #   namesake.sh end HUB_NAMESPACE
-#   namesake.sh readyz                what it says of its readiness
+#   namesake.sh readyz                prints its readiness
 #   namesake.sh states HUB_NAMESPACE before|after
 #   namesake.sh same                  fails unless both states are the same
 set -eu

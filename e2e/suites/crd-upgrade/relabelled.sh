@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits until no Instance in a namespace of the cell has the hash of another controller.
+# Waits until no Instance in a namespace of the cell has a hash in another controller's format.
 #
 #   relabelled.sh NAMESPACE
 set -eu

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a user sees of the WorkloadDeployments and Instances of a project namespace, from `start` on. `check`: each
-# WorkloadDeployment that is not deleted was ready all the time, and each of its Instances the same one.
+# Records the WorkloadDeployments and Instances of a project namespace from `start` on. `check` verifies that each
+# WorkloadDeployment that is not deleted was always ready, and that none of its Instances was recreated.
 #
 #   sightings.sh start NAMESPACE
 #   sightings.sh check|end

@@ -1,9 +1,9 @@
 #!/bin/sh
-# A backup of the hub: a copy of the data of its etcd, which stands still for that.
+# A backup of the hub: a copy of the data of its etcd, which is stopped meanwhile.
 #
 #   backup.sh take|restore [COMMAND...]
 #
-# COMMAND runs while the hub does not.
+# COMMAND runs while the hub is stopped.
 set -eu
 what=$1
 shift

@@ -2,13 +2,13 @@
 # The commands of docs/install.md, in a directory of their own.
 #
 #   commands.sh run       all of them, in their order
-#   commands.sh undo      what they make and cannot make twice goes
-#   commands.sh restore   the cell is as it is without its overlay
-#   commands.sh as FILE COMMAND...   a command of kubectl with a kubeconfig that they made
+#   commands.sh undo      deletes what they create and cannot create twice
+#   commands.sh restore   restores the cell without its overlay
+#   commands.sh as FILE COMMAND...   runs a kubectl command with a kubeconfig that they created
 set -eu
 repository=$(cd "$(dirname "$0")/../../.." && pwd)
 scratch=$(dirname "$KUBECONFIGS")/scratch/install
-# An installer's contexts, by the names that docs/install.md has for them.
+# The contexts of a kubeconfig, with the names that docs/install.md uses.
 contexts() {
   mkdir -p "$scratch"
   for pair in HUB=hub MANAGEMENT=management PROJECT=project-a CELL=cell-dfw; do
@@ -24,7 +24,7 @@ case $1 in
     awk '/^```$/ { block = 0 } block { print } /^```sh$/ { block = 1 }' "$repository/docs/install.md" >"$scratch/commands"
     [ "$(grep -c '^kubectl ' "$scratch/commands")" -ge 20 ]
     cd "$scratch"
-    # A variable that is not set, and a command that fails, would be the document's fault.
+    # An unset variable or a failing command is a fault of the document.
     sh -eux commands
     ;;
   undo)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits until one replica leads and the other one stands by, or does not run, or is paused.
+# Waits until one replica leads and the other one is on standby, stopped or paused.
 #
 #   leads.sh first|second
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits for a line of fedhub's log that has all these words.
+# Waits for a line of fedhub's log that contains all these words.
 #
 #   await-log.sh WORD...
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits until a WorkloadDeployment has been one and the same for three seconds: neither taken away nor made anew.
+# Waits until a WorkloadDeployment has been the same object for three seconds, neither deleted nor recreated.
 #
 #   await-still.sh NAMESPACE NAME
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Deletes a WorkloadDeployment on the hub by hand. The label that protects it has to come off first, and fedhub puts it
-# on again within milliseconds: both requests go over one open connection, as often as it takes. $KUBECONFIG is the
-# hub's.
+# Deletes a WorkloadDeployment on the hub by hand. The label that protects it has to be removed first, and fedhub
+# restores it within milliseconds. Both requests therefore use one open connection and are repeated until they succeed.
+# $KUBECONFIG is the hub's.
 #
 #   delete-by-hand.sh NAMESPACE NAME
 set -eu

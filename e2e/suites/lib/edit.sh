@@ -1,6 +1,6 @@
 #!/bin/sh
-# Edits an object by merge patches, one after the other, each time it has been put right again: once the object was
-# written after the edit. $KUBECONFIG says where.
+# Edits an object by merge patches, one after the other, and after each waits until it is repaired, that is, written
+# again. $KUBECONFIG selects the plane.
 #
 #   edit.sh NAMESPACE KIND/NAME PATCH...
 set -eu

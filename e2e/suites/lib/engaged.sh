@@ -1,6 +1,6 @@
 #!/bin/sh
-# Waits until fedhub has so many project planes engaged, and none on its way; with a second number, watches for so many
-# seconds that it stays so.
+# Waits until fedhub has so many project planes engaged, and none engaging. With a second number, verifies for so many
+# seconds that this does not change.
 #
 #   engaged.sh COUNT [SECONDS]
 set -eu

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A newer version of the CRDs, played: WorkloadDeployments and Instances have a field `future` in spec and status, or
-# have it no longer. Returns when the planes serve it so.
+# Simulates a newer version of the CRDs: adds a field `future` to spec and status of WorkloadDeployments and Instances,
+# or removes it. Returns when the planes serve the new schema.
 #
 #   future-field.sh add|remove PLANE...
 set -eu
@@ -23,7 +23,7 @@ serves() {
     | kubectl --kubeconfig "$1" create --namespace default --dry-run=server --validate=false -o json -f - \
     | grep -q probed
 }
-# A watch that began before the change goes on in the old schema, until the server closes all of them a second later.
+# A watch that started before the change keeps the old schema until the server closes all watches a second later.
 scratch=$(mktemp -d)
 trap 'rm -r "$scratch"' EXIT
 change() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits until a WorkloadDeployment and all Instances of it are gone on a plane.
+# Waits until a WorkloadDeployment and all its Instances are gone on a plane.
 #
 #   gone.sh PLANE NAMESPACE WD
 set -eu

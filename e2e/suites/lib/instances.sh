@@ -1,6 +1,6 @@
 #!/bin/sh
-# Waits until a WorkloadDeployment has on a plane exactly the Instances 0 to COUNT - 1, none on its way out, and `Ready`
-# says the same of each: `True`, or $READY.
+# Waits until a WorkloadDeployment has on a plane exactly the Instances 0 to COUNT - 1, none of them terminating, and
+# the condition Ready of each is `True`, or $READY.
 #
 #   instances.sh PLANE NAMESPACE WD COUNT
 set -eu

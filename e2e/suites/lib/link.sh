@@ -1,8 +1,8 @@
 #!/bin/sh
-# The line between a cell's fedhub and the hub, which can be cut.
+# The connection between a cell's fedhub and the hub, which can be cut.
 #
-#   link.sh start CELL   fedhub of the cell goes by way of it
-#   link.sh cut|mend     nothing passes, and nobody is told; or all again
+#   link.sh start CELL   the cell's fedhub uses it
+#   link.sh cut|mend     silently drops everything; forwards it again
 #   link.sh end
 set -eu
 . "$(dirname "$0")/wait.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Milo, played: the management plane has the Projects, a gateway serves their planes, and fedhub finds them there.
+# Simulates Milo: the management plane has the Projects, a gateway serves their planes, and fedhub discovers them there.
 #
 #   milo.sh gateway PROJECT=PLANE[/NAMESPACE]...   installs what is needed and starts the gateway
 #   milo.sh fedhub start|attend                  starts fedhub
@@ -15,13 +15,13 @@ case $1 in
   gateway)
     shift
     management apply --server-side -f "$here/projects-crd.yaml"
-    # The user whom the rights are bound to is a service account here.
+    # The suites use a service account in place of the user in the ClusterRoleBinding.
     kubectl kustomize "$here/../../../deploy/components/milo" |
       sed 's/^  name: fedhub$/  name: system:serviceaccount:fedhub-system:fedhub/' |
       management apply --server-side -f -
     management apply --server-side -k "$here/../../../deploy/crds"
     management wait --for=condition=Established --timeout=60s crd --all
-    # None of an earlier suite is left.
+    # Projects of an earlier suite are removed.
     left=$(management get projects -o 'jsonpath={.items[*].metadata.name}')
     # shellcheck disable=SC2086
     [ -z "$left" ] || "$here/project.sh" gone $left

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Milo, played: Projects are made if need be, and their condition Ready is set, or they are deleted and gone.
+# Simulates Milo: creates Projects where needed and sets their condition Ready, or deletes them.
 #
 #   project.sh True|False|Unknown|gone NAME...
 set -eu

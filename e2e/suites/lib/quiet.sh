@@ -1,6 +1,6 @@
 #!/bin/sh
-# Touches objects, each with a label that nobody knows, waits until fedhub has looked at them and come to rest, and
-# prints what it wrote about that on any plane: nothing, if it keeps to I7.
+# Touches objects, each with an unknown label, waits until fedhub has reconciled them and is idle, and prints what it
+# wrote on any plane: nothing, if it complies with I7.
 #
 #   quiet.sh PLANE NAMESPACE KIND/NAME...
 set -eu

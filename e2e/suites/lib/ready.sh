@@ -1,6 +1,6 @@
 #!/bin/sh
-# Waits until a WorkloadDeployment says on its project plane that COUNT replicas of its newest generation are wanted and
-# ready, and has exactly the Instances for that there, all of them Ready. Nobody has anything left to do about it then.
+# Waits until a WorkloadDeployment reports on its project plane that COUNT replicas of its newest generation are desired
+# and ready, and has exactly those Instances there, all of them Ready. Its rollout is then complete on every plane.
 #
 #   ready.sh PLANE NAMESPACE WD COUNT
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes WorkloadDeployments in one request each, right after one another. $KUBECONFIG is the project plane's.
+# Creates WorkloadDeployments one right after the other, with one request each. $KUBECONFIG is the project plane's.
 #
 #   siblings.sh CITY NAME...
 #

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The order in which the cell's fedhub made and deleted Instances in a namespace of the cell since an instant: a line
-# `create` or `delete NAME` for each. Refused requests are not among them.
+# Prints the order in which the cell's fedhub created and deleted Instances in a namespace of the cell since a time: one
+# line `create` or `delete NAME` for each. Rejected requests are left out.
 #
 #   steps.sh CELL NAMESPACE SINCE
 set -eu

@@ -1,5 +1,5 @@
-# To be sourced. A loop that waits calls `again WORDS` between one look and the next; when it has waited for long enough,
-# that says WORDS and ends the script. `tries=0` before a second loop.
+# To be sourced. A loop that waits calls `again MESSAGE` between two attempts. After too many, `again` prints MESSAGE
+# and ends the script. Set `tries=0` before a second loop.
 tries=0
 again() {
   tries=$((tries + 1))

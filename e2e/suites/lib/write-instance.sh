@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes an Instance to the hub by hand, as no cell of ours would: with the labels, the owner and the mark of the wire
-# contract, and its status after it. By its mark it is the copy of another cell, so that the cells let it alone; where a
-# WorkloadDeployment has Instances of its own, the ordinal has to be one that they do not have.
+# Writes an Instance to the hub by hand, with the labels, the owner and the mark of the wire contract, then its status.
+# Its mark makes it the copy of another cell, so that the cells leave it alone. Where a WorkloadDeployment has Instances
+# of its own, choose an ordinal that they do not have.
 #
 #   write-instance.sh HUB_NAMESPACE PLANE PROJECT_NAMESPACE WD ORDINAL [ADDRESS]
 #

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The NetworkBindings of a namespace of the cell in DFW, from `start` on. `check`: from the first that was Ready on, there
-# was one at each moment, and none that was deleted is left.
+# Records the NetworkBindings of a namespace of the cell in DFW from `start` on. `check` verifies that from the first
+# Ready binding on there was a Ready one at each moment.
 #
 #   bound.sh start NAMESPACE
 #   bound.sh check|end

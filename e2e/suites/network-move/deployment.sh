@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints a WorkloadDeployment in DFW on that network, with both address families. A fault is the network service's.
+# Prints a WorkloadDeployment in DFW on that network, with both address families, and a fault of the network service.
 #
 #   deployment.sh NAME REPLICAS NETWORK [FAULT]
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The network service of the cell in DFW has a fault with the binding of a network from now on, or has none any more.
+# Gives the network service of the cell in DFW a fault with the binding of a network, or removes the fault.
 #
 #   fault.sh NAMESPACE NETWORK [FAULT]
 set -eu

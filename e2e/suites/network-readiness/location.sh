@@ -1,5 +1,5 @@
 #!/bin/sh
-# The location that the cell in DFW serves is this one, dfw-1 unless said otherwise, in that city.
+# Sets the location that the cell in DFW serves, dfw-1 by default, and its city.
 #
 #   location.sh CITY [LOCATION]
 set -eu

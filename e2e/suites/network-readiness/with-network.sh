@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints a WorkloadDeployment with that network.
+# Prints a WorkloadDeployment that uses a network.
 #
 #   with-network.sh NETWORK NAME
 set -eu

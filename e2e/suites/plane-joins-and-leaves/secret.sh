@@ -1,5 +1,5 @@
 #!/bin/sh
-# The Secret that makes the management plane the plane project-c of discovery `kubeconfigs`.
+# The Secret by which discovery `kubeconfigs` finds the management plane as the plane of project-c.
 #
 #   secret.sh create|delete
 set -eu

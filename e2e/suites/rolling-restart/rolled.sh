@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits until a cell's namespace has COUNT Instances that are Ready, and none of those with these UIDs.
+# Waits until a cell's namespace has COUNT Instances that are Ready, and none with these UIDs.
 #
 #   rolled.sh NAMESPACE COUNT UIDS
 set -eu

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Watches the Instances of a cell's namespace, and judges what it saw: at no time more than COUNT, and at no time fewer
-# than COUNT - 1 that are Ready.
+# Watches the Instances of a cell's namespace, and verifies that there were never more than COUNT, and never fewer than
+# COUNT - 1 that are Ready.
 #
 #   watch.sh NAMESPACE start
 #   watch.sh NAMESPACE end COUNT

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fails unless each Instance was made when the one before it was ready: in whole seconds. $KUBECONFIG is the cell's.
+# Fails unless each Instance was created after the previous one was Ready, in whole seconds. $KUBECONFIG is the cell's.
 #
 #   in-order.sh NAMESPACE WD COUNT
 set -eu

@@ -2,10 +2,10 @@
 # One process with both roles, in one cluster that is management plane, project plane and cell: cell-dfw.
 #
 #   one.sh start    instead of the hub's fedhub and of that cell's
-#   one.sh end      and they are back
+#   one.sh end      restores those two
 set -eu
 deploy=$(dirname "$0")/../../../deploy
-# Where the harness has the kubeconfigs of the management role: what stands for the service account of its Pod.
+# The kubeconfigs of the management role, which the harness uses in place of the service account of its Pod.
 roles=$(dirname "$KUBECONFIGS")/fedhub
 cell() { kubectl --kubeconfig "$KUBECONFIGS/cell-dfw.yaml" "$@"; }
 hub() { kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" "$@"; }

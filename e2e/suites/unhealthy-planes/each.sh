@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a script for each of the twenty planes whose number matches: $NUMBER is that, $SERVER the plane that it is a
-# namespace of, $SPACE that namespace, $HUB its hub namespace, and $KUBECONFIG is that of the server.
+# Runs a script for each of the twenty planes whose number matches. $NUMBER is its number, $SERVER the API server that
+# has it as a namespace, $SPACE that namespace, $HUB its hub namespace, and $KUBECONFIG the kubeconfig of the server.
 #
 #   each.sh REGEX SCRIPT
 set -eu

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Waits until the hub has the WorkloadDeployment `web` of a plane as it has to be.
+# Waits until the hub has the WorkloadDeployment `web` of a plane with that number of replicas.
 #
 #   hub.sh HUB_NAMESPACE REPLICAS
 set -eu

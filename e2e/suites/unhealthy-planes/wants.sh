@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what the users of a plane, which each.sh says, want: its namespace with a WorkloadDeployment in it.
+# Prints the objects of the users of a plane, which each.sh selects: its namespace and a WorkloadDeployment in it.
 set -eu
 cat <<END
 ---

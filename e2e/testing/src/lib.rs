@@ -17,8 +17,8 @@
 //! # }
 //! ```
 //!
-//! Nothing here knows a controller, so that tests of every crate may use it; what stands on the servers at first, and
-//! which controllers run, is told by the `support.rs` of each test.
+//! Nothing here knows a controller, so that tests of every crate may use it; the `support.rs` of each test sets the
+//! initial objects of the servers and the controllers that run.
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "helpers of tests")]
 
@@ -35,5 +35,6 @@ pub use objects::{condition, event_notes, instance_status, is_terminating, uid};
 pub use process::{Process, Run};
 pub use requests::{asked, position, requests, writes};
 pub use servers::{
-    HEADERS, cell, cell_uid, client, gap, plane_name, put_hub_namespace, put_kube_system, put_namespace,
+    HEADERS, cell, cell_uid, client, gap, normalized_instances, plane_name, put_hub_namespace,
+    put_kube_system, put_namespace,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fedhub_core::names::{PlaneName, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE};
-use fedhub_fake_apiserver::ApiServer;
+use fedhub_fake_apiserver::{ApiServer, Resource};
 use fedhub_planes::transport::HeaderTimeoutLayer;
 use kube::Client;
 use serde_json::json;
@@ -56,4 +56,25 @@ pub fn put_kube_system(server: &ApiServer) {
 /// The UID that a cell is known by.
 pub fn cell_uid(cell: &ApiServer) -> String {
     crate::uid(&cell.get("Namespace", "", "kube-system").unwrap())
+}
+
+/// Instances of a plane whose schema lacks `unknown` in spec and status, and has these defaults (I1, I7): part, field and
+/// value.
+pub fn normalized_instances(defaults: &'static [(&str, &str, &str)]) -> Resource {
+    Resource::custom("compute.datumapis.com", "v1alpha", "Instance", "instances")
+        .with_status()
+        .pruning(|instance| {
+            for part in ["spec", "status"] {
+                if let Some(fields) = instance[part].as_object_mut() {
+                    fields.remove("unknown");
+                }
+            }
+        })
+        .defaulting(move |instance| {
+            for (part, field, default) in defaults {
+                if instance[*part].is_object() && instance[*part][*field].is_null() {
+                    instance[*part][*field] = json!(default);
+                }
+            }
+        })
 }

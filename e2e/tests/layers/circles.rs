@@ -30,7 +30,7 @@ fn reach<'a>(graph: &'a Graph, file: &String) -> BTreeSet<&'a String> {
 }
 
 /// Who knows whom within a circle, a line for each file.
-pub fn told(graph: &Graph, circle: &BTreeSet<String>) -> String {
+pub fn describe(graph: &Graph, circle: &BTreeSet<String>) -> String {
     let line = |file: &String| {
         let known: Vec<&str> = graph[file].intersection(circle).map(String::as_str).collect();
         format!("    {file} knows {}\n", known.join(", "))

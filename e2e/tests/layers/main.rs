@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use circles::{circles, told};
+use circles::{circles, describe};
 use serde_json::Value;
 use source::Graph;
 
@@ -28,7 +28,7 @@ const LAYERS: [&[&str]; 8] = [
     &["fedhub"],
 ];
 
-/// Crates that speak to nobody, and what they may not name.
+/// Crates without I/O, and what they may not name.
 const PURE: [&str; 3] = ["fedhub-core", "fedhub-cache", "fedhub-api"];
 const IO: [&str; 12] = [
     "hyper",
@@ -69,7 +69,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }
 
-/// The packages of the workspace, as `cargo metadata` tells them.
+/// The packages of the workspace, from `cargo metadata`.
 fn packages() -> Vec<Value> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version=1"];
@@ -243,7 +243,8 @@ fn no_two_files_of_a_crate_know_each_other() {
         let graph = source::of_crate(&repository().join(folder).join("src"));
         assert!(graph.len() > 1, "{folder} has no files");
         let found = circles(&graph).into_iter();
-        faults.extend(found.map(|circle| format!("{folder}/src has a circle:\n{}", told(&graph, &circle))));
+        faults
+            .extend(found.map(|circle| format!("{folder}/src has a circle:\n{}", describe(&graph, &circle))));
     }
     assert!(faults.is_empty(), "{}", faults.concat());
 }

@@ -12,7 +12,7 @@ type Module = Vec<String>;
 /// The files of a crate, by their path in `src`, each with those that it knows.
 pub type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// What one file says.
+/// The contents of one file.
 #[derive(Default)]
 struct File {
     name: String,

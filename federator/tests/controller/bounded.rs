@@ -26,7 +26,7 @@ async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
         run.planes.engage(&plane_name("alpha"), world.alpha.client());
         quiet(5).await;
         run.planes.disengage(&plane_name("alpha"));
-        assert_eq!(run.held("hub_unreachable"), 0, "nobody looks after it any more");
+        assert_eq!(run.held("hub_unreachable"), 0, "no worker reconciles it any more");
         world.hub.clear_fault(stuck);
         run.planes.engage(&plane_name("alpha"), world.alpha.client());
         until("it to go", || world.wd(&name).is_none()).await;

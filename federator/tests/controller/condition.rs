@@ -118,7 +118,7 @@ async fn u2_f10_what_is_no_trouble_is_told_after_the_work_and_of_every_wd() {
     let writes = world.writes(from);
     assert!(writes[1].iter().all(|write| write.starts_with("patch ")), "marks alone: {:?}", writes[1]);
     world.hub.clear_fault(id);
-    until("all to be told", || {
+    until("all conditions", || {
         names.iter().all(|name| is(&world.wd(name).unwrap(), "Unknown", "AwaitingCell"))
     })
     .await;
@@ -155,9 +155,9 @@ async fn u2_what_is_forbidden_names_verb_resource_and_plane() {
     world.hub.fault(Fault::Status(403).on("create", "workloaddeployments"));
     let run = world.run();
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "Forbidden")).await;
-    let told = event_notes(&world.alpha, "FederationFailed");
-    assert_eq!(told.len(), 1);
-    assert!(told[0].starts_with("forbidden: failed to create workloaddeployments on the hub"), "{told:?}");
+    let notes = event_notes(&world.alpha, "FederationFailed");
+    assert_eq!(notes.len(), 1);
+    assert!(notes[0].starts_with("forbidden: failed to create workloaddeployments on the hub"), "{notes:?}");
     run.stop().await;
 }
 
@@ -186,7 +186,7 @@ async fn u2_c11_a_cell_that_karmada_does_not_reach_is_named_and_since_when() {
     quiet(2).await;
     world.hub.patch_status("Cluster", "", "cell-1", &ready("True")).unwrap();
     quiet(600).await;
-    assert_eq!(world.writes(from), nothing(), "a moment is nothing to tell of");
+    assert_eq!(world.writes(from), nothing(), "a short outage is not reported");
     world.hub.patch_status("Cluster", "", "cell-1", &ready("False")).unwrap();
     until("the condition", || is(&world.wd(WD).unwrap(), "False", "CellUnreachable")).await;
     assert!(

@@ -125,15 +125,15 @@ async fn f9_lost_answers_and_a_process_killed_at_any_point_come_to_the_same_end(
 
 #[tokio::test(start_paused = true)]
 async fn i3_f9_a_hub_that_lost_its_state_proves_nothing() {
-    for anew in [false, true] {
+    for recreated in [false, true] {
         let world = World::new();
         let run = world.federated().await;
         let space = hub_space(&world.alpha);
         run.stop().await;
-        // While nobody looks: the namespace and all in it are gone, perhaps made anew; and the WD is deleted.
+        // While no process runs, the namespace and all in it are deleted, perhaps created again; and the WD is deleted.
         world.hub.delete("Namespace", "", &space).unwrap();
         assert!(world.hub_wd(WD).is_none());
-        if anew {
+        if recreated {
             world
                 .hub
                 .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}))
@@ -142,7 +142,7 @@ async fn i3_f9_a_hub_that_lost_its_state_proves_nothing() {
         world.delete(WD);
         let run = world.run();
         quiet(3600).await;
-        assert!(has_our_finalizer(&world.wd(WD).unwrap()), "anew: {anew}");
+        assert!(has_our_finalizer(&world.wd(WD).unwrap()), "recreated: {recreated}");
         assert_eq!(run.held("hub_state_lost"), 1, "visibly");
         assert_eq!(events(&world, "CleanupHeld"), 1, "visibly");
         let status = world.wd(WD).unwrap()["status"].clone();

@@ -1,4 +1,4 @@
-//! F2, F4, I6: what hands, tenants and cells change is put right, and nobody else's is touched.
+//! F2, F4, I6: what users, tenants and cells edit is repaired, and objects of others are not touched.
 
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID, SOURCE};
 use serde_json::{Value, json};

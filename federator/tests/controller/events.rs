@@ -1,4 +1,4 @@
-//! U3: what a cell says of a WD is told on the project's WD, each turn once.
+//! U3: what a cell reports of a WD becomes Events on the project's WD, each transition once.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn shows(world: &World, message: &str) -> bool {
 
 fn warnings(world: &World) -> Vec<String> {
     let all = world.alpha.list("events.events.k8s.io").into_iter();
-    // Each as often as it was told.
+    // Each as often as it was recorded.
     let times = |e: Value| {
         let count = usize::try_from(e["series"]["count"].as_u64().unwrap_or(1)).unwrap();
         std::iter::repeat_n(e["reason"].as_str().unwrap().to_owned(), count)
@@ -84,8 +84,8 @@ async fn c9_every_refusal_says_whose_job_it_is() {
     let message = |name: &str, kind: &str| {
         let wd = world.wd(name).unwrap();
         let all = wd["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let told = all.into_iter().find(|c| c["type"] == kind).unwrap_or_default();
-        told["message"].as_str().unwrap_or_default().to_owned()
+        let condition = all.into_iter().find(|c| c["type"] == kind).unwrap_or_default();
+        condition["message"].as_str().unwrap_or_default().to_owned()
     };
     for (name, words) in
         [("odd", "by the user: correct spec.cityCode"), ("nowhere", "by the user: choose a city")]
@@ -110,14 +110,14 @@ async fn u1_a_wd_has_its_conditions_from_its_first_moment_and_they_cost_no_reque
     let pending = ["Available", "ReplicasReady", "Federated"].map(|kind| format!("{kind}=Unknown/Pending"));
     assert_eq!(stands(WD), pending);
     let run = world.federated().await;
-    assert_eq!(stands(WD), pending, "the hub's own are nobody's report");
+    assert_eq!(stands(WD), pending, "the hub's own defaults are not a report");
     let from = world.positions();
     world.report(WD, &reported(1));
     until("the status", || stands(WD).contains(&"Federated=True/Applied".to_owned())).await;
     quiet(60).await;
     let asked = ["get workloaddeployments/web", "update workloaddeployments/status/web"];
     assert_eq!(world.asked(from)[1], asked, "and no dry run");
-    // A refusal that is over leaves what nobody has reported, and no gap.
+    // A refusal that is over leaves the unreported default, and no gap.
     put_wd(&world.alpha, "odd", "New York");
     until("the refusal", || stands("odd")[0] == "Available=False/InvalidCityCode").await;
     world.alpha.patch("WorkloadDeployment", SPACE, "odd", &json!({"spec": {"cityCode": "DFW"}})).unwrap();

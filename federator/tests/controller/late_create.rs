@@ -1,4 +1,4 @@
-//! Creates that land when nobody waits for them any more: no stale effect is left once things have settled.
+//! Creates that land after their request was given up: no stale effect is left once things have settled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,7 +129,7 @@ async fn i3_a_standby_that_saw_it_go_undoes_it_in_its_own_term() {
     let leader = world.federated().await;
     released(&world).await;
     leader.stop().await;
-    // Nobody leads when it lands.
+    // There is no leader when it lands.
     slow.land().await;
     assert!(world.hub_wd(WD).is_some());
     quiet(20).await;

@@ -14,8 +14,9 @@ const DEPLOYMENT: &str = "WorkloadDeployment";
 const POLICY: &str = "PropagationPolicy";
 const BINDING: &str = "ResourceBinding";
 
-/// What of Karmada a move needs, in the order of its detector: a policy that changed lets go of what it does not select;
-/// what nobody claims is claimed by the policy that selects it; what is claimed and selected is bound to the city's cell.
+/// The part of Karmada that a move needs, in the order of its detector: a policy that changed releases what it does not
+/// select; what is unclaimed is claimed by the policy that selects it; what is claimed and selected is bound to the
+/// city's cell.
 struct Karmada {
     hub: ApiServer,
     /// Policies by name and space, at the version that was looked at.
@@ -154,7 +155,7 @@ impl Karmada {
     }
 }
 
-/// What a cell reports: by its reason one can tell which.
+/// A cell's report, whose reason identifies the cell.
 fn by(cell: &str, replicas: u64) -> Value {
     let mut status = reported(replicas);
     status["conditions"][0]["reason"] = json!(cell.replace('-', ""));
@@ -213,7 +214,7 @@ async fn f6_a_wd_that_changes_its_city_moves_and_its_sibling_is_not_disturbed() 
     assert_eq!(moved[0]["note"], "moved from city \"DFW\" to city \"ORD\"");
     let from = world.positions();
     quiet(600).await;
-    assert_eq!(world.asked(from), nothing(), "at rest");
+    assert_eq!(world.asked(from), nothing(), "steady state");
     run.stop().await;
     let (from, run) = (world.positions(), world.run());
     quiet(60).await;

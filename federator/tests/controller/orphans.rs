@@ -26,7 +26,7 @@ async fn f11_a_wd_that_went_without_its_finalizer_leaves_an_orphan_that_is_count
     assert_eq!(run.objects("federator", "orphaned"), 1);
     assert!(world.hub_wd(WD).is_some(), "an operator decides");
     assert_eq!(world.writes(from), nothing());
-    // Whatever becomes of it on the hub, nobody is asked for it again.
+    // Whatever becomes of it on the hub, no request is sent for it again.
     let from = world.positions();
     world.report(WD, &reported(3));
     quiet(60).await;
@@ -53,7 +53,7 @@ async fn f11_what_went_while_nobody_looked_is_found_at_the_start() {
     world.gap();
     quiet(60).await;
     assert_eq!(run.objects("federator", "orphaned"), 1);
-    // Its plane is let go: nobody knows.
+    // Its plane is disengaged: its state is unknown.
     run.planes.disengage(&plane_name("alpha"));
     assert_eq!(run.objects("federator", "orphaned"), 0);
     run.stop().await;

@@ -1,4 +1,4 @@
-//! I4: lists that are empty, old or wrong. Nothing is deleted, and what is missing is made anew.
+//! I4: lists that are empty, old or wrong. Nothing is deleted, and what is missing is created again.
 
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
@@ -23,7 +23,7 @@ async fn i4_a_hub_that_answers_empty_lists_loses_nothing() {
     world.hub.clear_faults();
     // One hub WD goes while the federator knows of none.
     world.hub.delete("WorkloadDeployment", &hub_space(&world.alpha), "web-2").unwrap();
-    until("it to be made anew", || world.hub_wd("web-2").is_some()).await;
+    until("it to be created again", || world.hub_wd("web-2").is_some()).await;
     quiet(3600).await;
     assert_eq!(objects(&world), before);
     let [hub, alpha, beta] = world.writes(from);

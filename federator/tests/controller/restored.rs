@@ -120,7 +120,7 @@ async fn f9_what_is_deleted_by_hand_before_its_cell_has_taken_it_over_proves_not
     quiet(5).await;
     let first = uid(&world.hub_wd(WD).unwrap());
     world.hub.delete("WorkloadDeployment", &hub_space(&world.alpha), WD).unwrap();
-    until("it to be made anew", || world.hub_wd(WD).is_some_and(|wd| uid(&wd) != first)).await;
+    until("it to be created again", || world.hub_wd(WD).is_some_and(|wd| uid(&wd) != first)).await;
     ends(&world, &run).await;
     run.stop().await;
 }

@@ -1,4 +1,4 @@
-//! A WD that is too large is answered where its user looks, and is in nobody's way (section 6).
+//! A WD that is too large is reported where its user looks, and does not block others (section 6).
 
 use std::time::Duration;
 
@@ -79,14 +79,14 @@ async fn i8_who_writes_the_condition_of_a_large_wd_waits_for_memory_and_no_other
     until("it to be federated", || world.hub_wd("large").is_some()).await;
     quiet(1).await;
     let all = run.planes.budget().working(&PlaneId::Hub, 1 << 30).await;
-    let told = |plane: &ApiServer, name: &str| {
+    let has_condition = |plane: &ApiServer, name: &str| {
         federated(&plane.get("WorkloadDeployment", SPACE, name).unwrap()).is_some()
     };
-    until("the condition of another's small one", || told(&world.beta, WD)).await;
+    until("the condition of another's small one", || has_condition(&world.beta, WD)).await;
     quiet(60).await;
-    assert!(!told(&world.alpha, "large"));
+    assert!(!has_condition(&world.alpha, "large"));
     drop(all);
-    until("its condition", || told(&world.alpha, "large")).await;
+    until("its condition", || has_condition(&world.alpha, "large")).await;
     run.stop().await;
 }
 

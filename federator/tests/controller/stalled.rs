@@ -81,7 +81,7 @@ async fn f8_i7_karmada_is_made_to_apply_what_it_says_it_has_not_and_left_alone_a
         run.stop().await;
         let run = world.run();
         quiet(3600).await;
-        assert_eq!(world.writes(from), nothing(), "neither at rest nor after a restart");
+        assert_eq!(world.writes(from), nothing(), "neither in steady state nor after a restart");
         run.stop().await;
     }
 }

@@ -24,7 +24,8 @@ pub struct World {
     pub hub: ApiServer,
     pub alpha: ApiServer,
     pub beta: ApiServer,
-    /// Whether processes tell what has no status how far it has come (U2). Where not, requests are those of passes.
+    /// Whether processes report the progress of WDs without a status (U2). If not, all requests are those of
+    /// reconciles.
     pub telling: bool,
 }
 
@@ -34,7 +35,7 @@ impl World {
         Self::over(ApiServer::hub("hub"), ApiServer::project_plane("alpha"))
     }
 
-    /// The same, with processes that tell what has no status how far it has come (U2).
+    /// The same, with processes that report the progress of WDs without a status (U2).
     pub fn telling() -> Self {
         Self { telling: true, ..Self::new() }
     }
@@ -103,7 +104,7 @@ impl World {
         process.running(Parts { planes, queue, federator })
     }
 
-    /// A process over a world in which the WDs of both planes are federated, in order and at rest.
+    /// A process on planes whose WDs are federated, in sync and in steady state.
     pub async fn federated(&self) -> Run {
         let run = self.run();
         until("both WDs to be federated", || {
@@ -195,7 +196,7 @@ pub fn has_our_finalizer(wd: &Value) -> bool {
     wd["metadata"]["finalizers"].as_array().is_some_and(|f| f.contains(&json!(FEDERATOR_FINALIZER)))
 }
 
-/// The reason of the condition `Available`; `None` while nobody has said anything of it.
+/// The reason of the condition `Available`; `None` while it is not reported.
 pub fn reason(wd: &Value) -> Option<String> {
     let conditions = wd["status"]["conditions"].as_array()?;
     let available = conditions.iter().find(|c| c["type"] == "Available" && c["reason"] != "Pending")?;
@@ -217,7 +218,7 @@ pub fn plain(wd: &Value) -> Value {
     status
 }
 
-/// Status and reason of the condition `Federated`; `None` while nobody has written it.
+/// Status and reason of the condition `Federated`; `None` while it is not written.
 pub fn federated(wd: &Value) -> Option<(String, String)> {
     let conditions = wd["status"]["conditions"].as_array()?;
     let condition = conditions.iter().find(|c| c["type"] == "Federated" && !is_default(c))?;

@@ -6,7 +6,7 @@ use fedhub_core::names::{
     UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Object, ObjectView, set_field};
-use fedhub_planes::Write;
+use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -128,13 +128,13 @@ fn f4_drift_is_restored() {
     ];
     for (what, edit) in table {
         let mut seen = in_order();
-        // What was sent is known, so that no dry run is needed to tell that this is an edit.
+        // What was sent is known, so that no dry run is needed to see that this is an edit.
         seen.spec_normalization = Some(ServerNormalization::of(&spec(CITY), &spec(CITY)));
         seen.hub = Some(shared(with(hub_wd(), edit)));
         let restored = plan(&seen);
         assert_eq!(
             restored.deployment,
-            Some(Write::Replace { object: Box::new(hub_wd()), probe: false }),
+            Some(Write::Replace { object: Box::new(hub_wd()), mode: WriteMode::Direct }),
             "{what}"
         );
         assert!(restored.mark.is_none() && restored.policy.is_none() && restored.status.is_none(), "{what}");

@@ -6,7 +6,7 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_federator::cleanup::CleanupBlocked;
-use fedhub_planes::Write;
+use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -108,8 +108,8 @@ fn i3_the_table_of_what_live_reads_prove() {
         ("a stranger's namespace, never used", false, Some(taken.clone()), None, Proves::Done),
         ("another tenant's WD", true, Some(hub_namespace()), Some(other("beta/shop/web-dfw")), Proves::Done),
         ("the namespace is gone", true, None, None, Proves::Lost),
-        ("the namespace was made anew", true, Some(lost.clone()), None, Proves::Lost),
-        ("made anew, and something in it", true, Some(lost), Some(other("beta/shop/web-dfw")), state_lost),
+        ("the namespace was recreated", true, Some(lost.clone()), None, Proves::Lost),
+        ("recreated, and not empty", true, Some(lost), Some(other("beta/shop/web-dfw")), state_lost),
         ("the namespace is another tenant's now", true, Some(taken), None, conflict),
         ("the mark was taken off", true, Some(hub_namespace()), Some(hidden.clone()), Proves::Stands),
         ("the mark and the labels were taken off", true, Some(bald), Some(hidden), conflict),
@@ -127,15 +127,15 @@ fn i3_the_table_of_what_live_reads_prove() {
         match proves {
             Proves::Held(why) => {
                 assert_eq!(plan.then, NextStep::BlockCleanup(why), "{what}");
-                let told = plan.status.clone().map(|write| write.status).unwrap_or_default();
-                assert_eq!(told["conditions"][0]["reason"], "CleanupHeld", "{what}");
+                let status = plan.status.clone().map(|write| write.status).unwrap_or_default();
+                assert_eq!(status["conditions"][0]["reason"], "CleanupHeld", "{what}");
                 assert!(!writes(&Plan { status: None, ..plan }), "{what}: nothing but the word of it");
             }
             Proves::Lost => {
                 assert!(plan.namespace.is_some() || plan.deployment.is_some(), "{what}: {plan:?}");
                 assert!(plan.delete.is_none() && plan.release.is_none(), "{what}");
-                let told = plan.status.map(|write| write.status).unwrap_or_default();
-                assert_eq!(told["conditions"][0]["reason"], "CleanupHeld", "{what}");
+                let status = plan.status.map(|write| write.status).unwrap_or_default();
+                assert_eq!(status["conditions"][0]["reason"], "CleanupHeld", "{what}");
             }
             Proves::Stands => assert!(plan.delete.is_some() && plan.release.is_none(), "{what}"),
             Proves::Done => assert_eq!(plan.release, Some(json!({"finalizers": Value::Null})), "{what}"),
@@ -220,7 +220,9 @@ fn f9_protection_comes_off_before_the_deletion() {
     let mut seen = in_order();
     seen.project = shared(deleting(marked()));
     let plan = plan(&seen);
-    let Some(Write::Replace { object, probe: false }) = &plan.deployment else { panic!("{plan:?}") };
+    let Some(Write::Replace { object, mode: WriteMode::Direct }) = &plan.deployment else {
+        panic!("{plan:?}")
+    };
     assert_eq!(object.label(DELETION_PROTECTED.0), None);
     let only = with(hub_wd(), |wd| _ = wd.metadata.labels.as_mut().unwrap().remove(DELETION_PROTECTED.0));
     assert_eq!(**object, only, "and nothing else is changed");

@@ -83,7 +83,7 @@ pub fn hub_wd() -> Object {
     wd
 }
 
-/// A policy with that name, of that city, whose spec nobody edited.
+/// A policy with that name, of that city, with an unedited spec.
 pub fn policy(name: &str, city: &str) -> Object {
     let mut made = match plan(&seen(marked_in(city), Some(hub_namespace()), None, vec![])).policy {
         Some(Write::Create(policy)) => *policy,

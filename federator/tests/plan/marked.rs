@@ -24,7 +24,7 @@ fn annotation_after(seen: &Observed, plan: &Plan, key: &str) -> Option<String> {
     written.or_else(|| seen.project.annotation(key)).map(str::to_owned)
 }
 
-/// What the plan decides by: of a WD that is deleted, what live reads told.
+/// The input of the plan: for a WD that is deleted, with the results of live reads.
 fn judged(seen: &Observed) -> Observed {
     match seen.live.clone().filter(|_| seen.project.is_terminating()) {
         Some(live) => Observed { hub_namespace: live.namespace, hub: live.deployment, ..seen.clone() },

@@ -10,8 +10,7 @@ use fedhub_core::object::{Object, ObjectView, PlaneId, set_field};
 use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::snapshot::Wd;
-use fedhub_planes::Distrust;
-use fedhub_planes::Write;
+use fedhub_planes::{Distrust, Write, WriteMode};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
@@ -143,7 +142,7 @@ impl Model {
         idle
     }
 
-    /// The process starts anew: nothing is remembered of what was sent.
+    /// The process restarts: nothing is remembered of what was sent.
     pub fn restart(&mut self) -> &mut Self {
         (self.spec_normalization, self.status_normalization, self.live) = (None, None, None);
         self.policy_echoes.clear();
@@ -206,7 +205,7 @@ impl Model {
         self.edit_project(|wd| _ = wd.metadata.deletion_timestamp.get_or_insert(time))
     }
 
-    /// Somebody deletes the hub WD; Karmada takes it out of the cell that it was applied in.
+    /// The hub WD is deleted by hand; Karmada removes it from the cell that it was applied in.
     pub fn delete_on_hub(&mut self) -> &mut Self {
         self.live = None;
         if let Some(hub) = self.hub.take() {
@@ -289,9 +288,9 @@ impl Model {
             let mut got = write.status.clone();
             (self.makes[2])(&mut got);
             let same = self.project.as_ref().is_some_and(|p| *p.status() == got);
-            self.dry_runs += usize::from(write.probe);
+            self.dry_runs += usize::from(write.mode == WriteMode::DryRunFirst);
             self.status_normalization = Some(ServerNormalization::of(&write.status, &got));
-            if !(write.probe && same) {
+            if !(write.mode == WriteMode::DryRunFirst && same) {
                 self.log.push("status");
                 set_field(self.project.as_mut().unwrap(), "status", got);
             }
@@ -332,24 +331,25 @@ impl Model {
         old: Option<&Object>,
         makes: Makes,
     ) -> Option<Object> {
-        let (mut object, probe) = match write {
+        let (mut object, mode) = match write {
             Write::Create(mut object) => {
                 assert!(old.is_none(), "{what} is there already");
                 object.metadata.uid = Some(self.mint());
-                (*object, false)
+                (*object, WriteMode::Direct)
             }
-            Write::Replace { object, probe } => {
+            Write::Replace { object, mode } => {
                 let old = old.unwrap_or_else(|| panic!("{what} is not there"));
                 assert_eq!(object.version(), old.version(), "the precondition of {what}");
                 assert_eq!(object.uid(), old.uid(), "{what}");
-                (*object, probe)
+                (*object, mode)
             }
         };
         let mut spec = object.spec().clone();
         makes(&mut spec);
         set_field(&mut object, "spec", spec);
-        self.dry_runs += usize::from(probe);
-        if probe && old.is_some_and(|o| o.data == object.data && o.metadata == object.metadata) {
+        let dry_run = mode == WriteMode::DryRunFirst;
+        self.dry_runs += usize::from(dry_run);
+        if dry_run && old.is_some_and(|o| o.data == object.data && o.metadata == object.metadata) {
             return None;
         }
         self.log.push(what);

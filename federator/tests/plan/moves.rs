@@ -51,7 +51,7 @@ fn to_change() -> Observed {
     seen(project, Some(hub_namespace()), Some(hub), vec![policy("city-dfw", "DFW")])
 }
 
-/// The same, relabelled: Karmada has let go of it, and the policy of ORD has claimed it.
+/// The same, relabelled: Karmada has released it, and the policy of ORD has claimed it.
 fn relabelled() -> Observed {
     let mut seen = to_change();
     let Some(Write::Replace { object, .. }) = plan(&seen).deployment else { panic!("not relabelled") };
@@ -87,7 +87,7 @@ fn f6_a_move_ends_when_the_cell_of_the_new_city_has_reported() {
     for (what, claim, bound, status, ends) in [
         ("all of it", Some("city-ord"), Some(there()), &new, true),
         ("no binding", Some("city-ord"), None, &new, false),
-        ("nobody's", None, Some(there()), &new, false),
+        ("unclaimed", None, Some(there()), &new, false),
         ("the old policy's", Some("city-dfw"), Some(there()), &new, false),
         ("the old cell's status", Some("city-ord"), Some(there()), &old, false),
         ("unscheduled", Some("city-ord"), Some(bound(&[], &[("cell-2", new.clone())], "ORD")), &new, false),
@@ -129,14 +129,14 @@ fn f6_a_move_ends_when_the_cell_of_the_new_city_has_reported() {
         (seen.hub, seen.bound) = (Some(shared(hub)), bound);
         seen.project = shared(status_of(seen.project.as_ref().clone(), json!({})));
         let plan = plan(&seen);
-        let told = plan.status.as_ref().map(|w| available(&w.status).1.to_owned()).unwrap();
+        let reason = plan.status.as_ref().map(|w| available(&w.status).1.to_owned()).unwrap();
         if ends {
             assert_eq!(body(plan.deployment.as_ref().unwrap()).annotation(MOVING), None, "{what}");
-            assert_eq!((plan.moved.as_deref(), told.as_str()), (Some("DFW"), "cell-2"), "{what}");
+            assert_eq!((plan.moved.as_deref(), reason.as_str()), (Some("DFW"), "cell-2"), "{what}");
             assert_eq!(plan.then, NextStep::Done, "{what}");
         } else {
             assert!(!writes_hub(&plan) && plan.moved.is_none(), "{what}: {plan:?}");
-            assert_eq!(told, "Moving", "{what}");
+            assert_eq!(reason, "Moving", "{what}");
             assert!(matches!(plan.then, NextStep::RequeueAfter(_)), "{what}");
         }
     }

@@ -75,7 +75,7 @@ impl Observed {
             Wd::of(plane, &wd).unwrap()
         };
         let bodies = self.bodies();
-        let told = |(bound, hub): (&Bound, &ObjectRef)| bound.has_arrived(hub);
+        let arrived = |(bound, hub): (&Bound, &ObjectRef)| bound.has_arrived(hub);
         Snapshot {
             home: ProjectNamespace {
                 plane: self.plane.clone(),
@@ -93,7 +93,7 @@ impl Observed {
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
             suspended: self.suspended,
-            arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(told),
+            arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(arrived),
             stalled: self.stalled,
             distrust: self.distrust,
             last_restore: self.last_restore,

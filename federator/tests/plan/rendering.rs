@@ -1,5 +1,5 @@
-//! I7: where facts tell that nothing is to do, rendering changes nothing; and what the federator left in order, facts
-//! tell to be so.
+//! I7: where digests show that nothing is to be done, rendering changes nothing; and what the federator left in sync,
+//! digests show as in sync.
 
 use fedhub_core::object::ObjectView;
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ pub fn in_sync(seen: &Observed) -> bool {
     fedhub_federator::plan::plan(&snapshot).is_empty()
 }
 
-/// The writes of a pass whose facts say of everything that it may differ, so that rendering tells.
+/// The writes of a reconcile whose digests say of everything that it may differ, so that rendering decides.
 fn rendered(seen: &Observed) -> Plan {
     let another = seen.snapshot_as(
         |project| project.data["status"]["different"] = json!(true),
@@ -99,8 +99,8 @@ proptest! {
         }
         model.restart();
         let seen = model.seen().unwrap();
-        // What stood in the status before anybody reported is the plan's business.
-        let told = reported || !seen.project.status().is_object();
-        prop_assert!(!told || in_sync(&seen) || seen.hub.unwrap().status().get("conditions").is_none());
+        // What was in the status before any report is the plan's business.
+        let comparable = reported || !seen.project.status().is_object();
+        prop_assert!(!comparable || in_sync(&seen) || seen.hub.unwrap().status().get("conditions").is_none());
     }
 }

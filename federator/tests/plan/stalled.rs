@@ -27,7 +27,10 @@ fn resync(annotation: Option<&str>, stalled: bool, reported: Option<i64>) -> Opt
     let plan = plan(&seen);
     let written = plan.deployment.as_ref().map(|write| body(write).clone());
     assert_eq!(Plan { deployment: None, ..plan }, Plan::default(), "nothing of it reaches the project");
-    assert!(stalled || written.is_none() || !in_sync(&seen), "facts tell that the annotation is to go");
+    assert!(
+        stalled || written.is_none() || !in_sync(&seen),
+        "digests show that the annotation is to be removed"
+    );
     written
 }
 

@@ -22,7 +22,7 @@ fn condition(kind: &str, status: &str, reason: &str) -> Value {
 }
 
 /// The status that is to stand, given what stands here and what stands on the hub.
-fn told(here: Value, hub: Value, refusal: Option<&Refusal>) -> Option<Value> {
+fn desired_for(here: Value, hub: Value, refusal: Option<&Refusal>) -> Option<Value> {
     let mut seen = in_order();
     seen.project = shared(status_of(marked(), here));
     seen.hub = Some(shared(status_of(hub_wd(), hub)));
@@ -47,24 +47,24 @@ proptest! {
     #[test]
     fn f8_an_empty_hub_status_overwrites_nothing(here in states::status_value(), empty in prop_oneof![Just(Value::Null), Just(json!({}))]) {
         let ours = find(&here, "Available").is_some_and(|c| c["reason"] != "Stable");
-        let told = told(here.clone(), empty, None);
+        let desired_for = desired_for(here.clone(), empty, None);
         if ours {
             // Only a refusal of ours that no longer holds goes.
-            let told = told.unwrap();
-            prop_assert_eq!(&find(&told, "Available").unwrap()["reason"], "Pending");
+            let desired_for = desired_for.unwrap();
+            prop_assert_eq!(&find(&desired_for, "Available").unwrap()["reason"], "Pending");
             for (key, value) in here.as_object().unwrap().iter().filter(|(k, _)| *k != "conditions") {
-                prop_assert_eq!(&told[key], value);
+                prop_assert_eq!(&desired_for[key], value);
             }
         } else {
-            prop_assert_eq!(told, None);
+            prop_assert_eq!(desired_for, None);
         }
     }
 
     #[test]
     fn f8_desired_is_stable(here in states::status_value(), hub in states::status_value(), cells in 0usize..4) {
         let refusal = Refusal::of_cells("DFW", cells);
-        if let Some(once) = told(here, hub.clone(), refusal.as_ref()) {
-            let twice = told(once.clone(), hub, refusal.as_ref());
+        if let Some(once) = desired_for(here, hub.clone(), refusal.as_ref()) {
+            let twice = desired_for(once.clone(), hub, refusal.as_ref());
             prop_assert!(twice.is_none_or(|t| t == once));
         }
     }
@@ -74,9 +74,9 @@ proptest! {
 fn f8_the_projects_own_condition_is_kept_and_the_hubs_is_not_taken() {
     let hub = json!({"conditions": [condition("ReferencedDataReady", "False", "Cell"), condition("Available", "True", "Stable")]});
     let own = condition("ReferencedDataReady", "True", "Project");
-    let with_own = told(json!({"conditions": [own]}), hub.clone(), None).unwrap();
+    let with_own = desired_for(json!({"conditions": [own]}), hub.clone(), None).unwrap();
     assert_eq!(find(&with_own, "ReferencedDataReady"), Some(&own));
-    let without = told(json!({}), hub, None).unwrap();
+    let without = desired_for(json!({}), hub, None).unwrap();
     assert_eq!(find(&without, "ReferencedDataReady"), None);
     assert_eq!(available(&without), ("True", "Stable"));
 }
@@ -99,7 +99,7 @@ fn f8_refusals_stand_unless_the_cell_says_available_and_ambiguity_always() {
             (json!({"conditions": [condition("Available", "Unknown", "Starting")]}), true),
             (json!({"conditions": [condition("Available", "True", "Stable")]}), reason == "AmbiguousCity"),
         ] {
-            let status = told(Value::Null, hub.clone(), Some(&refusal)).unwrap();
+            let status = desired_for(Value::Null, hub.clone(), Some(&refusal)).unwrap();
             let expected = if stands { ("False", reason) } else { ("True", "Stable") };
             assert_eq!(available(&status), expected, "{reason} over {hub}");
         }
@@ -110,14 +110,14 @@ fn f8_refusals_stand_unless_the_cell_says_available_and_ambiguity_always() {
 fn f8_what_the_project_says_of_availability_is_not_the_hubs_word() {
     let here = json!({"conditions": [condition("Available", "True", "Stable")]});
     let refusal = Refusal::NoCellForCity("DFW".to_owned());
-    let status = told(here, json!({}), Some(&refusal)).unwrap();
+    let status = desired_for(here, json!({}), Some(&refusal)).unwrap();
     assert_eq!(available(&status), ("False", "NoCellForCity"));
 }
 
 #[test]
 fn f8_a_refusal_goes_when_its_cause_goes() {
     let here = json!({"conditions": [condition("Available", "False", "NoCellForCity"), condition("Odd", "True", "X")], "replicas": 2});
-    let status = told(here, json!({}), None).unwrap();
+    let status = desired_for(here, json!({}), None).unwrap();
     let available = find(&status, "Available").unwrap();
     assert_eq!((&available["status"], &available["reason"]), (&json!("Unknown"), &json!("Pending")), "U1");
     assert!(find(&status, "Odd").is_some());
@@ -132,13 +132,13 @@ fn f8_observed_generation_is_kept_where_the_hub_leaves_it_out() {
         (json!({"observedGeneration": 4}), json!({"observedGeneration": 3}), json!(3)),
         (json!({}), json!({"replicas": 1}), Value::Null),
     ] {
-        assert_eq!(told(here, hub, None).unwrap()["observedGeneration"], expected);
+        assert_eq!(desired_for(here, hub, None).unwrap()["observedGeneration"], expected);
     }
 }
 
 #[test]
 fn f8_zero_counters_are_sent() {
-    let status = told(Value::Null, json!({"replicas": 2}), None).unwrap();
+    let status = desired_for(Value::Null, json!({"replicas": 2}), None).unwrap();
     assert_eq!(status["replicas"], 2);
     assert!(COUNTERS[1..].iter().all(|c| status[c] == 0));
 }
@@ -207,7 +207,7 @@ fn i10_an_ambiguous_city_makes_new_ones_wait_and_leaves_the_others() {
     let mut moving = in_order();
     moving.cells = 2;
     moving.hub = Some(shared(with(hub_wd(), |wd| label(wd, CITY_CODE, "ORD"))));
-    assert!(!writes_hub(&plan(&moving)), "it does not move to where nobody knows");
+    assert!(!writes_hub(&plan(&moving)), "it does not move to an unknown city");
 }
 
 #[test]
@@ -221,16 +221,19 @@ fn c11_what_a_cell_that_is_down_said_of_replicas_is_not_known_and_nothing_where_
         let mut seen = in_order();
         seen.hub = Some(shared(status_of(hub_wd(), reported.clone())));
         seen.cell_down = Some(CellDown { cell: "cell-1".into(), since: "2026-01-02T00:00:00Z".into(), lost });
-        let told = desired(&seen, None).unwrap();
+        let desired_for = desired(&seen, None).unwrap();
         for kind in ["Available", "ReplicasReady"] {
-            let condition = find(&told, kind).unwrap();
+            let condition = find(&desired_for, kind).unwrap();
             assert_eq!(
                 (&condition["status"], &condition["reason"]),
                 (&json!(expected), &json!("CellUnreachable"))
             );
         }
-        assert_eq!((&told["readyReplicas"], &told["currentReplicas"]), (&json!(ready), &json!(ready)));
-        assert_eq!((&told["replicas"], &told["desiredReplicas"]), (&json!(2), &json!(2)));
+        assert_eq!(
+            (&desired_for["readyReplicas"], &desired_for["currentReplicas"]),
+            (&json!(ready), &json!(ready))
+        );
+        assert_eq!((&desired_for["replicas"], &desired_for["desiredReplicas"]), (&json!(2), &json!(2)));
     }
     let mut unready = in_order();
     unready.hub = Some(shared(status_of(
@@ -240,6 +243,6 @@ fn c11_what_a_cell_that_is_down_said_of_replicas_is_not_known_and_nothing_where_
         }),
     )));
     unready.cell_down = Some(CellDown { cell: "cell-1".into(), since: String::new(), lost: false });
-    let told = desired(&unready, None).unwrap();
-    assert_eq!(find(&told, "ReplicasReady").unwrap()["reason"], "Image", "it says itself why");
+    let desired_for = desired(&unready, None).unwrap();
+    assert_eq!(find(&desired_for, "ReplicasReady").unwrap()["reason"], "Image", "its own reason stays");
 }

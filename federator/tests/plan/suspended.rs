@@ -19,7 +19,7 @@ proptest! {
         seen.suspended = true;
         let plan = plan(&seen);
         if seen.project.is_terminating() {
-            // What it still holds is let go of: the plane takes that.
+            // What it still holds is released: the plane permits that.
             prop_assert_eq!(plan.release, active.release);
             return Ok(());
         }

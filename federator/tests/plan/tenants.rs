@@ -103,9 +103,9 @@ proptest! {
         seen.project = shared(status_of(seen.project.as_ref().clone(), here));
         let foreign = with(hub_wd(), |wd| annotate(wd, SOURCE, "beta/shop/web-dfw"));
         seen.hub = Some(shared(status_of(foreign.clone(), status)));
-        let told = plan(&seen);
+        let first = plan(&seen);
         seen.hub = Some(shared(status_of(foreign, json!({}))));
-        prop_assert_eq!(told, plan(&seen));
+        prop_assert_eq!(first, plan(&seen));
     }
 }
 
@@ -137,7 +137,7 @@ fn i6_the_table_of_origin_marks() {
         n.metadata.labels.as_mut().unwrap().remove(UPSTREAM_NAMESPACE);
     })));
     let (_, none, _) = table[7];
-    assert!(!is_ours(&bald.snapshot(), &facts(with(hub_wd(), none))), "nobody says whose it is");
+    assert!(!is_ours(&bald.snapshot(), &facts(with(hub_wd(), none))), "its owner is unknown");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Nothing is remembered of what is gone for good; what lands late is put right.
+//! Nothing is remembered of what is gone for good; what lands late is repaired.
 
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
@@ -22,13 +22,14 @@ async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
         for name in &names {
             world.put_instance(NS_A, name);
         }
-        // One that nobody can project.
+        // One that cannot be projected.
         world.put_instance(NS_A, "wd-999");
         let odd = json!({"metadata": {"labels": {"meta.datumapis.com/upstream-namespace": "other"}}});
         world.hub.patch("Instance", NS_A, "wd-999", &odd).unwrap();
         until("the projections", || names.iter().all(|name| world.projection(name).is_some())).await;
         until("the quarantine", || run.quarantined("contradictory") == 1).await;
-        // Two go while somebody looks on, the plane cannot be written to for two more, one stays until it is gone.
+        // Two are deleted on an unbroken watch, the plane cannot be written to for two more, one stays until it is
+        // gone.
         for name in &names[..2] {
             world.hub.delete("Instance", NS_A, name).unwrap();
         }
@@ -40,7 +41,7 @@ async fn bounded_nothing_is_left_of_planes_that_joined_worked_and_left() {
         quiet(30).await;
         run.planes.disengage(&plane_name("alpha"));
         world.hub.delete("Instance", NS_A, &names[4]).unwrap();
-        assert_eq!(run.quarantined("contradictory"), 0, "nobody judges it any more");
+        assert_eq!(run.quarantined("contradictory"), 0, "it is not considered any more");
         world.hub.delete("Instance", NS_A, "wd-999").unwrap();
         world.alpha.clear_fault(stuck);
         quiet(1).await;
@@ -113,7 +114,7 @@ async fn i4_a_projection_that_lands_late_goes_again() {
     run.stop().await;
 }
 
-/// Instances of a tenant's own making, which nobody is to do anything about.
+/// Instances that a tenant created, about which nothing is to be done.
 #[tokio::test(start_paused = true)]
 async fn i8_what_a_tenant_relabels_without_end_takes_no_room_from_the_others() {
     let world = World::new();

@@ -115,7 +115,7 @@ async fn i5_an_old_instance_is_never_owned_by_the_wd_made_anew() {
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(5).await;
-    // Both WDs are made anew; the hub's garbage collection has not come round yet.
+    // Both WDs are created again; the hub's garbage collection has not come round yet.
     world.hub.set_garbage_collection(false);
     world.alpha.delete("WorkloadDeployment", SPACE, "wd").unwrap();
     world.hub.delete("WorkloadDeployment", NS_A, "wd").unwrap();
@@ -134,7 +134,7 @@ async fn i5_an_old_instance_is_never_owned_by_the_wd_made_anew() {
     quiet(600).await;
     assert!(writes(&world.alpha, from).is_empty(), "nor after a restart");
 
-    // The cell writes the copy anew, for the WD that lives.
+    // The cell writes the copy again, for the WD that lives.
     world.hub.delete("Instance", NS_A, "wd-0").unwrap();
     world.put_instance(NS_A, "wd-0");
     quiet(5).await;

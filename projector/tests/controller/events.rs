@@ -1,25 +1,25 @@
-//! U3: what a cell says of an Instance is told on its projection, each turn once.
+//! U3: what a cell reports of an Instance becomes Events on its projection, each transition once.
 
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
 use crate::support::*;
 
-/// The Events on the projections of `alpha`, each as often as it was told: object, type, reason and note.
-fn told(world: &World) -> Vec<[String; 4]> {
+/// The Events on the projections of `alpha`, each as often as it was recorded: object, type, reason and note.
+fn recorded(world: &World) -> Vec<[String; 4]> {
     let text =
         |event: &Value, at: &str| event.pointer(at).and_then(Value::as_str).unwrap_or_default().to_owned();
     let all = world.alpha.list("events.events.k8s.io").into_iter();
-    let told = |e: Value| {
+    let recorded = |e: Value| {
         let count = usize::try_from(e["series"]["count"].as_u64().unwrap_or(1)).unwrap();
-        let told = ["/regarding/name", "/type", "/reason", "/note"].map(|at| text(&e, at));
-        std::iter::repeat_n(told, count)
+        let recorded = ["/regarding/name", "/type", "/reason", "/note"].map(|at| text(&e, at));
+        std::iter::repeat_n(recorded, count)
     };
-    all.flat_map(told).collect()
+    all.flat_map(recorded).collect()
 }
 
 fn reasons(world: &World) -> Vec<String> {
-    told(world).into_iter().map(|[_, _, reason, _]| reason).collect()
+    recorded(world).into_iter().map(|[_, _, reason, _]| reason).collect()
 }
 
 /// The cell says that of `wd-0`.
@@ -47,7 +47,7 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_projection_and_not_after_a_re
     until("the fault", || shows(&world, "no such image")).await;
     quiet(60).await;
     let fault = ["wd-0", "Warning", "ImageUnavailable", "no such image"].map(str::to_owned);
-    assert_eq!(told(&world), std::slice::from_ref(&fault));
+    assert_eq!(recorded(&world), std::slice::from_ref(&fault));
     // The provider tries it again, and says so in other words.
     for retry in 0..5 {
         let words = format!("no such image, after {retry} retries");
@@ -56,7 +56,7 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_projection_and_not_after_a_re
     }
     world.gap();
     quiet(600).await;
-    assert_eq!(told(&world), std::slice::from_ref(&fault), "never one for a retry, nor for a relist");
+    assert_eq!(recorded(&world), std::slice::from_ref(&fault), "never one for a retry, nor for a relist");
     run.stop().await;
 
     let from = position(&world.alpha);
@@ -67,7 +67,7 @@ async fn u3_a_turn_in_the_cell_is_told_once_on_the_projection_and_not_after_a_re
     until("its end", || reasons(&world).len() == 2).await;
     let over =
         ["wd-0", "Normal", "Available", "no longer ImageUnavailable. Instance is ready"].map(str::to_owned);
-    assert!(told(&world).contains(&over), "{:?}", told(&world));
+    assert!(recorded(&world).contains(&over), "{:?}", recorded(&world));
     run.stop().await;
 }
 
@@ -102,7 +102,7 @@ async fn u3_that_all_goes_well_is_told_by_conditions_alone() {
         until("the projection", || shows(&world, reason)).await;
     }
     quiet(60).await;
-    assert_eq!(told(&world), [[""; 4]; 0]);
+    assert_eq!(recorded(&world), [[""; 4]; 0]);
     run.stop().await;
 }
 
@@ -121,6 +121,6 @@ async fn u3_an_event_that_the_plane_refuses_is_counted_and_holds_nothing_up() {
     world.alpha.clear_fault(id);
     say(&world, "False", "ImageUnavailable", "no such image at all");
     quiet(60).await;
-    assert_eq!(told(&world), [[""; 4]; 0], "it is not made up for: its condition says it");
+    assert_eq!(recorded(&world), [[""; 4]; 0], "it is not recorded later: its condition says it");
     run.stop().await;
 }

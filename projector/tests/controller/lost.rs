@@ -120,8 +120,8 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
         quiet(600).await;
     }
     assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (3, 5));
-    let told = event_notes(&world.management, "LostCellRefused");
-    assert!(!told.is_empty() && told.iter().all(|note| note.contains("RFC 3339")), "{told:?}");
+    let notes = event_notes(&world.management, "LostCellRefused");
+    assert!(!notes.is_empty() && notes.iter().all(|note| note.contains("RFC 3339")), "{notes:?}");
 
     let (hub, alpha) = (position(&world.hub), position(&world.alpha));
     declare(&world, Some(AT));
@@ -135,7 +135,7 @@ async fn c11_what_a_lost_cell_held_is_released_once_an_operator_declares_it_and_
         all.map(|e| e.body.unwrap()["preconditions"]["uid"].is_string()).collect::<Vec<_>>()
     };
     assert_eq!((deletes(&world.hub, hub), deletes(&world.alpha, alpha)), (vec![true; 2], vec![true; 5]));
-    // At rest nobody asks again.
+    // In steady state no request is sent again.
     let (hub, alpha) = (world.hub.audit().len(), world.alpha.audit().len());
     let lists = |server: &ApiServer, from| {
         server.audit().iter().skip(from).filter(|e| e.verb == "list" && e.resource != "clusters").count()
@@ -203,8 +203,8 @@ async fn c11_a_declaration_that_a_restored_hub_brings_back_releases_nothing() {
     assert!(stands());
     assert_eq!(run.metrics.hub_restored.get(), 1, "its city is not passed over");
     assert!(run.withheld("hub_restored") > 0);
-    let told = event_notes(&world.management, "LostCellRefused");
-    assert!(told.iter().any(|note| note.contains("restored from a backup")), "{told:?}");
+    let notes = event_notes(&world.management, "LostCellRefused");
+    assert!(notes.iter().any(|note| note.contains("restored from a backup")), "{notes:?}");
     // It is written for, and the hub trusted again, while the annotation is there.
     put_copies(&world, "cell-1/uid-of-cell-1", 0..2);
     quiet(600).await;
@@ -238,8 +238,8 @@ async fn c11_what_a_cluster_left_that_was_rebuilt_under_its_name_is_released_by_
     lost("uid-before", Some("yesterday"));
     quiet(60).await;
     assert_eq!((world.hub.list("Instance").len(), world.alpha.list("ResourceClaim").len()), (2, 2));
-    let told = event_notes(&world.management, "LostCellRefused");
-    assert!(told.iter().any(|note| note.contains("RFC 3339")), "{told:?}");
+    let notes = event_notes(&world.management, "LostCellRefused");
+    assert!(notes.iter().any(|note| note.contains("RFC 3339")), "{notes:?}");
     lost("uid-before", Some(AT));
     quiet(60).await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What was missed while nobody watched (I4): a projection goes only where it is proven that its Instance is gone.
+//! What was missed without a watch (I4): a projection is deleted only where it is proven that its Instance is gone.
 
 use fedhub_core::names::CITY_CODE;
 use fedhub_fake_apiserver::Fault;
@@ -141,7 +141,7 @@ async fn i4_a_hub_that_was_emptied_deletes_nothing_and_the_withheld_are_counted(
     quiet(600).await;
     assert!(writes(&world.alpha, from).is_empty(), "{:?}", writes(&world.alpha, from));
     run.stop().await;
-    // The federator makes the namespace anew, with another UID, and the WD, which no cell has reported on.
+    // The federator creates the namespace again, with another UID, and the WD, which no cell has reported on.
     let rebuilt = World::new();
     let labels = rebuilt.hub.get("Namespace", "", NS_A).unwrap()["metadata"]["labels"].clone();
     world
@@ -263,7 +263,7 @@ async fn i4_a_restored_backup_that_has_the_instances_deletes_nothing_and_is_foll
             world.hub.restore(&backup);
         }
         quiet(300).await;
-        // The cells write anew what the backup did not have.
+        // The cells write back what the backup did not have.
         for n in 0..3 {
             world.hub.patch_status("Instance", NS_A, &format!("wd-{n}"), &status("Unknown")).unwrap();
             world.hub.patch_status("Instance", NS_A, &format!("wd-{n}"), &status("False")).unwrap();
@@ -321,7 +321,7 @@ async fn p5_an_instance_replaced_in_a_gap_shows_nothing_of_the_one_before_it() {
     world.run().stop_after(30).await;
     let projection = world.projection("wd-0").unwrap();
     assert!(mark_of(&projection).ends_with(&uid(&instance)));
-    assert_ne!(projection["status"], status("True"), "nobody has reported on this one");
+    assert_ne!(projection["status"], status("True"), "no cell has reported on this one");
     assert_eq!(writes(&world.alpha, from), ["update instances/status/wd-0", "update instances/wd-0"]);
     world.run().stop_after(30).await;
     assert_eq!(writes(&world.alpha, from).len(), 2, "and that is that");
@@ -364,7 +364,7 @@ async fn i4_what_a_restored_hub_lacks_is_kept_until_its_cells_have_written_back(
 async fn i4_a_restored_hub_is_listed_anew_and_followed_before_it_reaches_its_old_versions() {
     let (world, run) = restored(3).await;
     quiet(60).await;
-    // The copy that the backup lacks is written anew, with another UID, at a version that was seen before.
+    // The copy that the backup lacks is written again, with another UID, at a version that was seen before.
     let instance = world.put_instance(NS_A, "wd-2");
     until("the projection to be of it", || {
         mark_of(&world.projection("wd-2").unwrap()).ends_with(&uid(&instance))

@@ -155,7 +155,7 @@ async fn p7_a_lost_answer_is_not_a_second_object() {
     let made: Vec<Value> = world.alpha.list("Instance");
     assert_eq!(made.len(), 1);
     assert_eq!(made[0]["status"], source["status"]);
-    assert_eq!(run.queue.pending(), 0, "at rest");
+    assert_eq!(run.queue.pending(), 0, "steady state");
     run.stop().await;
 }
 
@@ -172,7 +172,7 @@ async fn p7_a_projection_that_an_empty_list_hid_is_found_again() {
     world.hub.patch_status("Instance", NS_A, "wd-0", &status("False")).unwrap();
     quiet(600).await;
     assert_eq!(world.projection("wd-0").unwrap()["status"], status("False"));
-    assert_eq!(run.queue.pending(), 0, "at rest: {:?}", asked(&world.alpha, from));
+    assert_eq!(run.queue.pending(), 0, "steady state: {:?}", asked(&world.alpha, from));
     run.stop().await;
 }
 

@@ -1,7 +1,8 @@
 //! The daily round: instances come, change and go; nothing is written twice.
 
 use fedhub_core::names::{PROJECTED_FROM, WORKLOAD_DEPLOYMENT_UID};
-use fedhub_fake_apiserver::{ApiServer, Resource, resource};
+use fedhub_fake_apiserver::{ApiServer, resource};
+use fedhub_testing::normalized_instances;
 use serde_json::json;
 
 use crate::support::*;
@@ -121,29 +122,12 @@ async fn p8_a_restart_on_an_unchanged_world_writes_nothing() {
     run.stop().await;
 }
 
-/// A plane whose schema does not know `spec.unknown` and puts in a default, and says the status' conditions itself.
-fn opinionated() -> ApiServer {
-    let instance = Resource::custom("compute.datumapis.com", "v1alpha", "Instance", "instances")
-        .with_status()
-        .pruning(|o| {
-            if let Some(spec) = o["spec"].as_object_mut() {
-                spec.remove("unknown");
-            }
-        })
-        .defaulting(|o| {
-            if o["spec"].is_object() && o["spec"]["runtime"].is_null() {
-                o["spec"]["runtime"] = json!("default");
-            }
-            if o["status"].is_object() && o["status"]["phase"].is_null() {
-                o["status"]["phase"] = json!("Unknown");
-            }
-        });
-    ApiServer::builder("alpha").resources(resource::project_plane()).resource(instance).build()
-}
-
 #[tokio::test(start_paused = true)]
 async fn i7_what_a_plane_prunes_and_defaults_is_said_once_and_not_written_again() {
-    let world = World::over(opinionated());
+    let instances = normalized_instances(&[("spec", "runtime", "vm"), ("status", "phase", "Unknown")]);
+    let world = World::over(
+        ApiServer::builder("alpha").resources(resource::project_plane()).resource(instances).build(),
+    );
     world.put_instance(NS_A, "wd-0");
     let run = world.run();
     quiet(60).await;

@@ -97,7 +97,7 @@ impl World {
         self.run_with(ProjectorConfig::default())
     }
 
-    /// A process that looks on and does not lead.
+    /// A process on standby, which does not lead.
     pub fn run_as_standby(&self) -> Run {
         let management = ApiServer::hub("management");
         management.fault(fedhub_fake_apiserver::Fault::Status(503));

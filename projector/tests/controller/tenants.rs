@@ -48,13 +48,13 @@ async fn i6_labels_that_a_cell_wrote_lead_nowhere_else() {
         assert!(asked(&world.beta, beta).is_empty(), "{patch}");
         world.hub.put(right).unwrap();
         quiet(60).await;
-        assert_eq!(run.quarantined("contradictory"), 0, "judged anew");
+        assert_eq!(run.quarantined("contradictory"), 0, "reconsidered");
     }
     assert!(world.beta.list("Instance").is_empty());
-    // P7: operators are told once of each.
-    let told = event_notes(&world.management, "Quarantined");
-    assert_eq!(told.len(), 5, "{told:?}");
-    assert!((0..5).all(|n| told.iter().any(|note| note.contains(&format!("{NS_A}/wd-{n} ")))), "{told:?}");
+    // P7: operators get one Event for each.
+    let notes = event_notes(&world.management, "Quarantined");
+    assert_eq!(notes.len(), 5, "{notes:?}");
+    assert!((0..5).all(|n| notes.iter().any(|note| note.contains(&format!("{NS_A}/wd-{n} ")))), "{notes:?}");
     run.stop().await;
 }
 
@@ -66,9 +66,9 @@ async fn what_is_forbidden_is_told_to_operators_once_with_verb_resource_and_plan
     world.put_instance(NS_A, "wd-0");
     world.put_instance(NS_A, "wd-1");
     quiet(600).await;
-    let told = event_notes(&world.management, "Forbidden");
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("create instances on the project alpha"), "{told:?}");
+    let notes = event_notes(&world.management, "Forbidden");
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("create instances on the project alpha"), "{notes:?}");
     run.stop().await;
 }
 
@@ -216,7 +216,7 @@ async fn p7_with_its_plane_gone_an_instance_is_neither_parked_nor_quarantined() 
     assert_eq!(run.quarantined("contradictory"), 0);
     run.planes.engage(&plane_name("alpha"), client(&world.alpha));
     quiet(5).await;
-    assert_eq!(run.quarantined("contradictory"), 1, "judged anew");
+    assert_eq!(run.quarantined("contradictory"), 1, "reconsidered");
     run.stop().await;
 }
 

@@ -196,8 +196,8 @@ fn right_to_delete(seen: &Observed) -> Option<bool> {
     let stands = uid_is(live.namespace.as_ref(), space_uid) && !live.namespace.as_ref()?.is_terminating();
     let wd = live.deployment.as_ref()?;
     // U1: what its schema says of it is no report.
-    let told = !silent(wd.status()) && !wd.is_terminating();
-    (gone && stands && told).then_some(true)
+    let reported_on = !silent(wd.status()) && !wd.is_terminating();
+    (gone && stands && reported_on).then_some(true)
 }
 
 /// I5 and I6 in their own words: the living owner on whose behalf something may be written.
@@ -215,8 +215,8 @@ pub fn living_owner(seen: &Observed) -> Option<String> {
     agree.then(|| owner.uid.to_string())
 }
 
-/// P5 in its own words: nobody has reported on the Instance that took the name of the one that the projection is of, and
-/// the status of the one before it goes before the projection is written.
+/// P5, stated independently: the Instance that took the name of the projection's has no report yet, and the status of
+/// the one before it is removed before the projection is written.
 fn is_reset(seen: &Observed, projection: &Object) -> bool {
     let instance = seen.instance.as_ref().unwrap();
     let replaced = projection.annotation(PROJECTED_FROM).is_some_and(|mark| {

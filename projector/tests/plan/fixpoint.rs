@@ -7,7 +7,7 @@ use crate::world::Observed;
 use crate::world::{Decision, plan};
 use fedhub_cache::ServerNormalization;
 use fedhub_core::object::{Object, ObjectView, set_field};
-use fedhub_planes::Write;
+use fedhub_planes::{Write, WriteMode};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use crate::support::*;
 struct Schema {
     prunes: bool,
     defaults: bool,
-    /// Conditions that nobody has reported yet, put in as soon as there is a status.
+    /// Conditions without a report yet, put in as soon as there is a status.
     conditions: bool,
     /// The same at once, as a default of the whole status.
     status: bool,
@@ -82,16 +82,16 @@ impl Server {
                 self.writes += 1;
                 seen.projection = Some(Arc::new(self.store(*object)));
             }
-            Decision::Write(Write::Replace { mut object, probe }) => {
+            Decision::Write(Write::Replace { mut object, mode }) => {
                 let sent = object.spec().clone();
                 let before = seen.projection.clone().unwrap();
                 set_field(&mut object, "status", before.status().clone());
                 self.schema.apply(&mut object);
                 seen.spec_normalization = Some(ServerNormalization::of(&sent, object.spec()));
-                if probe {
+                if mode == WriteMode::DryRunFirst {
                     self.dry += 1;
                 }
-                if !probe || *object != *before {
+                if mode == WriteMode::Direct || *object != *before {
                     self.writes += 1;
                     seen.projection = Some(Arc::new(self.store(*object)));
                 }
@@ -101,10 +101,10 @@ impl Server {
                 set_field(&mut object, "status", write.status.clone());
                 self.schema.apply(&mut object);
                 seen.status_normalization = Some(ServerNormalization::of(&write.status, object.status()));
-                if write.probe {
+                if write.mode == WriteMode::DryRunFirst {
                     self.dry += 1;
                 }
-                if !write.probe || object != *projection {
+                if write.mode == WriteMode::Direct || object != *projection {
                     self.writes += 1;
                     seen.projection = Some(Arc::new(self.store(object)));
                 }
@@ -156,12 +156,12 @@ proptest! {
         prop_assert_eq!(plan(&Observed { live: None, ..restarted }), rested);
     }
 
-    /// A hand edit of what is ours is put right, and what the server makes of it is left.
+    /// A manual edit of our keys is reverted, and what the server makes of it is left.
     #[test]
-    fn p4_an_edit_by_hand_is_one_more_write_and_rest(schema in schemas(), edit in 0..6usize, told in any::<bool>()) {
+    fn p4_an_edit_by_hand_is_one_more_write_and_rest(schema in schemas(), edit in 0..6usize, has_report in any::<bool>()) {
         let mut seen = Observed { projection: None, ..seen() };
         bent(&mut seen.instance, |i| {
-            i.data = json!({"spec": {"odd": 1}, "status": if told { reported() } else { Value::Null }});
+            i.data = json!({"spec": {"odd": 1}, "status": if has_report { reported() } else { Value::Null }});
         });
         let mut server = Server { schema, version: 10, writes: 0, dry: 0 };
         server.rest(&mut seen)?;
@@ -171,7 +171,7 @@ proptest! {
             1 => p.metadata.labels = None,
             2 => p.metadata.annotations = None,
             3 => p.metadata.owner_references = None,
-            4 if told => p.data["status"] = json!({"suspended": true}),
+            4 if has_report => p.data["status"] = json!({"suspended": true}),
             4 => {}
             _ => (p.metadata.labels, p.metadata.annotations) = (None, None),
         });

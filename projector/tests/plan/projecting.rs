@@ -6,14 +6,14 @@ use fedhub_api::facts::instance::only_defaults;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::names::{INSTANCE_LABELS, PROJECTED_FROM};
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_planes::{StatusWrite, Write};
+use fedhub_planes::{StatusWrite, Write, WriteMode};
 use serde_json::{Value, json};
 
 use crate::support::*;
 
-fn replaced(seen: &Observed) -> Option<(Object, bool)> {
+fn replaced(seen: &Observed) -> Option<(Object, WriteMode)> {
     match plan(seen) {
-        Decision::Write(Write::Replace { object, probe }) => Some((*object, probe)),
+        Decision::Write(Write::Replace { object, mode }) => Some((*object, mode)),
         _ => None,
     }
 }
@@ -200,17 +200,17 @@ fn i7_what_the_server_made_of_a_write_is_not_written_again() {
     let (sent, got) = (json!({"size": "small"}), json!({"size": "small", "default": 1}));
     let mut seen = seen();
     bent(&mut seen.projection, |p| p.data["spec"] = got.clone());
-    let (_, probe) = replaced(&seen).unwrap();
-    assert!(probe, "nobody remembers: a dry run has to tell");
+    let (_, mode) = replaced(&seen).unwrap();
+    assert_eq!(mode, WriteMode::DryRunFirst, "the normalization is not known");
     seen.spec_normalization = Some(ServerNormalization::of(&sent, &got));
     assert_eq!(plan(&seen), Decision::InOrder);
     bent(&mut seen.instance, |i| i.data["spec"]["size"] = json!("large"));
-    let (_, probe) = replaced(&seen).unwrap();
-    assert!(!probe, "the source changed: a write for sure");
+    let (_, mode) = replaced(&seen).unwrap();
+    assert_eq!(mode, WriteMode::Direct, "the source changed");
 
     let mut seen = super::support::seen();
     bent(&mut seen.projection, |p| p.data["status"] = json!({"suspended": false, "default": 1}));
-    assert!(status_write(&seen).unwrap().probe);
+    assert_eq!(status_write(&seen).unwrap().mode, WriteMode::DryRunFirst);
     seen.status_normalization =
         Some(ServerNormalization::of(&reported(), &json!({"suspended": false, "default": 1})));
     assert_eq!(plan(&seen), Decision::InOrder);
@@ -223,8 +223,8 @@ fn i7_an_instance_replaced_under_its_name_needs_no_dry_run() {
         i.metadata.uid = Some("replaced".to_owned());
         i.data["spec"]["size"] = json!("large");
     });
-    let (written, probe) = replaced(&seen).unwrap();
-    assert!(!probe);
+    let (written, mode) = replaced(&seen).unwrap();
+    assert_eq!(mode, WriteMode::Direct);
     assert_eq!(written.annotation(PROJECTED_FROM), Some(mark("replaced").to_string().as_str()));
 }
 
@@ -236,9 +236,9 @@ fn p5_a_replaced_instance_does_not_take_over_the_status_of_the_one_before_it() {
             i.metadata.uid = Some("replaced".to_owned());
             i.data["status"] = wanted.clone();
         });
-        // Before the mark: it is all that tells that the status is another Instance's.
+        // Before the mark: only the mark shows that the status is another Instance's.
         let write = status_write(&seen).unwrap_or_else(|| panic!("{wanted}"));
-        assert_eq!(write, StatusWrite { status: wanted.clone(), probe: false });
+        assert_eq!(write, StatusWrite { status: wanted.clone(), mode: WriteMode::Direct });
         bent(&mut seen.projection, |p| p.data["status"] = wanted.clone());
         let (written, _) = replaced(&seen).unwrap();
         assert_eq!(written.annotation(PROJECTED_FROM), Some(mark("replaced").to_string().as_str()));

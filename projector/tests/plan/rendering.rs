@@ -9,6 +9,7 @@ use fedhub_cache::ServerNormalization;
 use fedhub_cache::digest::Uid;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_planes::WriteMode;
 use fedhub_projector::desired::{Owner, desired, managed};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -95,19 +96,19 @@ proptest! {
 
 #[test]
 fn p8_a_status_alone_and_what_was_seen_to_go_need_no_read() {
-    let probe = |seen: &Observed| match plan(seen) {
-        Decision::Status(_, write) => Some(write.probe),
+    let mode = |seen: &Observed| match plan(seen) {
+        Decision::Status(_, write) => Some(write.mode),
         _ => None,
     };
-    let mut told = seen();
-    bent(&mut told.projection, |p| p.data["status"] = defaults());
-    assert_eq!(probe(&told), Some(false), "nothing was told before");
-    bent(&mut told.projection, |p| p.data["status"] = json!({"suspended": true}));
-    assert_eq!(probe(&told), Some(true), "after a restart a dry run has to tell");
-    told.status_normalization = Some(ServerNormalization::Kept);
-    assert_eq!(probe(&told), Some(false));
-    bent(&mut told.projection, |p| p.data["spec"]["size"] = json!("large"));
-    assert_eq!(probe(&told), None, "the spec comes first");
+    let mut observed = seen();
+    bent(&mut observed.projection, |p| p.data["status"] = defaults());
+    assert_eq!(mode(&observed), Some(WriteMode::Direct), "no status was reported before");
+    bent(&mut observed.projection, |p| p.data["status"] = json!({"suspended": true}));
+    assert_eq!(mode(&observed), Some(WriteMode::DryRunFirst), "as after a restart");
+    observed.status_normalization = Some(ServerNormalization::Kept);
+    assert_eq!(mode(&observed), Some(WriteMode::Direct));
+    bent(&mut observed.projection, |p| p.data["spec"]["size"] = json!("large"));
+    assert_eq!(mode(&observed), None, "the spec comes first");
 
     let mut left = Observed { seen_deleted: Some(INSTANCE_UID.to_owned()), ..gone() };
     assert!(matches!(plan(&left), Decision::Delete { inferred: false, .. }));

@@ -87,7 +87,7 @@ pub fn reported() -> Value {
     json!({"suspended": false})
 }
 
-/// What the schema says before anybody reports.
+/// The schema's default, before anything reports.
 pub fn defaults() -> Value {
     json!({"conditions": [{"type": "Ready", "status": "Unknown", "lastTransitionTime": "1970-01-01T00:00:00Z"}]})
 }

@@ -8,7 +8,7 @@ use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write};
+use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write, WriteMode};
 use fedhub_projector::desired::desired;
 use fedhub_projector::intents::{DeletionUnconfirmed, ProjectionPlan};
 use fedhub_projector::plan;
@@ -94,14 +94,14 @@ pub fn plan(seen: &Observed) -> Decision {
     let projection = || seen.projection.clone().unwrap();
     match plan::plan(&seen.snapshot()) {
         ProjectionPlan::Synced => Decision::InOrder,
-        ProjectionPlan::Write { managed, probe } => {
+        ProjectionPlan::Write { managed, mode } => {
             let (instance, current) = (seen.instance.as_deref().unwrap(), seen.projection.as_deref());
             let object = Box::new(desired(&seen.home.namespace, *managed, instance, current));
             let replace = current.is_some();
-            assert!(replace || !probe, "there is nothing to be probed");
-            Decision::Write(if replace { Write::Replace { object, probe } } else { Write::Create(object) })
+            assert!(replace || mode == WriteMode::Direct, "a create needs no dry run");
+            Decision::Write(if replace { Write::Replace { object, mode } } else { Write::Create(object) })
         }
-        ProjectionPlan::WriteStatus { probe } => {
+        ProjectionPlan::WriteStatus { mode } => {
             let (instance, projection) = (seen.instance.as_deref().unwrap(), projection());
             let down = seen.down.as_ref();
             let status = projected_status(instance.status(), projection.status(), down, seen.now);
@@ -109,7 +109,7 @@ pub fn plan(seen: &Observed) -> Decision {
                 return Decision::InOrder;
             }
             let status = status.into_owned();
-            Decision::Status(projection, StatusWrite { status, probe })
+            Decision::Status(projection, StatusWrite { status, mode })
         }
         ProjectionPlan::Delete { inferred } => Decision::Delete { projection: projection(), inferred },
         ProjectionPlan::ReadHub => Decision::ReadLive,

@@ -195,7 +195,7 @@ pub fn needs_action(reason: &str) -> bool {
 }
 
 /// Whether the condition `Federated` of a deployment reports that reason (F10).
-pub fn told_by_federation(reason: &str) -> bool {
+pub fn is_reported_by_federation(reason: &str) -> bool {
     find(reason).is_some_and(|entry| entry.source == Source::Federation)
 }
 

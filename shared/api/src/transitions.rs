@@ -11,7 +11,7 @@ use kube::runtime::events::EventType;
 use serde_json::Value;
 
 use crate::conditions::{find, said};
-use crate::responsibility::{Cause, DEADLINE_EXCEEDED, told_by_federation};
+use crate::responsibility::{Cause, DEADLINE_EXCEEDED, is_reported_by_federation};
 
 /// Condition of a deployment: an Instance of it takes longer to go than it may (C12).
 pub const TERMINATION_OVERDUE: &str = "TerminationOverdue";
@@ -110,7 +110,7 @@ pub fn of_instance(old: Signal, new: &Value) -> Option<Transition> {
         (State::Suspended, State::Ready | State::Unready) => Some(resumed(ready)),
         (State::Unknown | State::Unready, State::Ready) => Some(routine(ready)),
         // It ran, and does not: the provider says why by a name of its own.
-        (State::Ready, State::Unready) if !told_by_federation(ready.1) => Some(warning(ready)),
+        (State::Ready, State::Unready) if !is_reported_by_federation(ready.1) => Some(warning(ready)),
         _ => None,
     }
 }

@@ -139,17 +139,17 @@ fn a_write_during_a_list_is_not_undone_by_it() {
 }
 
 #[test]
-fn own_writes_are_known_at_once_and_told_once() {
+fn own_writes_are_known_at_once_and_delivered_once() {
     let store = filled(&[]);
     own(&store, object("a", "1", 7));
     assert!(store.object("ns", "a").is_some());
     assert!(store.applied(object("a", "1", 6)).is_none(), "older than our own write");
     assert!(store.applied(object("a", "1", 7)).is_some(), "the event of our own write");
-    assert!(store.applied(object("a", "1", 7)).is_none(), "told already");
+    assert!(store.applied(object("a", "1", 7)).is_none(), "delivered already");
 }
 
 #[test]
-fn f6_an_own_write_does_not_swallow_what_its_event_has_to_tell() {
+fn f6_an_own_write_does_not_swallow_the_change_of_its_event() {
     let labelled = |version: u64, color: &str| {
         let mut o = object("a", "1", version);
         o.metadata.labels = Some([(COLOR.to_owned(), color.to_owned())].into());
@@ -160,20 +160,23 @@ fn f6_an_own_write_does_not_swallow_what_its_event_has_to_tell() {
     store.listed(labelled(1, "red"));
     store.list_ends();
     let color = |change: &Change| change.old().and_then(|old| old.digest.facts.0.clone());
-    // Two writes of ours, and in between it is found in order and let go.
+    // Two writes of ours; between them it is in sync, and its object is dropped.
     own(&store, labelled(2, "green"));
     store.mark_synced("ns", "a", &Version::new("2"), 0);
     own(&store, labelled(3, "blue"));
-    let told = store.applied(labelled(3, "blue")).unwrap();
-    assert_eq!(color(&told).as_deref(), Some("red"), "what was told last");
-    let told = store.applied(labelled(4, "blue")).unwrap();
-    assert_eq!(color(&told).as_deref(), Some("blue"));
+    let change = store.applied(labelled(3, "blue")).unwrap();
+    assert_eq!(color(&change).as_deref(), Some("red"), "what was delivered last");
+    let change = store.applied(labelled(4, "blue")).unwrap();
+    assert_eq!(color(&change).as_deref(), Some("blue"));
     own(&store, labelled(5, "red"));
     store.list_begins();
-    let told = store.listed(labelled(5, "red")).unwrap();
-    assert_eq!(color(&told).as_deref(), Some("blue"), "by a list, too");
+    let change = store.listed(labelled(5, "red")).unwrap();
+    assert_eq!(color(&change).as_deref(), Some("blue"), "by a list, too");
     own(&store, object("new", "9", 6));
-    assert!(store.applied(object("new", "9", 6)).unwrap().old().is_none(), "nothing was told of it before");
+    assert!(
+        store.applied(object("new", "9", 6)).unwrap().old().is_none(),
+        "nothing was delivered of it before"
+    );
 }
 
 #[test]
@@ -181,7 +184,7 @@ fn the_answer_to_the_last_finalizers_removal_is_known_although_its_version_is_no
     let store = filled(&[]);
     store.applied(terminating(&["ours"]));
     own(&store, terminating(&["theirs"]));
-    assert!(store.object("ns", "a").unwrap().has_finalizer("ours"), "told already");
+    assert!(store.object("ns", "a").unwrap().has_finalizer("ours"), "delivered already");
     own(&store, terminating(&[]));
     assert!(!store.object("ns", "a").unwrap().has_finalizer("ours"));
     assert!(store.deleted(object("a", "1", 8)).is_some());
@@ -193,7 +196,7 @@ fn what_had_only_left_the_selection_of_a_watch_is_not_taken_for_dead_when_it_is_
     let store = filled(&[object("a", "1", 1)]);
     store.deleted(object("a", "1", 2));
     own(&store, object("a", "1", 3));
-    assert!(store.is_empty(), "dead as far as anybody knows");
+    assert!(store.is_empty(), "deleted as far as is known");
     store.applied(object("a", "1", 4));
     own(&store, object("a", "1", 5));
     assert_eq!(version(&store), "5", "own writes count again");
@@ -253,7 +256,7 @@ fn an_object_is_kept_from_its_event_until_it_rests() {
     store.read(&Arc::new(object("a", "1", 3)));
     assert!(
         store.applied(object("a", "1", 3)).is_some(),
-        "news that a read brought first is told all the same"
+        "a change that a read brought first is still delivered"
     );
 }
 

@@ -128,8 +128,8 @@ pub struct Election {
     /// Whether that claim renews a term.
     renews: bool,
     reign: Option<Reign>,
-    /// When the server was heard last.
-    heard: Instant,
+    /// When the server answered last.
+    last_answer: Instant,
     not_before: Instant,
     /// No term begins before that time.
     cold_until: Instant,
@@ -147,7 +147,7 @@ impl Election {
             claimed: None,
             renews: false,
             reign: None,
-            heard: now,
+            last_answer: now,
             not_before: now,
             retiring: false,
         }
@@ -181,7 +181,7 @@ impl Election {
 
     /// The Lease was seen, or was seen not to be there.
     pub fn observe(&mut self, record: Option<Record>, source: Source, now: Instant) {
-        self.heard = now;
+        self.last_answer = now;
         let Some(record) = record else {
             if !matches!(self.presence, Presence::Gone(_)) {
                 self.presence = Presence::Gone(now);
@@ -274,7 +274,7 @@ impl Election {
     /// What comes next, and when.
     fn next(&self, now: Instant) -> (Instant, Step) {
         let at_once = self.not_before;
-        let look_again = (self.heard + self.config.renew * 3 / 2, Step::Read);
+        let resync = (self.last_answer + self.config.renew * 3 / 2, Step::Read);
         let claim = |epoch: i32| {
             let there = self.seen.as_ref().filter(|_| self.presence == Presence::There);
             Step::Claim { version: there.map(|seen| seen.record.version.clone()), epoch }
@@ -284,7 +284,7 @@ impl Election {
             // Deleted by hand: put back before anybody takes its place.
             (Presence::Gone(_), Some(reign), _) => (at_once, claim(reign.epoch)),
             (_, Some(reign), _) => (reign.renewed + self.config.renew, claim(reign.epoch)),
-            (_, None, _) if self.retiring => look_again,
+            (_, None, _) if self.retiring => resync,
             (_, None, None) => (at_once, claim(0)),
             (presence, None, Some(seen)) => {
                 let next = claim(seen.record.epoch.saturating_add(1));
@@ -295,7 +295,7 @@ impl Election {
                 // Also where it is gone: whoever held it may not know yet, and may have taken it unseen.
                 let gone = if let Presence::Gone(since) = presence { since } else { seen.changed };
                 let free = seen.changed.max(gone) + seen.record.duration.max(self.config.duration);
-                if now < free && look_again.0 < free { look_again } else { (free, next) }
+                if now < free && resync.0 < free { resync } else { (free, next) }
             }
         }
     }

@@ -113,9 +113,9 @@ impl Events {
         self.spawn(about, None, type_, reason.into(), note);
     }
 
-    /// The Event of a turn of affairs, which nothing waits for.
-    pub fn turn(&self, about: ObjectReference, turn: Transition) {
-        self.send(about, turn.type_, turn.reason, turn.note);
+    /// Publishes the Event of a transition, which nothing waits for.
+    pub fn transition(&self, about: ObjectReference, transition: Transition) {
+        self.send(about, transition.type_, transition.reason, transition.note);
     }
 
     fn spawn(

@@ -54,5 +54,5 @@ pub use revision::Distrust;
 pub use settings::{HUB_KINDS, PROJECT_KINDS, Settings};
 pub use tenancy::{ProjectNamespace, TenantIndex};
 pub use watched::Watched;
-pub use writer::{PlaneWriter, StatusWrite, Write};
-pub use writes::{DryRun, Precondition};
+pub use writer::{PlaneWriter, StatusWrite, Write, WriteMode};
+pub use writes::{DryRun, Precondition, Written};

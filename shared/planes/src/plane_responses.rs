@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fedhub_core::errors::{self, Category, CircuitOpen};
 use fedhub_core::object::PlaneId;
 
-/// What one pass heard.
+/// What one pass responses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaneResponses {
     /// The plane by whose failure the pass ended, see [`fedhub_core::errors::Error::unhealthy`].
@@ -51,14 +51,14 @@ tokio::task_local! {
 pub async fn recording<T>(asks_hub: bool, pass: impl Future<Output = T>) -> (T, PlaneResponses) {
     let both = async {
         let ended = pass.await;
-        let heard = ANSWERS.with(|answers| PlaneResponses {
+        let responses = ANSWERS.with(|answers| PlaneResponses {
             unhealthy: None,
             hub: answers.hub.load(Ordering::Relaxed),
             cell: answers.cell.load(Ordering::Relaxed),
             project: answers.project.load(Ordering::Relaxed),
             held_back: answers.held_back.load(Ordering::Relaxed),
         });
-        (ended, heard)
+        (ended, responses)
     };
     ANSWERS.scope(Answers { asks_hub, ..Answers::default() }, both).await
 }
@@ -107,9 +107,9 @@ mod tests {
     async fn i8_an_answer_speaks_for_the_plane_that_gave_it() {
         let planes = [PlaneId::Hub, PlaneId::Cell, PlaneId::Project(PlaneName::new("p").unwrap())];
         for plane in &planes {
-            let ((), heard) = recording(true, async { note(plane, &Ok(())) }).await;
+            let ((), responses) = recording(true, async { note(plane, &Ok(())) }).await;
             for lane in &planes {
-                assert_eq!(heard.answered(lane), lane == plane, "{plane} answered, not {lane}");
+                assert_eq!(responses.answered(lane), lane == plane, "{plane} answered, not {lane}");
             }
         }
     }
@@ -123,8 +123,8 @@ mod tests {
             (false, &PlaneId::Cell, false),
             (false, &project, false),
         ] {
-            let (admitted, heard) = recording(asks_hub, async { admit(plane) }).await;
-            assert_eq!((admitted.is_err(), heard.held_back), (held_back, held_back), "{plane}");
+            let (admitted, responses) = recording(asks_hub, async { admit(plane) }).await;
+            assert_eq!((admitted.is_err(), responses.held_back), (held_back, held_back), "{plane}");
         }
         assert!(admit(&PlaneId::Hub).is_ok(), "outside of a pass");
     }

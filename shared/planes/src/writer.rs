@@ -1,7 +1,6 @@
 //! Writes that are not repeated: each answer is remembered as the echo of what was sent (I7), and what a plane did
 //! not keep is said once (I1).
 
-use crate::DryRun;
 use fedhub_api::facts::Digest;
 use fedhub_cache::normalization::{Part, ServerNormalization, lost};
 use fedhub_core::errors::RequestError;
@@ -9,7 +8,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use serde_json::Value;
 
-use crate::Plane;
+use crate::{DryRun, Plane, Written};
 
 /// An object to be written.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,8 +19,8 @@ pub enum Write {
     Replace {
         /// What it is to be.
         object: Box<Object>,
-        /// Whether a dry run comes first, see [`probe`].
-        probe: bool,
+        /// Whether a dry run comes first.
+        mode: WriteMode,
     },
 }
 
@@ -30,14 +29,25 @@ pub enum Write {
 pub struct StatusWrite {
     /// The whole status.
     pub status: Value,
-    /// Whether a dry run comes first, see [`probe`].
-    pub probe: bool,
+    /// Whether a dry run comes first.
+    pub mode: WriteMode,
 }
 
-/// Whether a dry run has to tell if a write would change anything: what stands differs from what is meant although
-/// it was written for what is meant now, and what the server made of it is not remembered (I7, after a restart).
-pub fn probe(differs: bool, written_before: bool, echo: Option<ServerNormalization>) -> bool {
-    differs && written_before && echo.is_none()
+/// Whether a write is sent at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteMode {
+    /// The write is sent: it changes something.
+    Direct,
+    /// A dry run comes first, and the write follows only if that shows a change.
+    DryRunFirst,
+}
+
+impl WriteMode {
+    /// Only a dry run shows whether a write changes anything where what stands differs from what is meant although it
+    /// was written for what is meant now, and the server's normalization of it is not known (I7, after a restart).
+    pub fn of(differs: bool, written_before: bool, normalization: Option<ServerNormalization>) -> Self {
+        if differs && written_before && normalization.is_none() { Self::DryRunFirst } else { Self::Direct }
+    }
 }
 
 /// Writes to one plane on behalf of one controller.
@@ -52,28 +62,36 @@ pub struct PlaneWriter<'a> {
 
 impl PlaneWriter<'_> {
     /// Writes an object. `None` where a dry run showed that nothing would change.
-    pub async fn write(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
-        let (sent, stored) = match write {
+    pub async fn write(&self, kind: Kind, write: Write) -> Result<Option<Written>, RequestError> {
+        let (sent, written) = match write {
             Write::Create(object) => {
-                let stored = self.plane.create(kind, &object, self.manager).await?;
-                (object, stored)
+                let written = self.plane.create_or_read(kind, &object, self.manager).await?;
+                (object, written)
             }
-            Write::Replace { object, probe } => {
-                if probe {
-                    let would = self.plane.replace(kind, &object, self.manager, DryRun::Yes).await?;
-                    let stands = self.plane.store(kind).digest(object.namespace(), object.name());
-                    let would_be = Digest::of(&self.plane.id, kind, &would);
-                    if stands.is_some_and(|s| s.content == would_be.content) {
-                        self.learn(kind, &object, Part::Spec, object.spec(), would.spec());
-                        return Ok(None);
-                    }
+            Write::Replace { object, mode } => {
+                if mode == WriteMode::DryRunFirst && self.changes_nothing(kind, &object).await? {
+                    return Ok(None);
                 }
                 let stored = self.plane.replace(kind, &object, self.manager, DryRun::No).await?;
-                (object, stored)
+                (object, Written::Stored(stored))
             }
         };
-        self.learn(kind, &sent, Part::Spec, sent.spec(), stored.spec());
-        Ok(Some(stored))
+        if let Written::Stored(stored) = &written {
+            self.learn(kind, &sent, Part::Spec, sent.spec(), stored.spec());
+        }
+        Ok(Some(written))
+    }
+
+    /// Whether a dry run of a replace shows what stands.
+    async fn changes_nothing(&self, kind: Kind, object: &Object) -> Result<bool, RequestError> {
+        let would = self.plane.replace(kind, object, self.manager, DryRun::Yes).await?;
+        let would_be = Digest::of(&self.plane.id, kind, &would);
+        let stands = self.plane.store(kind).digest(object.namespace(), object.name());
+        let same = stands.is_some_and(|digest| digest.content == would_be.content);
+        if same {
+            self.learn(kind, object, Part::Spec, object.spec(), would.spec());
+        }
+        Ok(same)
     }
 
     /// Writes the status of `of`. `None` where a dry run showed that nothing would change.
@@ -83,8 +101,8 @@ impl PlaneWriter<'_> {
         of: &Object,
         write: StatusWrite,
     ) -> Result<Option<ObjectRef>, RequestError> {
-        let StatusWrite { status, probe } = write;
-        if probe {
+        let StatusWrite { status, mode } = write;
+        if mode == WriteMode::DryRunFirst {
             let would = self.plane.replace_status(kind, of, &status, self.manager, DryRun::Yes).await?;
             if would.status() == of.status() {
                 self.learn(kind, of, Part::Status, &status, would.status());

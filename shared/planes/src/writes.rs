@@ -37,6 +37,31 @@ pub enum Precondition {
     UidAndVersion,
 }
 
+/// What became of a write.
+#[derive(Debug)]
+pub enum Written {
+    /// The plane stored it.
+    Stored(ObjectRef),
+    /// A create found an object of that name, which the watch has not shown, as after a list that was not whole.
+    Exists {
+        /// The object, as it was read. Where the watch selects it, the store has it now.
+        object: ObjectRef,
+        /// The server's answer.
+        conflict: RequestError,
+    },
+}
+
+impl Written {
+    /// The object that was stored; one that exists already is a conflict, and the next reconcile plans by it.
+    #[allow(clippy::result_large_err, reason = "it is what requests return")]
+    pub fn stored(self) -> Result<ObjectRef, RequestError> {
+        match self {
+            Self::Stored(object) => Ok(object),
+            Self::Exists { conflict, .. } => Err(conflict),
+        }
+    }
+}
+
 impl Plane {
     /// Sends a request whose answer is an object, and reads that in bounded memory (I8).
     async fn ask(
@@ -232,6 +257,24 @@ impl Plane {
             .await
             .map_err(self.failed("create", kind))?;
         Ok(self.learn(kind, made))
+    }
+
+    /// Creates an object, or reads the one of its name that the watch has not shown.
+    pub async fn create_or_read(
+        &self,
+        kind: Kind,
+        object: &Object,
+        manager: &str,
+    ) -> Result<Written, RequestError> {
+        let conflict = match self.create(kind, object, manager).await {
+            Ok(stored) => return Ok(Written::Stored(stored)),
+            Err(error) if error.code() == Some(409) => error,
+            Err(error) => return Err(error),
+        };
+        Ok(match self.refresh(kind, object.namespace(), object.name()).await? {
+            Some(object) => Written::Exists { object, conflict },
+            None => return Err(conflict),
+        })
     }
 
     /// Replaces an object; its resourceVersion, which must be set, is the precondition. See [`DryRun`].

@@ -64,7 +64,7 @@ fn its_labels_are_the_template_s_and_those_of_the_wire_contract() {
     let own = labels(&Deployment::of(&wd), 4);
     let wants = INSTANCE_LABELS.into_iter().filter(|k| ![UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE].contains(k));
     assert!(wants.chain([SERVICE_NAME.0]).all(|key| own.contains_key(key)));
-    // And so nothing is left to put right.
+    // And so nothing is left to repair.
     let held = [Held { labels: instance.metadata.labels.clone().unwrap(), ..Held::slot(4) }];
     assert!(planned(&wd, 9, &held, |plan| plan.labels.is_empty()));
 }

@@ -1,4 +1,4 @@
-//! C5: an Instance whose hash tells nothing is judged by its content.
+//! C5: an Instance whose hash is inconclusive is compared by its content.
 
 use fedhub_cell::domain::instances::{Deployment, Likeness, TemplateSchema, build};
 use fedhub_core::object::{Object, ObjectView};
@@ -41,7 +41,7 @@ fn made_by_go(wd: &Object) -> Object {
         spec["runtime"]["resources"]["requests"] = json!({"cpu": "1", "memory": "2Gi"});
         spec["runtime"]["sandbox"]["containers"] =
             json!([{"name": "app", "image": "docker.io/library/nginx:1", "env": [{"name": "EMPTY"}]}]);
-        // What nobody said, and the schema fills in.
+        // Fields that the user left out, and the schema defaults.
         spec["networkInterfaces"][0]["name"] = json!("eth0");
         spec["networkInterfaces"][0]["ipFamilies"] = json!(["IPv6"]);
         // What others have added since.
@@ -93,7 +93,7 @@ fn c5_another_controllers_instance_of_other_content_is_replaced() {
     }
 }
 
-/// Only a hash of our own tells what was in a template and is there no more.
+/// Only a hash of our own shows what was in a template and is there no more.
 #[test]
 fn c5_our_own_hash_of_this_version_tells_what_was_taken_away() {
     let before = said();

@@ -135,7 +135,7 @@ fn c3_strays_go_and_what_is_foreign_stays() {
         ("a stray that is foreign", 1, &[new(0).ready(), stray("web-x").foreign()], "rest"),
         ("another name", 1, &[new(0).ready(), elsewhere], "rest"),
         ("a name taken", 1, &[new(0).ready().foreign()], "NameTaken web-0"),
-        ("taken by what nobody owns", 1, &[ownerless], "NameTaken web-0"),
+        ("taken by an Instance without an owner", 1, &[ownerless], "NameTaken web-0"),
         ("taken, on its way out", 1, &[new(0).foreign().deleting()], "NameTaken web-0"),
         ("taken after what is missing", 2, &[new(1).foreign()], "create 0"),
         ("taken, and not wanted", 1, &[new(0).ready(), new(1).foreign()], "rest"),
@@ -209,7 +209,7 @@ fn labels_are_put_right_on_what_lives_whatever_the_step_is() {
         assert_eq!(words(plan), "delete web-5", "what is deleted in this pass is not patched");
         let patched: Vec<_> = plan.labels.iter().map(|p| (p.instance.name, p.set.len())).collect();
         assert_eq!(patched, [("web-0", 1), ("web-3", 8)]);
-        // C1: a label edited by hand is put right, and costs no Instance.
+        // C1: a label edited by hand is restored, and costs no Instance.
         assert_eq!(plan.labels[0].set[INSTANCE_INDEX], "0");
     });
     held[1] = edited(new(1).deleting(), INSTANCE_INDEX, "7");

@@ -15,7 +15,7 @@ use fedhub_cell::domain::status::deployment::{self, DeploymentFacts};
 use fedhub_cell::domain::status::instance::{self, InstanceFacts};
 use fedhub_cell::domain::status::network::{Location, Network};
 use fedhub_cell::domain::status::termination;
-use fedhub_cell::identity::Doubt;
+use fedhub_cell::identity::IdentityFault;
 use fedhub_cell::write_back::refusal::{CleanupBlocked, WriteBackRefusal};
 use fedhub_core::names::{INSTANCE_FINALIZER, SUSPENDED};
 use fedhub_core::object::{Object, ObjectRef};
@@ -185,15 +185,15 @@ fn events_and_readiness(messages: &mut Messages) {
         CleanupBlocked::HubUnreachable => CleanupBlocked::HubUnreachable,
         CleanupBlocked::CopyTerminating => CleanupBlocked::CopyTerminating,
     ];
-    let doubts = one_of_each![
-        Doubt::Unidentified => Doubt::Unidentified,
-        Doubt::NameTaken { .. } =>
-            Doubt::NameTaken { name: "cell-dfw".into(), by: "uid-of-kube-system".into(), objects: 3 },
-        Doubt::DeclaredLost { .. } => Doubt::DeclaredLost { cluster: "cell-dfw".to_owned(), since: now() },
+    let faults = one_of_each![
+        IdentityFault::Unidentified => IdentityFault::Unidentified,
+        IdentityFault::NameTaken { .. } =>
+            IdentityFault::NameTaken { name: "cell-dfw".into(), by: "uid-of-kube-system".into(), objects: 3 },
+        IdentityFault::DeclaredLost { .. } => IdentityFault::DeclaredLost { cluster: "cell-dfw".to_owned(), since: now() },
     ];
     let refusals = refusals.iter().chain([&by_city]);
     messages
         .section("Events NotWrittenBack, by label", refusals.map(|it| (it.label(), it)))
         .section("Events CleanupHeld, by label", blocked.map(|it| (it.label(), it.note())))
-        .section("Why a cell is not ready, by label", doubts.iter().map(|it| (it.label(), it)));
+        .section("Why a cell is not ready, by label", faults.iter().map(|it| (it.label(), it)));
 }

@@ -1,4 +1,4 @@
-//! Which stages of an Instance that comes up are told, and when.
+//! Which stages of an Instance that comes up are reported, and when.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn c9_a_stage_is_told_when_it_has_lasted() {
     ] {
         assert_eq!(wait(&coming_up(age, step, Some(stage()))), expected, "{age} {step:?}");
     }
-    assert_eq!(wait(&coming_up(0, None, None)), Some(2), "nobody has said anything yet");
+    assert_eq!(wait(&coming_up(0, None, None)), Some(2), "nothing is reported yet");
 }
 
 #[test]

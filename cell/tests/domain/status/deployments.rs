@@ -335,7 +335,7 @@ fn c9_a_teardown_that_lasts_is_said_where_its_ordinal_is_to_be_made_anew() {
         "{message}"
     );
     let s = plain(&wd(), &[ready("wd-0"), lasts("wd-1")], 1);
-    assert_eq!(words(&s, "ReplicasReady").2, "1/1 replicas available", "one too many is in nobody's way");
+    assert_eq!(words(&s, "ReplicasReady").2, "1/1 replicas available", "an extra Instance blocks nothing");
 }
 
 #[test]

@@ -31,9 +31,9 @@ fn lists() -> Vec<Step> {
             .is("/metadata/remainingItemCount", 3)
             .save("page", "/metadata/continue")
             .save("list", VERSION),
-        Step::new("an object that comes between pages").post(WIDGETS, widget("p33", 1)).expect(201),
-        Step::new("an object that goes between pages").delete(one("p4"), Value::Null).expect(200),
-        Step::new("the next page shows the same moment")
+        Step::new("an object created between pages").post(WIDGETS, widget("p33", 1)).expect(201),
+        Step::new("an object deleted between pages").delete(one("p4"), Value::Null).expect(200),
+        Step::new("the next page shows the same snapshot")
             .get(format!("{WIDGETS}?limit=2&continue={{page}}"))
             .expect(200)
             .length("/items", 2)
@@ -68,10 +68,10 @@ fn lists() -> Vec<Step> {
             .get(format!("{WIDGETS}?fieldSelector=metadata.name%3Dp5"))
             .expect(200)
             .length("/items", 1),
-        Step::new("a selector that is none")
+        Step::new("an invalid selector")
             .get(format!("{WIDGETS}?labelSelector=a%20b"))
             .refused(400, "BadRequest"),
-        Step::new("a token that is none")
+        Step::new("an invalid continue token")
             .get(format!("{WIDGETS}?continue=nonsense"))
             .refused(400, "BadRequest"),
         Step::new("a selection is deleted at once")
@@ -91,11 +91,11 @@ fn watches() -> Vec<Step> {
     let from = |rest: &str| format!("{WIDGETS}?watch=true&resourceVersion={{now}}{rest}");
     vec![
         Step::new("where a watch begins").get(WIDGETS).expect(200).save("now", VERSION),
-        Step::new("something comes").post(WIDGETS, with_meta(widget("w", 1), "labels", json!({ "on": "1" }))).expect(201),
-        Step::new("something changes").merge(one("w"), json!({ "spec": { "size": 2 } })).expect(200),
-        Step::new("something leaves a selection").merge(one("w"), json!({ "metadata": { "labels": { "on": null } } })).expect(200),
-        Step::new("something goes").delete(one("w"), Value::Null).expect(200),
-        Step::new("a watch tells all of it in order")
+        Step::new("an object is created").post(WIDGETS, with_meta(widget("w", 1), "labels", json!({ "on": "1" }))).expect(201),
+        Step::new("an object changes").merge(one("w"), json!({ "spec": { "size": 2 } })).expect(200),
+        Step::new("an object leaves a selection").merge(one("w"), json!({ "metadata": { "labels": { "on": null } } })).expect(200),
+        Step::new("an object is deleted").delete(one("w"), Value::Null).expect(200),
+        Step::new("a watch delivers all of it in order")
             .get(from(""))
             .events(4)
             .expect(200)
@@ -108,7 +108,7 @@ fn watches() -> Vec<Step> {
             .is("/3/type", "DELETED")
             .is("/3/object/metadata/name", "w")
             .save("gone", "/3/object/metadata/resourceVersion"),
-        Step::new("a watch of a selection tells of what leaves it")
+        Step::new("a watch with a selector reports what leaves it")
             .get(from("&labelSelector=on%3D1"))
             .events(3)
             .is("/0/type", "ADDED")
@@ -118,14 +118,14 @@ fn watches() -> Vec<Step> {
             .is("/2/object/metadata/labels/on", "1")
             .differs("/2/object/metadata/resourceVersion", "gone")
             .expect(200),
-        Step::new("a watch from too long ago is told so")
+        Step::new("a watch from too long ago gets 410")
             .get(format!("{WIDGETS}?watch=true&resourceVersion=1"))
             .events(1)
             .expect(200)
             .is("/0/type", "ERROR")
             .is("/0/object/code", 410)
             .is("/0/object/reason", "Expired"),
-        Step::new("a watch can begin with all there is, and says when it was all")
+        Step::new("a watch can begin with all objects, and marks the end of them")
             .get(format!(
                 "{WIDGETS}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
             ))
@@ -152,18 +152,18 @@ fn owners() -> Vec<Step> {
     vec![
         Step::new("an owner").post(MAPS, map("owner")).expect(201).save("owner", "/metadata/uid"),
         Step::new("what it owns").post(MAPS, owned("owned", "{owner}")).expect(201),
-        Step::new("an owner reference without a UID is none")
+        Step::new("an owner reference without a UID is rejected")
             .post(MAPS, owned("nobodys", ""))
             .refused(422, "Invalid"),
-        Step::new("the owner goes")
+        Step::new("the owner is deleted")
             .delete(format!("{MAPS}/owner?propagationPolicy=Background"), Value::Null)
             .expect(200),
-        Step::new("what it owned goes after it")
+        Step::new("what it owned is deleted after it")
             .get(format!("{MAPS}/owned"))
             .eventually()
             .refused(404, "NotFound"),
-        Step::new("what a dead one owns").post(MAPS, owned("orphan", "{owner}")).expect(201),
-        Step::new("goes too").get(format!("{MAPS}/orphan")).eventually().refused(404, "NotFound"),
+        Step::new("an object whose owner is gone").post(MAPS, owned("orphan", "{owner}")).expect(201),
+        Step::new("is deleted too").get(format!("{MAPS}/orphan")).eventually().refused(404, "NotFound"),
     ]
 }
 
@@ -171,35 +171,35 @@ fn namespaces() -> Vec<Step> {
     let maps = "/api/v1/namespaces/{doomed}/configmaps";
     let held = with_meta(map("held"), "finalizers", json!(["fake.example.com/hold"]));
     vec![
-        Step::new("a namespace that is to go")
+        Step::new("a namespace to delete")
             .post(
                 SPACES,
                 json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "{doomed}" } }),
             )
             .expect(201),
-        Step::new("with something held in it").post(maps, held).expect(201),
+        Step::new("with an object that has a finalizer").post(maps, held).expect(201),
         Step::new("a deleted namespace is terminating")
             .delete(format!("{SPACES}/{{doomed}}"), Value::Null)
             .expect(200)
             .is("/status/phase", "Terminating")
             .there("/metadata/deletionTimestamp"),
-        Step::new("takes nothing new")
+        Step::new("accepts no new objects")
             .post(maps, map("late"))
             .refused(403, "Forbidden")
             .is("/details/causes/0/reason", "NamespaceTerminating"),
-        Step::new("deletes what is in it")
+        Step::new("deletes its objects")
             .get(format!("{maps}/held"))
             .eventually()
             .expect(200)
             .there("/metadata/deletionTimestamp"),
-        Step::new("what was held is let go")
+        Step::new("the finalizers are removed")
             .merge(format!("{maps}/held"), json!({ "metadata": { "finalizers": null } }))
             .expect(200),
         Step::new("and the namespace is gone")
             .get(format!("{SPACES}/{{doomed}}"))
             .eventually()
             .refused(404, "NotFound"),
-        Step::new("the namespace of this script goes too")
+        Step::new("the namespace of this script is deleted too")
             .delete(format!("{SPACES}/{{ns}}"), Value::Null)
             .expect(200),
     ]

@@ -86,7 +86,7 @@ pub fn crd() -> Value {
 /// Has a real server serve the resource of the script, and waits until it does.
 pub async fn prepare(client: &Client) -> Result<(), String> {
     let steps = [
-        Step::new("the CRD is there").post(script::CRDS, crd()).expect(201).or(409),
+        Step::new("the CRD exists").post(script::CRDS, crd()).expect(201).or(409),
         Step::new("the resource is served").get(script::WIDGETS_EVERYWHERE).eventually().expect(200),
     ];
     let mut run = Run::new(client, "unused");
@@ -96,15 +96,15 @@ pub async fn prepare(client: &Client) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the script. `name` begins the names of its namespaces. Tells of every step as it is done; one that fails does
+/// Runs the script. `name` begins the names of its namespaces. Reports every step when it is done; a failed step does
 /// not keep the next from being tried.
-pub async fn run(client: &Client, name: &str, mut tell: impl FnMut(&Outcome)) -> Vec<Outcome> {
+pub async fn run(client: &Client, name: &str, mut report: impl FnMut(&Outcome)) -> Vec<Outcome> {
     let mut run = Run::new(client, name);
     let mut outcomes = Vec::new();
     for step in script::steps() {
         let fault = run.step(&step).await.err();
         let outcome = Outcome { step: step.name, fault };
-        tell(&outcome);
+        report(&outcome);
         outcomes.push(outcome);
     }
     outcomes
@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
         Self { client, memory: memory.into_iter().map(|(key, value)| (key.to_owned(), value)).collect() }
     }
 
-    /// Takes a step, and remembers what it says is to be remembered.
+    /// Runs a step, and remembers the values that later steps need.
     async fn step(&mut self, step: &Step) -> Result<(), String> {
         let answer = match step.awaits {
             Await::Nothing => self.ask(step).await?,

@@ -25,7 +25,7 @@ fn creates() -> Vec<Step> {
             .there("/metadata/creationTimestamp")
             .save("uid", "/metadata/uid")
             .save("first", VERSION),
-        Step::new("a name is given once").post(WIDGETS, widget("a", 1)).refused(409, "AlreadyExists"),
+        Step::new("a name can be used once").post(WIDGETS, widget("a", 1)).refused(409, "AlreadyExists"),
         Step::new("a dry run of a create answers as the create")
             .post(format!("{WIDGETS}?dryRun=All"), widget("dry", 1))
             .expect(201)
@@ -34,12 +34,12 @@ fn creates() -> Vec<Step> {
         Step::new("a create does not take a resourceVersion")
             .post(WIDGETS, with_meta(widget("b", 1), "resourceVersion", json!("1")))
             .expect(500),
-        Step::new("a create into a namespace that is not there")
+        Step::new("a create into a missing namespace")
             .post("/apis/fake.example.com/v1/namespaces/{ns}-missing/widgets", widget("b", 1))
             .refused(404, "NotFound"),
         Step::new("a create of another kind").post(WIDGETS, map("b")).refused(400, "BadRequest"),
-        Step::new("a name that is none").post(WIDGETS, widget("B_", 1)).refused(422, "Invalid"),
-        Step::new("a label that is none")
+        Step::new("an invalid name").post(WIDGETS, widget("B_", 1)).refused(422, "Invalid"),
+        Step::new("an invalid label")
             .post(WIDGETS, with_meta(widget("b", 1), "labels", json!({ "k": "a b" })))
             .refused(422, "Invalid"),
         Step::new("a generated name")
@@ -75,7 +75,7 @@ fn replaces() -> Vec<Step> {
         Step::new("a replace under another name")
             .put(one("other"), at("{first}", 2))
             .refused(400, "BadRequest"),
-        Step::new("a replace of nothing")
+        Step::new("a replace of a missing object")
             .put(one("c"), with_meta(widget("c", 1), "resourceVersion", json!("1")))
             .refused(404, "NotFound"),
         Step::new("a replace counts the generation")
@@ -98,8 +98,8 @@ fn replaces() -> Vec<Step> {
         Step::new("a replace of a built-in resource needs no resourceVersion")
             .put(format!("{MAPS}/m"), map("m"))
             .expect(200),
-        Step::new("a replace makes a Lease that is not there").put(LEASE, lease()).expect(201),
-        Step::new("but not a new version of one, unless it says of which")
+        Step::new("a replace creates a missing Lease").put(LEASE, lease()).expect(201),
+        Step::new("but not a new version of one without a resourceVersion")
             .put(LEASE, lease())
             .refused(422, "Invalid"),
     ]
@@ -109,7 +109,7 @@ fn patches() -> Vec<Step> {
     let json_patch = "application/json-patch+json";
     vec![
         Step::new("a merge patch").merge(one("a"), json!({ "spec": { "size": 3 } })).expect(200).is("/metadata/generation", 3),
-        Step::new("a merge patch that takes a defaulted field away")
+        Step::new("a merge patch that removes a defaulted field")
             .merge(one("a"), json!({ "spec": { "color": null } }))
             .expect(200)
             .is("/spec/color", "blue")
@@ -128,7 +128,7 @@ fn patches() -> Vec<Step> {
             .expect(200)
             .missing("/metadata/annotations")
             .differs(VERSION, "third"),
-        Step::new("a merge patch of nothing").merge(one("c"), json!({ "spec": { "size": 4 } })).refused(404, "NotFound"),
+        Step::new("a merge patch of a missing object").merge(one("c"), json!({ "spec": { "size": 4 } })).refused(404, "NotFound"),
         Step::new("a JSON patch whose test holds")
             .patch(one("a"), json_patch, json!([
                 { "op": "test", "path": "/spec/size", "value": 3 }, { "op": "replace", "path": "/spec/size", "value": 4 },
@@ -183,7 +183,7 @@ fn statuses() -> Vec<Step> {
             .is("/status", json!({ "ready": 2 }))
             .is("/spec/size", 4)
             .is("/metadata/generation", 4),
-        Step::new("and is put back").merge(status.clone(), json!({ "status": { "ready": 1 } })).expect(200),
+        Step::new("and is restored").merge(status.clone(), json!({ "status": { "ready": 1 } })).expect(200),
         Step::new("a status is read at its subresource too").get(status).expect(200).is("/status/ready", 1),
     ]
 }
@@ -212,23 +212,26 @@ fn deletes() -> Vec<Step> {
             .there("/metadata/deletionTimestamp")
             .is("/metadata/generation", 5)
             .save("marked", VERSION),
-        Step::new("it is marked once").delete(one("a"), Value::Null).expect(200).is(VERSION, "{marked}"),
-        Step::new("no finalizer joins then")
+        Step::new("the deletion is marked once")
+            .delete(one("a"), Value::Null)
+            .expect(200)
+            .is(VERSION, "{marked}"),
+        Step::new("no finalizer can be added then")
             .merge(
                 one("a"),
                 json!({ "metadata": { "finalizers": ["fake.example.com/hold", "fake.example.com/late"] } }),
             )
             .refused(422, "Invalid"),
-        Step::new("the last finalizer lets it go")
+        Step::new("removing the last finalizer deletes it")
             .merge(one("a"), json!({ "metadata": { "finalizers": null } }))
             .expect(200),
         Step::new("then it is gone").get(one("a")).refused(404, "NotFound"),
-        Step::new("a delete of nothing").delete(one("a"), Value::Null).refused(404, "NotFound"),
+        Step::new("a delete of a missing object").delete(one("a"), Value::Null).refused(404, "NotFound"),
         Step::new("one without finalizers")
             .post(WIDGETS, widget("free", 1))
             .expect(201)
             .save("free", "/metadata/uid"),
-        Step::new("goes at once")
+        Step::new("is deleted at once")
             .delete(one("free"), Value::Null)
             .expect(200)
             .is("/kind", "Status")

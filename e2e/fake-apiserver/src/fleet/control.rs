@@ -225,7 +225,7 @@ impl FaultRequest {
     }
 }
 
-/// Updates, as somebody else makes them.
+/// Updates by another client.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Touch {
@@ -249,7 +249,7 @@ fn deployment() -> String {
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum What {
-    /// An annotation that concerns nobody.
+    /// An unrelated annotation.
     #[default]
     Annotation,
     /// Something in the spec.

@@ -174,7 +174,7 @@ impl Fleet {
                 () = http::serve(listener, identity, speaks.clone(), self.service(), self.census()) => return Ok(()),
                 outage = self.outages().ordered() => outage,
             };
-            // The port stays taken, for nobody else to get it meanwhile; nobody listens there.
+            // The port stays bound, so that no other process gets it meanwhile; nothing listens there.
             let socket = if bound.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
             socket.set_reuseaddr(true)?;
             socket.bind(bound)?;

@@ -1,9 +1,9 @@
 //! The server that the planes of projects are behind, gone for a while and started again.
 //!
-//! Nobody can connect while it is away, and what was connected is cut off; what it stores stays. Then it starts as API
-//! servers do: it refuses everybody (403) before it knows their rights, knows no custom resources (404) before it has
-//! read their definitions, and asks for patience (429) when somebody first touches what it has not read from its storage
-//! yet. Listeners of their own ([`super::Fleet::service_apart`]) see nothing of all that.
+//! No client can connect while it is away, and existing connections are cut; what it stores stays. Then it starts as
+//! API servers do: it rejects every request (403) before it has loaded RBAC, serves no custom resources (404) before it
+//! has loaded their definitions, and answers 429 when a resource is requested that it has not read from its storage
+//! yet. Listeners of their own ([`super::Fleet::service_apart`]) are not affected.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use crate::answer::Refusal;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Outage {
-    /// How long nobody can connect.
+    /// How long no client can connect.
     pub millis: u64,
     /// How long it starts after that: it answers 403 for half of it, then 404.
     pub starting_millis: u64,
@@ -29,7 +29,7 @@ pub struct Outage {
 }
 
 impl Outage {
-    /// How long nobody can connect.
+    /// How long no client can connect.
     pub fn away(&self) -> Duration {
         Duration::from_millis(self.millis)
     }

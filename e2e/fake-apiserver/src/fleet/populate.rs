@@ -1,4 +1,4 @@
-//! Fills a fleet: with WDs that nobody has federated yet, or with a world as fedhub leaves it, in which it finds
+//! Fills a fleet: with WDs that are not federated yet, or with the objects as fedhub leaves them, in which it finds
 //! nothing to write.
 
 use serde::Deserialize;
@@ -34,7 +34,7 @@ pub struct Population {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Federated, reported on, projected: at rest.
+    /// Federated, reported on, projected: in steady state.
     #[default]
     InOrder,
     /// Made by their users, and no more: there are no Instances.

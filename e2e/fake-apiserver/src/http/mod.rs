@@ -48,7 +48,7 @@ impl Default for Settings {
     }
 }
 
-/// Serves until it is dropped, and all connections with it. `census` tells what is open.
+/// Serves until it is dropped, and all connections with it. `census` counts what is open.
 ///
 /// An error of the service, or of the body that it answers with, breaks off that request alone on HTTP/2, and the
 /// connection on HTTP/1.1.

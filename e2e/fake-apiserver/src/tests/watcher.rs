@@ -211,7 +211,7 @@ async fn a_rewound_backup_leaves_a_silent_gap_and_a_bumped_one_a_410() {
 
     server.restore(&backup);
     server.put(map("c", "1")).unwrap();
-    assert!(timeout(Duration::from_secs(5), stream.next()).await.is_err(), "nothing tells of the gap");
+    assert!(timeout(Duration::from_secs(5), stream.next()).await.is_err(), "the gap is not reported");
     server.put(map("d", "1")).unwrap();
     assert!(
         timeout(Duration::from_secs(5), stream.next()).await.is_err(),

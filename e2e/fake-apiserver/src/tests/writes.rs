@@ -117,7 +117,7 @@ async fn paths_that_are_not_served() {
     let server = plane();
     server.put(wd("a")).unwrap();
     for (method, path, code) in [
-        ("GET", "/apis/nobody.example.com/v1/things".to_owned(), 404),
+        ("GET", "/apis/unserved.example.com/v1/things".to_owned(), 404),
         ("GET", "/api/v1/namespaces/n/things/x".to_owned(), 404),
         ("GET", "/api/v1/namespaces/n/namespaces/x".to_owned(), 404),
         ("GET", format!("{WDS}/a/scale"), 404),
@@ -128,10 +128,10 @@ async fn paths_that_are_not_served() {
     ] {
         assert_eq!(ask(&server, method, &path, wd("a")).await.0, code, "{method} {path}");
     }
-    let (_, text) = ask(&server, "GET", "/apis/nobody.example.com/v1/things", Value::Null).await;
+    let (_, text) = ask(&server, "GET", "/apis/unserved.example.com/v1/things", Value::Null).await;
     assert_eq!(text, "404 page not found\n", "as for a CRD that is not installed");
-    server.register(Resource::custom("nobody.example.com", "v1", "Thing", "things"));
-    assert_eq!(ask(&server, "GET", "/apis/nobody.example.com/v1/things", Value::Null).await.0, 200);
+    server.register(Resource::custom("unserved.example.com", "v1", "Thing", "things"));
+    assert_eq!(ask(&server, "GET", "/apis/unserved.example.com/v1/things", Value::Null).await.0, 200);
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,7 +67,7 @@ async fn i7_a_start_on_a_populated_fleet_writes_nothing_not_even_to_try() {
         before
     );
     // What is in order is seen to be so without a pass; whatever had one was in order too.
-    for outcome in ["wrote", "waits", "failed", "transient", "conflict", "bug"] {
+    for outcome in ["updated", "waiting", "failed", "transient", "conflict", "bug"] {
         for controller in ["federator", "projector"] {
             assert_eq!(reconciled(&metrics, controller, outcome), 0, "{controller} {outcome}");
         }
@@ -82,9 +82,9 @@ async fn i7_what_fedhub_made_of_unfederated_wds_is_what_a_populated_fleet_has() 
     made.populate(&unfederated).unwrap();
     let (writes, _) = run(&made, 60).await;
     assert!(!writes.is_empty());
-    let told = fleet();
-    told.populate(&Population::in_order(4, 0)).unwrap();
-    for (mine, theirs) in made.planes().zip(told.planes()) {
+    let populated = fleet();
+    populated.populate(&Population::in_order(4, 0)).unwrap();
+    for (mine, theirs) in made.planes().zip(populated.planes()) {
         for kind in ["Namespace", "WorkloadDeployment", "PropagationPolicy"] {
             let all = |server: &fedhub_fake_apiserver::ApiServer| -> Vec<Value> {
                 server

@@ -25,7 +25,7 @@ fn what_runs_is_a_pod_with_the_labels_of_its_instance() {
     assert_eq!((made.name(), made.label(OF)), ("web-0", Some("web")));
     assert_eq!(made.metadata.owner_references.as_ref().unwrap()[0].uid, object(running()).uid());
     assert_eq!(made.status()["phase"], "Running");
-    assert!(made.spec()["nodeName"].is_null(), "nobody would let go of it");
+    assert!(made.spec()["nodeName"].is_null(), "no kubelet would release it");
     let mut stopped = running();
     stopped["status"]["conditions"][0]["status"] = json!("False");
     let mut dying = running();

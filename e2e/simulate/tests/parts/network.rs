@@ -43,7 +43,7 @@ fn a_binding_waits_then_makes_its_context_ready_and_then_is_ready() {
     assert_eq!(says(&bound.data["status"], "Ready"), "True/NetworkContextReady");
     let place = json!({"namespace": "ns-a", "name": "default-dfw-1"});
     assert_eq!(bound.data["status"]["networkContextRef"], place);
-    // In order it stays, whatever is remembered; and a context that is lost is made anew at once.
+    // In order it stays, whatever is remembered; and a context that is lost is created again at once.
     assert!(step(plan(&bound, Some(&made), NONE, START, now())).is_done());
     assert!(matches!(plan(&bound, None, NONE, START, now()), Plan::Create(_)));
 }

@@ -1,8 +1,8 @@
 //! Where the time goes between a WD and the projections of its Instances.
 //!
-//! The benchmark's own watches see each step of each WD and each Instance. A hop lasts from one sight to the next; where
-//! two watches bring their events in the other order, it lasted no time. A hop's share is the mean of its times over all
-//! Instances, in terms of the mean of their whole times, so that the shares are one together.
+//! The benchmark's own watches see each step of each WD and each Instance. A hop lasts from one observation to the
+//! next; where two watches bring their events in the other order, it lasted no time. A hop's share is the mean of its
+//! times over all Instances, divided by the mean of their whole times, so that the shares add up to one.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use crate::bench::stats::{number, rounded};
 /// When each was first seen so, by name.
 pub type Times = HashMap<String, Instant>;
 
-/// The hops, and whose each is. An Instance that is not the first of its WD has to wait for those before it, which takes
-/// the same hops: that is a hop of its own, and no time of anybody's work on this Instance.
+/// The hops, and the component of each. An Instance that is not the first of its WD has to wait for those before it,
+/// which takes the same hops: that is a hop of its own, in which no component works on this Instance.
 const HOPS: [(&str, &str); 9] = [
     ("WD marked", "fedhub on the hub"),
     ("WD on the hub", "fedhub on the hub"),
@@ -30,7 +30,7 @@ const HOPS: [(&str, &str); 9] = [
 
 /// What was seen in a lap.
 #[derive(Debug, Default)]
-pub struct Sights {
+pub struct Observations {
     /// WDs in the project.
     pub created: Times,
     /// WDs in the project with the finalizer.
@@ -51,7 +51,7 @@ pub struct Sights {
     pub projected: Times,
 }
 
-impl Sights {
+impl Observations {
     /// How long each hop of an Instance took; `None` where not all of them were seen.
     fn hops(&self, instance: &str) -> Option<[Duration; HOPS.len()]> {
         let (deployment, ordinal) = instance.rsplit_once('-')?;
@@ -61,7 +61,7 @@ impl Sights {
             None => in_cell,
         };
         let mut last = *self.created.get(deployment)?;
-        let sights = [
+        let observations = [
             *self.marked.get(deployment)?,
             *self.on_hub.get(deployment)?,
             in_cell,
@@ -72,9 +72,9 @@ impl Sights {
             *self.copied.get(instance)?,
             *self.projected.get(instance)?,
         ];
-        Some(sights.map(|sight| {
-            let hop = sight.saturating_duration_since(last);
-            last = last.max(sight);
+        Some(observations.map(|observation| {
+            let hop = observation.saturating_duration_since(last);
+            last = last.max(observation);
             hop
         }))
     }
@@ -106,10 +106,10 @@ mod tests {
     use super::*;
 
     /// One WD with two Instances; the numbers are seconds.
-    fn sights(began: Instant) -> Sights {
+    fn observations(began: Instant) -> Observations {
         let at = |name: &str, seconds: u64| (name.to_owned(), began + Duration::from_secs(seconds));
         let of = |pairs: &[(&str, u64)]| pairs.iter().map(|(name, s)| at(name, *s)).collect::<Times>();
-        Sights {
+        Observations {
             created: of(&[("wd", 0)]),
             marked: of(&[("wd", 1)]),
             on_hub: of(&[("wd", 2)]),
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn the_wait_for_those_before_is_a_hop_of_its_own() {
-        let sights = sights(Instant::now());
-        let seconds = |name| sights.hops(name).unwrap().map(|hop| hop.as_secs());
+        let observations = observations(Instant::now());
+        let seconds = |name| observations.hops(name).unwrap().map(|hop| hop.as_secs());
         assert_eq!(seconds("wd-0"), [1, 1, 3, 0, 1, 1, 1, 1, 1]);
         assert_eq!(seconds("wd-1"), [1, 1, 3, 3, 1, 1, 1, 1, 2]);
-        let (seen, shares) = sights.shares();
+        let (seen, shares) = observations.shares();
         let sum: f64 = shares.as_array().unwrap().iter().map(|hop| hop["share"].as_f64().unwrap()).sum();
         assert_eq!(seen, 2);
         assert!((sum - 1.0).abs() < 1e-3, "{shares}");
@@ -138,11 +138,11 @@ mod tests {
     #[test]
     fn events_in_the_other_order_make_no_time_and_lose_none() {
         let began = Instant::now();
-        let mut sights = sights(began);
-        sights.marked.insert("wd".to_owned(), began + Duration::from_secs(3));
-        let hops = sights.hops("wd-0").unwrap().map(|hop| hop.as_secs());
+        let mut observations = observations(began);
+        observations.marked.insert("wd".to_owned(), began + Duration::from_secs(3));
+        let hops = observations.hops("wd-0").unwrap().map(|hop| hop.as_secs());
         assert_eq!(hops, [3, 0, 2, 0, 1, 1, 1, 1, 1]);
-        sights.copied.remove("wd-0");
-        assert_eq!(sights.shares().0, 1, "what was not seen whole does not count");
+        observations.copied.remove("wd-0");
+        assert_eq!(observations.shares().0, 1, "an incomplete observation does not count");
     }
 }

@@ -13,7 +13,7 @@ use kube::Client;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use self::hops::{Sights, Times};
+use self::hops::{Observations, Times};
 use self::necessary::{Features, Plane, Request, Table, necessary};
 use super::environment::{self, Environment, PROJECT, Space};
 use super::objects::{FINALIZER, Kind, api_all};
@@ -142,7 +142,7 @@ impl Chain<'_> {
         let mut watches = Watches::begin(self, prefix).await?;
         let (began, ended) = try_join(self.create(&spaces, prefix, count), watches.all(instances)).await?;
         let seconds = ended.duration_since(began).as_secs_f64();
-        let (seen, hops) = watches.sights().shares();
+        let (seen, hops) = watches.observations().shares();
         drop(watches);
         environment
             .progress
@@ -221,7 +221,7 @@ impl Chain<'_> {
     }
 }
 
-/// The benchmark's own watches, one for each sight.
+/// The benchmark's own watches, one for each observation.
 struct Watches {
     created: Arrivals,
     marked: Arrivals,
@@ -259,9 +259,9 @@ impl Watches {
         self.projected.all(instances).await
     }
 
-    fn sights(&self) -> Sights {
+    fn observations(&self) -> Observations {
         let together = |of: &[Arrivals]| of.iter().flat_map(Arrivals::times).collect::<Times>();
-        Sights {
+        Observations {
             created: self.created.times(),
             marked: self.marked.times(),
             on_hub: self.on_hub.times(),

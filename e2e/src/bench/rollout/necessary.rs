@@ -99,13 +99,13 @@ const fn row(
 
 /// What a life needs that begins with a WD, is soon Ready, and ends with the WD.
 const NECESSARY: [Row; 14] = [
-    row(Plane::Cell, &["create"], "instances", 1, "it has to be made; its finalizer comes with it"),
+    row(Plane::Cell, &["create"], "instances", 1, "it has to be created; its finalizer comes with it"),
     row(
         Plane::Cell,
         &["update"],
         "instances/status",
         1,
-        "that it is Ready, and before its gates open, why (C6); stages that pass in a moment need not be told",
+        "that it is Ready, and before its gates open, why (C6); stages that pass in a moment need not be reported",
     )
     .more(1),
     row(
@@ -113,7 +113,7 @@ const NECESSARY: [Row; 14] = [
         &["create", "patch"],
         "events",
         1,
-        "its turn to Ready, told to whoever looks at the cell",
+        "its turn to Ready, for those who look at the cell",
     ),
     row(
         Plane::Cell,
@@ -123,7 +123,7 @@ const NECESSARY: [Row; 14] = [
         "its WD's finalizer waits for it; the garbage collector would come after that",
     ),
     row(Plane::Cell, &["patch"], "instances", 1, "the finalizer off, once its copy is gone; its gates").more(1),
-    row(Plane::Cell, &["get"], "instances", 0, "that it is gone, before its claim goes (C8)").more(1),
+    row(Plane::Cell, &["get"], "instances", 0, "that it is gone, before its claim is deleted (C8)").more(1),
     row(Plane::Project, &["create"], "resourceclaims", 0, "its claim").more(1),
     row(Plane::Project, &["delete"], "resourceclaims", 0, "its claim, given back").more(1),
     row(Plane::Hub, &["create"], "instances", 1, "the copy"),
@@ -219,7 +219,7 @@ impl Table {
     }
 }
 
-/// Whether a request is made for each Instance anew. Nobody tells anything but of Instances in a cell.
+/// Whether a request is sent for each Instance. Events are recorded for Instances in a cell only.
 fn of_instance(request: &Request) -> bool {
     let kind = request.resource.split('/').next().unwrap_or_default();
     matches!(kind, "instances" | "resourceclaims") || (kind == "events" && request.plane == Plane::Cell)

@@ -76,21 +76,22 @@ enum Command {
         /// than once.
         #[arg(long = "project", value_name = "NAME=PLANE[/NAMESPACE]", value_parser = project)]
         projects: Vec<(String, String)>,
-        /// After how many seconds it ends by itself, in case nobody ends it.
+        /// After how many seconds it ends by itself.
         #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
         seconds: u64,
         #[command(flatten)]
         instance: Instance,
     },
-    /// Be the line between a process and a plane, until SIGTERM: while this is paused (SIGSTOP), the line is cut.
+    /// Forward connections between a process and a plane until SIGTERM. While this is paused (SIGSTOP), the connection
+    /// is cut.
     Link {
         /// The kubeconfig that names the plane.
         #[arg(long, value_name = "FILE")]
         from: PathBuf,
-        /// The same kubeconfig by way of this line, to be written.
+        /// The same kubeconfig through this connection, to be written.
         #[arg(long, value_name = "FILE")]
         kubeconfig: PathBuf,
-        /// After how many seconds it ends by itself, in case nobody ends it.
+        /// After how many seconds it ends by itself.
         #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
         seconds: u64,
     },
@@ -289,7 +290,7 @@ fn project(text: &str) -> Result<(String, String), String> {
 fn kept_its_secrets(servers: &servers::Options) -> anyhow::Result<bool> {
     let leaks = secrecy::search(&Layout::of(&servers.name)?)?;
     for leak in &leaks {
-        println!("{}:{} holds what is secret: of {}", leak.log.display(), leak.line, leak.secret);
+        println!("{}:{} contains a secret of {}", leak.log.display(), leak.line, leak.secret);
     }
     Ok(leaks.is_empty())
 }

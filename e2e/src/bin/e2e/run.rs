@@ -81,7 +81,7 @@ pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
         (crate::kept_its_secrets(&options.servers)?, crate::had_its_rights(&options.servers)?);
     let passed =
         discreet && allowed && done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
-    // Of an instance that nobody named and that has nothing to tell, nothing stays.
+    // An instance without a name of its own, and without failures to look into, leaves nothing behind.
     crate::leave(&options.servers, arguments.keep || arguments.reuse, named || !passed).await?;
     let results = done?;
     let failed: Vec<_> = results.iter().filter(|result| !result.passed).map(|result| &*result.name).collect();

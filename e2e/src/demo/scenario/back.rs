@@ -24,7 +24,7 @@ impl Scenario<'_> {
         let Self { project, cell, .. } = *self;
         self.printer.act(
             cell,
-            "its fedhub makes the Instances in order, each when the last is Ready; the provider is SIMULATED",
+            "its fedhub creates the Instances in order, each when the last is Ready; the provider is SIMULATED",
         );
         let space = &*placed.space;
         let made = |instance: &DynamicObject| owned_by(instance, &placed.in_cell);
@@ -38,12 +38,12 @@ impl Scenario<'_> {
         let mut wanted = Vec::new();
         for name in &names {
             let steps: [(_, _, &Like<'_>, _); STEPS] = [
-                (cell, space, &made, "is made, owned by the cell's WorkloadDeployment"),
+                (cell, space, &made, "is created, owned by the cell's WorkloadDeployment"),
                 ("hub", space, &copied, "has a copy on the hub, owned by the hub's WorkloadDeployment"),
                 (project, NAMESPACE, &projected, "is projected, owned by the project's WorkloadDeployment"),
-                (cell, space, &programmed, "is programmed, says the SIMULATED provider"),
-                (cell, space, &started, "is started, says the SIMULATED provider"),
-                (cell, space, &ready, "is Ready, says the cell's fedhub"),
+                (cell, space, &programmed, "is programmed by the SIMULATED provider"),
+                (cell, space, &started, "is started by the SIMULATED provider"),
+                (cell, space, &ready, "is Ready, reported by the cell's fedhub"),
                 ("hub", space, &ready, "is Ready on the hub"),
                 (project, NAMESPACE, &ready, "is Ready in the project"),
             ];
@@ -62,8 +62,8 @@ impl Scenario<'_> {
         };
         wanted.extend([
             status(cell, space, "status of the WorkloadDeployment"),
-            status("hub", space, "Karmada has carried the status to the hub"),
-            status(project, NAMESPACE, "fedhub has carried the status to the project"),
+            status("hub", space, "Karmada has aggregated the status on the hub"),
+            status(project, NAMESPACE, "fedhub has copied the status to the project"),
         ]);
         let times = self.saw_all(thread, &wanted).await?;
         Ok(hops(&names, placed.at, &times))

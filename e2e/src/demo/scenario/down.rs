@@ -56,7 +56,7 @@ impl Scenario<'_> {
             })
             .await?;
         let (in_cell, at) = self
-            .saw(&thread, cell, "Karmada has brought it to the cell of that city", |seen| {
+            .saw(&thread, cell, "Karmada has propagated it to the cell of that city", |seen| {
                 let found = seen.is(cell, Kind::Deployment, &space, NAME);
                 found.then(|| (seen.object.uid().unwrap_or_default(), seen.at))
             })

@@ -113,21 +113,21 @@ impl Scenario<'_> {
     ) -> Result<T, Error> {
         let found = self.timeline.first(LIMIT, find).await;
         let (at, value) = found.ok_or_else(|| self.not_seen(plane, what))?;
-        self.tell(thread, at, plane, what);
+        self.print(thread, at, plane, what);
         Ok(value)
     }
 
     /// Waits for steps that need not come in this order, and prints each like [`Self::saw`]. Says when they were.
     async fn saw_all(&self, thread: &Thread, wanted: &[Wanted<'_>]) -> Result<Vec<Instant>, Error> {
-        let tell = |index: usize, at| {
+        let print = |index: usize, at| {
             let wanted = &wanted[index];
-            self.tell(thread, at, wanted.plane, &wanted.words);
+            self.print(thread, at, wanted.plane, &wanted.words);
         };
-        let all = self.timeline.all(LIMIT, wanted, tell).await;
+        let all = self.timeline.all(LIMIT, wanted, print).await;
         all.map_err(|missing| self.not_seen(wanted[missing].plane, &wanted[missing].words))
     }
 
-    fn tell(&self, thread: &Thread, at: Instant, plane: &str, what: &str) {
+    fn print(&self, thread: &Thread, at: Instant, plane: &str, what: &str) {
         let (hop, since) = thread.hop(at);
         self.printer.saw(hop, since, plane, what);
     }

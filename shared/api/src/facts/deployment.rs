@@ -239,7 +239,7 @@ mod tests {
             wd.data = json!({"status": status});
             Deployment::of(&PlaneId::Hub, &wd)
         };
-        // The way to the cell is told, and nobody has reported.
+        // The way to the cell is reported, and no cell has reported.
         let mut told = unreported.clone();
         told["conditions"][2]["lastTransitionTime"] = json!("2026-01-02T00:00:00Z");
         assert_eq!(comparable(&told), super::unreported());

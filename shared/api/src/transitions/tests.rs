@@ -28,13 +28,13 @@ fn overdue() -> Value {
     status
 }
 
-/// Type, reason, and whether the project is told.
+/// Type, reason, and whether the project gets an Event.
 fn told(turn: &Transition) -> (&'static str, &str, bool) {
     let type_ = if turn.type_ == EventType::Normal { "Normal" } else { "Warning" };
     (type_, &turn.reason, !turn.routine)
 }
 
-/// A step of the status, and what is expected to be told.
+/// A step of the status, and the Events that are expected.
 type Turn = (Value, Value, Option<(&'static str, &'static str, bool)>);
 
 fn assert_turns(table: &[Turn]) {
@@ -140,7 +140,7 @@ fn u3_an_event_for_each_turn_of_a_deployment() {
             overdue(),
             vec![("Normal", "ReplicasAvailable", true), ("Warning", DEADLINE_EXCEEDED, true)],
         ),
-        // What keeps it from the hub is told of the condition Federated.
+        // What keeps it from the hub is reported by the condition Federated.
         (yes(), json!({"conditions": [condition("Available", "False", "InvalidCityCode", "")]}), vec![]),
         (yes(), json!({"conditions": [condition("Available", "False", "NetworkNotFound", "")]}), vec![]),
     ];

@@ -146,7 +146,7 @@ async fn i8_a_watch_that_works_again_closes_the_circuit_at_once() {
     queue.mark_healthy(&alpha);
     assert_eq!((queue.circuits_open(), std::iter::from_fn(|| now(&queue)).count()), (0, 3));
     queue.ended(&late, Outcome::Failed, &unhealthy(&alpha));
-    assert!(now(&queue).is_some(), "what began before that tells of a time that is over");
+    assert!(now(&queue).is_some(), "what began before that is out of date");
 }
 
 /// The next key that may ask the hub; passes over others are held back.
@@ -165,7 +165,7 @@ async fn i8_a_failing_hub_is_tried_by_few_keys_and_opens_no_circuit_of_a_project
     let (queue, a, b) = (queue(), project("a"), project("b"));
     fill(&queue, &a, 2);
     for _ in 0..10 {
-        // One or two objects that the hub chokes on hold nobody else up.
+        // One or two objects that the hub fails on hold up no others.
         fail_all(&queue, &PlaneId::Hub);
         assert_eq!(queue.circuits_open(), 0);
         advance(Duration::from_secs(1)).await;
@@ -289,7 +289,7 @@ async fn i8_planes_that_hang_leave_workers_to_the_others() {
     queue.close();
 }
 
-/// More planes hang than there are workers: in the beginning nobody knows, later they hold a quarter.
+/// More planes hang than there are workers: at first this is not known, later they hold a quarter.
 #[tokio::test(start_paused = true)]
 async fn i8_even_more_planes_than_workers_that_hang_leave_some_to_the_others() {
     let (queue, fleet, tasks) =

@@ -1,4 +1,4 @@
-//! Circuits against a model: whatever passes hear of planes, limits hold and nobody is forgotten (I8).
+//! Circuits against a model: whatever planes answer, limits hold and no key is forgotten (I8).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -87,13 +87,13 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
                 ];
                 let outcome =
                     if unhealthy.is_some() { Outcome::Failed } else { outcomes[usize::from(*outcome)] };
-                let heard = PlaneResponses {
+                let responses = PlaneResponses {
                     unhealthy: unhealthy.clone(),
                     hub: *hub,
                     project: *project,
                     ..PlaneResponses::default()
                 };
-                queue.ended(&job, outcome, &heard);
+                queue.ended(&job, outcome, &responses);
                 if matches!(outcome, Outcome::Failed | Outcome::RequeueAfter(_)) {
                     waiting.insert(job.key.clone());
                 }
@@ -120,7 +120,7 @@ async fn check(steps: &[Step], workers: usize) -> Result<(), TestCaseError> {
                 waiting.retain(|k| k.plane != plane(*p));
             }
         }
-        // A lane that nobody needs is forgotten, and its failures with it.
+        // A lane that is not needed is forgotten, and its failures with it.
         let needed = |lane: &PlaneId| {
             jobs.iter().any(|j| j.key.plane == *lane) || waiting.iter().any(|k| k.plane == *lane)
         };

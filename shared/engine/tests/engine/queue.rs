@@ -105,7 +105,7 @@ async fn the_back_off_doubles_to_its_maximum_and_an_event_ends_it() {
     let failed = Instant::now();
     queue.done(&job, Outcome::Failed);
     job = queue.next().await.unwrap();
-    assert!(failed.elapsed() <= Duration::from_millis(551), "and begins it anew");
+    assert!(failed.elapsed() <= Duration::from_millis(551), "and starts it again");
     queue.done(&job, Outcome::Unchanged);
     assert_eq!(queue.pending(), 0);
 }

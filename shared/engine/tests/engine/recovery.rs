@@ -1,4 +1,4 @@
-//! A plane that comes back is in sync soon after, however many are behind its server, and few lines tell of it (I8).
+//! A plane that comes back is in sync soon after, however many are behind its server, with few log lines (I8).
 
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
@@ -235,20 +235,21 @@ async fn i8_what_fails_on_hundreds_of_planes_at_once_is_news_a_few_times() {
     }
     let end = Instant::now() + Duration::from_mins(1);
     while let Ok(Some(job)) = tokio::time::timeout_at(end, queue.next()).await {
-        let heard = PlaneResponses { unhealthy: Some(job.key.plane.clone()), ..PlaneResponses::default() };
-        news += usize::from(queue.ended(&job, Outcome::Failed, &heard));
+        let responses =
+            PlaneResponses { unhealthy: Some(job.key.plane.clone()), ..PlaneResponses::default() };
+        news += usize::from(queue.ended(&job, Outcome::Failed, &responses));
     }
     assert!((1..=6).contains(&news), "{news}");
     while queue.pending() > 0 {
         let Some(job) = queue.next().await else { break };
-        let heard = PlaneResponses { project: true, ..PlaneResponses::default() };
-        queue.ended(&job, Outcome::Unchanged, &heard);
+        let responses = PlaneResponses { project: true, ..PlaneResponses::default() };
+        queue.ended(&job, Outcome::Unchanged, &responses);
     }
     let lines = lines.take();
     assert!((2..=12).contains(&lines.len()), "{lines:#?}");
     // The next one is news again.
     queue.add(key(&all[7], "i"), &all[7]);
     let job = queue.next().await.unwrap();
-    let heard = PlaneResponses { unhealthy: Some(all[7].clone()), ..PlaneResponses::default() };
-    assert!(queue.ended(&job, Outcome::Failed, &heard));
+    let responses = PlaneResponses { unhealthy: Some(all[7].clone()), ..PlaneResponses::default() };
+    assert!(queue.ended(&job, Outcome::Failed, &responses));
 }

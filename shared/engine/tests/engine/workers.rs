@@ -126,7 +126,7 @@ proptest! {
     }
 }
 
-/// One timer is due while the worker that waits for it takes another key: somebody else has to wait for the second.
+/// One timer is due while the worker that waits for it takes another key: another worker has to wait for the second.
 #[tokio::test(start_paused = true)]
 async fn a_timer_is_watched_by_somebody_while_workers_are_idle() {
     let lane = project("a");

@@ -1,4 +1,4 @@
-//! The management plane fails, or somebody meddles with the Lease.
+//! The management plane fails, or the Lease is edited by hand.
 
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ async fn a_lease_taken_by_somebody_else_ends_the_term_and_comes_back_when_it_is_
     management
         .patch("Lease", SPACE, "fedhub", &json!({"spec": {"holderIdentity": "hand", "leaseTransitions": 7}}))
         .unwrap();
-    assert!(until("one lets go", || !one.leads()).await < Duration::from_secs(1));
+    assert!(until("one to release it", || !one.leads()).await < Duration::from_secs(1));
     let back = until("one leads again", || one.leads()).await;
     assert!(back + Duration::from_secs(1) > DURATION && back < DURATION + Duration::from_secs(1), "{back:?}");
     assert_eq!(one.epoch(), Some(8));

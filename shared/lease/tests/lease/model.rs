@@ -50,8 +50,8 @@ struct Node {
     stopped_until: u64,
     /// The request that it waits for: id, when it was sent and when it gives up on its own clock, the epoch claimed.
     waits: Option<(u64, Instant, Instant, Option<i32>)>,
-    /// How much of the server's history its watch has told.
-    told: usize,
+    /// How much of the server's history its watch has delivered.
+    delivered: usize,
 }
 
 impl Node {
@@ -122,7 +122,7 @@ impl World {
             rate: self.rng.random_range(0.95..1.05),
             stopped_until: 0,
             waits: None,
-            told: self.history.len(),
+            delivered: self.history.len(),
         }
     }
 
@@ -175,14 +175,14 @@ impl World {
         self.calls.retain(|call| call.arrives.is_some_and(|at| at + 1_000 > step));
     }
 
-    /// Somebody does something by hand, or to a process.
+    /// The Lease is edited by hand, or a process is disturbed.
     fn meddle(&mut self) {
         let node = self.rng.random_range(0..self.nodes.len());
         if self.chance(300) {
             self.nodes[node].stopped_until = self.step + self.rng.random_range(1..1_000);
         }
         if self.chance(2_000) && self.lease.is_some() {
-            // Taken by somebody whose writes do not pass here: nobody else is told at once.
+            // Taken by a holder whose writes do not pass here: no other process gets the event at once.
             let epoch = self.lease.as_ref().map_or(0, |lease| lease.epoch) + 1;
             let holder = "hand".to_owned();
             self.store(Record { holder, epoch, ..config_record(15) });
@@ -218,9 +218,9 @@ impl World {
     fn run(&mut self, index: usize) {
         let step = self.step;
         let now = self.nodes[index].now(step);
-        while self.nodes[index].told < self.history.len() && (self.calm || self.rng.random_bool(0.3)) {
-            let news = self.history[self.nodes[index].told].clone();
-            self.nodes[index].told += 1;
+        while self.nodes[index].delivered < self.history.len() && (self.calm || self.rng.random_bool(0.3)) {
+            let news = self.history[self.nodes[index].delivered].clone();
+            self.nodes[index].delivered += 1;
             self.nodes[index].election.observe(news, Source::Watch, now);
         }
         self.nodes[index].election.expire(now);
@@ -285,13 +285,13 @@ fn history(seed: u64) -> Result<(), TestCaseError> {
         prop_assert!(leaders.len() <= 1, "step {}: {leaders:?}", world.step);
         led += leaders.len();
     }
-    prop_assert!(led > 0, "nobody ever led");
+    prop_assert!(led > 0, "no process ever led");
     world.calm = true;
     for _ in 0..CALM {
         world.advance();
         prop_assert!(world.leaders().len() <= 1, "step {}: {:?}", world.step, world.leaders());
     }
-    prop_assert_eq!(world.leaders().len(), 1, "nobody leads although all is well");
+    prop_assert_eq!(world.leaders().len(), 1, "no process leads although all is well");
     Ok(())
 }
 

@@ -91,7 +91,7 @@ fn what_comes_next_for_one_who_does_not_lead() {
         ("not renewed", Some(record(4, "other", 8, 15)), 15_000, claim(Some(4), 9)),
         ("not renewed, and a longer one than ours", Some(record(4, "other", 8, 60)), 59_999, Step::Read),
         ("not renewed, and a shorter one than ours", Some(record(4, "other", 8, 2)), 14_999, Step::Read),
-        ("ours by somebody else's hand", Some(record(4, "me", 8, 15)), 14_999, Step::Read),
+        ("ours, edited by hand", Some(record(4, "me", 8, 15)), 14_999, Step::Read),
     ] {
         let mut hand = Hand::new();
         hand.see(0, seen);
@@ -101,7 +101,7 @@ fn what_comes_next_for_one_who_does_not_lead() {
         };
         match (step, expected) {
             (Step::Wait(_), Step::Wait(_)) => {}
-            // Whoever has heard nothing for so long reads before the time is over.
+            // A process that received nothing for so long reads before the time is over.
             (step, expected) => assert_eq!(step, expected, "{what}"),
         }
     }
@@ -141,7 +141,7 @@ fn a_leader_that_cannot_renew_stops_before_its_lease_ends_and_comes_back_in_a_ne
     assert_eq!(hand.plan(8_500), claim(Some(7), 3));
     assert!(hand.leads(11_999) && !hand.leads(12_000));
     hand.see(30_000, Some(renewed(7, "me", 3)));
-    assert_eq!(hand.plan(30_000), claim(Some(7), 4), "nobody has taken it");
+    assert_eq!(hand.plan(30_000), claim(Some(7), 4), "no other process has taken it");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn what_was_deleted_by_hand_may_have_been_anothers_until_then() {
     let mut hand = leader();
     hand.claimed(5_000, 5_010, 3, Claimed::Conflict);
     assert!(!hand.leads(60_000));
-    // Somebody took it meanwhile, and nobody here has seen that.
+    // Another process took it meanwhile, and no process here has seen that.
     hand.see(60_000, None);
     hand.see(70_000, None);
     assert!(!matches!(hand.plan(74_999), Step::Claim { .. }), "whoever took it may not know yet");
@@ -197,7 +197,7 @@ fn a_claim_without_an_answer_is_completed_by_a_second_one() {
     hand.claimed(0, 2_500, 3, Claimed::Failed);
     assert!(!hand.leads(2_500));
     hand.see(2_600, Some(renewed(7, "me", 3)));
-    assert!(!hand.leads(2_600), "an answer of its own is needed: nobody knows when this one was sent");
+    assert!(!hand.leads(2_600), "a response of its own is needed: it is unknown when this one was sent");
     assert_eq!(hand.plan(2_600), claim(Some(7), 4));
 }
 
@@ -221,8 +221,8 @@ fn who_will_end_does_not_begin_to_lead() {
 fn who_is_not_in_sync_leaves_a_free_lease_to_others_for_a_while() {
     let mut hand = Hand::cold(Duration::from_secs(10));
     hand.see(0, Some(record(4, "", 8, 1)));
-    assert!(matches!(hand.plan(9_999), Step::Wait(_)), "somebody who is in sync may take it");
-    assert_eq!(hand.plan(10_000), claim(Some(4), 9), "nobody did");
+    assert!(matches!(hand.plan(9_999), Step::Wait(_)), "a process that is in sync may take it");
+    assert_eq!(hand.plan(10_000), claim(Some(4), 9), "no other process did");
     let mut hand = Hand::cold(Duration::from_secs(10));
     hand.see(0, Some(record(4, "", 8, 1)));
     hand.election.warm(hand.at(3_000));

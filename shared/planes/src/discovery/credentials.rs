@@ -258,7 +258,7 @@ mod tests {
         assert!(from_secret(&kubeconfig("", "token: abc").replace("\nusers:", other)).is_ok());
     }
 
-    /// Section 6: each fault is told without a line of the kubeconfig and without what opens anything.
+    /// Section 6: each fault is reported without a line of the kubeconfig and without secrets.
     #[test]
     fn what_a_kubeconfig_holds_is_never_told() {
         let fine = kubeconfig("", "token: hunter2-token");

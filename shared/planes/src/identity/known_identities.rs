@@ -296,7 +296,7 @@ mod tests {
         Leave(u8),
         /// The leader writes what it accepted.
         Write,
-        /// Somebody edits an entry: another identity, or none.
+        /// An entry is edited by hand: another identity, or none.
         Edit(u8, Option<u8>),
         /// From now on this cluster shows its kube-system.
         Reveal(u8),

@@ -1,6 +1,6 @@
 //! Discovery `kubeconfigs`: which Secrets make a plane, and what the others get to hear (section 2, section 6).
 //!
-//! The kubeconfigs name an address where nobody listens: engaging waits for no server, so the registry says all.
+//! The kubeconfigs name an address without a server: engaging waits for no server, so the registry shows everything.
 
 use std::sync::Arc;
 
@@ -164,7 +164,7 @@ async fn new_content_makes_a_new_client_and_the_same_content_does_not() {
     assert_eq!(run.names(), ["other", "renamed"]);
     assert!(
         Arc::ptr_eq(&other, &run.planes.project(&plane_name("other")).unwrap()),
-        "nobody else is touched"
+        "no other plane is touched"
     );
     assert!(!other.stop.is_cancelled());
     run.end().await;

@@ -29,9 +29,9 @@ async fn say(events: &Events, name: &str, reason: &str) {
 /// Each by what it is about, its reason, its note, and how often it was said.
 fn core(server: &ApiServer) -> Vec<[Value; 4]> {
     let events = server.list("Event").into_iter().filter(|event| event["apiVersion"] == "v1");
-    let told =
+    let recorded =
         events.map(|e| ["/involvedObject/name", "/reason", "/message", "/count"].map(|at| value(&e, at)));
-    told.collect()
+    recorded.collect()
 }
 
 fn value(event: &Value, at: &str) -> Value {
@@ -77,7 +77,7 @@ async fn f10_one_event_counts_all_of_an_object_and_a_reason() {
         say(&events, "b", "PlaneRefused").await;
     }
     events.say(&about("a"), EventType::Normal, "PlaneRefused", "of another type".to_owned()).await;
-    let told = || {
+    let recorded = || {
         let events = server.list("events.events.k8s.io").into_iter();
         events
             .map(|e| ["/regarding/name", "/type", "/series/count"].map(|at| value(&e, at)))
@@ -88,13 +88,13 @@ async fn f10_one_event_counts_all_of_an_object_and_a_reason() {
         [json!("a"), json!("Normal"), Value::Null],
         [json!("b"), json!("Warning"), json!(3)],
     ];
-    let (mut now, mut all) = (told(), expected.to_vec());
-    now.sort_by_key(|told| json!(told).to_string());
-    all.sort_by_key(|told| json!(told).to_string());
+    let (mut now, mut all) = (recorded(), expected.to_vec());
+    now.sort_by_key(|recorded| json!(recorded).to_string());
+    all.sort_by_key(|recorded| json!(recorded).to_string());
     assert_eq!(now, all);
     quiet(3600).await;
     say(&events, "b", "PlaneRefused").await;
-    assert_eq!(told().len(), 4, "of that time it is another");
+    assert_eq!(recorded().len(), 4, "of that time it is another");
 }
 
 #[tokio::test(start_paused = true)]

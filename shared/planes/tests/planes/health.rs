@@ -1,4 +1,4 @@
-//! How planes are, as their watches tell (section 2, I8).
+//! The health of planes, as their watches report it (section 2, I8).
 
 use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::{ApiServer, Fault, Resource, resource};

@@ -88,7 +88,7 @@ fn remove(management: &ApiServer, plane: &str) {
     management.patch("ConfigMap", HOME, &map, &json!({"data": {plane: null}})).unwrap();
 }
 
-/// Requests that tell more of a plane than who it is.
+/// Requests that read more of a plane than its identity.
 fn worked_on(server: &ApiServer) -> bool {
     server.audit().iter().any(|entry| entry.resource != "namespaces")
 }

@@ -30,7 +30,7 @@ pub fn project(name: &str, ready: &str) -> Value {
 }
 
 pub fn deployment(name: &str, held: bool) -> Value {
-    let finalizers = if held { json!([FEDERATOR_FINALIZER]) } else { json!(["somebody/else"]) };
+    let finalizers = if held { json!([FEDERATOR_FINALIZER]) } else { json!(["example.com/other"]) };
     json!({
         "apiVersion": API, "kind": "WorkloadDeployment",
         "metadata": {"namespace": "n", "name": name, "finalizers": finalizers}, "spec": {"cityCode": "DFW"},
@@ -151,7 +151,7 @@ async fn i3_a_project_that_turns_not_ready_or_is_deleted_stays_until_its_last_wd
         assert!(notes.take().contains(&"a left".to_owned()));
         let asked = a.audit().len();
         quiet(600).await;
-        assert_eq!(a.audit().len(), asked, "nobody asks it any more");
+        assert_eq!(a.audit().len(), asked, "no request is sent to it any more");
         if !deleted {
             run.turn("a", "True");
             until("it again", || run.planes.engaged(&plane_name("a")).is_some()).await;
@@ -244,7 +244,7 @@ async fn i3_a_plane_whose_wds_nobody_has_listed_is_held() {
     a.clear_faults();
     until("the list that says that nothing is held", || run.names().is_empty()).await;
 
-    // And one that turns Ready again begins anew instead of sitting out its watches' back-off.
+    // And one that turns Ready again restarts its watches instead of waiting out their back-off.
     a.fault(Fault::Status(503));
     run.turn("a", "True");
     quiet(600).await;

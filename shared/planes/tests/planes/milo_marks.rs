@@ -1,4 +1,5 @@
-//! Discovery `milo`: a project is let go only when no write that could place our finalizer is in flight (section 2, I3).
+//! Discovery `milo`: a project is disengaged only when no write that could place our finalizer is in flight (section 2,
+//! I3).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +28,8 @@ fn marked(server: &ApiServer) -> bool {
     wd["metadata"]["finalizers"] == json!([FEDERATOR_FINALIZER])
 }
 
-/// A project that is Ready, with a WD that nobody has marked yet, and its plane in sync. From here on the plane's
-/// watches are silent.
+/// A project that is Ready, with a WD that is not marked yet, and its plane in sync. From here on the plane's watches
+/// are silent.
 async fn unmarked() -> (Run, ApiServer, Arc<Plane>) {
     let (milo, a) = (milo(), ApiServer::project_plane("a"));
     milo.put(project("a", "True")).unwrap();
@@ -62,7 +63,7 @@ async fn i3_a_project_is_not_let_go_while_its_first_mark_is_in_flight() {
         assert_eq!(run.names(), ["a"], "deleted: {deleted}: its mark is stored");
         a.clear_faults();
         free(&a, "one");
-        until("it to be let go", || run.names().is_empty()).await;
+        until("it to be disengaged", || run.names().is_empty()).await;
         run.end().await;
     }
 }
@@ -79,9 +80,9 @@ async fn i3_a_project_is_not_let_go_while_nobody_knows_whether_its_first_mark_wa
         assert_eq!(run.names(), ["a"], "{fault:?}");
         a.clear_faults();
         quiet(300).await;
-        assert_eq!(run.names(), ["a"], "{fault:?}: the watch has told of the mark");
+        assert_eq!(run.names(), ["a"], "{fault:?}: the watch has delivered the mark");
         free(&a, "one");
-        until("it to be let go", || run.names().is_empty()).await;
+        until("it to be disengaged", || run.names().is_empty()).await;
         run.end().await;
     }
 }
@@ -114,7 +115,7 @@ async fn i3_a_mark_that_was_refused_holds_no_project() {
 async fn i3_nothing_is_marked_in_a_project_that_was_let_go() {
     let (run, a, plane) = unmarked().await;
     run.turn("a", "False");
-    until("it to be let go", || run.names().is_empty()).await;
+    until("it to be disengaged", || run.names().is_empty()).await;
     mark(&plane).await.unwrap_err();
     assert!(!marked(&a));
     run.end().await;
@@ -155,7 +156,7 @@ async fn i3_what_a_standby_let_go_by_a_lagging_watch_is_found_when_it_leads() {
     let run = Run::over(planes, milo, &[&a]);
     until("sync", || run.planes.engaged(&plane_name("a")).is_some()).await;
     a.fault(Fault::Hang.on("watch", "*"));
-    // The leader marks the WD, and the standby is not told of it before the project turns not Ready.
+    // The leader marks the WD, and the standby does not receive that before the project turns not Ready.
     a.patch("WorkloadDeployment", "n", "one", &json!({"metadata": {"finalizers": [FEDERATOR_FINALIZER]}}))
         .unwrap();
     run.turn("a", "False");
@@ -167,7 +168,7 @@ async fn i3_what_a_standby_let_go_by_a_lagging_watch_is_found_when_it_leads() {
     quiet(60).await;
     assert_eq!(run.names(), ["a"], "a WD of it holds our finalizer");
     free(&a, "one");
-    until("it to be let go", || run.names().is_empty()).await;
+    until("it to be disengaged", || run.names().is_empty()).await;
     leadership.release().await;
     run.end().await;
 }

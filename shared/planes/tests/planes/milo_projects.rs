@@ -1,4 +1,4 @@
-//! Discovery `milo`: Projects that are suspended and resumed, and those that are deleted and made anew (section 2).
+//! Discovery `milo`: Projects that are suspended and resumed, and those that are deleted and created again (section 2).
 
 use fedhub_core::clock::Clock;
 use fedhub_core::errors::Category;
@@ -46,9 +46,9 @@ fn entry(run: &Run, name: &str, server: &ApiServer) -> String {
     format!("{}/{}", uid(server, "Namespace", "default"), uid(&run.milo, "Project", name))
 }
 
-/// The plane of the one Project is engaged and remembered; then it is deleted and made anew, its plane being another,
-/// while the discovery is not told.
-async fn made_anew(run: &Run, management: &ApiServer, [old, new]: [&ApiServer; 2]) {
+/// The plane of the one Project is engaged and remembered; then the Project is deleted and created again with another
+/// plane, while the discovery receives no event.
+async fn recreated(run: &Run, management: &ApiServer, [old, new]: [&ApiServer; 2]) {
     until("the old one", || run.planes.engaged(&plane_name("a")).is_some()).await;
     quiet(10).await;
     assert_eq!(remembered(management, "a"), entry(run, "a", old));
@@ -71,7 +71,7 @@ async fn i4_a_project_that_was_deleted_and_made_anew_engages_by_itself() {
     milo.put(project("a", "True")).unwrap();
     let run = remembering(&management, milo, &old);
     let notes = Notes::on(&run.planes);
-    made_anew(&run, &management, [&old, &new]).await;
+    recreated(&run, &management, [&old, &new]).await;
     notes.take();
     run.milo.break_watches();
     run.milo.clear_faults();
@@ -79,7 +79,7 @@ async fn i4_a_project_that_was_deleted_and_made_anew_engages_by_itself() {
     let plane = run.planes.engaged(&plane_name("a")).unwrap();
     assert!(plane.store(Kind::WorkloadDeployment).is_empty(), "nothing that was known of the old one counts");
     assert!(notes.take().contains(&"a left".to_owned()));
-    // Made anew on what the old one left: it is the same plane, for another Project.
+    // Created again on what the old one left: it is the same plane, for another Project.
     run.vanish("a");
     run.milo.put(project("a", "True")).unwrap();
     until("that to be remembered", || remembered(&management, "a") == entry(&run, "a", &new)).await;
@@ -92,7 +92,7 @@ async fn i4_a_project_that_was_made_anew_while_nobody_looked_on_engages_by_itsel
     let (management, milo, [old, new]) = (management(), milo(), two_planes());
     milo.put(project("a", "True")).unwrap();
     let run = remembering(&management, milo.clone(), &old);
-    made_anew(&run, &management, [&old, &new]).await;
+    recreated(&run, &management, [&old, &new]).await;
     run.end().await;
     milo.clear_faults();
     let run = remembering(&management, milo.clone(), &new);
@@ -145,7 +145,7 @@ async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
     }
     plane.events.say(&ObjectReference::default(), EventType::Normal, "Federated", "x".to_owned()).await;
     assert!(a.writes_since(mark).is_empty());
-    // What is on its way out is let go of.
+    // Terminating objects are released.
     a.delete("WorkloadDeployment", "n", "one").unwrap();
     let wd = plane.refresh(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();
     plane.patch_metadata(Kind::WorkloadDeployment, &wd, json!({"finalizers": null}), "m").await.unwrap();
@@ -156,6 +156,6 @@ async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
     turn(&run, "True");
     until("it to be suspended", || plane.health() == Health::Suspended).await;
     run.turn("a", "False");
-    until("it to be let go", || run.names().is_empty()).await;
+    until("it to be disengaged", || run.names().is_empty()).await;
     run.end().await;
 }

@@ -1,4 +1,4 @@
-//! Discovery `milo`: projects that vanished while nobody looked on, and are named by what they left on the hub (F11).
+//! Discovery `milo`: projects that vanished without being watched, and are named by what they left on the hub (F11).
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ async fn f11_a_project_that_vanished_before_the_start_is_engaged_until_its_last_
         "what holds our finalizer, and nothing of which the hub has nothing"
     );
     free(&gone, "one");
-    until("it to be let go", || run.names() == ["stands"]).await;
+    until("it to be disengaged", || run.names() == ["stands"]).await;
     // A gap is no new start.
     let asked = gone.audit().len();
     hub.compact();
@@ -136,6 +136,6 @@ async fn f11_what_is_left_of_a_vanished_project_whose_plane_is_not_there_is_orph
     assert_eq!(run.names(), ["starting"]);
     let asked = servers[0].audit().len();
     quiet(600).await;
-    assert_eq!(servers[0].audit().len(), asked, "nobody asks it any more");
+    assert_eq!(servers[0].audit().len(), asked, "no request is sent to it any more");
     run.end().await;
 }

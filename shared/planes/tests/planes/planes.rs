@@ -24,7 +24,7 @@ async fn disengaging_ends_exactly_its_own_watches() {
     a.put(instance("x")).unwrap();
     b.put(instance("y")).unwrap();
     quiet(600).await;
-    assert_eq!(a.audit().len(), asked_a, "nobody asks it any more");
+    assert_eq!(a.audit().len(), asked_a, "no request is sent to it any more");
     assert!(count(&b, "watch", "instances") > asked_b, "the other one's watches go on");
     assert_eq!(notes.take(), ["b +y"]);
     assert_eq!(count(&b, "list", "instances"), 1);
@@ -52,7 +52,7 @@ async fn a_plane_engaged_again_under_its_name_replaces_the_old_one() {
     old.put(instance("z")).unwrap();
     quiet(600).await;
     assert_eq!(old.audit().len(), asked);
-    assert_eq!(notes.take(), ["a +y", "a sync Instance"], "nothing of the old one is told as gone");
+    assert_eq!(notes.take(), ["a +y", "a sync Instance"], "nothing of the old one is reported as gone");
     let known = planes.engaged(&plane_name("a")).unwrap();
     assert!(known.store(Kind::Instance).get("n", "x").is_none());
     assert_eq!(planes.projects().len(), 1);

@@ -1,4 +1,4 @@
-//! Pump and store over a simulated server: what a watch says is what is known, gaps are told as gaps.
+//! Pump and store over a simulated server: what a watch delivers is what is known, gaps are reported as gaps.
 
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
 use fedhub_fake_apiserver::{ApiServer, Fault};
@@ -19,9 +19,9 @@ async fn the_first_list_comes_in_pages_and_sync_is_told_after_all_of_it() {
     }
     let (planes, plane, notes) = engaged(&server).await;
     assert_eq!(count(&server, "list", "instances"), 3, "pages of 500");
-    let told = notes.take();
-    assert_eq!(told.len(), 1202);
-    assert_eq!(told.last().unwrap(), "alpha sync Instance");
+    let delivered = notes.take();
+    assert_eq!(delivered.len(), 1202);
+    assert_eq!(delivered.last().unwrap(), "alpha sync Instance");
     assert_eq!((plane.objects(), names(&plane).len()), (1201, 1201));
     planes.stop().await;
 }
@@ -58,8 +58,8 @@ async fn a_broken_watch_goes_on_where_it_was_without_a_gap() {
     server.delete("Instance", "n", "b").unwrap();
     server.clear_fault(id);
     quiet(60).await;
-    let told = "what failed meanwhile need not wait out its back-off";
-    assert_eq!(notes.take(), ["alpha sync Instance", "alpha -b"], "{told}");
+    let reason = "what failed meanwhile need not wait out its back-off";
+    assert_eq!(notes.take(), ["alpha sync Instance", "alpha -b"], "{reason}");
     assert_eq!(count(&server, "list", "instances"), 1, "no new list");
     planes.stop().await;
 }
@@ -167,7 +167,7 @@ async fn an_object_that_cannot_be_read_is_left_out_and_the_known_one_stands() {
     until("a new list", || count(&server, "list", "instances") == 2).await;
     quiet(1).await;
     assert_eq!(names(&plane), ["a", "b"]);
-    assert_eq!(said(), ["a", "new"], "nobody is told again");
+    assert_eq!(said(), ["a", "new"], "it is not reported again");
     assert_eq!(notes.take(), ["alpha sync Instance"]);
 
     server.delete("Instance", "n", "a").unwrap();

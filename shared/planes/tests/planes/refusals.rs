@@ -20,7 +20,7 @@ use crate::milo_projects::{management, remembered, remembering};
 use crate::support::*;
 
 /// Warnings about an object: the reason, the note, and whether it was said more than once.
-fn told(server: &ApiServer, about: &str) -> Vec<(String, String, bool)> {
+fn warnings(server: &ApiServer, about: &str) -> Vec<(String, String, bool)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let events = server.list("events.events.k8s.io").into_iter();
     let of = events.filter(|e| e["regarding"]["name"] == about && e["type"] == "Warning");
@@ -52,7 +52,7 @@ async fn i4_a_project_whose_plane_is_another_cluster_is_told_so_once_and_engages
 
     let run = remembering(&management, milo.clone(), &twin);
     quiet(600).await;
-    let events = told(&milo, "a");
+    let events = warnings(&milo, "a");
     assert!(
         matches!(&events[..], [(reason, note, false)] if reason == "AnotherIdentity" && note.contains("ConfigMap")),
         "{events:?}"
@@ -60,7 +60,7 @@ async fn i4_a_project_whose_plane_is_another_cluster_is_told_so_once_and_engages
     assert!(twin.audit().iter().all(|entry| !entry.is_write()), "a refused plane is not written");
     forget(&management, "a");
     within_a_second(&run.planes, "a").await;
-    assert_eq!(told(&milo, "a").len(), 1);
+    assert_eq!(warnings(&milo, "a").len(), 1);
     run.end().await;
 }
 
@@ -73,12 +73,12 @@ async fn i4_a_project_whose_plane_is_that_of_another_is_told_so_once_and_engages
     run.servers.lock().unwrap().insert("b".to_owned(), server.clone());
     milo.put(project("b", "True")).unwrap();
     quiet(600).await;
-    let events = told(&milo, "b");
+    let events = warnings(&milo, "b");
     assert!(
         matches!(&events[..], [(reason, note, false)] if reason == "IdentityTaken" && note.contains("plane a")),
         "{events:?}"
     );
-    assert!(told(&milo, "a").is_empty());
+    assert!(warnings(&milo, "a").is_empty());
     run.vanish("a");
     quiet(60).await;
     assert!(run.planes.engaged(&plane_name("b")).is_none(), "what is remembered counts");
@@ -122,8 +122,8 @@ async fn i4_a_secret_whose_plane_is_another_cluster_is_told_so() {
     let planes = remembering_registry(&ApiServer::hub("hub"), &management, Fence::open(), &stop);
     let transport = Transport::new(TransportConfig::default(), planes.metrics().clone());
     tokio::spawn(Kubeconfigs::new(planes.clone(), client(&management), HOME, transport).run(stop.clone()));
-    until("the Event", || !told(&management, "plane-p").is_empty()).await;
-    let events = told(&management, "plane-p");
+    until("the Event", || !warnings(&management, "plane-p").is_empty()).await;
+    let events = warnings(&management, "plane-p");
     assert!(
         matches!(&events[..], [(reason, note, false)] if reason == "AnotherIdentity" && note.contains("another-uid")),
         "{events:?}"

@@ -1,5 +1,5 @@
 //! Registries of the cell role: one around the cell, one around the hub whose project planes show claims only, each
-//! watching what it is told to and nothing else.
+//! watching its own kinds and nothing else.
 
 use std::sync::Arc;
 
@@ -241,7 +241,7 @@ async fn i4_an_object_that_leaves_the_selection_is_told_as_an_inferred_absence()
     let city = |city: &str| json!({"metadata": {"labels": {CITY_CODE: city}}});
     hub.patch("WorkloadDeployment", "n", "a", &city("ORD")).unwrap();
     quiet(1).await;
-    assert_eq!(notes.take(), ["hub -a?"], "it lives: nobody has seen it deleted");
+    assert_eq!(notes.take(), ["hub -a?"], "it lives: its deletion was not seen");
     hub.patch("WorkloadDeployment", "n", "a", &city("DFW")).unwrap();
     quiet(1).await;
     assert_eq!(notes.take(), ["hub +a"]);
@@ -250,7 +250,7 @@ async fn i4_an_object_that_leaves_the_selection_is_told_as_an_inferred_absence()
 
 /// One cluster as project plane and as cell: a WD with the label is Karmada's, and the cell's.
 #[tokio::test(start_paused = true)]
-async fn two_registries_on_one_plane_tell_whose_an_object_is_by_a_label() {
+async fn two_registries_on_one_plane_distinguish_objects_by_a_label() {
     let server = ApiServer::cell("both");
     let kind = Kind::WorkloadDeployment;
     let around = |watched| {
@@ -275,7 +275,7 @@ async fn two_registries_on_one_plane_tell_whose_an_object_is_by_a_label() {
     server.patch("WorkloadDeployment", "n", "users", &mine).unwrap();
     quiet(1).await;
     assert_eq!(in_cell.take(), ["cell +users"]);
-    assert_eq!(in_project.take(), ["cell -users?"], "it lives: nobody has seen it deleted");
+    assert_eq!(in_project.take(), ["cell -users?"], "it lives: its deletion was not seen");
     // And what one of them writes the other does not take for its own.
     let made = object(labelled(kind, "made", UPSTREAM_NAMESPACE, ""));
     project.anchor().create(kind, &made, "m").await.unwrap();

@@ -1,4 +1,4 @@
-//! Objects of every size: what is held of them is bounded, and one that is too large is the trouble of nobody else (I8).
+//! Objects of every size: what is held of them is bounded, and one that is too large does not affect others (I8).
 
 use fedhub_core::object::{Kind, ObjectView};
 use fedhub_fake_apiserver::ApiServer;
@@ -72,8 +72,8 @@ async fn i8_a_list_asks_for_smaller_pages_where_objects_are_large() {
     server.put(large("a20x", 20 * MIB)).unwrap();
     let (planes, plane, notes) = engaged(&server).await;
     assert_eq!(plane.store(Kind::Instance).len(), 51);
-    let told = notes.take();
-    assert_eq!(told.len(), 52, "each is told once, however often its page was asked for");
+    let delivered = notes.take();
+    assert_eq!(delivered.len(), 52, "each is delivered once, however often its page was asked for");
     // One page that was given up after 16 MiB, then eight objects on each.
     let lists = count(&server, "list", "instances");
     assert!((7..=20).contains(&lists), "{lists} pages");
@@ -109,13 +109,14 @@ async fn i8_answers_to_reads_and_writes_are_cut_as_lists_are() {
     server.put(large("a", 2 * MIB)).unwrap();
     let (planes, plane, _) = engaged(&server).await;
     let read = plane.get_live(Kind::Instance, "n", "a").await.unwrap().unwrap();
-    let told = plane.replace_status(Kind::Instance, &read, &json!({"s": 1}), "m", DryRun::No).await.unwrap();
-    assert_eq!((told.status(), told.too_large().is_some()), (&json!({"s": 1}), true));
+    let written =
+        plane.replace_status(Kind::Instance, &read, &json!({"s": 1}), "m", DryRun::No).await.unwrap();
+    assert_eq!((written.status(), written.too_large().is_some()), (&json!({"s": 1}), true));
     let patched =
-        plane.patch_metadata(Kind::Instance, &told, json!({"annotations": {"a/b": "c"}}), "m").await;
+        plane.patch_metadata(Kind::Instance, &written, json!({"annotations": {"a/b": "c"}}), "m").await;
     assert!(patched.unwrap().too_large().is_some());
     assert_eq!(server.get("Instance", "n", "a").unwrap()["spec"]["text"].as_str().unwrap().len(), 2 * MIB);
-    // On the hub, where nobody could do anything about it, it cannot be read at all, which is not the hub's fault.
+    // On the hub, where no user can change it, it cannot be read at all, which is not the hub's fault.
     let hub = ApiServer::hub("hub");
     let planes_of_hub = registry(&hub);
     planes_of_hub.start();

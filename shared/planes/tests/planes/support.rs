@@ -54,7 +54,8 @@ pub fn instance(name: &str) -> Value {
     json!({"apiVersion": API, "kind": "Instance", "metadata": {"namespace": "n", "name": name}, "spec": {"a": 1}})
 }
 
-/// What was told, in short: `alpha +a`, `alpha -a`, `alpha -a?` (after a gap), `alpha sync Instance`, `alpha left`.
+/// What was delivered, in short: `alpha +a`, `alpha -a`, `alpha -a?` (after a gap), `alpha sync Instance`, `alpha
+/// left`.
 #[derive(Default)]
 pub struct Notes(Mutex<Vec<String>>);
 
@@ -65,7 +66,7 @@ impl Notes {
         notes
     }
 
-    /// What was told since this was asked last.
+    /// What was delivered since the last call.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
@@ -110,7 +111,7 @@ pub fn count(server: &ApiServer, verb: &str, resource: &str) -> usize {
     server.audit().iter().filter(|e| e.verb == verb && e.resource == resource).count()
 }
 
-/// A registry with the plane `alpha` in sync, and what was told since.
+/// A registry with the plane `alpha` in sync, and what was delivered since.
 pub async fn engaged(server: &ApiServer) -> (Arc<Planes>, Arc<Plane>, Arc<Notes>) {
     let planes = registry(&ApiServer::hub("hub"));
     let notes = Notes::on(&planes);

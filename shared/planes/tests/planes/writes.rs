@@ -1,14 +1,14 @@
 //! Requests: preconditions, own writes known at once, pruned fields said once, dry runs in place of writes.
 
-use fedhub_planes::DryRun;
-use fedhub_planes::Precondition;
 use std::sync::Arc;
 
 use fedhub_cache::Part;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
-use fedhub_fake_apiserver::{ApiServer, Resource, resource};
-use fedhub_planes::{Plane, Planes};
-use fedhub_planes::{PlaneWriter, StatusWrite, Write};
+use fedhub_fake_apiserver::{ApiServer, resource};
+use fedhub_planes::{
+    DryRun, Plane, PlaneWriter, Planes, Precondition, StatusWrite, Write, WriteMode, Written,
+};
+use fedhub_testing::normalized_instances;
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -45,11 +45,13 @@ async fn own_writes_are_known_before_any_event() {
     changed.data["spec"]["a"] = json!(2);
     let replaced = plane.replace(Kind::Instance, &changed, "m", DryRun::No).await.unwrap();
     assert_eq!(known(&plane, "a").unwrap().version(), replaced.version());
-    let told =
+    let reported =
         plane.replace_status(Kind::Instance, &replaced, &json!({"s": 1}), "m", DryRun::No).await.unwrap();
     assert_eq!(known(&plane, "a").unwrap().status(), &json!({"s": 1}));
-    let patched =
-        plane.patch_metadata(Kind::Instance, &told, json!({"annotations": {"a/b": "c"}}), "m").await.unwrap();
+    let patched = plane
+        .patch_metadata(Kind::Instance, &reported, json!({"annotations": {"a/b": "c"}}), "m")
+        .await
+        .unwrap();
     assert_eq!(known(&plane, "a").unwrap().annotation("a/b"), Some("c"));
     assert_eq!(known(&plane, "a").unwrap().version(), patched.version());
     planes.stop().await;
@@ -99,82 +101,90 @@ async fn an_object_that_the_watch_hid_is_read_into_the_store() {
     planes.stop().await;
 }
 
-fn opinionated() -> ApiServer {
-    let instance = Resource::custom("compute.datumapis.com", "v1alpha", "Instance", "instances")
-        .with_status()
-        .pruning(|o| {
-            for part in ["spec", "status"] {
-                if let Some(fields) = o[part].as_object_mut() {
-                    fields.remove("unknown");
-                }
-            }
-        })
-        .defaulting(|o| {
-            if o["spec"].is_object() && o["spec"]["put"].is_null() {
-                o["spec"]["put"] = json!("in");
-            }
-        });
-    let server = ApiServer::builder("alpha").resources(resource::project_plane()).resource(instance).build();
+fn normalizing() -> ApiServer {
+    let instances = normalized_instances(&[("spec", "runtime", "default")]);
+    let server = ApiServer::builder("alpha").resources(resource::project_plane()).resource(instances).build();
     namespace(&server);
     server
 }
 
 #[tokio::test(start_paused = true)]
 async fn i1_what_a_plane_does_not_keep_is_counted_once() {
-    let server = opinionated();
+    let server = normalizing();
     let (planes, plane) = engaged(&server).await;
     let pruned = || planes.metrics().fields_pruned.get();
     let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
     let mut sent = instance("a");
     sent["spec"]["unknown"] = json!({"x": 1});
-    let made = writer.write(Kind::Instance, Write::Create(object(sent.clone()))).await.unwrap().unwrap();
-    assert_eq!((pruned(), made.spec()), (1, &json!({"a": 1, "put": "in"})));
+    let made = writer.write(Kind::Instance, Write::Create(object(sent.clone()))).await;
+    let made = made.unwrap().unwrap().stored().unwrap();
+    assert_eq!((pruned(), made.spec()), (1, &json!({"a": 1, "runtime": "default"})));
     let echo = plane.store(Kind::Instance).normalization("n", "a", Part::Spec);
     assert!(fedhub_cache::normalization::settled(&sent["spec"], made.spec(), echo));
 
     let mut again = made.as_ref().clone();
     again.data["spec"] = sent["spec"].clone();
     again.metadata.labels = Some([("l".to_owned(), "v".to_owned())].into());
-    let write = Write::Replace { object: Box::new(again), probe: false };
-    let stored = writer.write(Kind::Instance, write).await.unwrap().unwrap();
+    let write = Write::Replace { object: Box::new(again), mode: WriteMode::Direct };
+    let stored = writer.write(Kind::Instance, write).await.unwrap().unwrap().stored().unwrap();
     assert_eq!(pruned(), 1, "the same loss is not said twice");
-    let status = StatusWrite { status: json!({"s": 1, "unknown": 2}), probe: false };
+    let status = StatusWrite { status: json!({"s": 1, "unknown": 2}), mode: WriteMode::Direct };
     writer.write_status(Kind::Instance, &stored, status).await.unwrap().unwrap();
     assert_eq!(pruned(), 2, "the status is another part");
     planes.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn i7_a_dry_run_takes_the_place_of_a_write_that_would_change_nothing() {
-    let server = opinionated();
+async fn a_create_of_an_object_that_the_watch_has_not_shown_reads_it() {
+    let server = ApiServer::project_plane("alpha");
     let (planes, plane) = engaged(&server).await;
     let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
-    let made = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await.unwrap().unwrap();
+    server.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "*"));
+    server.put(instance("a")).unwrap();
+    let written = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await.unwrap().unwrap();
+    let Written::Exists { object: found, conflict } = written else { panic!("{written:?}") };
+    assert_eq!(conflict.category(), fedhub_core::errors::Category::Conflict);
+    assert_eq!(known(&plane, "a").unwrap().uid(), found.uid(), "the store knows it now");
+
+    // It goes between the create and the read: the create's answer stands.
+    server.fault(fedhub_fake_apiserver::Fault::Status(409).on("create", "*"));
+    let error = writer.write(Kind::Instance, Write::Create(object(instance("b")))).await.unwrap_err();
+    assert_eq!(error.code(), Some(409));
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i7_a_dry_run_takes_the_place_of_a_write_that_would_change_nothing() {
+    let server = normalizing();
+    let (planes, plane) = engaged(&server).await;
+    let writer = PlaneWriter { plane: &plane, manager: "m", metrics: planes.metrics() };
+    let made = writer.write(Kind::Instance, Write::Create(object(instance("a")))).await;
+    let made = made.unwrap().unwrap().stored().unwrap();
     let mark = server.mark();
-    let probe = |change: &dyn Fn(&mut Object)| {
+    let replace = |change: &dyn Fn(&mut Object)| {
         let mut object = made.as_ref().clone();
         object.data["spec"] = json!({"a": 1, "unknown": 1});
         change(&mut object);
-        Write::Replace { object: Box::new(object), probe: true }
+        Write::Replace { object: Box::new(object), mode: WriteMode::DryRunFirst }
     };
-    assert!(writer.write(Kind::Instance, probe(&|_| ())).await.unwrap().is_none());
-    let status = StatusWrite { status: json!({"unknown": 1}), probe: false };
-    let told = writer.write_status(Kind::Instance, &made, status.clone()).await.unwrap().unwrap();
-    let again = StatusWrite { probe: true, ..status };
-    assert!(writer.write_status(Kind::Instance, &told, again).await.unwrap().is_none());
+    assert!(writer.write(Kind::Instance, replace(&|_| ())).await.unwrap().is_none());
+    let status = StatusWrite { status: json!({"unknown": 1}), mode: WriteMode::Direct };
+    let reported = writer.write_status(Kind::Instance, &made, status.clone()).await.unwrap().unwrap();
+    let again = StatusWrite { mode: WriteMode::DryRunFirst, ..status };
+    assert!(writer.write_status(Kind::Instance, &reported, again).await.unwrap().is_none());
     assert_eq!(server.writes_since(mark).len(), 1, "the first status only");
 
     let changes: [&dyn Fn(&mut Object); 4] = [
         &|o| o.data["spec"]["a"] = json!(2),
         &|o| o.metadata.labels = Some([("l".to_owned(), "v".to_owned())].into()),
         &|o| o.metadata.annotations = Some([("l".to_owned(), "v".to_owned())].into()),
-        &|o| o.metadata.resource_version.clone_from(&told.metadata.resource_version),
+        &|o| o.metadata.resource_version.clone_from(&reported.metadata.resource_version),
     ];
     for (n, change) in changes.into_iter().enumerate() {
         let current = known(&plane, "a").unwrap();
-        let Write::Replace { mut object, probe } = probe(change) else { panic!("a replace") };
+        let Write::Replace { mut object, mode } = replace(change) else { panic!("a replace") };
         object.metadata.resource_version.clone_from(&current.metadata.resource_version);
-        let written = writer.write(Kind::Instance, Write::Replace { object, probe }).await.unwrap();
+        let written = writer.write(Kind::Instance, Write::Replace { object, mode }).await.unwrap();
         assert!(written.is_some(), "change {n} is a change to what stands");
     }
     planes.stop().await;
@@ -186,7 +196,7 @@ async fn a_plane_that_was_let_go_is_not_written_to_any_more() {
     server.put(instance("a")).unwrap();
     let (planes, plane) = engaged(&server).await;
     let known = plane.get_or_fetch(Kind::Instance, "n", "a").await.unwrap().unwrap();
-    // One write is under way when it is let go, as in a connection that has no room for it yet.
+    // One write is in flight when the plane is disengaged, as in a connection that has no room for it yet.
     server.fault(fedhub_fake_apiserver::Fault::Hang.on("patch", "*"));
     let patch = {
         let (plane, known) = (plane.clone(), known.clone());

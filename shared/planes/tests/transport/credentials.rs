@@ -72,7 +72,7 @@ fn kubeconfig(port: u16, cluster: &str, user: &str) -> String {
 const CA: &str = ", certificate-authority: ca.crt";
 const USER: &str = "tokenFile: token, client-certificate: tls.crt, client-key: tls.key";
 
-/// Who follows credentials, and what it was told.
+/// A client that follows credentials, and what it reported.
 struct Run {
     server: transport::Server,
     transport: Transport,

@@ -52,7 +52,7 @@ async fn get(client: &Client) -> Result<String, kube::Error> {
 async fn no_watch_waits_behind_the_servers_limit_on_streams() {
     let server = Server::start(Speaks::Http2 { streams: 5 }).await;
     let transport = transport();
-    // Forty planes behind one server, told apart by their path.
+    // Forty planes behind one server, distinguished by their path.
     let clients: Vec<_> = (0..40).map(|n| client(&transport, &server, &format!("/projects/{n}"))).collect();
     let watches = join_all(clients.iter().map(watch)).await;
     assert_eq!(server.open.load(Ordering::SeqCst), 40);

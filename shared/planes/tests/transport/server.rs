@@ -165,7 +165,7 @@ fn answer(request: &Request<Incoming>, client: Option<&[u8]>, open: &Arc<AtomicU
     let text = match request.uri().path() {
         _ if watch => "begun\n".to_owned(),
         path if path.ends_with("/whoami") => {
-            let token = request.headers().get("authorization").map_or("nobody", |v| v.to_str().unwrap());
+            let token = request.headers().get("authorization").map_or("anonymous", |v| v.to_str().unwrap());
             client.map_or(token.to_owned(), |der| format!("{token} {:02x?}", &der[..32]))
         }
         path => path.to_owned(),

@@ -27,7 +27,7 @@ pub struct Candidate {
 
 /// Where a WD belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Space {
+pub enum HubNamespace {
     /// Into this hub namespace.
     In(String),
     /// Into this one, if live reads show that it is not in the one that its project namespace's UID names.
@@ -37,14 +37,14 @@ pub enum Space {
 }
 
 /// Decides where the WD `wd` belongs. `named`: the hub namespace that its project namespace's UID names, if that stands.
-pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> Space {
+pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> HubNamespace {
     let uid = mark_hash(Some(&wd.uid.to_string()));
     let mut holding = candidates.iter().filter(|c| c.holds == Some(uid)).map(|c| c.name.as_str());
     // What a tenant wrote decides nothing for as long as the hub shows it.
     if let Some(first) = holding.clone().next() {
-        return Space::In(holding.find(|name| Some(*name) == named).unwrap_or(first).to_owned());
+        return HubNamespace::In(holding.find(|name| Some(*name) == named).unwrap_or(first).to_owned());
     }
-    let Some(facts) = wd.deployment() else { return Space::Unknown };
+    let Some(facts) = wd.deployment() else { return HubNamespace::Unknown };
     let mut others = candidates.iter().filter(|c| Some(c.name.as_str()) != named);
     let is_named = |c: &Candidate| facts.counterpart == mark_hash(Some(&c.name));
     let is_recorded = |c: &&Candidate| is_named(c) && facts.counterpart_uid == mark_hash(Some(&c.uid));
@@ -53,21 +53,24 @@ pub fn choose(wd: &Digest, named: Option<&str>, candidates: &[Candidate]) -> Spa
         && let Some(left) = others.find(is_recorded)
     {
         // It was there, and its hub WD is deleted by now.
-        return Space::Recorded(left.name.clone());
+        return HubNamespace::Recorded(left.name.clone());
     }
     match named {
-        Some(named) => Space::In(named.to_owned()),
-        None => candidates.iter().find(|c| is_named(c)).map_or(Space::Unknown, |c| Space::In(c.name.clone())),
+        Some(named) => HubNamespace::In(named.to_owned()),
+        None => candidates
+            .iter()
+            .find(|c| is_named(c))
+            .map_or(HubNamespace::Unknown, |c| HubNamespace::In(c.name.clone())),
     }
 }
 
 impl Federator {
     /// The name of a WD's hub namespace.
-    pub(crate) async fn hub_space(&self, of: Target<'_>, wd: &Digest) -> Result<String, Error> {
+    pub(crate) async fn resolve_hub_namespace(&self, of: Target<'_>, wd: &Digest) -> Result<String, Error> {
         let named = self.namespace_uid(of, wd).await?.map(|uid| hub_namespace(&uid));
         match choose(wd, named.as_deref(), &self.candidates(of)) {
-            Space::In(space) => Ok(space),
-            Space::Recorded(space) => {
+            HubNamespace::In(space) => Ok(space),
+            HubNamespace::Recorded(space) => {
                 let Some(named) = named else { return Ok(space) };
                 let there =
                     self.planes.hub().get_live(Kind::WorkloadDeployment, &named, &of.key.name).await?;
@@ -79,7 +82,7 @@ impl Federator {
                     space
                 })
             }
-            Space::Unknown => {
+            HubNamespace::Unknown => {
                 let Key { plane, namespace, .. } = of.key.clone();
                 Err(Error::NamespaceGone { plane, namespace })
             }
@@ -87,7 +90,7 @@ impl Federator {
     }
 
     /// The hub namespace of a WD, where the marks on both planes name each other, so that nothing has to be asked (F2).
-    pub(crate) fn marked_space(&self, home: &ProjectNamespace, wd: &Digest) -> Option<String> {
+    pub(crate) fn marked_hub_namespace(&self, home: &ProjectNamespace, wd: &Digest) -> Option<String> {
         let named = wd.deployment()?.counterpart;
         self.planes.tenants().of(home).into_iter().find(|hub| named == mark_hash(Some(hub)))
     }
@@ -171,8 +174,8 @@ mod tests {
 
     #[test]
     fn f9_the_table_of_hub_namespaces() {
-        let of = |name: &str| Space::In(name.to_owned());
-        let recorded = |name: &str| Space::Recorded(name.to_owned());
+        let of = |name: &str| HubNamespace::In(name.to_owned());
+        let recorded = |name: &str| HubNamespace::Recorded(name.to_owned());
         let old = Some(("old", "uid of old"));
         let empty = [candidate("new", None), candidate("old", None)];
         let in_old = [candidate("new", Some("another")), candidate("old", Some("uid"))];
@@ -192,11 +195,11 @@ mod tests {
             ("in two: the one by the UID", true, old, Some("new"), &in_both[..], of("new")),
             ("it was there", true, old, Some("new"), &empty[..], recorded("old")),
             ("only the name agrees", true, Some(("old", "x")), Some("new"), &empty[..], of("new")),
-            ("nobody's namespace", true, Some(("elsewhere", "x")), Some("new"), &empty[..], of("new")),
+            ("an unlabelled one", true, Some(("elsewhere", "x")), Some("new"), &empty[..], of("new")),
             ("gone, and it was there", true, old, None, &empty[..], recorded("old")),
             ("gone, and it is there", false, None, None, &in_old[..], of("old")),
             ("gone, by the name", true, Some(("old", "x")), None, &empty[..], of("old")),
-            ("gone, by nothing", true, Some(("elsewhere", "x")), None, &empty[..], Space::Unknown),
+            ("gone, by nothing", true, Some(("elsewhere", "x")), None, &empty[..], HubNamespace::Unknown),
         ] {
             assert_eq!(choose(&wd(deleting, marks), named, candidates), expected, "{what}");
         }
