@@ -17,7 +17,9 @@ use fedhub_planes::discovery::Discovery;
 
 use crate::cells::CellsArgs;
 use crate::common::MANAGEMENT_NAMESPACE;
+use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
+use crate::planes::PlanesArgs;
 
 pub use renamed::Renamed;
 
@@ -54,6 +56,10 @@ pub enum Command {
     Hub(HubCommand),
     /// List the cells that the hub knows: city, state, and what they hold. Reads only.
     Cells(CellsArgs),
+    /// Explain where a WorkloadDeployment or an Instance is on its way, and why it is held up. Reads only.
+    Explain(Box<ExplainArgs>),
+    /// List the project planes of discovery `kubeconfigs`, and how each answers. Reads only.
+    Planes(PlanesArgs),
 }
 
 /// The flags of `fedhub run`.

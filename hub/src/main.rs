@@ -2,7 +2,8 @@
 //!
 //! # The way through
 //!
-//! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`.
+//! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`, `explain`,
+//!    `planes`; `operator` is what the last three share.
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
 //! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has
@@ -17,7 +18,10 @@ mod common;
 mod crds;
 #[cfg(test)]
 mod deploy;
+mod explain;
 mod history;
+mod operator;
+mod planes;
 mod preflight;
 mod run;
 mod status;
@@ -37,5 +41,7 @@ fn main() -> ExitCode {
         Command::Crds => crds::main(),
         Command::Hub(command) => history::main(&command),
         Command::Cells(args) => cells::main(&args),
+        Command::Explain(args) => explain::main(&args),
+        Command::Planes(args) => planes::main(&args),
     }
 }

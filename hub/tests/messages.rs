@@ -62,6 +62,13 @@ mod tests {
             "cells".to_owned(),
             "cells --hub-kubeconfig=/nowhere/hub.yaml".to_owned(),
             format!("cells {hub} --project-kubeconfig=a"),
+            "explain wd web -n shop".to_owned(),
+            format!("explain pod web -n shop --plane a {hub}"),
+            format!("explain wd web -n shop --plane a_b {hub}"),
+            format!("explain wd web -n shop --plane a {hub} --project-kubeconfig=a=/nowhere/a.yaml"),
+            format!("explain wd web -n shop --plane a {hub} --json -o yaml"),
+            "planes --concurrency=0".to_owned(),
+            "planes --management-kubeconfig=/nowhere/management.yaml".to_owned(),
             "hub status --management-kubeconfig=/nowhere/management.yaml".to_owned(),
         ];
         let outputs = lines.iter().map(|line| (format!("$ fedhub {line}"), fedhub(line)));

@@ -16,6 +16,7 @@ use kube::api::{Api, ListParams};
 use kube::core::ObjectMeta;
 
 use crate::common::install_tls_provider;
+use crate::operator::named_file;
 use report::{Counts, Report};
 
 /// The exit code where the cells were read and one of them is not Ready.
@@ -44,16 +45,6 @@ pub struct CellsArgs {
     /// Print JSON in place of a table.
     #[arg(long)]
     pub json: bool,
-}
-
-/// A name and a file, as `NAME=FILE`.
-fn named_file(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
-            Ok((name.to_owned(), PathBuf::from(file)))
-        }
-        _ => Err(format!("{text:?} is not NAME=FILE")),
-    }
 }
 
 /// Reads, and prints.

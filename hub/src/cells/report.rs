@@ -9,6 +9,8 @@ use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster}
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use serde_json::{Value, json};
 
+use crate::operator::table::table;
+
 /// The state of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
@@ -218,33 +220,26 @@ impl Cell {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let header = ["CELL", "CITY", "STATE", "WDS", "INSTANCES", "CLAIMS"].map(str::to_owned);
-        let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+        let header = ["CELL", "CITY", "STATE", "WDS", "INSTANCES", "CLAIMS"].map(str::to_owned).to_vec();
         let row = |cell: &Cell| {
             let state = match cell.state.since() {
                 Some(since) => format!("{} since {since}", cell.state.name()),
                 None => cell.state.name().to_owned(),
             };
             [
-                or_dash(&cell.name),
-                or_dash(&cell.city),
+                cell.name.clone(),
+                cell.city.clone(),
                 state,
                 cell.deployments.to_string(),
                 cell.instances.to_string(),
-                cell.claims.map_or_else(|| "-".to_owned(), |claims| claims.to_string()),
+                cell.claims.map_or_else(String::new, |claims| claims.to_string()),
             ]
+            .to_vec()
         };
-        let rows: Vec<[String; 6]> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        let width =
-            |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-        let widths: Vec<usize> = (0..6).map(width).collect();
-        let lines = rows.iter().map(|row| {
-            let padded = row.iter().zip(&widths).map(|(text, &width)| format!("{text:width$}"));
-            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-        });
+        let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
         let notes =
             self.0.iter().flat_map(|cell| cell.notes().map(move |note| format!("{}: {note}", cell.name)));
-        f.write_str(&lines.chain(notes).collect::<Vec<_>>().join("\n"))
+        f.write_str(&std::iter::once(table(&rows)).chain(notes).collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -315,12 +310,12 @@ mod tests {
         let report = Report::of(&clusters, &counts());
         let lines: Vec<String> = report.to_string().lines().map(str::to_owned).collect();
         let expected = [
-            "CELL       CITY  STATE                                WDS  INSTANCES  CLAIMS",
-            "cell-dfw   DFW   Ready                                2    4          -",
-            "cell-lost  LAX   Lost since 2026-01-03T00:00:00Z      0    0          -",
-            "cell-new   SEA   Unknown                              0    0          -",
-            "cell-ord   ORD   NotReady since 2026-01-02T00:00:00Z  1    0          -",
-            "gone       -     NoCluster                            0    1          -",
+            "CELL        CITY   STATE                                 WDS   INSTANCES   CLAIMS",
+            "cell-dfw    DFW    Ready                                 2     4           -",
+            "cell-lost   LAX    Lost since 2026-01-03T00:00:00Z       0     0           -",
+            "cell-new    SEA    Unknown                               0     0           -",
+            "cell-ord    ORD    NotReady since 2026-01-02T00:00:00Z   1     0           -",
+            "gone        -      NoCluster                             0     1           -",
         ];
         assert_eq!(lines[..6], expected);
         assert!(lines[6].starts_with("cell-new: ") && lines[6].contains("RFC 3339"), "{}", lines[6]);

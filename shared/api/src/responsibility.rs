@@ -189,6 +189,11 @@ pub fn responsible(reason: &str) -> Option<Responsible> {
     find(reason).map(|entry| entry.responsible)
 }
 
+/// What to do to make that reason go away; empty where it passes by itself or is one that this version does not know.
+pub fn remedy(reason: &str) -> &'static str {
+    find(reason).map_or("", |entry| entry.remedy)
+}
+
 /// Whether a reason does not go away by waiting alone: its user or the platform operator has to act.
 pub fn needs_action(reason: &str) -> bool {
     responsible(reason).is_some_and(|responsible| responsible != Responsible::Nobody)

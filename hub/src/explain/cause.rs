@@ -1,0 +1,323 @@
+//! The closed list of causes that `fedhub explain` names, with who has to act and what to do.
+//!
+//! Who acts on a reason of a condition is decided in one place, `fedhub_api::responsibility`: a cause that stands for a
+//! reason takes it from there.
+
+use fedhub_api::responsibility::{Responsible, remedy, responsible};
+
+use super::hop::Hop;
+use crate::operator::read::Failure;
+
+/// Who has to act on a cause, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    /// As the table of responsibility has it for this reason of a condition.
+    Reason(&'static str),
+    /// The platform operator.
+    Operator(&'static str),
+    /// The user who wrote the workload.
+    User(&'static str),
+    /// Nobody: it passes by itself, or there is nothing to do.
+    Nobody,
+}
+use Action::{Nobody, Operator, Reason, User};
+
+/// What is known of a cause before anything is read.
+#[derive(Clone, Copy, Debug)]
+struct About {
+    hop: Hop,
+    meaning: &'static str,
+    action: Action,
+    decided_by: &'static str,
+}
+
+/// Makes [`Cause`] and all that follows from a cause alone.
+macro_rules! causes {
+    ($($cause:ident: $hop:ident, $meaning:literal, $action:expr, $decided_by:literal;)+) => {
+        /// Why a WD or an Instance is as it is. The name in kebab-case is stable: programs compare it.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray,
+        )]
+        #[strum(serialize_all = "kebab-case")]
+        #[allow(clippy::doc_markdown, reason = "the meanings are printed as they are")]
+        pub enum Cause {
+            $(#[doc = $meaning] $cause,)+
+        }
+
+        impl Cause {
+            fn about(self) -> About {
+                match self {
+                    $(Self::$cause => About {
+                        hop: Hop::$hop, meaning: $meaning, action: $action, decided_by: $decided_by,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    InSync: Projections, "every hop has the newest generation, and every Instance is ready and shown in the project",
+        Nobody, "nothing on the chain is behind";
+    ManagementUnreachable: ProjectWd, "the management plane, which has the credentials of project planes, cannot be read",
+        Operator("correct --management-kubeconfig, or name the plane's own with --project-kubeconfig"),
+        "the request for the plane's Secret fails";
+    PlaneNotKnown: ProjectWd, "no project-plane Secret has that name",
+        Operator("create the plane's Secret, or correct --plane"),
+        "no labelled Secret is named so, by its annotation or its own name";
+    PlaneSecretInvalid: ProjectWd, "the project-plane Secret holds no kubeconfig that fedhub may use",
+        Operator("correct the kubeconfig in the Secret"), "what the Secret holds";
+    PlaneUnreachable: ProjectWd, "the project plane does not answer",
+        Operator("bring the plane's API server back, or correct the address in its Secret"),
+        "the request for the WD gets no answer, or a 5xx";
+    PlaneCredentialsRefused: ProjectWd, "the project plane does not accept the credentials",
+        Operator("renew the credentials in the plane's Secret"), "the request for the WD is answered 401";
+    PlaneForbidden: ProjectWd, "the credentials lack the right to read WDs in the project plane",
+        Operator("apply deploy/components/project-plane in the plane"), "the request for the WD is answered 403";
+    PlaneCrdMissing: ProjectWd, "the project plane does not serve WorkloadDeployments",
+        Operator("apply the output of fedhub crds in the plane"), "the request for the WD is answered 404 for its kind";
+    PlaneIdentityRefused: ProjectWd, "another cluster answers than the one that fedhub remembers for this plane",
+        Operator("correct the kubeconfig, or remove the plane's entry from the ConfigMap of identities"),
+        "the UID of the plane's kube-system against the ConfigMaps fedhub-plane-identities-*";
+    HubUnreachable: HubWd, "the federation hub does not answer",
+        Reason("HubUnreachable"), "the requests to the hub get no answer, or a 5xx; or Federated=False, HubUnreachable";
+    HubForbidden: HubWd, "the hub does not accept the credentials, or they lack a right that explain needs",
+        Operator("give --hub-kubeconfig the rights of deploy/components/hub"), "a request to the hub is answered 401 or 403";
+    HubCrdMissing: HubWd, "the hub does not serve a kind that federation needs",
+        Operator("apply the output of fedhub crds on the hub, and check that Karmada is installed"),
+        "a request to the hub is answered 404 for its kind";
+    WdNotFound: ProjectWd, "the project plane has no such WorkloadDeployment",
+        User("correct the name, the namespace or the plane"), "the request for the WD is answered 404";
+    InstanceNotFound: Instances, "neither the project plane, the hub nor the cell has an Instance of that name",
+        User("correct the name, or raise the replicas of its WD"), "the lists of the WD's Instances";
+    OrphanedOnHub: HubWd, "the WD is gone from the project, and what it had on the hub is still there",
+        Operator("once sure, remove the hub WD's deletion protection and delete it"),
+        "the hub has a WD of that name whose project WD does not exist";
+    DeletionAwaitsCell: CellWd, "the WD is deleted in the project and on the hub, and the cell is still removing it",
+        Operator("look into the cell: its finalizers name what it waits for"),
+        "the cell has the WD with a deletionTimestamp, or a lost hub waits for its report";
+    FedhubNotRunning: ProjectWd, "no fedhub process of the management role leads",
+        Operator("start fedhub, and see its log for why it does not lead"),
+        "the Lease is absent, released or expired, and a hop of fedhub's is behind";
+    FederatorBehind: HubWd, "the federator has not carried the newest state over yet",
+        Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
+        "mark, hub namespace, hub WD or project status is behind while a fedhub process leads";
+    InvalidCityCode: ProjectWd, "spec.cityCode is not a valid city code",
+        Reason("InvalidCityCode"), "the rule for city codes";
+    InvalidName: ProjectWd, "the name of the WD has more than 63 characters",
+        Reason("InvalidName"), "the length of the name";
+    ObjectTooLarge: ProjectWd, "the WD has more than 1 MiB",
+        Reason("ObjectTooLarge"), "Available=False, ObjectTooLarge";
+    NoCellForCity: Policy, "no cell serves the WD's city",
+        Reason("NoCellForCity"), "no Cluster of the hub carries the city's label";
+    AmbiguousCity: Policy, "more than one cell serves the WD's city",
+        Reason("AmbiguousCity"), "the labels of the hub's Clusters";
+    HubIdentityRefused: HubNamespace, "the hub holds an object of another origin in this WD's place",
+        Reason("FederationConflict"), "labels of the hub namespace, origin mark of the hub WD, or FederationConflict";
+    HubThrottled: HubWd, "the hub is overloaded and refuses fedhub's requests for now",
+        Reason("Throttled"), "Federated=False, Throttled";
+    FedhubForbidden: HubWd, "fedhub lacks a right on the hub or in the project plane",
+        Reason("Forbidden"), "Federated=False, Forbidden";
+    HubRefusesContent: HubWd, "the hub refuses the content of the WD",
+        User("correct the WD as the message says"), "Federated=False, Pending";
+    NamespaceTerminating: ProjectWd, "the project namespace is being deleted",
+        User("use another namespace, or wait until this one is gone and create it again"),
+        "the deletionTimestamp of the namespace";
+    NamespaceGone: ProjectWd, "the project namespace was removed before its WDs",
+        User("create the namespace again so that its WDs can be changed and deleted"),
+        "the request for the namespace is answered 404";
+    NamespaceRecreated: HubNamespace, "the WD names another hub namespace than its project namespace's: that was created again, or the annotation was edited",
+        Operator("see that fedhub runs: it puts the annotation right and federates the WD"),
+        "the WD's annotation federation-namespace against the UID of its namespace, where the hub WD is not its own";
+    HubStateLost: HubNamespace, "the hub lost the state of this WD, or is another one",
+        Operator("see that fedhub runs: it fills the hub again; a deletion waits for the cell's report"),
+        "the hub namespace is missing, or not the one whose UID the WD records";
+    ProjectSuspended: HubWd, "the project is suspended: its planes are read and not written",
+        Operator("resume the project"), "the hub WD carries suspended=true, the project WD does not";
+    WdSuspended: Instances, "the WD is suspended by its own annotation: its Instances are kept and do not run",
+        User("remove the annotation compute.datumapis.com/suspended"), "the annotation, or the reason Suspended";
+    PolicyMissing: Policy, "the PropagationPolicy of the WD's city is missing from the hub namespace",
+        Operator("see that fedhub runs: it creates the policy before the WD"), "the policies of the hub namespace";
+    PolicyNotMatched: Binding, "no PropagationPolicy has claimed the hub WD: Karmada has made no ResourceBinding",
+        Operator("see Karmada's controller manager, and that the policy's selector matches the WD's labels"),
+        "no ResourceBinding, and no claim on the hub WD";
+    KarmadaNotScheduled: Binding, "Karmada's scheduler found no cluster for the hub WD",
+        Operator("see the ResourceBinding's condition Scheduled: taints, affinity, or API enablement"),
+        "the ResourceBinding's condition Scheduled is False";
+    KarmadaSlow: Work, "Karmada has not carried the WD to the cell yet",
+        Operator("see Karmada's controller manager and the agent of this cell"),
+        "ResourceBinding, Work or the WD in the cell is behind the hub WD";
+    ApplyFailed: Work, "the cell's API server refused the WD, or Karmada failed to apply it",
+        Operator("correct what Karmada's message names: CRDs, rights or admission in the cell"),
+        "applied=false with a message in the ResourceBinding, or the Work's condition Applied";
+    Moving: Work, "the WD moves to the cell of another city",
+        Reason("Moving"), "the annotation moving, or the ResourceBinding names another cell";
+    CellNotReady: CellWd, "Karmada cannot reach the cell",
+        Reason("CellUnreachable"), "the Cluster's condition Ready";
+    CellLost: CellWd, "an operator declared the cell lost",
+        Reason("CellLost"), "the annotation lost of the Cluster";
+    CellControllerBehind: CellWd, "the cell has not taken the newest generation yet",
+        Operator("see the log of fedhub in the cell: it may not run, or not lead"),
+        "observedGeneration in the cell, or in what the hub has of it";
+    KarmadaStatusSlow: HubWd, "the cell has reported, and Karmada has not carried the report to the hub yet",
+        Operator("see Karmada's controller manager, and that fedhub's interpreter is installed on the hub"),
+        "the cell's status against the hub's";
+    QuotaDenied: Instances, "quota is denied", Reason("QuotaExceeded"), "the reason QuotaExceeded, QuotaNoBudget or QuotaNotGranted";
+    QuotaPending: Instances, "quota is asked for and not granted yet", Reason("PendingQuota"), "the reason PendingQuota";
+    QuotaServiceFailed: Instances, "the project's quota service does not work",
+        Reason("QuotaBackendUnavailable"), "a reason that the quota service gives";
+    NetworkNotReady: Instances, "a network is on its way", Reason("NetworkProvisioning"), "the reason NetworkProvisioning";
+    NetworkFailed: Instances, "the cell's network service failed", Reason("NetworkFailedToCreate"), "the reason NetworkFailedToCreate";
+    NetworkInvalid: Instances, "the template names a network that is not there or does not fit",
+        Reason("NetworkNotFound"), "the reason NetworkNotFound or AddressFamilyNotCarried";
+    LocationMisconfigured: Instances, "the cell's LocationBindings do not fit its city",
+        Reason("NoMatchingLocation"), "a reason of the LocationBindings";
+    ImageUnavailable: Instances, "an image cannot be pulled", Reason("ImageUnavailable"), "the reason ImageUnavailable";
+    InstanceCrashing: Instances, "an Instance starts and ends again", Reason("InstanceCrashing"), "the reason InstanceCrashing or Failed";
+    TemplateInvalid: Instances, "the template or the scale settings cannot be used",
+        Reason("ConfigurationError"), "the reason ConfigurationError or InvalidScaleSettings";
+    ReferencedDataMissing: Instances, "a ConfigMap or Secret that the template refers to is missing or too large",
+        Reason("SourceNotFound"), "the reason SourceNotFound or SourceTooLarge";
+    ReferencedDataForbidden: Instances, "the platform may not read the project's ConfigMaps and Secrets",
+        Reason("SourceUnauthorized"), "the reason SourceUnauthorized";
+    ReferencedDataPending: Instances, "referenced data is on its way to the cell",
+        Reason("ReferencedDataNotReady"), "the reason ReferencedDataNotReady, AwaitingPropagation or Resolving";
+    InstancesRefused: Instances, "the cell lets fedhub create no Instance",
+        Reason("InstancesRefused"), "the reason InstancesRefused or InstanceNameTaken";
+    CellNameTaken: Copies, "two clusters run under one cell name", Reason("CellNameTaken"), "the reason CellNameTaken";
+    AutoscalerFault: Instances, "fedhub cannot use the HorizontalPodAutoscaler in the cell",
+        Reason("AutoscalerRefused"), "the reason AutoscalerNameTaken, AutoscalerRefused or AmbiguousSelector";
+    TerminationOverdue: Instances, "an Instance takes longer to terminate than it may",
+        Reason("TerminationDeadlineExceeded"), "TerminationOverdue, or the Instance's deletionTimestamp";
+    InstancesChanging: Instances, "Instances start, end or are replaced, one after the other",
+        Operator("see the cell's provider of Instances where this lasts"), "a reason that is a stage";
+    CellReported: Instances, "the cell reports a reason that this version does not know, such as a provider's own",
+        Operator("see the message, and the provider of Instances in the cell"), "a reason outside the table";
+    CopyMissing: Copies, "an Instance of the cell has no copy on the hub: the cell cannot write back",
+        Operator("see the log of fedhub in the cell, and its credentials for the hub"),
+        "Instances in the cell, or status.replicas, against the copies on the hub";
+    ProjectionMissing: Projections, "the projector has not shown an Instance in the project yet",
+        Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
+        "copies on the hub against Instances in the project, while a fedhub process leads";
+    ProjectionQuarantined: Projections, "an Instance cannot be shown in the project, and no retry changes that",
+        Operator("see Quarantined Instances in docs/operations.md: another Instance has the name, or labels contradict"),
+        "an Instance of that name without fedhub's mark, or labels that contradict the hub namespace";
+    ProjectorBehind: Projections, "an Instance in the project shows an earlier state than its copy on the hub",
+        Operator("see fedhub's log and fedhub_oldest_unsynced_plane_seconds for this plane"),
+        "Ready of projection and copy, or a projection without a copy";
+    HubRestored: Projections, "the hub was restored from a backup: no deletion is inferred until its cells have written back",
+        Operator("run fedhub hub status; accept the restore once its cells are known to be complete"),
+        "the ConfigMap fedhub-hub-history, where a deletion waits";
+    CleanupHubUnreachable: HubWd, "the deleted WD keeps its finalizer: fedhub cannot reach the hub to clean up",
+        Reason("CleanupHeld"), "CleanupHeld or HubUnreachable on a WD with a deletionTimestamp";
+    CleanupConflict: HubWd, "the deleted WD keeps its finalizer: the hub WD of its name may belong to another",
+        Reason("CleanupHeld"), "the origin mark of the hub WD against the deleted WD's UID";
+    ForeignFinalizer: ProjectWd, "the deleted WD is clean on the hub; a finalizer of another controller holds it",
+        Operator("look into the controller that owns the finalizer"), "the WD's finalizers";
+}
+
+impl Cause {
+    /// The stable name.
+    pub fn id(self) -> &'static str {
+        self.into()
+    }
+
+    /// What it means, in one line.
+    pub fn meaning(self) -> &'static str {
+        self.about().meaning
+    }
+
+    /// What it is decided by.
+    pub fn decided_by(self) -> &'static str {
+        self.about().decided_by
+    }
+
+    /// Where it is found, unless a diagnosis names another hop.
+    pub fn hop(self) -> Hop {
+        self.about().hop
+    }
+
+    /// Who has to act.
+    pub fn responsible(self) -> Responsible {
+        match self.about().action {
+            Reason(reason) => responsible(reason).unwrap_or(Responsible::Operator),
+            Operator(_) => Responsible::Operator,
+            User(_) => Responsible::User,
+            Nobody => Responsible::Nobody,
+        }
+    }
+
+    /// What to do; empty where nobody has to act.
+    pub fn remedy(self) -> &'static str {
+        match self.about().action {
+            Reason(reason) => remedy(reason),
+            Operator(remedy) | User(remedy) => remedy,
+            Nobody => "",
+        }
+    }
+
+    /// The cause that an error of reading a project plane stands for.
+    pub fn of_plane(failure: Failure) -> Self {
+        match failure {
+            Failure::Unreachable => Self::PlaneUnreachable,
+            Failure::Unauthorized => Self::PlaneCredentialsRefused,
+            Failure::Forbidden => Self::PlaneForbidden,
+            Failure::NotServed => Self::PlaneCrdMissing,
+            Failure::Invalid => Self::PlaneSecretInvalid,
+        }
+    }
+
+    /// The cause that a reason of a cell's condition stands for.
+    pub fn of_reason(reason: &str) -> Self {
+        match reason {
+            "QuotaExceeded" | "QuotaNoBudget" | "QuotaNotGranted" => Self::QuotaDenied,
+            "PendingQuota" | "PendingEvaluation" => Self::QuotaPending,
+            "QuotaBackendUnavailable"
+            | "QuotaMisconfigured"
+            | "QuotaProjectIDUnresolvable"
+            | "QuotaProjectNotFound"
+            | "QuotaNamespaceNotFound"
+            | "ValidationFailed" => Self::QuotaServiceFailed,
+            "NetworkProvisioning" => Self::NetworkNotReady,
+            "NetworkFailedToCreate" => Self::NetworkFailed,
+            "NetworkNotFound" | "AddressFamilyNotCarried" => Self::NetworkInvalid,
+            "NoMatchingLocation" | "CityCodeMismatch" | "LocationMismatch" | "AmbiguousServingLocation" => {
+                Self::LocationMisconfigured
+            }
+            "ImageUnavailable" => Self::ImageUnavailable,
+            "InstanceCrashing" | "Failed" => Self::InstanceCrashing,
+            "ConfigurationError" | "InvalidScaleSettings" => Self::TemplateInvalid,
+            "SourceNotFound" | "SourceTooLarge" => Self::ReferencedDataMissing,
+            "SourceUnauthorized" => Self::ReferencedDataForbidden,
+            "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => Self::ReferencedDataPending,
+            "InstancesRefused" | "InstanceNameTaken" => Self::InstancesRefused,
+            "CellNameTaken" => Self::CellNameTaken,
+            "AutoscalerNameTaken" | "AutoscalerRefused" | "AmbiguousSelector" => Self::AutoscalerFault,
+            "TerminationDeadlineExceeded" => Self::TerminationOverdue,
+            "Suspended" => Self::WdSuspended,
+            "CellUnreachable" => Self::CellNotReady,
+            "CellLost" => Self::CellLost,
+            "Moving" => Self::Moving,
+            _ => Self::of_stage(reason),
+        }
+    }
+
+    /// Of a reason that is none of those: a stage that passes, one of federation, or one that this version does not know.
+    fn of_stage(reason: &str) -> Self {
+        match reason {
+            "HubUnreachable" => Self::HubUnreachable,
+            "Throttled" => Self::HubThrottled,
+            "Forbidden" => Self::FedhubForbidden,
+            "InvalidCityCode" => Self::InvalidCityCode,
+            "InvalidName" => Self::InvalidName,
+            "ObjectTooLarge" => Self::ObjectTooLarge,
+            "NoCellForCity" => Self::NoCellForCity,
+            "AmbiguousCity" => Self::AmbiguousCity,
+            "FederationConflict" => Self::HubIdentityRefused,
+            "CleanupHeld" => Self::CleanupConflict,
+            "AwaitingCell" => Self::CellControllerBehind,
+            _ if responsible(reason) == Some(Responsible::Nobody) => Self::InstancesChanging,
+            _ => Self::CellReported,
+        }
+    }
+}

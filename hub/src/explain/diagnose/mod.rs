@@ -1,0 +1,57 @@
+//! The decision: the first blocked hop of a chain, and its cause. A pure function, which always yields a cause.
+
+mod carried;
+mod deletion;
+mod diagnosis;
+mod plane;
+mod returned;
+
+use super::chain::{Chain, Failure};
+
+pub use diagnosis::{Diagnosis, State};
+
+/// A step of the decision: the hops in their order.
+type Step = fn(&Chain) -> Option<Diagnosis>;
+
+/// Each has what those before it leave.
+const STEPS: &[Step] = &[
+    plane::source,
+    plane::project,
+    plane::identity,
+    deletion::absent,
+    deletion::terminating,
+    plane::input,
+    plane::namespace,
+    plane::hub,
+    carried::suspended,
+    carried::cities,
+    carried::refused,
+    carried::marked,
+    carried::hub_namespace,
+    carried::hub_wd,
+    carried::policy,
+    carried::generation,
+    carried::cell,
+    carried::binding,
+    carried::work,
+    returned::cell_wd,
+    returned::status,
+    returned::conditions,
+    returned::copies,
+    returned::projections,
+    returned::leftovers,
+];
+
+/// The first blocked hop of the chain, and its cause.
+pub fn diagnose(chain: &Chain) -> Diagnosis {
+    STEPS.iter().find_map(|step| step(chain)).unwrap_or_else(Diagnosis::in_sync)
+}
+
+/// Whether nothing could be diagnosed, because what it takes could not be read at all.
+pub fn is_unreadable(chain: &Chain) -> bool {
+    let source = chain.management.source.failure();
+    source.is_some_and(|error| error.failure != Failure::Invalid)
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,247 @@
+//! Reads the objects of a chain: some twenty requests, whatever the number of planes.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use fedhub_core::names::{
+    CITY_CODE, FEDERATION_NAMESPACE, IDENTITIES, PlaneName, WORKLOAD_DEPLOYMENT_NAME, binding_name,
+    hub_namespace, is_label_value,
+};
+use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_planes::identity::{IdentityEntry, hub};
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::Api;
+use kube::core::{ApiResource, GroupVersionKind};
+use tokio::task::JoinSet;
+
+use super::chain::{Cell, Chain, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all};
+use crate::operator::connect::Connection;
+use crate::operator::planes;
+use crate::operator::requests::{get, list, within};
+
+/// Karmada's Work: a WD as it is sent to a cell.
+static WORK: LazyLock<ApiResource> = LazyLock::new(|| {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("work.karmada.io", "v1alpha1", "Work"), "works")
+});
+/// Karmada's label that a `ResourceBinding` and its Works share.
+const BINDING_ID: &str = "resourcebinding.karmada.io/permanent-id";
+/// The namespace on the hub with the Works of a cell, less the cell's name.
+const EXECUTION_NAMESPACE: &str = "karmada-es-";
+
+/// What is to be read, and by what.
+pub struct Request {
+    /// What is explained.
+    pub subject: Subject,
+    /// The management plane; skipped where the plane is given and the management plane is not.
+    pub management: Connection,
+    /// fedhub's namespace there.
+    pub namespace: String,
+    /// The name of its Lease.
+    pub lease: String,
+    /// The project plane, where its kubeconfig was given.
+    pub project: Option<Connection>,
+    /// The hub.
+    pub hub: Connection,
+    /// Cells, by the names of their Clusters.
+    pub cells: BTreeMap<String, Connection>,
+    /// How long a read may take.
+    pub timeout: Duration,
+}
+
+/// Reads the chain.
+pub async fn read(request: Request) -> Chain {
+    let Request { subject, management, namespace, lease, project, hub, cells, timeout } = request;
+    let project = match project {
+        Some(project) => project,
+        None => planes::find(&management, &namespace, &subject.plane, timeout).await,
+    };
+    let source = project.clone().map(|_| ());
+    let deployment = deployment_of(&project, &subject).await;
+    let wd_kind = Kind::WorkloadDeployment.resource();
+    let (wd, own_namespace, instances, kube_system, lease, identities, restored) = tokio::join!(
+        get(&project, wd_kind, &subject.namespace, &deployment),
+        get(&project, Kind::Namespace.resource(), "", &subject.namespace),
+        instances(&project, &subject.namespace, &deployment),
+        kube_system(&project),
+        lease_of(&management, &namespace, &lease),
+        remembered(&management, &namespace, &subject.plane),
+        restored(&management, &namespace),
+    );
+    let marked = wd.found().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE));
+    let of_namespace = || own_namespace.found().map(|namespace| hub_namespace(namespace.uid()));
+    let space = marked.map(str::to_owned).or_else(of_namespace);
+    let city = wd.found().and_then(|wd| wd.spec()["cityCode"].as_str()).unwrap_or_default();
+    let (hub, cells) = match &space {
+        Some(space) => {
+            tokio::join!(hub_of(&hub, space, &deployment, city), cells_of(&cells, space, &deployment))
+        }
+        None => (Hub::default(), BTreeMap::new()),
+    };
+    let in_its_place = in_its_place(&project, &subject.namespace, &hub, &instances).await;
+    let identity_matches = matches(&identities, &kube_system);
+    Chain {
+        subject,
+        deployment,
+        now: Timestamp::now(),
+        management: Management { source, lease, identity_matches, hub_restored: restored },
+        project: Project { namespace: own_namespace, wd, instances, in_its_place },
+        hub,
+        cells,
+    }
+}
+
+/// The name of the subject's WD: by the Instance's label, else by its name less the ordinal.
+async fn deployment_of(project: &Connection, subject: &Subject) -> String {
+    if subject.kind == SubjectKind::WorkloadDeployment {
+        return subject.name.clone();
+    }
+    let instance = get(project, Kind::Instance.resource(), &subject.namespace, &subject.name).await;
+    let labelled = instance.found().and_then(|it| it.label(WORKLOAD_DEPLOYMENT_NAME)).map(str::to_owned);
+    let cut = || match subject.name.rsplit_once('-') {
+        Some((name, ordinal)) if ordinal.parse::<u32>().is_ok() => name.to_owned(),
+        _ => subject.name.clone(),
+    };
+    labelled.unwrap_or_else(cut)
+}
+
+/// The Instances of a WD; none where its name cannot be a label's value.
+async fn instances(plane: &Connection, namespace: &str, deployment: &str) -> Read<Vec<Object>> {
+    if !is_label_value(deployment) {
+        return Read::Skipped;
+    }
+    let labels = format!("{WORKLOAD_DEPLOYMENT_NAME}={deployment}");
+    list(plane, Kind::Instance.resource(), namespace, &labels).await
+}
+
+async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str) -> Hub {
+    let binding = binding_name("WorkloadDeployment", deployment);
+    let of_city = |kind: Kind, namespace: &'static str| {
+        let namespace = if namespace.is_empty() { String::new() } else { space.to_owned() };
+        async move {
+            if is_label_value(city) {
+                list(plane, kind.resource(), &namespace, &format!("{CITY_CODE}={city}")).await
+            } else {
+                Read::Skipped
+            }
+        }
+    };
+    let (namespace, wd, binding, policies, clusters, copies) = tokio::join!(
+        get(plane, Kind::Namespace.resource(), "", space),
+        get(plane, Kind::WorkloadDeployment.resource(), space, deployment),
+        get(plane, Kind::ResourceBinding.resource(), space, &binding),
+        of_city(Kind::PropagationPolicy, "the hub namespace"),
+        of_city(Kind::Cluster, ""),
+        instances(plane, space, deployment),
+    );
+    let works = works(plane, &binding).await;
+    Hub { namespace, policies, wd, binding, works, clusters, copies }
+}
+
+/// The Works of a binding in the namespace of its cell.
+async fn works(plane: &Connection, binding: &Read<Object>) -> Read<Vec<Object>> {
+    let Some(binding) = binding.found() else { return Read::Skipped };
+    let cell = binding.spec()["clusters"][0]["name"].as_str();
+    match (binding.label(BINDING_ID), cell) {
+        (Some(id), Some(cell)) => {
+            let namespace = format!("{EXECUTION_NAMESPACE}{cell}");
+            list(plane, &WORK, &namespace, &format!("{BINDING_ID}={id}")).await
+        }
+        _ => Read::Skipped,
+    }
+}
+
+async fn cells_of(
+    cells: &BTreeMap<String, Connection>,
+    space: &str,
+    deployment: &str,
+) -> BTreeMap<String, Cell> {
+    let mut reads = JoinSet::new();
+    for (name, plane) in cells.clone() {
+        let (space, deployment) = (space.to_owned(), deployment.to_owned());
+        reads.spawn(async move {
+            let (wd, instances) = tokio::join!(
+                get(&plane, Kind::WorkloadDeployment.resource(), &space, &deployment),
+                instances(&plane, &space, &deployment),
+            );
+            (name, Cell { wd, instances })
+        });
+    }
+    reads.join_all().await.into_iter().collect()
+}
+
+/// What has the name of the first copy that has no projection among the WD's Instances.
+async fn in_its_place(
+    project: &Connection,
+    namespace: &str,
+    hub: &Hub,
+    instances: &Read<Vec<Object>>,
+) -> Read<Object> {
+    let shown = all(instances);
+    let missing =
+        all(&hub.copies).iter().find(|copy| shown.iter().all(|instance| instance.name() != copy.name()));
+    match missing {
+        Some(copy) => get(project, Kind::Instance.resource(), namespace, copy.name()).await,
+        None => Read::Skipped,
+    }
+}
+
+async fn lease_of(management: &Connection, namespace: &str, name: &str) -> Read<LeaseFacts> {
+    let Some(plane) = management.found() else { return Read::Skipped };
+    let api: Api<Lease> = Api::namespaced(plane.client.clone(), namespace);
+    match within(plane.timeout, api.get_opt(name)).await {
+        Read::Found(Some(lease)) => {
+            let spec = lease.spec.unwrap_or_default();
+            let seconds = spec.lease_duration_seconds.and_then(|it| u64::try_from(it).ok());
+            Read::Found(LeaseFacts {
+                holder: spec.holder_identity.unwrap_or_default(),
+                renewed: spec.renew_time.map(|time| time.0),
+                duration: Duration::from_secs(seconds.unwrap_or_default()),
+            })
+        }
+        Read::Found(None) | Read::Absent => Read::Absent,
+        Read::Skipped => Read::Skipped,
+        Read::Failed(error) => Read::Failed(error),
+    }
+}
+
+/// What fedhub remembers as the identity of the plane.
+async fn remembered(management: &Connection, namespace: &str, plane: &str) -> Read<IdentityEntry> {
+    let labels = format!("{}={}", IDENTITIES.0, IDENTITIES.1);
+    let maps = list(management, Kind::ConfigMap.resource(), namespace, &labels).await;
+    let entry = |map: &Object| map.data["data"][plane].as_str().and_then(IdentityEntry::read);
+    match maps {
+        Read::Found(maps) => maps.iter().find_map(entry).map_or(Read::Absent, Read::Found),
+        Read::Absent => Read::Absent,
+        Read::Skipped => Read::Skipped,
+        Read::Failed(error) => Read::Failed(error),
+    }
+}
+
+/// The UIDs of `kube-system` and `default`, by which a plane is identified.
+async fn kube_system(project: &Connection) -> Vec<String> {
+    let kind = Kind::Namespace.resource();
+    let (system, default) =
+        tokio::join!(get(project, kind, "", "kube-system"), get(project, kind, "", "default"));
+    [system, default].iter().filter_map(|read| read.found().map(|it| it.uid().to_owned())).collect()
+}
+
+/// Whether the plane shows the identity that is remembered for it.
+fn matches(remembered: &Read<IdentityEntry>, shown: &[String]) -> Read<bool> {
+    match remembered.found() {
+        Some(entry) if !shown.is_empty() => Read::Found(shown.contains(&entry.identity)),
+        _ => Read::Skipped,
+    }
+}
+
+async fn restored(management: &Connection, namespace: &str) -> Read<bool> {
+    let Some(plane) = management.found() else { return Read::Skipped };
+    let read = within(plane.timeout, hub::remembered(&plane.client, namespace)).await;
+    read.map(|remembered| remembered.is_some_and(|it| it.restored_at.is_some()))
+}
+
+/// Whether a plane may have that name.
+pub fn is_plane_name(name: &str) -> Result<(), String> {
+    PlaneName::new(name).map(|_| ()).map_err(|error| error.to_string())
+}

@@ -1,0 +1,22 @@
+//! What the commands for operators share: connections, reads that keep their errors, project planes by their Secrets,
+//! tables as kubectl prints them. They read only, and ask no fedhub process (U4).
+
+pub mod connect;
+pub mod output;
+pub mod planes;
+pub mod progress;
+pub mod read;
+pub mod requests;
+pub mod table;
+
+use std::path::PathBuf;
+
+/// A name and a file, as `NAME=FILE`.
+pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => {
+            Ok((name.to_owned(), PathBuf::from(file)))
+        }
+        _ => Err(format!("{text:?} is not NAME=FILE")),
+    }
+}

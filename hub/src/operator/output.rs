@@ -1,0 +1,75 @@
+//! How the commands for operators print: `-o table|wide|json|yaml`, and colours where a terminal shows them.
+
+use std::io::IsTerminal;
+
+use serde_json::Value;
+
+/// An output format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// A table for people.
+    #[default]
+    Table,
+    /// The table with more columns.
+    Wide,
+    /// JSON for programs.
+    Json,
+    /// The same as YAML.
+    Yaml,
+}
+
+/// The flags of the output.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct OutputArgs {
+    /// Output format.
+    #[arg(short, long, default_value = "table", value_name = "FORMAT")]
+    pub output: Format,
+    /// Print JSON: the same as --output=json.
+    #[arg(long, conflicts_with = "output")]
+    pub json: bool,
+}
+
+impl OutputArgs {
+    /// The format that is asked for.
+    pub fn format(self) -> Format {
+        if self.json { Format::Json } else { self.output }
+    }
+}
+
+/// A value in the words of a program; `None` where the format is a table.
+pub fn structured(format: Format, value: &Value) -> Option<String> {
+    match format {
+        Format::Json => Some(format!("{value:#}")),
+        Format::Yaml => serde_saphyr::to_string(value).ok().map(|text| text.trim_end().to_owned()),
+        Format::Table | Format::Wide => None,
+    }
+}
+
+/// A colour of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// All is well.
+    Green,
+    /// Not yet.
+    Yellow,
+    /// Attention is needed.
+    Red,
+}
+
+impl Colour {
+    /// The text in this colour, if `on`.
+    pub fn paint(self, text: &str, on: bool) -> String {
+        let code = match self {
+            Self::Green => 32,
+            Self::Yellow => 33,
+            Self::Red => 31,
+        };
+        if on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+/// Whether standard output takes colours: a terminal, unless `NO_COLOR` is set to something.
+pub fn colours() -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stdout().is_terminal() && !refused
+}

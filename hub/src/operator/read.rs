@@ -1,0 +1,73 @@
+//! What came of a read, errors included, so that a command shows what it could not read beside what it could.
+
+/// Why something could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Failure {
+    /// No answer, an answer without sense, or a 5xx.
+    Unreachable,
+    /// The credentials are not accepted (401).
+    Unauthorized,
+    /// The credentials lack the right (403).
+    Forbidden,
+    /// The server does not serve the kind.
+    NotServed,
+    /// The kubeconfig cannot be used.
+    Invalid,
+}
+
+/// An error of reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadError {
+    /// Its kind.
+    pub failure: Failure,
+    /// In words that may be shown.
+    pub message: String,
+}
+
+/// What came of one read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Read<T> {
+    /// Not asked: no credentials were given, or what names it is not known.
+    #[default]
+    Skipped,
+    /// It is there.
+    Found(T),
+    /// It is not there.
+    Absent,
+    /// It could not be read.
+    Failed(ReadError),
+}
+
+impl<T> Read<T> {
+    /// What was found.
+    pub fn found(&self) -> Option<&T> {
+        match self {
+            Self::Found(it) => Some(it),
+            Self::Skipped | Self::Absent | Self::Failed(_) => None,
+        }
+    }
+
+    /// Why it could not be read.
+    pub fn failure(&self) -> Option<&ReadError> {
+        match self {
+            Self::Failed(error) => Some(error),
+            Self::Skipped | Self::Found(_) | Self::Absent => None,
+        }
+    }
+
+    /// Whether it is known not to be there.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    /// The same of what was found.
+    pub fn map<U>(self, made: impl FnOnce(T) -> U) -> Read<U> {
+        match self {
+            Self::Skipped => Read::Skipped,
+            Self::Found(it) => Read::Found(made(it)),
+            Self::Absent => Read::Absent,
+            Self::Failed(error) => Read::Failed(error),
+        }
+    }
+}
