@@ -11,7 +11,6 @@ use fedhub_engine::{Controller, Job, Outcome};
 
 use super::WriteBack;
 use super::plan::{WriteBackPlan, plan};
-use super::refusal::CleanupBlocked;
 use super::snapshot::{LiveReads, Snapshot};
 
 /// One reconcile of one Instance.
@@ -93,8 +92,10 @@ impl Controller for WriteBack {
             return Err(Error::Bug(format!("{} is not a key of the write-back", job.key)));
         }
         let ended = self.write_back(job).await;
-        if ended.as_ref().is_err_and(|error| error.is_of(&PlaneId::Hub)) {
-            self.block_cleanup(&job.key, CleanupBlocked::HubUnreachable).await;
+        if let Err(error) = &ended
+            && error.is_of(&PlaneId::Hub)
+        {
+            self.report_hub(&job.key, error).await;
         }
         ended
     }

@@ -22,6 +22,8 @@ pub enum WriteBackRefusal {
     UnprovenMark(Source),
     /// The cell is declared lost (C11).
     DeclaredLost,
+    /// The hub does not allow it, in these words: credentials, rights, or its policies, which know each cell.
+    Forbidden(String),
 }
 
 impl WriteBackRefusal {
@@ -48,6 +50,7 @@ impl WriteBackRefusal {
             Self::CellNameTaken(_) => "cell_name_taken",
             Self::UnprovenMark(_) => "unproven_mark",
             Self::DeclaredLost => "declared_lost",
+            Self::Forbidden(_) => "forbidden",
         }
     }
 }
@@ -77,6 +80,11 @@ impl fmt::Display for WriteBackRefusal {
                 source.instance_uid, source.cell
             ),
             Self::DeclaredLost => f.write_str("this cell is declared lost"),
+            Self::Forbidden(error) => write!(
+                f,
+                "{error}. Action required by the platform operator: check the cell's credentials, rights and entry on the \
+                 federation hub"
+            ),
         }
     }
 }
@@ -84,8 +92,10 @@ impl fmt::Display for WriteBackRefusal {
 /// The reason why the finalizer of an Instance is not released (I3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CleanupBlocked {
-    /// The hub does not answer, or refuses.
+    /// The hub does not answer.
     HubUnreachable,
+    /// The hub does not allow to delete the copy.
+    HubForbids,
     /// A finalizer keeps the copy on the hub.
     CopyTerminating,
 }
@@ -95,6 +105,7 @@ impl CleanupBlocked {
     pub fn label(self) -> &'static str {
         match self {
             Self::HubUnreachable => "hub_unreachable",
+            Self::HubForbids => "hub_forbids",
             Self::CopyTerminating => "copy_leaving",
         }
     }
@@ -109,6 +120,9 @@ impl fmt::Display for CleanupBlocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::HubUnreachable => "cleanup blocked: the federation hub cannot be reached",
+            Self::HubForbids => {
+                "cleanup blocked: the federation hub does not allow this cell to delete the copy"
+            }
             Self::CopyTerminating => "cleanup blocked: a finalizer keeps the copy on the federation hub",
         })
     }

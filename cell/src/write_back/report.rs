@@ -1,5 +1,6 @@
 //! Reports what is not written back: in metrics, logs and Events.
 
+use fedhub_core::errors::{self, Category, Error};
 use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_core::object::{Key, Kind, ObjectView};
 use fedhub_planes::events::{EventType, reference};
@@ -33,7 +34,8 @@ impl WriteBack {
                     "not writing the Instance back"
                 );
             }
-            WriteBackRefusal::CellNameTaken(_) => {
+            // The cell as a whole is not ready, or the failed request is in the log.
+            WriteBackRefusal::CellNameTaken(_) | WriteBackRefusal::Forbidden(_) => {
                 tracing::debug!(
                     namespace,
                     name,
@@ -63,6 +65,19 @@ impl WriteBack {
                 "cleanup blocked, keeping the finalizer"
             );
             self.publish(key, "CleanupHeld", reason.note()).await;
+        }
+    }
+
+    /// Reports that the hub failed on an Instance. Anything but a refusal that passes by itself is shown only where it
+    /// holds up a deletion.
+    pub(super) async fn report_hub(&self, key: &Key, error: &Error) {
+        let forbidden = error.category() == Category::Forbidden;
+        if !forbidden {
+            self.block_cleanup(key, CleanupBlocked::HubUnreachable).await;
+        } else if self.is_leaving(key) {
+            self.block_cleanup(key, CleanupBlocked::HubForbids).await;
+        } else {
+            self.refuse(key, &WriteBackRefusal::Forbidden(errors::chain(error))).await;
         }
     }
 

@@ -8,7 +8,13 @@ use crate::support::*;
 
 #[tokio::test(start_paused = true)]
 async fn i3_a_hub_that_cannot_be_reached_holds_the_finalizer_visibly() {
-    for fault in [Fault::Status(503), Fault::Status(403), Fault::Garbage, Fault::Disconnect, Fault::Hang] {
+    for (fault, reason) in [
+        (Fault::Status(503), "hub_unreachable"),
+        (Fault::Status(403), "hub_forbids"),
+        (Fault::Garbage, "hub_unreachable"),
+        (Fault::Disconnect, "hub_unreachable"),
+        (Fault::Hang, "hub_unreachable"),
+    ] {
         let world = World::with_copies(2).await;
         let run = world.run();
         quiet(5).await;
@@ -16,14 +22,14 @@ async fn i3_a_hub_that_cannot_be_reached_holds_the_finalizer_visibly() {
         world.cell.delete(INSTANCE, NS_A, "wd-0").unwrap();
         quiet(300).await;
         assert!(world.cell.get(INSTANCE, NS_A, "wd-0").is_some(), "{fault:?}");
-        assert_eq!(run.held("hub_unreachable"), 1, "{fault:?}");
+        assert_eq!(run.held(reason), 1, "{fault:?}");
         let events = world.cell.list("events.events.k8s.io");
         assert_eq!(events.len(), 1, "said once");
         assert_eq!(events[0]["reason"], "CleanupHeld");
         world.hub.clear_faults();
         until("the Instance to go", || world.cell.get(INSTANCE, NS_A, "wd-0").is_none()).await;
         assert!(world.copy("wd-0").is_none() && world.copy("wd-1").is_some());
-        assert_eq!(run.held("hub_unreachable"), 0);
+        assert_eq!(run.held(reason), 0);
         run.stop().await;
     }
 }

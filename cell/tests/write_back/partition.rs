@@ -49,6 +49,28 @@ async fn c7_after_a_partition_the_hub_is_caught_up_with() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn c9_what_the_hub_does_not_allow_is_reported_once_with_who_has_to_act() {
+    let world = World::with_copies(1).await;
+    let run = world.run();
+    quiet(5).await;
+    world.hub.fault(Fault::Status(403).on("create", "instances"));
+    world.put_instance(NS_A, "wd-1");
+    quiet(600).await;
+    assert!(world.copy("wd-1").is_none() && run.failed("write_back") > 0, "tried again and again");
+    assert_eq!((run.quarantined("forbidden"), run.held("hub_unreachable")), (1, 0));
+    let events = world.cell.list("events.events.k8s.io");
+    assert_eq!(events.len(), 1, "said once: {events:?}");
+    assert_eq!(events[0]["reason"], "NotWrittenBack");
+    let note = events[0]["note"].as_str().unwrap();
+    assert!(note.contains("create instances on the hub") && note.contains("platform operator"), "{note}");
+    world.hub.clear_faults();
+    until("it to be written back", || world.copy("wd-1").is_some()).await;
+    quiet(60).await;
+    assert_eq!(run.quarantined("forbidden"), 0);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn i8_a_hub_that_fails_two_projects_is_tried_by_one_key_at_a_time() {
     let world = World::new();
     let run = world.run();

@@ -174,7 +174,7 @@ impl Surroundings {
             };
             let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
             let secret = api.get(name).await.map_err(failed("Secret", name))?;
-            let Some(path) = identities::mounted(layout, namespace, name) else { continue };
+            let Some(path) = identities::mounted(layout, namespace, name, plane) else { continue };
             for key in secret.data.unwrap_or_default().into_keys() {
                 files.insert((name.clone(), key), path.clone());
             }

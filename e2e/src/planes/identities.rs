@@ -1,20 +1,21 @@
 //! fedhub's own identities: service accounts with the rights that `deploy/` gives them, on every plane it works on. The
-//! cell role has others than the management role.
+//! cell role has others than the management role, and on the hub each cell has its own.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use futures::future::try_join_all;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::api::PostParams;
-use kube::{Api, Client};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, ServiceAccount};
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::kubeconfig::{self, Credential};
 use super::layout::Layout;
 use super::manifests;
-use super::topology::{HUB, MANAGEMENT, Plane, projects};
+use super::topology::{HUB, Kind, MANAGEMENT, Plane, cells, projects};
 use super::wait::{NotYet, until};
 use crate::Error;
 
@@ -26,6 +27,8 @@ pub const CELLS_NAMESPACE: &str = "fedhub-cells";
 const HUB_SECRET: &str = "fedhub-hub-kubeconfig";
 const QUOTA_SECRET: &str = "fedhub-quota-kubeconfig";
 const DISCOVERY_SECRET: &str = "fedhub-discovery-kubeconfig";
+/// The `ConfigMap` by which the hub's policies know the cells.
+const KNOWN_CELLS: &str = "fedhub-cells";
 /// Longer than throw-away planes live.
 const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 
@@ -34,16 +37,34 @@ const TOKEN_SECONDS: i64 = 24 * 60 * 60;
 pub enum Holder {
     /// The management role's.
     Fedhub,
-    /// The cell role's.
+    /// The cell role's, on every plane but the hub.
     Cell,
+    /// That of the cell of this name, on the hub.
+    CellOnHub(&'static str),
 }
 
 impl Holder {
+    /// All there are.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::Fedhub, Self::Cell].into_iter().chain(cells().map(|(cell, _)| Self::CellOnHub(cell.name)))
+    }
+
+    /// Those with an identity on that plane.
+    pub fn on(plane: &Plane) -> impl Iterator<Item = Self> {
+        let kind = plane.kind;
+        Self::all().filter(move |holder| match (holder, kind) {
+            (Self::Fedhub, Kind::Cell { .. }) | (Self::Cell, Kind::Hub) => false,
+            (Self::CellOnHub(_), kind) => kind == Kind::Hub,
+            _ => true,
+        })
+    }
+
     /// Namespace and name of the service account.
     fn account(self) -> (&'static str, &'static str) {
         match self {
             Self::Fedhub => (NAMESPACE, "fedhub"),
             Self::Cell => (CELLS_NAMESPACE, "fedhub-cell"),
+            Self::CellOnHub(cell) => (CELLS_NAMESPACE, cell),
         }
     }
 
@@ -62,6 +83,7 @@ impl Holder {
         match self {
             Self::Fedhub => layout.fedhub_kubeconfig(plane),
             Self::Cell => layout.cell_role_kubeconfig(plane),
+            Self::CellOnHub(cell) => layout.cell_role_kubeconfig(&format!("{plane}-{cell}")),
         }
     }
 }
@@ -100,15 +122,53 @@ pub fn of_account(layout: &Layout, namespace: &str, name: &str, plane: &str) -> 
     Holder::of(namespace, name).map(|holder| holder.kubeconfig(layout, plane))
 }
 
-/// The kubeconfig that a Secret holds which Deployments of `deploy/` mount.
-pub fn mounted(layout: &Layout, namespace: &str, secret: &str) -> Option<PathBuf> {
+/// The kubeconfig that a Secret on a plane holds which Deployments of `deploy/` mount.
+pub fn mounted(layout: &Layout, namespace: &str, secret: &str, plane: &Plane) -> Option<PathBuf> {
     let holder = [Holder::Fedhub, Holder::Cell].into_iter().find(|holder| holder.account().0 == namespace)?;
-    match secret {
-        HUB_SECRET => Some(holder.kubeconfig(layout, HUB)),
-        QUOTA_SECRET => Some(holder.kubeconfig(layout, MANAGEMENT)),
-        DISCOVERY_SECRET => Some(layout.gateway()),
+    match (secret, holder) {
+        (HUB_SECRET, Holder::Cell) => Some(Holder::CellOnHub(plane.name).kubeconfig(layout, HUB)),
+        (HUB_SECRET, _) => Some(holder.kubeconfig(layout, HUB)),
+        (QUOTA_SECRET, _) => Some(holder.kubeconfig(layout, MANAGEMENT)),
+        (DISCOVERY_SECRET, _) => Some(layout.gateway()),
         _ => None,
     }
+}
+
+/// Gives each cell its service account on the hub, and the entry by which the hub's policies know it: what
+/// `deploy/cell-identity.sh` does.
+pub async fn introduce_cells(hub: &Client, layout: &Layout) -> Result<(), Error> {
+    let mut entries = serde_json::Map::new();
+    for (cell, city) in cells() {
+        let (namespace, name) = Holder::CellOnHub(cell.name).account();
+        let account = manifests::object(json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "namespace": namespace, "name": name },
+        }))?;
+        manifests::apply(hub, HUB, &account).await?;
+        let uid = cell_uid(layout, cell).await?;
+        entries.insert(name.to_owned(), json!(format!("{city}/{uid}")));
+    }
+    let api: Api<ConfigMap> = Api::namespaced(hub.clone(), CELLS_NAMESPACE);
+    let patch = Patch::Merge(json!({ "data": entries }));
+    api.patch(KNOWN_CELLS, &PatchParams::default(), &patch)
+        .await
+        .map_err(Error::api(format!("patch ConfigMap {KNOWN_CELLS} on {HUB}")))?;
+    Ok(())
+}
+
+/// The UID of a cell's namespace `kube-system`. It is written down, for a cell may be down when the hub is rebuilt.
+async fn cell_uid(layout: &Layout, cell: &Plane) -> Result<String, Error> {
+    let file = layout.cell_role_kubeconfig(cell.name).with_extension("uid");
+    if let Ok(uid) = fs::read_to_string(&file) {
+        return Ok(uid);
+    }
+    let api: Api<Namespace> = Api::all(kubeconfig::client(&layout.kubeconfig(cell.name)).await?);
+    let uid = until(format!("the UID of {}", cell.name), Duration::from_secs(30), || async {
+        let namespace = api.get("kube-system").await.map_err(NotYet::again)?;
+        namespace.uid().ok_or_else(|| NotYet::again("a namespace without a UID"))
+    })
+    .await?;
+    fs::write(&file, &uid).map_err(Error::file("write", &file))?;
+    Ok(uid)
 }
 
 /// Publishes to fedhub, as Secrets on the management plane, the project planes and the hub; and to cells the project
@@ -132,8 +192,10 @@ pub async fn publish(management: &Client, layout: &Layout) -> Result<(), Error> 
 /// Publishes to the fedhub of a cell its name, its city and its kubeconfigs.
 pub async fn publish_in_cell(cell: &Client, layout: &Layout, plane: &Plane, city: &str) -> Result<(), Error> {
     let secret = |name: &str| json!({ "namespace": CELLS_NAMESPACE, "name": name });
-    let secrets =
-        vec![(Holder::Cell, HUB, secret(HUB_SECRET)), (Holder::Cell, MANAGEMENT, secret(QUOTA_SECRET))];
+    let secrets = vec![
+        (Holder::CellOnHub(plane.name), HUB, secret(HUB_SECRET)),
+        (Holder::Cell, MANAGEMENT, secret(QUOTA_SECRET)),
+    ];
     apply_secrets(cell, plane.name, layout, secrets).await?;
     let who = manifests::object(json!({
         "apiVersion": "v1",

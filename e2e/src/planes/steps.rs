@@ -130,6 +130,7 @@ impl Steps<'_> {
         self.supervisor.start(self.commands().controllers())?;
         let roles = async {
             self.apply_hub_manifests(client, &manifests.hub).await?;
+            identities::introduce_cells(client, self.layout).await?;
             self.issue(client, Plane::named(HUB)?).await
         };
         let cells = async {
@@ -190,10 +191,8 @@ impl Steps<'_> {
     /// Gets fedhub's roles the identities that they have on a plane.
     async fn issue(&self, client: &Client, plane: &Plane) -> Result<(), Error> {
         let server = self.server(plane.name)?;
-        for holder in [Holder::Fedhub, Holder::Cell] {
-            if holder == Holder::Cell || plane.knows_fedhub() {
-                identities::issue(holder, client, self.layout, plane.name, &server, self.ca).await?;
-            }
+        for holder in Holder::on(plane) {
+            identities::issue(holder, client, self.layout, plane.name, &server, self.ca).await?;
         }
         Ok(())
     }

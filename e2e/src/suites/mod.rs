@@ -7,7 +7,7 @@
 //! | `E2E`, `E2E_INSTANCE` | this program and the instance: `"$E2E" fedhub restart`, `"$E2E" writes --since ...` |
 //! | `KUBECONFIGS` | directory with `<plane>.yaml` for every plane; `KUBECONFIG` is that of the operation's cluster |
 //! | `FEDHUB_URL`, `FEDHUB_LOG` | where fedhub answers `/metrics`; what it writes. The logs of the others are beside it |
-//! | `CELLS` | directory with the cell role's kubeconfig for every plane |
+//! | `CELLS` | directory with the cell role's kubeconfig for every plane; `hub-<cell>.yaml` is that of a cell for the hub |
 //! | `PATH` | begins with the directory of the planes' own `kubectl` |
 
 mod catalog;

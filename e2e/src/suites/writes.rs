@@ -110,7 +110,7 @@ pub fn requests(
     since: Timestamp,
     namespaces: &[String],
 ) -> Result<Vec<Event>, Error> {
-    let users = [Holder::Fedhub, Holder::Cell].map(Holder::user);
+    let users: Vec<_> = Holder::all().map(Holder::user).collect();
     let path = layout.audit_log(plane);
     let file = File::open(&path).map_err(Error::file("open", &path))?;
     let mut events = Vec::new();
@@ -182,6 +182,7 @@ mod tests {
     fn the_users_are_those_of_the_audit_logs() {
         assert_eq!(Holder::Fedhub.user(), USER);
         assert_eq!(Holder::Cell.user(), "system:serviceaccount:fedhub-cells:fedhub-cell");
+        assert_eq!(Holder::CellOnHub("cell-dfw").user(), "system:serviceaccount:fedhub-cells:cell-dfw");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 #   held.sh claims "CELL..."                 the same for the claims in the project namespace
 #   held.sh cells CODE CELL STATE COPIES     `fedhub cells` exits with that code (- for any) and shows this cell in that
 #                                            state, with at least so many copies
+#   held.sh give-up CELL =TIME|-             declares its cluster lost to the hub's policies, or withdraws that
 set -eu
 . "$(dirname "$0")/../lib/wait.sh"
 hub() { kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" "$@"; }
@@ -17,6 +18,10 @@ case $1 in
         | sed '/^$/d; s,/.*,,' | sort | tr '\n' ' ')
       [ "$seen" = "$3 " ]
     do again "copies of $3 expected, and there are those of: $seen"; done
+    ;;
+  give-up)
+    uid=$(hub get --namespace fedhub-cells configmap fedhub-cells -o "jsonpath={.data.$2}")
+    hub annotate --overwrite --namespace fedhub-cells configmap fedhub-cells "lost.federation.datumapis.com/${uid#*/}$3"
     ;;
   claims)
     until

@@ -10,7 +10,7 @@ scratch=$(dirname "$KUBECONFIGS")/scratch
 case $1 in
   start)
     rm -f "$scratch/link.yaml"
-    "$E2E" link --from "$CELLS/hub.yaml" --kubeconfig "$scratch/link.yaml" \
+    "$E2E" link --from "$CELLS/hub-cell-${2#cell-}.yaml" --kubeconfig "$scratch/link.yaml" \
       >"$(dirname "$KUBECONFIGS")/logs/link.log" 2>&1 </dev/null &
     echo $! >"$scratch/link.pid"
     until [ -e "$scratch/link.yaml" ]; do again "the line does not begin: logs/link.log"; done

@@ -117,6 +117,9 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
                     }
                 }
             }
+            ["deploy/cell-identity.sh", hub, _, name, _] => {
+                accounts.insert(format!("{hub} fedhub-cells {name}"));
+            }
             ["deploy/kubeconfig.sh", context, namespace, account, ..] => {
                 let wanted = format!("{context} {namespace} {account}");
                 assert!(accounts.contains(&wanted), "{wanted}: {accounts:?}");

@@ -2,6 +2,7 @@
 //! an installer.
 
 mod deployments;
+mod fence;
 mod install;
 mod kustomize;
 mod rights;

@@ -14,6 +14,8 @@ use crate::run::cell::{in_cell, on_hub};
 const COMPUTE: &str = "compute.datumapis.com";
 const NETWORKING: &str = "networking.datumapis.com";
 const QUOTA: &str = "quota.miloapis.com";
+/// The service accounts of the cells on the hub.
+const CELLS: &str = "system:serviceaccounts:fedhub-cells";
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +32,8 @@ impl Who {
     fn is(self, subject: &Value) -> bool {
         match self {
             Self::Management => account(subject, "fedhub-system", "fedhub"),
-            Self::Cell => account(subject, "fedhub-cells", "fedhub-cell"),
+            // On the hub every cell has an account of its own in that namespace.
+            Self::Cell => account(subject, "fedhub-cells", "fedhub-cell") || is_cells_on_hub(subject),
             Self::User(name) => subject["kind"] == "User" && subject["name"] == name,
         }
     }
@@ -42,6 +45,10 @@ impl Who {
             Self::Cell => "fedhub-cells",
         }
     }
+}
+
+fn is_cells_on_hub(subject: &Value) -> bool {
+    subject["kind"] == "Group" && subject["name"] == CELLS
 }
 
 fn account(subject: &Value, namespace: &str, name: &str) -> bool {

@@ -222,7 +222,10 @@ impl OperatorEvents {
             self.warn(
                 "Forbidden",
                 Some(related),
-                format!("fedhub is not allowed to {what}: its RBAC rules on that plane lack the verb"),
+                format!(
+                    "fedhub is not allowed to {what}: its RBAC rules on that plane lack the verb, or an admission policy refuses \
+                     the object; the log has the plane's answer"
+                ),
             );
         }
     }

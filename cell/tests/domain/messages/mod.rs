@@ -179,10 +179,16 @@ fn events_and_readiness(messages: &mut Messages) {
         WriteBackRefusal::CellNameTaken(_) => WriteBackRefusal::CellNameTaken(source(Some("uid-of-kube-system"))),
         WriteBackRefusal::UnprovenMark(_) => WriteBackRefusal::UnprovenMark(source(None)),
         WriteBackRefusal::DeclaredLost => WriteBackRefusal::DeclaredLost,
+        WriteBackRefusal::Forbidden(_) => WriteBackRefusal::Forbidden(
+            "failed to create instances on the hub: instances.compute.datumapis.com \"wd-0\" is forbidden: \
+             ValidatingAdmissionPolicy 'fedhub-cells-own-instances' with binding 'fedhub-cells-own-instances' denied \
+             request: the hub does not know cell cell-dfw (403)".to_owned(),
+        ),
     ];
     let by_city = WriteBackRefusal::NameTaken(None);
     let blocked = one_of_each![
         CleanupBlocked::HubUnreachable => CleanupBlocked::HubUnreachable,
+        CleanupBlocked::HubForbids => CleanupBlocked::HubForbids,
         CleanupBlocked::CopyTerminating => CleanupBlocked::CopyTerminating,
     ];
     let faults = one_of_each![
