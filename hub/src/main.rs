@@ -23,6 +23,7 @@ mod history;
 mod operator;
 mod planes;
 mod preflight;
+mod process_metrics;
 mod run;
 mod status;
 

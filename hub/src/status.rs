@@ -1,15 +1,18 @@
 //! What the process tells of itself: readiness, and gauges that are read when they are scraped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
+use fedhub_api::cells::is_reachable;
 use fedhub_cell::identity::IdentityFault;
 use fedhub_core::metrics::Metrics;
 use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
 use fedhub_planes::transport::Transport;
-use fedhub_planes::{Health, Plane, Planes};
+use fedhub_planes::{Health, Planes};
 
 use crate::admin;
+use crate::process_metrics::ProcessMetrics;
 use crate::run::runtime::{Controlled, Role, Runtime};
 
 /// How many of the planes that lag most are named.
@@ -19,6 +22,9 @@ const WORST: usize = 10;
 pub struct Status {
     roles: Vec<Role>,
     metrics: Metrics,
+    process: ProcessMetrics,
+    /// Held by a scrape: gauges that are emptied and filled are not to be read in between by another.
+    scraping: Mutex<()>,
     transport: Transport,
 }
 
@@ -38,14 +44,47 @@ impl admin::Status for Status {
     }
 
     fn metrics(&self) -> Result<String, String> {
+        let _one_at_a_time = self.scraping.lock().unwrap_or_else(PoisonError::into_inner);
         let metrics = &self.metrics;
-        let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-        let registries: Vec<_> = self.roles.iter().flat_map(|role| &role.registries).collect();
         // In a process of two roles both have to lead.
-        let leads = self.roles.iter().filter_map(|role| role.registries.first()).all(|planes| planes.leads());
-        metrics.leader.set(i64::from(leads));
+        metrics.leader.set(i64::from(self.roles.iter().all(Role::leads)));
+        self.planes();
+        let faults = self.faults();
+        for label in IdentityFault::LABELS {
+            let stands = faults.iter().any(|fault| fault.label() == label);
+            metrics.cell_refused.with_label_values(&[label]).set(stands.into());
+        }
+        metrics.oldest_unsynced_plane.reset();
+        self.roles.iter().flat_map(|role| &role.controllers).for_each(|controlled| self.queued(controlled));
+        for role in &self.roles {
+            let Some(planes) = role.registries.first() else { continue };
+            self.synced(role, planes);
+            if planes.anchor().id == PlaneId::Hub {
+                self.cities(planes);
+            }
+        }
+        // What gathers on a standby is the leader's business.
+        let leads = |controller: Option<&str>| {
+            let is_of = |role: &&Role| controller.is_none_or(|name| role.has(name));
+            self.roles.iter().filter(is_of).any(Role::leads)
+        };
+        let text = metrics.encode(leads).map_err(|e| e.to_string())?;
+        Ok(text + &self.process.encode().map_err(|e| e.to_string())?)
+    }
+}
+
+impl Status {
+    /// Of these roles.
+    pub fn of(roles: &[&Role], runtime: &Runtime) -> anyhow::Result<Self> {
+        let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
+        let roles = roles.iter().map(|role| (*role).clone()).collect();
+        Ok(Self { roles, metrics, process: ProcessMetrics::new()?, scraping: Mutex::new(()), transport })
+    }
+
+    fn planes(&self) {
+        let metrics = &self.metrics;
         let (mut states, mut objects, mut bytes) = (BTreeMap::<_, i64>::new(), 0, 0);
-        for planes in &registries {
+        for planes in self.roles.iter().flat_map(|role| &role.registries) {
             for (state, count) in planes.states() {
                 *states.entry(state).or_default() += count;
             }
@@ -60,46 +99,23 @@ impl admin::Status for Status {
         metrics.plane_connections.set(number(self.transport.connections()));
         metrics.cache_objects.set(number(objects));
         metrics.cache_bytes.set(number(bytes));
-        let faults = self.faults();
-        for label in IdentityFault::LABELS {
-            let stands = faults.iter().any(|fault| fault.label() == label);
-            metrics.cell_refused.with_label_values(&[label]).set(stands.into());
-        }
-        metrics.oldest_unsynced_plane.reset();
-        for Controlled { name, kind, queue } in self.roles.iter().flat_map(|role| &role.controllers) {
-            metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
-            metrics.circuit_breakers_open.with_label_values(&[name]).set(number(queue.circuits_open()));
-            if let Some(kind) = kind {
-                metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
-            }
-            // What gathers on a standby is the leader's business, and in sync as far as the standby can know.
-            let ages = if leads { queue.oldest_by_lane() } else { Vec::new() };
-            let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
-            metrics.oldest_unsynced.with_label_values(&[name]).set(oldest);
-            for (plane, age) in ages.iter().take(WORST) {
-                let plane = plane.to_string();
-                metrics
-                    .oldest_unsynced_plane
-                    .with_label_values(&[name, plane.as_str()])
-                    .set(age.as_secs_f64());
-            }
-        }
-        for role in &self.roles {
-            let Some(planes) = role.registries.first() else { continue };
-            self.synced(role, planes);
-            if planes.anchor().id == PlaneId::Hub {
-                self.cities(planes.hub());
-            }
-        }
-        metrics.encode().map_err(|e| e.to_string())
     }
-}
 
-impl Status {
-    /// Of these roles.
-    pub fn of(roles: &[&Role], runtime: &Runtime) -> Self {
-        let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
-        Self { roles: roles.iter().map(|role| (*role).clone()).collect(), metrics, transport }
+    fn queued(&self, Controlled { name, kind, queue }: &Controlled) {
+        let metrics = &self.metrics;
+        metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
+        metrics.circuit_breakers_open.with_label_values(&[name]).set(number(queue.circuits_open()));
+        if let Some(kind) = kind {
+            metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
+        }
+        let ages = queue.oldest_by_lane();
+        let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
+        metrics.oldest_unsynced.with_label_values(&[name]).set(oldest);
+        for (plane, age) in ages.iter().take(WORST) {
+            let plane = plane.to_string();
+            let age = age.as_secs_f64();
+            metrics.oldest_unsynced_plane.with_label_values(&[name, plane.as_str()]).set(age);
+        }
     }
 
     /// Why the cell is not held to be who its name says, in the role of a cell.
@@ -130,21 +146,31 @@ impl Status {
         }
     }
 
-    fn cities(&self, hub: &Plane) {
-        let codes = |kind| {
-            let all = hub.store(kind).objects(None);
-            all.iter().filter_map(|o| o.label(CITY_CODE).map(str::to_owned)).collect::<Vec<_>>()
-        };
-        let cells = codes(Kind::Cluster);
-        let mut used = codes(Kind::PropagationPolicy);
-        used.sort();
-        used.dedup();
+    fn cities(&self, planes: &Planes) {
+        let clusters = planes.clusters();
+        self.metrics.cell_ready.reset();
+        for cluster in &clusters {
+            let (Some(city), Some(ready)) = (cluster.label(CITY_CODE), is_reachable(cluster)) else {
+                continue;
+            };
+            self.metrics.cell_ready.with_label_values(&[cluster.name(), city]).set(ready.into());
+        }
+        let policies = planes.hub().store(Kind::PropagationPolicy).objects(None);
+        let used: BTreeSet<_> = policies.iter().filter_map(|policy| policy.label(CITY_CODE)).collect();
         let mut counts = [0i64; 3];
         for city in used {
-            counts[cells.iter().filter(|c| **c == city).count().min(2)] += 1;
+            let cells = clusters.iter().filter(|cluster| cluster.label(CITY_CODE) == Some(city));
+            counts[cells.count().min(2)] += 1;
         }
         for (state, count) in ["none", "one", "many"].into_iter().zip(counts) {
             self.metrics.cells_for_city.with_label_values(&[state]).set(count);
         }
     }
 }
+
+fn number(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

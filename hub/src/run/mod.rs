@@ -60,7 +60,7 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
     let cell = runtime.args.enable_cell_controllers.then(|| cell::Cell::new(&runtime)).transpose()?;
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
-    let status = Arc::new(Status::of(&roles, &runtime));
+    let status = Arc::new(Status::of(&roles, &runtime)?);
     let bound = admin::serve(runtime.args.admin_address, status, runtime.stop.clone())
         .await
         .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;

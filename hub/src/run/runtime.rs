@@ -81,6 +81,16 @@ impl Role {
         tokio::spawn(fedhub_lease::follow(leadership.terms(), self.registries.clone(), queues));
     }
 
+    /// Whether this process leads in it.
+    pub fn leads(&self) -> bool {
+        self.registries.first().is_none_or(|planes| planes.leads())
+    }
+
+    /// Whether it has a controller of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.controllers.iter().any(|controlled| controlled.name == name)
+    }
+
     /// The queue of a controller of that name.
     pub fn queue(&self, name: &str) -> anyhow::Result<Arc<Queue>> {
         let found = self.controllers.iter().find(|controlled| controlled.name == name);
@@ -144,7 +154,8 @@ impl Runtime {
     /// Takes part in the election on that plane by the Lease of that name, unless the process is alone. Each role has a
     /// Lease of its own: both may be on the same plane.
     pub fn election(&self, client: kube::Client, lease: String) -> Option<Leadership> {
-        self.args.leader_elect.then(|| Leadership::start(client, self.lease_config(lease), Clock::system()))
+        let start = || Leadership::start(client, self.lease_config(lease), Clock::system(), &self.metrics);
+        self.args.leader_elect.then(start)
     }
 
     /// The suffix makes it another holder than any other process, a restarted container of the same name included:

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use fedhub_api::responsibility::{reasons, responsible};
 use fedhub_core::errors::Category;
+use fedhub_core::metrics::LEADER_ONLY;
 use fedhub_federator::refusal::Refusal;
 use strum::{VariantArray, VariantNames};
 
@@ -90,6 +91,18 @@ fn every_metric_is_named() {
     let rows = rows_of("docs/reference/metrics.md", "fedhub_");
     let named: BTreeSet<String> = rows.iter().map(|row| plain(&row[0]).to_owned()).collect();
     assert_eq!(named, metrics);
+}
+
+#[test]
+fn every_gauge_that_a_standby_leaves_out_is_named() {
+    let document = read("docs/reference/metrics.md");
+    let listed = section(&document, "Replicas").lines().filter(|line| line.starts_with("- "));
+    let named: BTreeSet<_> = listed.flat_map(code).map(str::to_owned).collect();
+    let expected: BTreeSet<_> = LEADER_ONLY.iter().map(|name| format!("fedhub_{name}")).collect();
+    assert_eq!(named, expected);
+    let registered = rows_of("docs/reference/metrics.md", "fedhub_");
+    let registered: BTreeSet<_> = registered.iter().map(|row| plain(&row[0]).to_owned()).collect();
+    assert!(named.is_subset(&registered), "{named:?}");
 }
 
 /// Documents name no metric that there is not.

@@ -109,7 +109,8 @@ impl World {
             renew: Duration::from_secs(5),
             warm_up: Duration::ZERO,
         };
-        let fence = Leadership::start(management.client(), config, Process::on(&self.hub).clock).fence();
+        let process = Process::on(&self.hub);
+        let fence = Leadership::start(management.client(), config, process.clock, &process.metrics).fence();
         let run = self.run_fenced(ProjectorConfig::default(), fence);
         run.queue.hold();
         run

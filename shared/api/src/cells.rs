@@ -5,7 +5,7 @@ mod down;
 mod lost;
 mod source;
 
-pub use down::{CELL_UNREACHABLE, CellDown};
+pub use down::{CELL_UNREACHABLE, CellDown, is_reachable};
 pub use lost::{
     Declaration, cluster_of, declarations, declares, declaring, is_city_lost, is_copy_lost, lost_by,
     lost_since, redeclares, source_lost_since,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prometheus::core::Collector;
+use prometheus::proto::{LabelPair, MetricFamily};
 use prometheus::{
     Encoder, Error, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder,
@@ -26,6 +27,24 @@ pub enum Hop {
 /// Buckets for durations that range from a millisecond to minutes.
 const SECONDS: [f64; 14] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0, 300.0];
+
+/// Gauges, without `fedhub_`, of what only the leader works on: a standby does not export them, so that rules need not ask
+/// who leads.
+pub const LEADER_ONLY: [&str; 10] = [
+    "oldest_unsynced_seconds",
+    "oldest_unsynced_plane_seconds",
+    "objects",
+    "quarantined_objects",
+    "queue_depth",
+    "circuit_breakers_open",
+    "finalizers_held",
+    "cells_for_city",
+    "cell_ready",
+    "hub_restored",
+];
+
+/// The prefix of all names.
+const PREFIX: &str = "fedhub";
 
 /// Makes [`Metrics`] of one line for each metric: its help, its field and type, its name without `fedhub_`, its labels.
 macro_rules! metrics {
@@ -81,6 +100,8 @@ metrics! {
     pub plane_connections: IntGauge = "plane_connections" [];
     "Whether credentials on disk cannot be used."
     pub credentials_stale: IntGaugeVec = "credentials_stale" ["credentials"];
+    "Unix time at which credentials end."
+    pub credentials_expiry: IntGaugeVec = "credentials_expiry_timestamp_seconds" ["credentials"];
     "Credentials that were replaced while the process ran."
     pub credentials_reloads: IntCounterVec = "credentials_reloads_total" ["credentials"];
     "Watches restarted."
@@ -99,6 +120,10 @@ metrics! {
     pub resyncs: IntCounter = "resyncs_total" [];
     "Cities in use by how many Clusters carry their code."
     pub cells_for_city: IntGaugeVec = "cells_for_city" ["state"];
+    "Whether Karmada reaches a cell."
+    pub cell_ready: IntGaugeVec = "cell_ready" ["cell", "city"];
+    "Changes of the leader, as the Lease counts them."
+    pub lease_transitions: IntCounterVec = "lease_transitions_total" ["lease"];
     "Whether this process leads."
     pub leader: IntGauge = "leader" [];
     "Objects that were seen to be in order without a pass."
@@ -148,7 +173,7 @@ fn registered<M: Collector + Clone + 'static>(registry: &Registry, metric: M) ->
 impl Metrics {
     /// All metrics, registered.
     pub fn new() -> Result<Self, Error> {
-        let metrics = Self::register(Registry::new_custom(Some("fedhub".to_owned()), None)?)?;
+        let metrics = Self::register(Registry::new_custom(Some(PREFIX.to_owned()), None)?)?;
         let info = Opts::new("build_info", "Version of this build.");
         let info = info.const_label("version", env!("CARGO_PKG_VERSION"));
         registered(&metrics.registry, IntGauge::with_opts(info)?)?.set(1);
@@ -163,12 +188,33 @@ impl Metrics {
         self.propagation.with_label_values(&[hop.as_ref()]).observe(took.as_secs_f64());
     }
 
-    /// The text of a scrape.
-    pub fn encode(&self) -> Result<String, Error> {
-        let mut out = Vec::new();
-        TextEncoder::new().encode(&self.registry.gather(), &mut out)?;
-        Ok(String::from_utf8_lossy(&out).into_owned())
+    /// The text of a scrape. Of [`LEADER_ONLY`], those series are left out whose controller does not lead by `leads`, which
+    /// is asked with no name about series without a controller.
+    pub fn encode(&self, leads: impl Fn(Option<&str>) -> bool) -> Result<String, Error> {
+        let mut families = self.registry.gather();
+        for family in families.iter_mut().filter(|family| is_leader_only(family.name())) {
+            let mut series = family.take_metric();
+            series.retain(|series| {
+                let controller = series.get_label().iter().find(|label| label.name() == "controller");
+                leads(controller.map(LabelPair::value))
+            });
+            family.set_metric(series);
+        }
+        families.retain(|family| !family.get_metric().is_empty());
+        encoded(&families)
     }
+}
+
+/// Metrics as a scrape has them.
+pub fn encoded(families: &[MetricFamily]) -> Result<String, Error> {
+    let mut out = Vec::new();
+    TextEncoder::new().encode(families, &mut out)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+fn is_leader_only(name: &str) -> bool {
+    let bare = name.strip_prefix(PREFIX).and_then(|name| name.strip_prefix('_'));
+    bare.is_some_and(|bare| LEADER_ONLY.contains(&bare))
 }
 
 #[cfg(test)]
@@ -179,10 +225,37 @@ mod tests {
     fn every_hop_is_there_from_the_first_scrape() {
         let metrics = Metrics::new().unwrap();
         metrics.propagated(Hop::ProjectToHub, Duration::from_millis(20));
-        let text = metrics.encode().unwrap();
+        let text = metrics.encode(|_| true).unwrap();
         for hop in ["project_to_hub", "hub_to_project_status", "hub_to_project_instance", "cell_to_hub"] {
             assert!(text.contains(&format!("fedhub_propagation_seconds_count{{hop=\"{hop}\"}}")), "{text}");
         }
         assert!(text.contains("fedhub_propagation_seconds_bucket{hop=\"project_to_hub\",le=\"0.025\"} 1"));
+    }
+
+    #[test]
+    fn a_standby_leaves_out_what_only_the_leader_works_on() {
+        let metrics = Metrics::new().unwrap();
+        for controller in ["federator", "write_back"] {
+            metrics.objects.with_label_values(&[controller, "pending"]).set(1);
+            metrics.reconciles.with_label_values(&[controller, "updated"]).inc();
+        }
+        metrics.finalizers_held.with_label_values(&["hub_unreachable"]).set(1);
+        let shown = |leads: fn(Option<&str>) -> bool| {
+            let text = metrics.encode(leads).unwrap();
+            [
+                "fedhub_objects{controller=\"federator\"",
+                "fedhub_objects{controller=\"write_back\"",
+                "fedhub_finalizers_held{",
+            ]
+            .map(|series| text.contains(series))
+        };
+        assert_eq!(shown(|_| true), [true; 3]);
+        assert_eq!(shown(|controller| controller == Some("write_back")), [false, true, false]);
+        assert_eq!(shown(|controller| controller.is_none()), [false, false, true]);
+        let text = metrics.encode(|_| false).unwrap();
+        for name in LEADER_ONLY {
+            assert!(!text.contains(&format!("fedhub_{name}")), "{name}: {text}");
+        }
+        assert!(text.contains("fedhub_reconciles_total{") && text.contains("fedhub_leader "), "{text}");
     }
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 use fedhub_core::clock::{Clock, stamp};
 use fedhub_core::errors;
 use fedhub_core::fence::{Fence, Term};
+use fedhub_core::metrics::Metrics;
 use futures::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::core::ObjectMeta;
 use kube::runtime::watcher::{self, Event, watcher};
+use prometheus::IntCounter;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -54,6 +56,8 @@ pub struct Elector {
     clock: Clock,
     election: Election,
     term: watch::Sender<Option<Term>>,
+    /// The Lease's own count of its holders, which is the same in every replica.
+    transitions: IntCounter,
     /// Who led when that was last said in the log.
     logged_leader: Option<(String, i32)>,
     failing: bool,
@@ -70,11 +74,12 @@ pub struct Leadership {
 
 impl Leadership {
     /// Takes part from now on, with a client of the management plane. `clock` is for what people read in the Lease.
-    pub fn start(client: kube::Client, config: LeaseConfig, clock: Clock) -> Self {
+    pub fn start(client: kube::Client, config: LeaseConfig, clock: Clock, metrics: &Metrics) -> Self {
         let (sender, term) = watch::channel(None);
         let elector = Elector {
             api: Api::namespaced(client, &config.namespace),
             election: Election::new(config.clone(), Instant::now()),
+            transitions: metrics.lease_transitions.with_label_values(&[config.name.as_str()]),
             config,
             clock,
             term: sender,
@@ -213,6 +218,9 @@ impl Elector {
         }
         self.term.send_if_modified(|shown| std::mem::replace(shown, term) != term);
         let leader = self.election.leader().map(|(name, epoch)| (name.to_owned(), epoch));
+        if let Some((_, epoch)) = &leader {
+            self.count(*epoch);
+        }
         if leader != self.logged_leader
             && term.is_none()
             && let Some((leader, epoch)) = &leader
@@ -220,6 +228,15 @@ impl Elector {
             tracing::info!(leader, epoch, "following another leader");
         }
         self.logged_leader = leader;
+    }
+
+    fn count(&self, epoch: i32) {
+        let seen = u64::try_from(epoch).unwrap_or_default();
+        if seen < self.transitions.get() {
+            // The Lease was deleted, and made again.
+            self.transitions.reset();
+        }
+        self.transitions.inc_by(seen - self.transitions.get());
     }
 
     async fn read(&mut self) {

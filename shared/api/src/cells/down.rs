@@ -39,6 +39,14 @@ impl CellDown {
     }
 }
 
+/// Whether the hub says that a cell is reached; `None` where it says nothing of it yet.
+pub fn is_reachable(cluster: &Object) -> Option<bool> {
+    if CellDown::of(cluster).is_some() {
+        return Some(false);
+    }
+    find(cluster.status(), "Ready").map(|_| true)
+}
+
 /// The reason of such a condition.
 pub const CELL_UNREACHABLE: &str = "CellUnreachable";
 
@@ -77,6 +85,15 @@ mod tests {
                 {"type": "Ready", "status": status, "lastTransitionTime": "2026-01-02T00:00:00Z"},
             ]})
         };
+        let reachable = |status: Value, lost| {
+            let mut cluster = Object::clone(&cluster("cell-1", "", lost));
+            set_field(&mut cluster, "status", status);
+            is_reachable(&cluster)
+        };
+        assert_eq!(reachable(json!(null), None), None);
+        assert_eq!(reachable(ready("True"), None), Some(true));
+        assert_eq!(reachable(ready("Unknown"), None), Some(false));
+        assert_eq!(reachable(ready("True"), Some("2026-01-03T00:00:00Z")), Some(false));
         assert_eq!(of(json!(null), None), None);
         assert_eq!(of(ready("True"), None), None);
         assert_eq!(of(ready("True"), Some("soon")), None);

@@ -16,7 +16,7 @@ async fn writes_to_the_cell_pass_while_its_lease_is_held_and_no_longer() {
     let cell = ApiServer::cell("cell");
     cell.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})).unwrap();
     let clock = Clock::from_tokio(cell.clock().now());
-    let leadership = Leadership::start(cell.client(), config("one"), clock.clone());
+    let leadership = Leadership::start(cell.client(), config("one"), clock.clone(), &Metrics::new().unwrap());
     let settings = Settings {
         anchor: PlaneId::Cell,
         anchor_kinds: vec![Watched::all(Kind::Instance)],

@@ -191,3 +191,26 @@ async fn a_pass_of_an_earlier_term_does_not_write_in_a_later_one() {
     assert!(one.leads() && hub.get("Namespace", "", "slow").is_none());
     one.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn every_replica_counts_the_changes_of_the_leader() {
+    let (management, hub) = (management(), ApiServer::hub("hub"));
+    let changes = |replica: &Replica| replica.metrics.lease_transitions.with_label_values(&["fedhub"]).get();
+    let one = Replica::start(&management, &hub, "one");
+    until("one leads", || one.leads()).await;
+    let two = Replica::start(&management, &hub, "two");
+    quiet(10).await;
+    assert_eq!((changes(&one), changes(&two)), (0, 0));
+    one.stop().await;
+    until("two leads", || two.leads()).await;
+    let three = Replica::start(&management, &hub, "three");
+    quiet(10).await;
+    assert_eq!((changes(&two), changes(&three)), (1, 1), "one that came later sees the same");
+    two.stop().await;
+    until("three leads", || three.leads()).await;
+    assert_eq!(changes(&three), 2);
+    management.delete("Lease", SPACE, "fedhub").unwrap();
+    quiet(10).await;
+    assert_eq!(changes(&three), 2);
+    three.stop().await;
+}

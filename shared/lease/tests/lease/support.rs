@@ -121,8 +121,8 @@ impl Replica {
     /// With this client of the management plane.
     pub fn over(management: kube::Client, hub: &ApiServer, identity: &str) -> Self {
         let clock = Clock::from_tokio(hub.clock().now());
-        let leadership = Leadership::start(management, config(identity), clock.clone());
         let metrics = Metrics::new().unwrap();
+        let leadership = Leadership::start(management, config(identity), clock.clone(), &metrics);
         let planes = Planes::with(
             hub.client_as(identity),
             metrics.clone(),

@@ -9,6 +9,7 @@ use fedhub_core::hash;
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use fedhub_core::object::PlaneId;
 use futures::{StreamExt, pin_mut};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::events::EventType;
@@ -16,7 +17,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use tokio_util::sync::CancellationToken;
 
-use super::credentials;
+use super::{credentials, expiry};
 use crate::events::Events;
 use crate::transport::Transport;
 use crate::{Origin, Planes};
@@ -28,6 +29,7 @@ const KEY: &str = "kubeconfig";
 struct Source {
     plane: PlaneName,
     content: u64,
+    expires: Option<Timestamp>,
 }
 
 /// Watches the Secrets and keeps the registry as they say.
@@ -84,9 +86,16 @@ impl Kubeconfigs {
                     for name in gone {
                         self.removed(&name).await;
                     }
+                    self.publish_expiry();
                 }
-                Some(Ok(Event::Apply(secret))) => self.applied(&secret).await,
-                Some(Ok(Event::Delete(secret))) => self.removed(&secret.name_any()).await,
+                Some(Ok(Event::Apply(secret))) => {
+                    self.applied(&secret).await;
+                    self.publish_expiry();
+                }
+                Some(Ok(Event::Delete(secret))) => {
+                    self.removed(&secret.name_any()).await;
+                    self.publish_expiry();
+                }
                 Some(Err(error)) => {
                     tracing::warn!(
                         namespace = self.namespace,
@@ -100,6 +109,12 @@ impl Kubeconfigs {
                 }
             }
         }
+    }
+
+    /// Of all planes together, the end that comes first: there may be ten thousand.
+    fn publish_expiry(&self) {
+        let first = self.sources.values().filter_map(|source| source.expires).min();
+        expiry::publish("planes", first, self.planes.metrics());
     }
 
     async fn applied(&mut self, secret: &Secret) {
@@ -150,7 +165,8 @@ impl Kubeconfigs {
         let config = credentials::from_secret(content).map_err(|e| errors::chain(&e))?;
         let id = PlaneId::Project(plane.clone());
         let server = self.transport.server(&config).map_err(|e| errors::chain(&e))?;
-        let source = Source { plane: plane.clone(), content: print };
+        let expires = expiry::expires_at(&config);
+        let source = Source { plane: plane.clone(), content: print, expires };
         if let Some(old) = self.sources.insert(name.clone(), source).filter(|old| old.plane != plane) {
             self.planes.disengage(&old.plane);
         }

@@ -3,6 +3,7 @@
 //! Each way is a task that engages and disengages planes of the registry; none of them waits for a plane.
 
 pub mod credentials;
+pub mod expiry;
 pub mod kubeconfigs;
 pub mod milo;
 pub mod reload;

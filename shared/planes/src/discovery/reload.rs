@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::metrics::Metrics;
+use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::credentials::{Loaded, Source};
+use super::expiry;
 use crate::transport::Server;
 
 /// After this time something that changed is read once more: it is taken when it has not changed since, because no writer
@@ -24,6 +26,8 @@ pub struct Followed {
     server: Server,
     /// Of the content in use.
     print: u64,
+    /// When that ends.
+    expires: Option<Timestamp>,
     /// What was said last of a source that cannot be used.
     failure: Option<String>,
 }
@@ -31,13 +35,15 @@ pub struct Followed {
 impl Followed {
     /// `server` was made from `loaded`, which was read from `source`.
     pub fn new(name: &'static str, source: Source, loaded: &Loaded, server: &Server) -> Self {
-        Self { name, source, server: server.clone(), print: loaded.print, failure: None }
+        let expires = expiry::expires_at(&loaded.config);
+        Self { name, source, server: server.clone(), print: loaded.print, expires, failure: None }
     }
 
     /// Looks at the source every `interval`, until `stop`.
     pub async fn run(mut self, interval: Duration, metrics: Metrics, stop: CancellationToken) {
         metrics.credentials_stale.with_label_values(&[self.name]).set(0);
         metrics.credentials_reloads.with_label_values(&[self.name]);
+        expiry::publish(self.name, self.expires, &metrics);
         let mut changed = None;
         loop {
             let wait = if changed.is_some() { SETTLED.min(interval) } else { interval };
@@ -70,12 +76,14 @@ impl Followed {
             return Some(loaded.print);
         }
         let server = self.server.clone();
-        let print = loaded.print;
+        let (print, expires) = (loaded.print, expiry::expires_at(&loaded.config));
         // Where the kubeconfig names a program that has to be asked, this waits for it.
         let replaced = tokio::task::spawn_blocking(move || server.replace(&loaded.config));
         match replaced.await.map_err(|e| e.to_string()).and_then(|r| r.map_err(|e| errors::chain(&e))) {
             Ok(()) => {
                 self.print = print;
+                self.expires = expires;
+                expiry::publish(self.name, expires, metrics);
                 self.right(metrics);
                 metrics.credentials_reloads.with_label_values(&[self.name]).inc();
                 tracing::info!(credentials = self.name, "credentials reloaded");

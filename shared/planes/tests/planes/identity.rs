@@ -279,7 +279,8 @@ async fn a_standby_reads_and_the_leader_writes() {
         renew: Duration::from_secs(5),
         warm_up: Duration::ZERO,
     };
-    let leadership = Leadership::start(client(&never), config, Clock::from_tokio(never.clock().now()));
+    let clock = Clock::from_tokio(never.clock().now());
+    let leadership = Leadership::start(client(&never), config, clock, &metrics());
     let standby = Process::fenced(&management, leadership.fence());
     standby.engage("a", &server);
     standby.engaged("a").await;

@@ -133,7 +133,7 @@ fn replica(management: &ApiServer) -> (Arc<Planes>, Leadership) {
         renew: Duration::from_secs(5),
         warm_up: Duration::ZERO,
     };
-    let leadership = Leadership::start(client(management), config, clock.clone());
+    let leadership = Leadership::start(client(management), config, clock.clone(), &metrics());
     let settings = Settings { seed: 7, fence: leadership.fence(), ..Settings::default() };
     let planes = Planes::with(client(&hub), metrics(), clock, settings);
     tokio::spawn(fedhub_lease::follow(leadership.terms(), vec![planes.clone()], Vec::new()));

@@ -1,0 +1,100 @@
+use std::sync::Arc;
+
+use fedhub_core::clock::Clock;
+use fedhub_core::fence::{Fence, Term};
+use fedhub_engine::{Queue, QueueConfig};
+use fedhub_fake_apiserver::{ApiServer, until};
+use fedhub_planes::Settings;
+use fedhub_planes::transport::TransportConfig;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::*;
+use crate::admin::Status as _;
+
+fn put_cluster(hub: &ApiServer, name: &str, city: &str, conditions: &serde_json::Value) {
+    hub.put(json!({
+        "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
+        "metadata": {"name": name, "labels": {CITY_CODE: city}}, "status": {"conditions": conditions},
+    }))
+    .unwrap();
+}
+
+fn ready(status: &str) -> serde_json::Value {
+    json!([{"type": "Ready", "status": status, "lastTransitionTime": "2026-01-02T00:00:00Z"}])
+}
+
+/// A process of the management role, and what makes it the leader.
+fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
+    let (term, terms) = watch::channel(None);
+    let metrics = Metrics::new().unwrap();
+    let clock = Clock::from_tokio(hub.clock().now());
+    let settings = Settings { fence: Fence::new(terms), ..Settings::default() };
+    let planes = Planes::with(hub.client(), metrics.clone(), clock, settings);
+    planes.start();
+    let queue = Arc::new(Queue::new(QueueConfig::default()));
+    let controllers = vec![Controlled { name: "federator", kind: Some(Kind::WorkloadDeployment), queue }];
+    let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
+    let transport = Transport::new(TransportConfig::default(), metrics.clone());
+    let process = ProcessMetrics::new().unwrap();
+    (Status { roles: vec![role], metrics, process, scraping: Mutex::new(()), transport }, term)
+}
+
+fn lead(term: &watch::Sender<Option<Term>>) {
+    let now = Instant::now();
+    let until = now + std::time::Duration::from_secs(60);
+    term.send(Some(Term { epoch: 1, until, since: now })).unwrap();
+}
+
+/// The series of a scrape whose names begin so.
+fn series(status: &Status, name: &str) -> Vec<String> {
+    let text = status.metrics().unwrap();
+    text.lines().filter(|line| line.starts_with(name)).map(str::to_owned).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_each_cell_shows_whether_karmada_reaches_it() {
+    let hub = ApiServer::hub("hub");
+    put_cluster(&hub, "cell-dfw", "DFW", &ready("True"));
+    put_cluster(&hub, "cell-ord", "ORD", &ready("True"));
+    put_cluster(&hub, "cell-new", "NEW", &json!([]));
+    hub.put(
+        json!({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "other"},
+        "status": {"conditions": ready("False")}}),
+    )
+    .unwrap();
+    let (status, term) = process(&hub);
+    lead(&term);
+    until("the hub to be in sync", || status.ready().is_ok()).await;
+    let cells = || series(&status, "fedhub_cell_ready");
+    let (dfw, ord) = (
+        r#"fedhub_cell_ready{cell="cell-dfw",city="DFW"}"#,
+        r#"fedhub_cell_ready{cell="cell-ord",city="ORD"}"#,
+    );
+    assert_eq!(cells(), [format!("{dfw} 1"), format!("{ord} 1")]);
+    put_cluster(&hub, "cell-ord", "ORD", &ready("Unknown"));
+    until("the other one to be down", || cells() == [format!("{dfw} 1"), format!("{ord} 0")]).await;
+    hub.delete("Cluster", "", "cell-ord").unwrap();
+    until("it to go with its Cluster", || cells() == [format!("{dfw} 1")]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_shows_what_is_its_own_and_nothing_of_the_leader() {
+    let hub = ApiServer::hub("hub");
+    put_cluster(&hub, "cell-dfw", "DFW", &ready("True"));
+    let (status, term) = process(&hub);
+    until("the hub to be in sync", || status.ready().is_ok()).await;
+    let of_leader = |name: &&str| !series(&status, &format!("fedhub_{name}")).is_empty();
+    let own = ["leader 0", "planes{", "cache_objects ", "build_info{"];
+    let shown = |names: &[&str]| names.iter().filter(|name| of_leader(name)).count();
+    assert_eq!(
+        (shown(&["objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), shown(&own)),
+        (0, own.len())
+    );
+    assert!(!series(&status, "process_start_time_seconds ").is_empty());
+    lead(&term);
+    assert_eq!(shown(&["leader 1", "objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), 5);
+    term.send(None).unwrap();
+    assert_eq!(shown(&["objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), 0);
+}
