@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
-use fedhub_core::object::{Kind, ObjectRef};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::{Plane, Precondition, StatusWrite, Write, Written};
 use tokio::time::Instant;
@@ -126,8 +126,10 @@ impl DeploymentReconcile<'_> {
     fn federated(&self, seen: &Snapshot, created: bool) {
         let (metrics, key) = (self.federator.planes.metrics(), self.of.key);
         metrics.propagated(Hop::ProjectToHub, self.since.elapsed());
+        let (generation, now) = (seen.project.generation, Instant::now());
+        self.federator.convergence.lock().federated(key, generation, seen.city(), self.since, now);
         if created {
-            self.federator.pending.federated(key, seen.project.generation, Instant::now());
+            self.federator.pending.federated(key, generation, now);
         }
         let (plane, namespace, name) = (&self.of.home.plane, &key.namespace, &key.name);
         if seen.stalled {
@@ -160,12 +162,17 @@ impl Federator {
         write: StatusWrite,
         since: Instant,
     ) -> Result<bool, RequestError> {
+        let observed = write.status["observedGeneration"].as_i64();
         let stored = self.writer(project).write_status(WD, wd, write).await?.is_some();
+        if let Some(observed) = observed.filter(|_| stored) {
+            self.converged(&project.key(WD, wd.namespace(), wd.name()), observed);
+        }
         if stored {
             self.planes.metrics().propagated(Hop::HubToProjectStatus, since.elapsed());
         }
         Ok(stored)
     }
+
     async fn write_to_hub(&self, kind: Kind, write: Write) -> Result<Option<ObjectRef>, RequestError> {
         self.writer(self.planes.hub()).write(kind, write).await?.map(Written::stored).transpose()
     }

@@ -12,6 +12,7 @@ use fedhub_engine::Queue;
 use fedhub_planes::{Distrust, Plane, PlaneWriter, Planes, ProjectNamespace};
 
 use crate::cleanup::BlockedFinalizers;
+use crate::convergence::SharedConvergence;
 use crate::moving::Touches;
 use crate::orphan::Orphans;
 use crate::pending::PendingConditions;
@@ -66,6 +67,7 @@ pub struct Federator {
     pub(crate) orphans: Orphans,
     pub(crate) touches: Touches,
     pub(crate) stalls: Stalls,
+    pub(crate) convergence: SharedConvergence,
 }
 
 impl Federator {
@@ -85,11 +87,12 @@ impl Federator {
             orphans: Orphans::default(),
             touches: Touches::default(),
             stalls: Stalls::default(),
+            convergence: SharedConvergence::default(),
         })
     }
 
     /// How many entries each memory holds, by its name: none may grow without end.
-    pub fn remembered(&self) -> [(&'static str, usize); 9] {
+    pub fn remembered(&self) -> [(&'static str, usize); 10] {
         [
             ("namespaces", self.namespaces.len()),
             ("setups", self.setups.len()),
@@ -100,6 +103,7 @@ impl Federator {
             ("pending", self.pending.len()),
             ("seen_deleted", self.seen_deleted.len()),
             ("stalls", self.stalls.len()),
+            ("convergence", self.convergence.lock().len()),
         ]
     }
 

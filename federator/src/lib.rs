@@ -12,12 +12,13 @@
 //!
 //! Rules with a file of their own: moves between cities ([`moving`]), policies that no WD uses (`policy`), a hub that
 //! lost its state ([`loss`]), finalizers that stay ([`cleanup`]), orphans (`orphans`), what Karmada has not applied
-//! (`resync`), and the condition `Federated` ([`progress`] decides, [`condition`] writes where no status comes).
+//! (`resync`), how long it all takes ([`convergence`]), and the condition `Federated` ([`progress`] decides, [`condition`] writes where no status comes).
 
 pub mod apply;
 pub mod cleanup;
 pub mod condition;
 pub mod controller;
+pub mod convergence;
 mod deletions;
 pub mod desired;
 mod dispatch;
@@ -25,6 +26,7 @@ pub mod federate;
 pub mod finalize;
 mod hub_namespace;
 pub mod loss;
+mod measure;
 pub mod moving;
 pub mod origin;
 mod orphan;

@@ -153,6 +153,7 @@ impl Federator {
         self.blocked.retain(self.planes.metrics(), &keep);
         self.pending.retain(&keep);
         self.stalls.retain(&keep);
+        self.convergence.lock().retain(&keep);
         self.seen_deleted.retain(|key, _| keep(key));
     }
 
@@ -174,8 +175,12 @@ impl Federator {
 
     fn project_changed(&self, plane: &PlaneName, change: &Change) {
         let wd = change.known();
+        let project = self.planes.project(plane);
+        if let (Some(project), Change::Applied { old, new }) = (&project, change) {
+            self.follow_generation(project, old.as_ref(), new);
+        }
         if !self.enqueue(plane, &wd.namespace, &wd.name)
-            && let Some(project) = self.planes.project(plane)
+            && let Some(project) = project
         {
             project.store(Kind::WorkloadDeployment).release(&wd.namespace, &wd.name);
         }
@@ -203,7 +208,9 @@ impl Federator {
         if is_gone(change)
             && let Some(project) = self.planes.project(plane)
         {
-            self.seen_deleted.remove(&project.key(Kind::WorkloadDeployment, &wd.namespace, &wd.name));
+            let key = project.key(Kind::WorkloadDeployment, &wd.namespace, &wd.name);
+            self.seen_deleted.remove(&key);
+            self.convergence.lock().forget(&key);
         }
     }
 
@@ -232,6 +239,7 @@ impl Federator {
         if let Some(home) = self.owner(&seen.namespace) {
             self.note_deletion(&home, change);
             let ProjectNamespace { plane, namespace } = home;
+            self.hub_reported(&plane, &namespace, seen);
             wanted = self.enqueue(&plane, &namespace, &seen.name);
             self.planes.count_dropped(&plane);
             if self.planes.is_gone(&plane) {

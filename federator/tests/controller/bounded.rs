@@ -120,6 +120,7 @@ async fn bounded_a_standby_keeps_no_keys() {
         ("pending", 0),
         ("seen_deleted", 0),
         ("stalls", 2),
+        ("convergence", 0),
     ];
     assert_eq!(
         standby.federator.remembered(),

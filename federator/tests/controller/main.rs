@@ -5,6 +5,8 @@ mod bounded;
 #[cfg(test)]
 mod condition;
 #[cfg(test)]
+mod convergence;
+#[cfg(test)]
 mod deletion;
 #[cfg(test)]
 mod drift;

@@ -43,6 +43,14 @@ pub const LEADER_ONLY: [&str; 10] = [
     "hub_restored",
 ];
 
+/// Buckets for the way through Karmada and a cell. There is a series of each for every city.
+const CONVERGENCE_SECONDS: [f64; 12] =
+    [0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0];
+
+fn buckets(name: &str) -> Vec<f64> {
+    if name.starts_with("convergence") { CONVERGENCE_SECONDS.to_vec() } else { SECONDS.to_vec() }
+}
+
 /// The prefix of all names.
 const PREFIX: &str = "fedhub";
 
@@ -80,6 +88,10 @@ macro_rules! metrics {
 metrics! {
     "From the watch event received to the write acknowledged."
     propagation: HistogramVec = "propagation_seconds" ["hop"];
+    "From a generation's first sight on the project plane to its status back there."
+    pub convergence: HistogramVec = "convergence_seconds" ["city"];
+    "Share of Karmada and the cell in it: from the hub's write acknowledged to the status on the hub."
+    pub convergence_karmada: HistogramVec = "convergence_karmada_seconds" ["city"];
     "Age of the oldest change that is not in sync."
     pub oldest_unsynced: GaugeVec = "oldest_unsynced_seconds" ["controller"];
     "The same for the planes that lag most."
@@ -171,8 +183,8 @@ metric! {
     IntGauge: |name, help, _labels| Self::new(name, help);
     IntGaugeVec: |name, help, labels| Self::new(Opts::new(name, help), labels);
     GaugeVec: |name, help, labels| Self::new(Opts::new(name, help), labels);
-    Histogram: |name, help, _labels| Self::with_opts(HistogramOpts::new(name, help).buckets(SECONDS.to_vec()));
-    HistogramVec: |name, help, labels| Self::new(HistogramOpts::new(name, help).buckets(SECONDS.to_vec()), labels);
+    Histogram: |name, help, _labels| Self::with_opts(HistogramOpts::new(name, help).buckets(buckets(name)));
+    HistogramVec: |name, help, labels| Self::new(HistogramOpts::new(name, help).buckets(buckets(name)), labels);
 }
 
 fn registered<M: Collector + Clone + 'static>(registry: &Registry, metric: M) -> Result<M, Error> {
