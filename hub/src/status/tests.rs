@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::{Fence, Term};
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::Key;
 use fedhub_engine::{Queue, QueueConfig};
 use fedhub_fake_apiserver::{ApiServer, until};
 use fedhub_planes::Settings;
@@ -33,8 +35,17 @@ fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
     let settings = Settings { fence: Fence::new(terms), ..Settings::default() };
     let planes = Planes::with(hub.client(), metrics.clone(), clock, settings);
     planes.start();
-    let queue = Arc::new(Queue::new(QueueConfig::default()));
-    let controllers = vec![Controlled { name: "federator", kind: Some(Kind::WorkloadDeployment), queue }];
+    let controlled = |(name, kind)| {
+        let queue = Arc::new(Queue::new(QueueConfig::default()));
+        Controlled { name, kind, queue }
+    };
+    let named = [
+        ("federator", Some(Kind::WorkloadDeployment)),
+        ("projector", Some(Kind::Instance)),
+        ("federated_condition", None),
+        ("lost_cells", None),
+    ];
+    let controllers = named.map(controlled).into();
     let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
     let transport = Transport::new(TransportConfig::default(), metrics.clone());
     let process = ProcessMetrics::new().unwrap();
@@ -77,6 +88,44 @@ async fn u2_each_cell_shows_whether_karmada_reaches_it() {
     until("the other one to be down", || cells() == [format!("{dfw} 1"), format!("{ord} 0")]).await;
     hub.delete("Cluster", "", "cell-ord").unwrap();
     until("it to go with its Cluster", || cells() == [format!("{dfw} 1")]).await;
+}
+
+/// How many series a process shows that has so many planes, and everything that can be said of them.
+async fn series_of(planes: usize) -> usize {
+    let hub = ApiServer::hub("hub");
+    let cities: Vec<_> = (0..12).map(|n| format!("C{n}")).collect();
+    for city in &cities {
+        put_cluster(&hub, &format!("cell-{}", city.to_lowercase()), city, &ready("True"));
+    }
+    let (status, term) = process(&hub);
+    lead(&term);
+    until("the hub to be in sync", || status.ready().is_ok()).await;
+    let (role, metrics) = (&status.roles[0], &status.metrics);
+    for n in 0..planes {
+        let name = PlaneName::new(&format!("project-{n}")).unwrap();
+        let plane = PlaneId::Project(name);
+        let kind = Kind::WorkloadDeployment;
+        let key = Key { plane: plane.clone(), kind, namespace: format!("ns-{n}"), name: format!("wd-{n}") };
+        for controlled in &role.controllers {
+            assert!(controlled.queue.add(key.clone(), &plane));
+        }
+        role.registries[0].refuse(&format!("secret-{n}"), "not a kubeconfig");
+    }
+    for city in &cities {
+        metrics.convergence.with_label_values(&[city.as_str()]).observe(1.0);
+        metrics.convergence_karmada.with_label_values(&[city.as_str()]).observe(1.0);
+    }
+    let text = status.metrics().unwrap();
+    let lagging = text.lines().filter(|line| line.starts_with("fedhub_oldest_unsynced_plane_seconds{"));
+    assert_eq!(lagging.count(), WORST * role.controllers.len());
+    text.lines().filter(|line| !line.starts_with('#')).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_planes_make_no_more_series_than_a_hundred() {
+    let (hundred, all) = (series_of(100).await, series_of(10_000).await);
+    assert_eq!(hundred, all);
+    assert!(all < 1_000, "{all}");
 }
 
 #[tokio::test(start_paused = true)]
