@@ -19,6 +19,27 @@ pub enum Error {
     /// The Go toolchain is needed to know (and build) the binaries.
     #[error("`go` was not found: install Go 1.26 or newer (https://go.dev/dl) and put it on the PATH")]
     GoMissing,
+    /// Prometheus and Alertmanager are unpacked from Debian packages.
+    #[error(
+        "`{program}` was not found, and `{tool}` comes from the Debian package of that name: install `{program}` (Debian and \
+         Ubuntu have it), or put a directory with its programs at {example}"
+    )]
+    DebianMissing {
+        /// The program that is missing.
+        program: &'static str,
+        /// The tool that was to be fetched.
+        tool: &'static str,
+        /// Where the cache would hold it.
+        example: PathBuf,
+    },
+    /// A Debian package does not hold what it is fetched for.
+    #[error("the Debian package {package} has no usr/bin/{program}")]
+    DebianPackage {
+        /// The package, with its version.
+        package: String,
+        /// The program that it lacks.
+        program: &'static str,
+    },
     /// A command that the harness ran said no.
     #[error("`{command}` failed ({status}):\n{output}")]
     Command {

@@ -1,18 +1,25 @@
-//! The programs that the planes are made of, built from pinned Go modules.
+//! The programs that the planes are made of, built from pinned Go modules, and those that watch them, from Debian
+//! packages.
 //!
-//! `e2e/tools/<tool>/go.mod` pins each; the checksum database and `go.sum` vouch for what is downloaded. What is
-//! built lands in a cache outside the checkout, under a name that changes with everything that goes into it, and
-//! appears there by a rename: a directory of that name is complete.
+//! `e2e/tools/<tool>/go.mod` pins each module; the checksum database and `go.sum` vouch for what is downloaded. A Debian
+//! package is pinned by its name; the signed Release files of the machine's own package sources vouch for it. What is
+//! built or unpacked lands in a cache outside the checkout, under a name that changes with everything that goes into it,
+//! and appears there by a rename: a directory of that name is complete.
 
 mod build;
 mod cache;
+mod debian;
+mod go;
+mod run;
 
 use std::path::{Path, PathBuf};
 
 pub use build::ensure;
 pub use cache::cache_root;
 
-/// One pinned Go module and the programs built from it.
+use crate::Error;
+
+/// One pinned Go module or Debian package, and the programs that come from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// etcd.
@@ -23,30 +30,53 @@ pub enum Tool {
     Karmada,
     /// The test runner.
     Chainsaw,
+    /// prometheus and promtool.
+    Prometheus,
+    /// prometheus-alertmanager and amtool.
+    Alertmanager,
 }
 
 impl Tool {
-    /// Every tool, in the order in which they are built: quickest first.
-    pub const ALL: [Self; 4] = [Self::Etcd, Self::Kubernetes, Self::Karmada, Self::Chainsaw];
+    /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
+    pub const ALL: [Self; 6] =
+        [Self::Etcd, Self::Kubernetes, Self::Karmada, Self::Chainsaw, Self::Prometheus, Self::Alertmanager];
 
-    /// The name of its directory under `e2e/tools`.
+    /// Its name: of a Go module that of its directory under `e2e/tools`, of a Debian package that of the package.
     pub fn name(self) -> &'static str {
         self.recipe().name
     }
 
-    fn recipe(self) -> &'static Recipe {
-        match self {
-            Self::Etcd => &ETCD,
-            Self::Kubernetes => &KUBERNETES,
-            Self::Karmada => &KARMADA,
-            Self::Chainsaw => &CHAINSAW,
-        }
+    fn recipe(self) -> Recipe {
+        let (name, source) = match self {
+            Self::Etcd => ("etcd", Source::Go(&ETCD)),
+            Self::Kubernetes => ("kubernetes", Source::Go(&KUBERNETES)),
+            Self::Karmada => ("karmada", Source::Go(&KARMADA)),
+            Self::Chainsaw => ("chainsaw", Source::Go(&CHAINSAW)),
+            Self::Prometheus => ("prometheus", Source::Debian(&PROMETHEUS)),
+            Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
+        };
+        Recipe { name, source }
     }
 }
 
-/// How a tool is built.
+/// How a tool is made.
+#[derive(Clone, Copy)]
 struct Recipe {
     name: &'static str,
+    source: Source,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// Programs built from a Go module.
+    Go(&'static GoModule),
+    /// The Debian package of the tool's name.
+    Debian(&'static DebianPackage),
+}
+
+/// How programs are built from a Go module.
+struct GoModule {
     /// The module whose version in go.mod is the tool's version.
     module: &'static str,
     /// File name of each program and the package it is built from.
@@ -62,8 +92,7 @@ struct Recipe {
     usual_time: &'static str,
 }
 
-static ETCD: Recipe = Recipe {
-    name: "etcd",
+static ETCD: GoModule = GoModule {
     module: "go.etcd.io/etcd/server/v3",
     programs: &[("etcd", "go.etcd.io/etcd/server/v3")],
     version_package: None,
@@ -72,8 +101,7 @@ static ETCD: Recipe = Recipe {
     usual_time: "about half a minute",
 };
 
-static KUBERNETES: Recipe = Recipe {
-    name: "kubernetes",
+static KUBERNETES: GoModule = GoModule {
     module: "k8s.io/kubernetes",
     programs: &[
         ("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
@@ -86,8 +114,7 @@ static KUBERNETES: Recipe = Recipe {
     usual_time: "about four minutes",
 };
 
-static KARMADA: Recipe = Recipe {
-    name: "karmada",
+static KARMADA: GoModule = GoModule {
     module: "github.com/karmada-io/karmada",
     programs: &[
         ("karmada-aggregated-apiserver", "github.com/karmada-io/karmada/cmd/aggregated-apiserver"),
@@ -105,8 +132,7 @@ static KARMADA: Recipe = Recipe {
     usual_time: "about three minutes",
 };
 
-static CHAINSAW: Recipe = Recipe {
-    name: "chainsaw",
+static CHAINSAW: GoModule = GoModule {
     module: "github.com/kyverno/chainsaw",
     programs: &[("chainsaw", "github.com/kyverno/chainsaw")],
     version_package: None,
@@ -114,6 +140,38 @@ static CHAINSAW: Recipe = Recipe {
     toolchain: Some("go1.25.5"),
     manifests: &[],
     usual_time: "about three minutes",
+};
+
+/// What is kept of a Debian package.
+#[derive(Debug)]
+struct DebianPackage {
+    /// Programs in `usr/bin`.
+    programs: &'static [&'static str],
+    /// Files that a program reads at an absolute path, where nothing can be put without root.
+    moved: Option<Moved>,
+}
+
+/// Files that a program reads elsewhere than where its package has them: the path is replaced in the program.
+#[derive(Debug)]
+struct Moved {
+    /// The directory in the package, as the program names it.
+    from: &'static str,
+    /// Where the program looks instead: as long, and so relative to the directory that it runs in.
+    to: &'static str,
+    /// The files, which are kept beside the programs.
+    files: &'static [&'static str],
+}
+
+static PROMETHEUS: DebianPackage = DebianPackage { programs: &["prometheus", "promtool"], moved: None };
+
+/// Debian's Alertmanager has its templates beside it, and does not start without them.
+static ALERTMANAGER: DebianPackage = DebianPackage {
+    programs: &["prometheus-alertmanager", "amtool"],
+    moved: Some(Moved {
+        from: "/usr/share/prometheus/alertmanager",
+        to: "scratch/alertmanager/././././././.",
+        files: &["default.tmpl", "email.tmpl"],
+    }),
 };
 
 /// A built tool.
@@ -131,6 +189,19 @@ impl Built {
     /// One of its programs.
     pub fn program(&self, name: &str) -> PathBuf {
         self.dir.join(name)
+    }
+
+    /// Copies the files that its programs read where they run into the directory where they look for them.
+    pub fn move_files(&self, tool: Tool, into: &Path) -> Result<(), Error> {
+        let Source::Debian(DebianPackage { moved: Some(moved), .. }) = tool.recipe().source else {
+            return Ok(());
+        };
+        std::fs::create_dir_all(into).map_err(Error::file("create", into))?;
+        for file in moved.files {
+            let from = self.dir.join(file);
+            std::fs::copy(&from, into.join(file)).map_err(Error::file("copy", &from))?;
+        }
+        Ok(())
     }
 
     /// A file or directory of its module that was kept, by its path in the module.

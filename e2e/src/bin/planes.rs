@@ -161,7 +161,7 @@ async fn build(names: &[String]) -> anyhow::Result<()> {
         names.iter().map(find).collect::<Result<_, _>>()?
     };
     for tool in chosen {
-        println!("{:<11} {}", tool.name(), tools::ensure(tool, &progress).await?.dir().display());
+        println!("{:<24} {}", tool.name(), tools::ensure(tool, &progress).await?.dir().display());
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Recipe;
+use super::GoModule;
 use crate::Error;
 
 /// `$FEDHUB_CACHE`, else `$XDG_CACHE_HOME/fedhub`, else `~/.cache/fedhub`: outside every checkout, shared by all.
@@ -23,8 +23,8 @@ pub(super) fn pinned_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a st
     })
 }
 
-/// The go.mod of a recipe and the version it pins.
-pub(super) fn read_pin(recipe: &Recipe, module_dir: &Path) -> Result<(String, String), Error> {
+/// The go.mod of a module and the version it pins.
+pub(super) fn read_pin(recipe: &GoModule, module_dir: &Path) -> Result<(String, String), Error> {
     let path = module_dir.join("go.mod");
     let text = std::fs::read_to_string(&path).map_err(Error::file("read", &path))?;
     let version = pinned_version(&text, recipe.module).ok_or_else(|| Error::Pin {
@@ -41,7 +41,7 @@ pub(super) fn directory_name(tool: &str, version: &str, inputs: &[&str]) -> Stri
 }
 
 /// FNV-1a over the inputs, each closed by a byte that text does not hold. It names a directory and guards nothing:
-/// what is downloaded is vouched for by go.sum.
+/// go.sum or signed Release files vouch for what is downloaded.
 fn fingerprint(inputs: &[&str]) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
