@@ -146,6 +146,9 @@ pub enum Error {
     /// What chaos left is not as it should be.
     #[error("{0}")]
     Chaos(String),
+    /// An alert or a dashboard is not as it should be.
+    #[error("{0}")]
+    Alerts(String),
     /// A background task ended without an answer.
     #[error("a background task failed: {0}")]
     Task(#[from] tokio::task::JoinError),

@@ -16,8 +16,19 @@ use std::path::{Path, PathBuf};
 
 pub use build::ensure;
 pub use cache::cache_root;
+use tokio::process::Command;
 
 use crate::Error;
+
+/// Runs a program of a tool and returns its standard output.
+pub(crate) async fn output(command: Command) -> Result<String, Error> {
+    let program = PathBuf::from(command.as_std().get_program());
+    run::output(command, || {
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        Error::File { action: "run", path: program, cause: missing }
+    })
+    .await
+}
 
 /// One pinned Go module or Debian package, and the programs that come from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

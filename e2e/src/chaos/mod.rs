@@ -6,7 +6,7 @@
 //! planes end up: the `Snapshot` that every later one is compared with.
 
 mod expected;
-mod fixture;
+pub(crate) mod fixture;
 mod invariants;
 mod names;
 mod plan;

@@ -14,9 +14,14 @@ pub const LEADER: &str = "fedhub_leader";
 
 /// A scrape.
 pub async fn metrics(port: u16) -> io::Result<String> {
+    get(port, "/metrics").await
+}
+
+/// The body of an answer on this machine.
+pub async fn get(port: u16, path: &str) -> io::Result<String> {
     let asked = async {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
-        stream.write_all(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n").await?;
+        stream.write_all(format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").as_bytes()).await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
         io::Result::Ok(answer)

@@ -41,11 +41,12 @@ pub use identities::{CELLS_NAMESPACE, Holder, NAMESPACE as FEDHUB_NAMESPACE};
 use kube::Client;
 pub use layout::Layout;
 pub(crate) use layout::write_atomically;
+use nix::sys::signal::Signal;
 
 use self::commands::Programs;
 use self::state::State;
 use self::supervisor::{Manner, Supervisor};
-use self::topology::{PLANES, Plane};
+use self::topology::{PLANES, Plane, Role};
 use crate::Error;
 use crate::progress::Progress;
 use crate::tools::{self, Tool, cache_root};
@@ -189,6 +190,48 @@ impl Planes {
     /// Kills one process (SIGKILL), as a machine that fails would; it is gone until it is started again.
     pub async fn kill_process(&self, name: &str) -> Result<(), Error> {
         self.end_process(name, Manner::AtOnce).await
+    }
+
+    /// Pauses one process (SIGSTOP), as a machine that hangs would: it answers nothing, and its connections stay.
+    pub async fn pause_process(&self, name: &str) -> Result<(), Error> {
+        self.signal_process(name, Signal::SIGSTOP).await
+    }
+
+    /// Lets one that is paused go on (SIGCONT).
+    pub async fn resume_process(&self, name: &str) -> Result<(), Error> {
+        self.signal_process(name, Signal::SIGCONT).await
+    }
+
+    async fn signal_process(&self, name: &str, signal: Signal) -> Result<(), Error> {
+        let _lock = self.layout.lock().await?;
+        self.supervisor.reload()?;
+        let process = self.known(name)?;
+        if let Some(identity) = &process.identity {
+            identity.signal(&process.command.program, signal);
+        }
+        Ok(())
+    }
+
+    /// Starts one more process beside the planes, which ends with them.
+    pub(crate) async fn add_process(
+        &self,
+        name: &str,
+        program: PathBuf,
+        arguments: Vec<String>,
+    ) -> Result<(), Error> {
+        let _lock = self.layout.lock().await?;
+        self.supervisor.reload()?;
+        self.supervisor.start(state::Command {
+            name: name.to_owned(),
+            role: Role::Controller,
+            program,
+            arguments,
+        })
+    }
+
+    /// Fails once a process has ended by itself.
+    pub(crate) fn runs(&self, name: &str) -> Result<(), wait::NotYet> {
+        self.supervisor.check(name)
     }
 
     async fn end_process(&self, name: &str, manner: Manner) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! `e2e`: the chainsaw suites against real planes, and what their scripts need.
 
+mod alerts;
 mod chaos;
 mod run;
 
@@ -15,7 +16,7 @@ use fedhub_e2e::link::Link;
 use fedhub_e2e::planes::{Layout, Options, Planes};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::suites::{rights, writes};
-use fedhub_e2e::{conformance, secrecy, servers};
+use fedhub_e2e::{Error, conformance, secrecy, servers};
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -41,6 +42,9 @@ enum Command {
     /// Kill processes at random moments of rollouts: planes, fedhub and the cells are brought up for it.
     #[command(alias = "storm")]
     Chaos(chaos::Chaos),
+    /// Test the alerts and dashboards of `deploy/` on a real Prometheus and Alertmanager: planes, fedhub and the cells are
+    /// brought up for it.
+    Alerts(alerts::Alerts),
     /// Do something to the fedhub of an instance, such as from a suite's script.
     Fedhub {
         /// What.
@@ -119,7 +123,7 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
-    /// End, kill or start one process of the planes, such as `kube-controller-manager-hub`.
+    /// End, kill, pause or start one process of the planes, such as `kube-controller-manager-hub`.
     Process {
         /// What.
         action: ProcessAction,
@@ -150,6 +154,10 @@ enum ProcessAction {
     Stop,
     /// Kill it (SIGKILL); it is gone until it is started again.
     Kill,
+    /// Pause it (SIGSTOP).
+    Pause,
+    /// Let it go on (SIGCONT).
+    Resume,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -192,6 +200,7 @@ async fn main() -> ExitCode {
 
 async fn help(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Alerts(arguments) => return alerts::run(arguments).await,
         Command::Chaos(arguments) => return chaos::run(arguments).await,
         Command::Gateway { kubeconfig, projects, seconds, instance } => {
             let projects = projects.into_iter().collect();
@@ -230,12 +239,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
             }
         }
         Command::Process { action, process, instance } => {
-            let planes = Planes::load(&instance.instance)?;
-            match action {
-                ProcessAction::Start => planes.start_process(&process).await?,
-                ProcessAction::Stop => planes.stop_process(&process).await?,
-                ProcessAction::Kill => planes.kill_process(&process).await?,
-            }
+            on_process(&Planes::load(&instance.instance)?, action, &process).await?;
         }
         Command::RebuildHub { instance } => {
             Planes::load(&instance.instance)?.rebuild_hub(&Options::new(&instance.instance)).await?;
@@ -247,6 +251,16 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn on_process(planes: &Planes, action: ProcessAction, process: &str) -> Result<(), Error> {
+    match action {
+        ProcessAction::Start => planes.start_process(process).await,
+        ProcessAction::Stop => planes.stop_process(process).await,
+        ProcessAction::Kill => planes.kill_process(process).await,
+        ProcessAction::Pause => planes.pause_process(process).await,
+        ProcessAction::Resume => planes.resume_process(process).await,
+    }
 }
 
 async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
