@@ -36,6 +36,7 @@ const HOPS: Series = Series::With(
     "hop",
     &["cell_to_hub", "hub_to_project_instance", "hub_to_project_status", "project_to_hub"],
 );
+const CITIES: Series = Series::With("city", &["DFW", "ORD"]);
 const CELLS: Series = Series::With("cell", &["cell-dfw", "cell-ord"]);
 const CONTROLLERS: Series =
     Series::With("controller", &["federator", "projector", "deployments", "write_back"]);
@@ -50,7 +51,7 @@ const TWO: (f64, f64) = (2.0, 2.0);
 type Row = (&'static str, &'static str, &'static str, Series, (f64, f64));
 
 #[rustfmt::skip]
-const EXPECTED: [Row; 33] = [
+const EXPECTED: [Row; 37] = [
     ("fleet", "Oldest change out of sync", "A", Series::Some, QUICK),
     ("fleet", "Leaders", "A", Series::With("job", &["fedhub", "fedhub-cell"]), (1.0, 2.0)),
     ("fleet", "Cells ready", "A", Series::Some, TWO),
@@ -75,12 +76,16 @@ const EXPECTED: [Row; 33] = [
     ("planes", "Objects out of sync", "A", Series::With("state", &["pending"]), ANY),
     ("cells", "Cells", "A", Series::With("cell", &["cell-dfw", "cell-ord"]), ONE),
     ("cells", "Cities in use by number of cells", "A", Series::With("state", &["none", "one", "many"]), (0.0, 2.0)),
+    ("cells", "From a change to its status, 99th percentile by city", "A", CITIES, QUICK),
     ("cells", "From a cell to the hub, 99th percentile", "A", CELLS, QUICK),
     ("cells", "Cells that are not ready by themselves", "A", Series::Any, NONE),
     ("cells", "Instances quarantined, finalizers held", "A", Series::Any, NONE),
     ("cells", "Instances quarantined, finalizers held", "B", Series::Any, NONE),
     ("cells", "Leader changes", "A", Series::Some, (0.0, 10.0)),
     ("cells", "Write-back", "A", CELLS, (0.0, 1.0)),
+    ("karmada", "From a change to its status, median by city", "A", CITIES, QUICK),
+    ("karmada", "Of it, Karmada and the cell, median by city", "A", CITIES, QUICK),
+    ("karmada", "Karmada's share", "A", CITIES, (0.0, 1.0)),
     ("karmada", "Time of the hub to an answer, 99th percentile", "A", Series::Some, QUICK),
     ("karmada", "Hub WDs that Karmada was made to apply again", "A", Series::Some, NONE),
     ("karmada", "Writes that lost fields", "A", Series::With("job", &["fedhub"]), NONE),
@@ -154,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_answer_needs_every_series_and_only_values_within_the_bounds() {
-        let cities = Expectation { series: Series::With("city", &["DFW", "ORD"]), within: (0.0, 1.0) };
+        let cities = Expectation { series: CITIES, within: (0.0, 1.0) };
         let both = [sample("DFW", 0.5), sample("ORD", 1.0)];
         assert!(cities.met(&both).is_ok());
         assert!(cities.met(&both[..1]).unwrap_err().contains("ORD"));
