@@ -1,7 +1,7 @@
 //! The alerts and dashboards of `deploy/` on a real Prometheus and a real Alertmanager.
 //!
 //! [`check`] runs promtool over the rules and their tests. [`run`] has Prometheus scrape fedhub beside real planes, asks it
-//! every query of every dashboard, and pauses the API server of one cell: the alert that names its city has to reach the
+//! every query of every dashboard and runbook, and pauses the API server of one cell: the alert that names its city has to reach the
 //! webhook of Alertmanager, and no other; once the server goes on, it has to be resolved.
 //!
 //! The rules are those of `deploy/`, with every `for:` divided by [`FASTER`].
@@ -9,6 +9,7 @@
 mod dashboards;
 mod expected;
 mod rules;
+mod runbooks;
 mod servers;
 mod webhook;
 
@@ -86,6 +87,7 @@ pub async fn run(options: &beside::Options) -> Result<(), Error> {
     fixture.make(1, "made").await?;
     fedhub.settled().await?;
     test.dashboards(&fixture).await?;
+    test.runbooks().await?;
     test.silent("while nothing is wrong")?;
     test.unreachable_cell().await
 }
@@ -120,6 +122,19 @@ impl Test<'_> {
             .await?;
         }
         self.progress.step(format!("{} queries of the dashboards have the values expected", queries.len()));
+        Ok(())
+    }
+
+    /// Prometheus understands every query that a runbook prints.
+    async fn runbooks(&self) -> Result<(), Error> {
+        let queries = runbooks::all()?;
+        for runbooks::Query { page, expression } in &queries {
+            until(format!("an answer to `{expression}` of {page}"), VALUES, || {
+                self.monitoring.query(expression)
+            })
+            .await?;
+        }
+        self.progress.step(format!("{} queries of the runbooks are understood", queries.len()));
         Ok(())
     }
 
