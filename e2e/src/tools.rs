@@ -208,8 +208,10 @@ impl Built {
             return Ok(());
         };
         std::fs::create_dir_all(into).map_err(Error::file("create", into))?;
-        for file in moved.files {
-            let from = self.dir.join(file);
+        for (file, from) in moved.files.iter().map(|file| (file, self.dir.join(file))) {
+            if !from.is_file() {
+                continue;
+            }
             std::fs::copy(&from, into.join(file)).map_err(Error::file("copy", &from))?;
         }
         Ok(())

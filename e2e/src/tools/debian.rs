@@ -81,7 +81,10 @@ pub async fn fetch(
     if let Some(moved) = moved {
         for file in moved.files {
             let from = unpacked.join(moved.from.trim_start_matches('/')).join(file);
-            fs::rename(&from, made.join(file)).map_err(Error::file("move", &from))?;
+            // A version whose programs hold them has no such files.
+            if from.is_file() {
+                fs::rename(&from, made.join(file)).map_err(Error::file("move", &from))?;
+            }
         }
     }
     Ok((made, bin.join(directory_name(recipe, &format!("{version}-{architecture}")))))
