@@ -54,7 +54,7 @@ fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
 
 fn lead(term: &watch::Sender<Option<Term>>) {
     let now = Instant::now();
-    let until = now + std::time::Duration::from_secs(60);
+    let until = now + std::time::Duration::from_mins(1);
     term.send(Some(Term { epoch: 1, until, since: now })).unwrap();
 }
 
