@@ -53,6 +53,20 @@ async fn u5_a_generation_is_measured_until_its_status_is_back_and_once() {
     run.stop().await;
 }
 
+/// The acknowledgement is enough: the event of it may be late.
+#[tokio::test(start_paused = true)]
+async fn u5_a_generation_has_converged_when_the_write_of_its_status_is_acknowledged() {
+    let world = World::new();
+    let run = world.federated().await;
+    put_wd(&world.alpha, "new", "ORD");
+    quiet(5).await;
+    world.alpha.fault(fedhub_fake_apiserver::Fault::Hang.on("watch", "*"));
+    world.alpha.break_watches();
+    converge(&world, "new", 10).await;
+    assert_eq!(measured(&run.metrics, "ORD"), [(1, 15), (1, 15)]);
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn u5_what_keeps_the_hub_is_in_the_whole_and_not_in_karmadas_share() {
     let world = World::new();
