@@ -5,9 +5,10 @@ use std::fmt;
 use fedhub_api::responsibility::attributed;
 use fedhub_core::metrics::Metrics;
 use fedhub_engine::object_states::{ObjectState, ObjectStates};
+use strum::VariantArray;
 
 /// Why a finalizer stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::VariantArray)]
 pub enum CleanupBlocked {
     /// The hub does not answer, or refuses.
     HubUnreachable,
@@ -28,6 +29,12 @@ impl CleanupBlocked {
             Self::TenantConflict => "tenant_conflict",
             Self::NamespaceGone => "namespace_gone",
         }
+    }
+
+    /// The reason that the message of a condition with the reason `CleanupHeld` reports. A condition has no other field
+    /// for it.
+    pub fn of_message(message: &str) -> Option<Self> {
+        Self::VARIANTS.iter().copied().find(|why| message.starts_with(&why.to_string()))
     }
 
     /// The note of the Event that reports it, with who has to act (C9). It is the user who creates the namespace again.
@@ -65,5 +72,29 @@ pub type BlockedFinalizers = ObjectStates<CleanupBlocked>;
 impl ObjectState for CleanupBlocked {
     fn count(self, metrics: &Metrics, change: i64) {
         metrics.finalizers_held.with_label_values(&[self.label()]).add(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_api::conditions::{find, said};
+    use serde_json::json;
+
+    use super::*;
+    use crate::status::blocked;
+
+    #[test]
+    fn u4_each_reason_is_recognised_from_the_condition_and_the_event_that_report_it() {
+        for &why in CleanupBlocked::VARIANTS {
+            let status = blocked(&json!({}), why, jiff::Timestamp::UNIX_EPOCH);
+            let (_, reason, message) = said(find(&status, "Available").unwrap());
+            assert_eq!(
+                (reason, CleanupBlocked::of_message(message)),
+                ("CleanupHeld", Some(why)),
+                "{message}"
+            );
+            assert_eq!(CleanupBlocked::of_message(&why.note()), Some(why));
+        }
+        assert_eq!(CleanupBlocked::of_message("cleanup blocked"), None);
     }
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 use fedhub_cache::budget::bytes;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::names::is_label_value;
@@ -16,7 +17,8 @@ use fedhub_core::telemetry::LogFormat;
 use fedhub_planes::discovery::Discovery;
 
 use crate::cells::CellsArgs;
-use crate::common::MANAGEMENT_NAMESPACE;
+use crate::check::flags::{AFTER_HELP, CheckArgs, shown};
+use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
 use crate::planes::PlanesArgs;
@@ -58,33 +60,48 @@ pub enum Command {
     Cells(CellsArgs),
     /// Explain where a WorkloadDeployment or an Instance is on its way, and why it is held up. Reads only.
     Explain(Box<ExplainArgs>),
+    /// Check what an installation needs: connections, rights, CRDs, Karmada, cells, credentials. Reads only.
+    #[command(mut_args(shown), after_help = AFTER_HELP)]
+    Check {
+        /// Its own flags.
+        #[command(flatten)]
+        check: CheckArgs,
+        /// The process that is to run.
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
     /// List the project planes of discovery `kubeconfigs`, and how each answers. Reads only.
     Planes(PlanesArgs),
+    /// Print the completions of a shell, for its start-up file.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page of fedhub, for `man -l -`, or write the pages of all commands.
+    Man {
+        /// Directory to write a page for each command to; it is created.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// The flags of `fedhub run`.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// Run the federator and the projector.
+    /// Run the federator and the projector. Needs --hub-kubeconfig.
     #[arg(long, env = "FEDHUB_ENABLE_MANAGEMENT_CONTROLLERS")]
     pub enable_management_controllers: bool,
-    /// Run the controllers of a cell: Instances, their readiness, their copies on the hub.
+    /// Run the controllers of a cell: Instances, their readiness, their copies on the hub. Needs --cell-name, and
+    /// --hub-kubeconfig unless --write-back=false.
     #[arg(long, env = "FEDHUB_ENABLE_CELL_CONTROLLERS")]
     pub enable_cell_controllers: bool,
 
-    /// Kubeconfig of the hub (the Karmada API server). Required, unless all that is enabled is a cell with
-    /// --write-back=false.
-    #[arg(long, env = "FEDHUB_HUB_KUBECONFIG", value_name = "FILE")]
-    pub hub_kubeconfig: Option<PathBuf>,
-    /// Context in the hub kubeconfig, in place of its current one.
-    #[arg(long, env = "FEDHUB_HUB_CONTEXT", value_name = "NAME")]
-    pub hub_context: Option<String>,
-    /// Kubeconfig of the management plane; without it, the service account of the pod.
-    #[arg(long, env = "FEDHUB_MANAGEMENT_KUBECONFIG", value_name = "FILE")]
-    pub management_kubeconfig: Option<PathBuf>,
-    /// Context in the management kubeconfig, in place of its current one.
-    #[arg(long, env = "FEDHUB_MANAGEMENT_CONTEXT", value_name = "NAME")]
-    pub management_context: Option<String>,
+    /// The hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// The management plane.
+    #[command(flatten)]
+    pub management: ManagementArgs,
 
     /// Kubeconfig of the cell; without it, that of the management plane: the cluster that the process runs in.
     #[arg(long, env = "FEDHUB_CELL_KUBECONFIG", value_name = "FILE")]
@@ -245,15 +262,15 @@ impl RunArgs {
                     .to_owned(),
             );
         }
-        if self.enable_management_controllers && self.hub_kubeconfig.is_none() {
+        if self.enable_management_controllers && self.hub.kubeconfig.is_none() {
             faults.push(
                 "--enable-management-controllers needs --hub-kubeconfig (or FEDHUB_HUB_KUBECONFIG)"
                     .to_owned(),
             );
         }
         let files = [
-            ("--hub-kubeconfig", &self.hub_kubeconfig),
-            ("--management-kubeconfig", &self.management_kubeconfig),
+            ("--hub-kubeconfig", &self.hub.kubeconfig),
+            ("--management-kubeconfig", &self.management.kubeconfig),
             ("--discovery-kubeconfig", &self.discovery_kubeconfig),
             ("--cell-kubeconfig", &self.cell_kubeconfig),
             ("--quota-kubeconfig", &self.quota_kubeconfig),
@@ -317,7 +334,7 @@ impl RunArgs {
         if self.cell_name.is_none() {
             faults.push("--enable-cell-controllers needs --cell-name (or FEDHUB_CELL_NAME)".to_owned());
         }
-        if self.write_back && self.hub_kubeconfig.is_none() && !self.enable_management_controllers {
+        if self.write_back && self.hub.kubeconfig.is_none() && !self.enable_management_controllers {
             faults.push(
                 "--enable-cell-controllers needs --hub-kubeconfig (or FEDHUB_HUB_KUBECONFIG) to write its Instances \
                  back; --write-back=false runs the cell without"
@@ -349,7 +366,7 @@ impl RunArgs {
                 .map(|(flag, _)| format!("{flag} is for --discovery milo, not for {}", self.discovery))
                 .collect();
         }
-        let file = self.discovery_kubeconfig.is_some() || self.management_kubeconfig.is_some();
+        let file = self.discovery_kubeconfig.is_some() || self.management.kubeconfig.is_some();
         if context && !file {
             return vec![
                 "--discovery-context needs --discovery-kubeconfig or --management-kubeconfig: it is a context in that file"

@@ -1,10 +1,79 @@
 //! What all commands have in common.
 
+use std::path::PathBuf;
+
+use anyhow::Context;
+use fedhub_planes::discovery::credentials::Source;
+
 /// The namespace that `deploy/` gives the management role.
 pub const MANAGEMENT_NAMESPACE: &str = "fedhub-system";
 
 /// Exit code for a bad flag or configuration: nothing was started.
 pub const MISUSE: u8 = 2;
+
+/// The flags of the hub. A command that cannot do without its kubeconfig requires it by `mut_arg`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct HubArgs {
+    /// Kubeconfig of the hub (the Karmada API server).
+    #[arg(
+        id = "hub_kubeconfig",
+        long = "hub-kubeconfig",
+        env = "FEDHUB_HUB_KUBECONFIG",
+        value_name = "FILE"
+    )]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context in the hub kubeconfig, in place of its current one.
+    #[arg(id = "hub_context", long = "hub-context", env = "FEDHUB_HUB_CONTEXT", value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+impl HubArgs {
+    /// The kubeconfig, where one is given.
+    pub fn source(&self) -> Option<Source> {
+        self.kubeconfig.as_deref().map(|file| Source::file(file, self.context.as_deref()))
+    }
+
+    /// The kubeconfig of a command that cannot do without.
+    pub fn required(&self) -> anyhow::Result<Source> {
+        self.source().context("--hub-kubeconfig is missing")
+    }
+}
+
+/// The flags of the management plane.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ManagementArgs {
+    /// Kubeconfig of the management plane; without it, the service account of the pod.
+    #[arg(
+        id = "management_kubeconfig",
+        long = "management-kubeconfig",
+        env = "FEDHUB_MANAGEMENT_KUBECONFIG",
+        value_name = "FILE"
+    )]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context in the management kubeconfig, in place of its current one.
+    #[arg(
+        id = "management_context",
+        long = "management-context",
+        env = "FEDHUB_MANAGEMENT_CONTEXT",
+        value_name = "NAME"
+    )]
+    pub context: Option<String>,
+}
+
+impl ManagementArgs {
+    /// The kubeconfig, or the service account of the pod.
+    pub fn source(&self) -> Source {
+        Source::of(self.kubeconfig.as_deref(), self.context.as_deref())
+    }
+}
+
+/// The flags of fedhub's place on the management plane, for a command whose `--namespace` is another's.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OwnNamespaceArgs {
+    /// fedhub's own namespace on the management plane.
+    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = MANAGEMENT_NAMESPACE, value_name = "NAME")]
+    pub management_namespace: String,
+}
 
 /// What makes TLS of the process's connections.
 pub fn install_tls_provider() -> anyhow::Result<()> {

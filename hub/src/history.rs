@@ -1,17 +1,15 @@
 //! `fedhub hub`: the stored state of the hub, for operators.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Subcommand;
 use fedhub_core::errors;
-use fedhub_planes::discovery::credentials::Source;
 use fedhub_planes::history::Remembered;
 use fedhub_planes::identity::hub;
 use kube::Client;
 
-use crate::common::{MANAGEMENT_NAMESPACE, install_tls_provider};
+use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider};
 
 /// The commands of `fedhub hub`.
 #[derive(Debug, Subcommand)]
@@ -25,12 +23,9 @@ pub enum HubCommand {
 /// Where the state of the hub is stored.
 #[derive(Debug, clap::Args)]
 pub struct MemoryArgs {
-    /// Kubeconfig of the management plane; without it, the service account of the pod.
-    #[arg(long, env = "FEDHUB_MANAGEMENT_KUBECONFIG", value_name = "FILE")]
-    pub management_kubeconfig: Option<PathBuf>,
-    /// Context in the management kubeconfig, in place of its current one.
-    #[arg(long, env = "FEDHUB_MANAGEMENT_CONTEXT", value_name = "NAME")]
-    pub management_context: Option<String>,
+    /// The management plane.
+    #[command(flatten)]
+    pub management: ManagementArgs,
     /// fedhub's own namespace on the management plane.
     #[arg(long, env = "FEDHUB_NAMESPACE", default_value = MANAGEMENT_NAMESPACE)]
     pub namespace: String,
@@ -92,7 +87,7 @@ fn outcome(accepted: bool) -> &'static str {
 }
 
 fn client(args: &MemoryArgs) -> anyhow::Result<Client> {
-    let source = Source::of(args.management_kubeconfig.as_deref(), args.management_context.as_deref());
+    let source = args.management.source();
     Ok(Client::try_from(source.read()?.config)?)
 }
 

@@ -2,8 +2,8 @@
 //!
 //! # The way through
 //!
-//! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`, `explain`,
-//!    `planes`; `operator` is what the last three share.
+//! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`, `check`,
+//!    `explain`, `planes`, of which `operator` is what the last four share; `manual` (`fedhub completions` and `man`).
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
 //! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has
@@ -14,12 +14,14 @@
 mod admin;
 mod args;
 mod cells;
+mod check;
 mod common;
 mod crds;
 #[cfg(test)]
 mod deploy;
 mod explain;
 mod history;
+mod manual;
 mod operator;
 mod planes;
 mod preflight;
@@ -42,7 +44,10 @@ fn main() -> ExitCode {
         Command::Crds => crds::main(),
         Command::Hub(command) => history::main(&command),
         Command::Cells(args) => cells::main(&args),
+        Command::Check { check, run } => check::main(&check, &run),
         Command::Explain(args) => explain::main(&args),
         Command::Planes(args) => planes::main(&args),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { dir } => manual::man(dir.as_deref()),
     }
 }

@@ -2,43 +2,43 @@
 
 mod report;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use fedhub_core::errors;
 use fedhub_core::names::SOURCE_CLUSTER;
-use fedhub_core::object::{Kind, Object, bare};
-use fedhub_planes::discovery::credentials;
-use kube::api::{Api, ListParams};
-use kube::core::ObjectMeta;
+use fedhub_core::object::{Kind, Object};
+use fedhub_planes::discovery::credentials::Source;
 
-use crate::common::install_tls_provider;
+use crate::common::{HubArgs, install_tls_provider};
+use crate::operator::connect::{Connection, of_source};
 use crate::operator::named_file;
+use crate::operator::read::Read;
+use crate::operator::requests::{Part, Query, each, list};
 use report::{Counts, Report};
 
 /// The exit code where the cells were read and one of them is not Ready.
 const NOT_READY: u8 = 3;
 /// How long all reads may take together.
 const PATIENCE: Duration = Duration::from_mins(2);
-/// How many objects a page of a list has.
-const PAGE: u32 = 500;
+/// How long each of them may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The flags of `fedhub cells`.
 #[derive(Debug, clap::Args)]
 #[command(
+    mut_arg("hub_kubeconfig", |arg| arg.required(true)),
     after_help = "Exit codes: 0: every cell is Ready; 1: the hub or a project plane cannot be read; 2: misuse; \
                         3: a cell is not Ready, is lost, or is not known to the hub."
 )]
 pub struct CellsArgs {
-    /// Kubeconfig of the hub (the Karmada API server).
-    #[arg(long, env = "FEDHUB_HUB_KUBECONFIG", value_name = "FILE")]
-    pub hub_kubeconfig: PathBuf,
-    /// Context in the hub kubeconfig, in place of its current one.
-    #[arg(long, env = "FEDHUB_HUB_CONTEXT", value_name = "NAME")]
-    pub hub_context: Option<String>,
+    /// The hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
     /// Name and kubeconfig of a project plane whose quota claims are to be counted; may be given more than once.
     #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     pub project_kubeconfigs: Vec<(String, PathBuf)>,
@@ -73,22 +73,21 @@ pub fn main(args: &CellsArgs) -> ExitCode {
 async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
     install_tls_provider()?;
     let read = async {
-        let hub = client(credentials::Source::file(&args.hub_kubeconfig, args.hub_context.as_deref()))?;
-        let clusters = Api::<Object>::all_with(hub.clone(), Kind::Cluster.resource());
-        let clusters =
-            clusters.list(&ListParams::default()).await.context("failed to list clusters on the hub")?;
-        let clusters: Vec<_> = clusters.items.into_iter().map(Arc::new).collect();
+        let hub = Read::Found(of_source(&args.hub.required()?, TIMEOUT)?);
+        let on_hub = |what| format!("failed to list {what} on the hub");
+        let clusters = list(&hub, Kind::Cluster.resource(), "", "").await;
+        let clusters = done(clusters, || on_hub("clusters"))?.into_iter().map(Arc::new).collect::<Vec<_>>();
         let mut counts = Counts::default();
-        let deployments = each(&hub, Kind::WorkloadDeployment, "", |wd| counts.deployment(wd)).await;
-        deployments.context("failed to list workloaddeployments on the hub")?;
-        let instances = each(&hub, Kind::Instance, "", |copy| counts.instance(copy)).await;
-        instances.context("failed to list instances on the hub")?;
+        let deployments = visit(&hub, Kind::WorkloadDeployment, "", |wd| counts.deployment(wd)).await;
+        done(deployments, || on_hub("workloaddeployments"))?;
+        let instances = visit(&hub, Kind::Instance, "", |copy| counts.instance(copy)).await;
+        done(instances, || on_hub("instances"))?;
         for (name, file) in &args.project_kubeconfigs {
-            let project = client(credentials::Source::file(file, None))?;
+            let project = Read::Found(of_source(&Source::file(file, None), TIMEOUT)?);
             counts.with_claims();
             let claims =
-                each(&project, Kind::ResourceClaim, SOURCE_CLUSTER, |claim| counts.claim(claim)).await;
-            claims.with_context(|| format!("failed to list resourceclaims in project {name}"))?;
+                visit(&project, Kind::ResourceClaim, SOURCE_CLUSTER, |claim| counts.claim(claim)).await;
+            done(claims, || format!("failed to list resourceclaims in project {name}"))?;
         }
         Ok(Report::of(&clusters, &counts))
     };
@@ -97,26 +96,21 @@ async fn read(args: &CellsArgs) -> anyhow::Result<Report> {
         .context("the hub or a project plane did not respond in time")?
 }
 
-fn client(source: credentials::Source) -> anyhow::Result<kube::Client> {
-    Ok(kube::Client::try_from(source.read()?.config)?)
+/// What was read. Where one of the reads fails there is no report.
+fn done<T: Default>(read: Read<T>, doing: impl FnOnce() -> String) -> anyhow::Result<T> {
+    match read {
+        Read::Found(it) => Ok(it),
+        Read::Absent | Read::Skipped => Ok(T::default()),
+        Read::Failed(error) => Err(anyhow!("{}: {}", doing(), error.message)),
+    }
 }
 
-/// Calls `visit` with the metadata of each object, page by page.
-async fn each(
-    client: &kube::Client,
-    kind: Kind,
-    selector: &str,
-    mut visit: impl FnMut(&Object),
-) -> kube::Result<()> {
-    let api = Api::<Object>::all_with(client.clone(), kind.resource());
-    let mut params = ListParams::default().limit(PAGE).labels(selector);
-    loop {
-        let page = api.list_metadata(&params).await?;
-        let object = |metadata: ObjectMeta| Object { metadata, ..bare(kind, "", "") };
-        page.items.into_iter().for_each(|item| visit(&object(item.metadata)));
-        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-        if params.continue_token.is_none() {
-            return Ok(());
-        }
-    }
+/// Calls `count` with the metadata of each object.
+async fn visit(plane: &Connection, kind: Kind, labels: &str, mut count: impl FnMut(&Object)) -> Read<()> {
+    let query = Query { kind: kind.resource(), namespace: "", labels };
+    each(plane, query, Part::Metadata, |object| {
+        count(&object);
+        ControlFlow::Continue(())
+    })
+    .await
 }

@@ -96,7 +96,7 @@ fn every_flag_of_every_overlay_is_one_that_the_program_knows_and_finds_nothing_w
         assert_eq!(args.enable_cell_controllers, base == "cell" || single);
         assert_eq!(args.is_single_cluster(), single);
         assert_eq!(args.write_back, !has("cell-without-write-back"));
-        assert_eq!(args.hub_kubeconfig.is_some(), args.write_back);
+        assert_eq!(args.hub.kubeconfig.is_some(), args.write_back);
         assert_eq!(args.networking, has("cell-networking"));
         assert_eq!(args.referenced_data, has("cell-referenced-data"));
         assert_eq!(args.quota_kubeconfig.is_some(), has("cell-quota") || has("cell-quota-milo"));

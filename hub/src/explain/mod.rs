@@ -21,7 +21,7 @@ use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
 use fedhub_planes::discovery::credentials::Source;
 
-use crate::common::{MANAGEMENT_NAMESPACE, install_tls_provider};
+use crate::common::{HubArgs, ManagementArgs, OwnNamespaceArgs, install_tls_provider};
 use crate::operator::connect::{Connection, of_source};
 use crate::operator::named_file;
 use crate::operator::output::{OutputArgs, colours};
@@ -46,7 +46,7 @@ pub enum KindArg {
 
 /// The flags of `fedhub explain`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(mut_arg("hub_kubeconfig", |arg| arg.required(true)), after_help = "\
 Example:
   fedhub explain wd web -n shop --plane project-a --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
 
@@ -64,22 +64,15 @@ pub struct ExplainArgs {
     /// The name of its project plane.
     #[arg(long, value_name = "PLANE", value_parser = plane_name)]
     pub plane: String,
-    /// Kubeconfig of the hub (the Karmada API server).
-    #[arg(long, env = "FEDHUB_HUB_KUBECONFIG", value_name = "FILE")]
-    pub hub_kubeconfig: PathBuf,
-    /// Context in the hub kubeconfig, in place of its current one.
-    #[arg(long, env = "FEDHUB_HUB_CONTEXT", value_name = "NAME")]
-    pub hub_context: Option<String>,
-    /// Kubeconfig of the management plane, which has the Secrets of project planes and fedhub's Lease; without it, the
-    /// service account of the pod.
-    #[arg(long, env = "FEDHUB_MANAGEMENT_KUBECONFIG", value_name = "FILE")]
-    pub management_kubeconfig: Option<PathBuf>,
-    /// Context in the management kubeconfig, in place of its current one.
-    #[arg(long, env = "FEDHUB_MANAGEMENT_CONTEXT", value_name = "NAME")]
-    pub management_context: Option<String>,
-    /// fedhub's own namespace on the management plane.
-    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = MANAGEMENT_NAMESPACE, value_name = "NAME")]
-    pub management_namespace: String,
+    /// The hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// The management plane, which has the Secrets of project planes and fedhub's Lease.
+    #[command(flatten)]
+    pub management: ManagementArgs,
+    /// Where fedhub is on it.
+    #[command(flatten)]
+    pub own: OwnNamespaceArgs,
     /// Name of fedhub's Lease.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
@@ -130,7 +123,7 @@ async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
         Some((_, file)) => Some(Read::Found(of_source(&Source::file(file, None), args.timeout)?)),
         None => None,
     };
-    let hub = Source::file(&args.hub_kubeconfig, args.hub_context.as_deref());
+    let hub = args.hub.required()?;
     let mut cells = BTreeMap::new();
     for (name, file) in &args.cell_kubeconfigs {
         cells.insert(name.clone(), Read::Found(of_source(&Source::file(file, None), args.timeout)?));
@@ -143,7 +136,7 @@ async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
     let request = Request {
         subject: Subject { kind, plane, namespace, name: args.name.clone() },
         management: management(args, project.is_some())?,
-        namespace: args.management_namespace.clone(),
+        namespace: args.own.management_namespace.clone(),
         lease: args.lease_name.clone(),
         project,
         hub: Read::Found(of_source(&hub, args.timeout)?),
@@ -155,10 +148,10 @@ async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
 
 /// The management plane. Where the project's kubeconfig is given it may do without.
 fn management(args: &ExplainArgs, optional: bool) -> anyhow::Result<Connection> {
-    let source = Source::of(args.management_kubeconfig.as_deref(), args.management_context.as_deref());
+    let source = args.management.source();
     match of_source(&source, args.timeout) {
         Ok(plane) => Ok(Read::Found(plane)),
-        Err(_) if optional && args.management_kubeconfig.is_none() => Ok(Read::Skipped),
+        Err(_) if optional && args.management.kubeconfig.is_none() => Ok(Read::Skipped),
         Err(error) => Err(error).context("failed to connect to the management plane"),
     }
 }

@@ -1,23 +1,23 @@
 //! Project planes by their Secrets on the management plane, as discovery `kubeconfigs` reads them.
 
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use fedhub_core::errors;
-use fedhub_core::names::{PLANE_NAME, PLANE_SECRET};
+use fedhub_core::names::{IDENTITIES, PLANE_NAME, PLANE_SECRET};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::discovery::credentials;
+use fedhub_planes::identity::IdentityEntry;
 use k8s_openapi::ByteString;
-use kube::api::{Api, ListParams};
-use kube::core::PartialObjectMeta;
+use kube::Config;
 
-use super::connect::{self, Connection, Plane};
+use super::connect::{self, Connection};
 use super::read::{Failure, Read, ReadError};
-use super::requests::{get, within};
+use super::requests::{Part, Query, each, get, list};
 
 /// The key of the Secret that holds the kubeconfig.
 const KEY: &str = "kubeconfig";
-/// How many Secrets a page of their metadata has.
-const PAGE: u32 = 500;
 
 /// The project plane of that name. One whose Secret has its name is one read; only for one that an annotation names is
 /// the metadata of all Secrets read.
@@ -33,8 +33,7 @@ pub async fn find(management: &Connection, namespace: &str, name: &str, timeout:
         Read::Failed(error) => return Read::Failed(error),
         Read::Skipped => return Read::Skipped,
     }
-    let Some(plane) = management.found() else { return Read::Absent };
-    match annotated(plane, namespace, name).await {
+    match annotated(management, namespace, name).await {
         Read::Found(Some(secret)) => match get(management, kind, namespace, &secret).await {
             Read::Found(secret) => of_secret(&secret, timeout),
             Read::Absent | Read::Skipped => Read::Absent,
@@ -46,59 +45,74 @@ pub async fn find(management: &Connection, namespace: &str, name: &str, timeout:
 }
 
 /// Whether a labelled Secret stands for the plane of that name.
-fn is_of(labels: Option<&std::collections::BTreeMap<String, String>>, secret: &Object, name: &str) -> bool {
+fn is_of(labels: Option<&BTreeMap<String, String>>, secret: &Object, name: &str) -> bool {
     let labelled =
         labels.is_some_and(|labels| labels.get(PLANE_SECRET.0).is_some_and(|it| it == PLANE_SECRET.1));
     labelled && secret.annotation(PLANE_NAME).unwrap_or(secret.name()) == name
 }
 
 /// The name of the Secret whose annotation names the plane.
-async fn annotated(plane: &Plane, namespace: &str, name: &str) -> Read<Option<String>> {
-    let api = Api::<Object>::namespaced_with(plane.client.clone(), namespace, Kind::Secret.resource());
-    let find = async {
-        let labels = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
-        let mut params = ListParams::default().limit(PAGE).labels(&labels);
-        loop {
-            let page = api.list_metadata(&params).await?;
-            let names_it = |secret: &PartialObjectMeta<Object>| {
-                secret
-                    .metadata
-                    .annotations
-                    .as_ref()
-                    .and_then(|all| all.get(PLANE_NAME))
-                    .is_some_and(|it| it == name)
-            };
-            if let Some(secret) = page.items.into_iter().find(names_it) {
-                return Ok(secret.metadata.name);
-            }
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
-                return Ok(None);
-            }
+async fn annotated(management: &Connection, namespace: &str, name: &str) -> Read<Option<String>> {
+    let labels = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
+    let labelled = Query { kind: Kind::Secret.resource(), namespace, labels: &labels };
+    let mut found = None;
+    let read = each(management, labelled, Part::Metadata, |secret| {
+        if secret.annotation(PLANE_NAME) != Some(name) {
+            return ControlFlow::Continue(());
         }
-    };
-    within(plane.timeout, find).await
+        found = Some(secret.name().to_owned());
+        ControlFlow::Break(())
+    });
+    read.await.map(|()| found)
 }
 
 /// The plane of a Secret, refused where fedhub refuses it.
 pub fn of_secret(secret: &Object, timeout: Duration) -> Connection {
-    let invalid = |message: String| {
-        let message = format!("Secret {}: {message}", secret.name());
-        Read::Failed(ReadError { failure: Failure::Invalid, message })
-    };
+    let plane = config_of_secret(secret)
+        .and_then(|config| connect::plane(config, timeout).map_err(|error| errors::chain(error.as_ref())));
+    match plane {
+        Ok(plane) => Read::Found(plane),
+        Err(message) => {
+            let message = format!("Secret {}: {message}", secret.name());
+            Read::Failed(ReadError { failure: Failure::Invalid, message })
+        }
+    }
+}
+
+/// The configuration in a Secret, or why there is none that may be used.
+pub fn config_of_secret(secret: &Object) -> Result<Config, String> {
     let bytes = serde_json::from_value::<ByteString>(secret.data["data"][KEY].clone());
     let Ok(ByteString(bytes)) = bytes else {
-        return invalid(format!("the Secret has no key {KEY:?}"));
+        return Err(format!("the Secret has no key {KEY:?}"));
     };
-    let Ok(content) = String::from_utf8(bytes) else {
-        return invalid(format!("key {KEY:?} is not text"));
+    let content = String::from_utf8(bytes).map_err(|_| format!("key {KEY:?} is not text"))?;
+    credentials::from_secret(&content).map_err(|error| errors::chain(&error))
+}
+
+/// The UIDs by which a plane is identified: of `kube-system`, and of `default`.
+pub async fn identities(plane: &Connection) -> Read<Vec<String>> {
+    let kind = Kind::Namespace.resource();
+    let (system, default) =
+        tokio::join!(get(plane, kind, "", "kube-system"), get(plane, kind, "", "default"));
+    // A right that is missing is shown by what is counted.
+    let unanswered = |read: &Read<Object>| {
+        let failure =
+            |error: &&ReadError| matches!(error.failure, Failure::Unreachable | Failure::Unauthorized);
+        read.failure().filter(failure).cloned()
     };
-    let config = match credentials::from_secret(&content) {
-        Ok(config) => config,
-        Err(error) => return invalid(errors::chain(&error)),
-    };
-    match connect::plane(config, timeout) {
-        Ok(plane) => Read::Found(plane),
-        Err(error) => invalid(errors::chain(error.as_ref())),
+    if let Some(error) = unanswered(&system) {
+        return Read::Failed(error);
     }
+    Read::Found([system, default].iter().filter_map(|it| it.found().map(|it| it.uid().to_owned())).collect())
+}
+
+/// The identities that fedhub remembers, by plane.
+pub async fn remembered(management: &Connection, namespace: &str) -> Read<BTreeMap<String, String>> {
+    let label = format!("{}={}", IDENTITIES.0, IDENTITIES.1);
+    let maps = list(management, Kind::ConfigMap.resource(), namespace, &label).await;
+    maps.map(|maps| {
+        let entries = maps.iter().filter_map(|map| map.data["data"].as_object()).flatten();
+        let identity = |value: &serde_json::Value| IdentityEntry::read(value.as_str()?).map(|it| it.identity);
+        entries.filter_map(|(plane, value)| Some((plane.clone(), identity(value)?))).collect()
+    })
 }

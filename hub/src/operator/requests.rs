@@ -1,11 +1,12 @@
 //! Reads of planes that keep their errors.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::object::{Object, ObjectView};
 use kube::api::{Api, ListParams};
-use kube::core::ApiResource;
+use kube::core::{ApiResource, ObjectList, PartialObjectMeta};
 
 use super::connect::Connection;
 use super::read::{Failure, Read, ReadError};
@@ -60,26 +61,78 @@ pub async fn list(
     namespace: &str,
     labels: &str,
 ) -> Read<Vec<Object>> {
+    let mut objects = Vec::new();
+    let read = each(plane, Query { kind, namespace, labels }, Part::Whole, |object| {
+        objects.push(object);
+        ControlFlow::Continue(())
+    });
+    let read = read.await;
+    objects.sort_by(|a, b| a.name().cmp(b.name()));
+    read.map(|()| objects)
+}
+
+/// What is listed.
+#[derive(Clone, Copy)]
+pub struct Query<'a> {
+    /// The kind.
+    pub kind: &'a ApiResource,
+    /// The namespace; all of them where it is empty.
+    pub namespace: &'a str,
+    /// The selector by labels.
+    pub labels: &'a str,
+}
+
+/// The part of objects that a list asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The whole objects.
+    Whole,
+    /// Their metadata, which is all that `visit` sees then.
+    Metadata,
+}
+
+/// Calls `visit` with each object, page by page, until it breaks off. Each page may take as long as a read.
+pub async fn each(
+    plane: &Connection,
+    query: Query<'_>,
+    part: Part,
+    mut visit: impl FnMut(Object) -> ControlFlow<()>,
+) -> Read<()> {
     let plane = match plane {
         Read::Found(plane) => plane,
         Read::Skipped | Read::Absent => return Read::Skipped,
         Read::Failed(error) => return Read::Failed(error.clone()),
     };
-    let api = api(plane.client.clone(), kind, namespace);
-    let pages = async {
-        let mut params = ListParams::default().limit(PAGE).labels(labels);
-        let mut objects = Vec::new();
-        loop {
-            let page = api.list(&params).await?;
-            objects.extend(page.items);
-            params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-            if params.continue_token.is_none() {
-                objects.sort_by(|a, b| a.name().cmp(b.name()));
-                return Ok(objects);
-            }
+    let api = api(plane.client.clone(), query.kind, query.namespace);
+    let mut params = ListParams::default().limit(PAGE).labels(query.labels);
+    loop {
+        let page = match part {
+            Part::Whole => within(plane.timeout, api.list(&params)).await,
+            Part::Metadata => within(plane.timeout, api.list_metadata(&params)).await.map(without_data),
+        };
+        let page = match page {
+            Read::Found(page) => page,
+            Read::Failed(error) => return Read::Failed(error),
+            Read::Absent | Read::Skipped => return Read::Found(()),
+        };
+        if page.items.into_iter().try_for_each(&mut visit).is_break() {
+            return Read::Found(());
         }
+        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if params.continue_token.is_none() {
+            return Read::Found(());
+        }
+    }
+}
+
+fn without_data(page: ObjectList<PartialObjectMeta<Object>>) -> ObjectList<Object> {
+    let bare = |item: PartialObjectMeta<Object>| Object {
+        types: None,
+        metadata: item.metadata,
+        data: serde_json::Value::Null,
     };
-    within(plane.timeout, pages).await
+    let items = page.items.into_iter().map(bare).collect();
+    ObjectList { types: page.types, metadata: page.metadata, items }
 }
 
 fn api(client: kube::Client, kind: &ApiResource, namespace: &str) -> Api<Object> {

@@ -19,13 +19,12 @@ use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::{Controller, run_workers};
 use fedhub_lease::Leadership;
 use fedhub_planes::Listener;
-use fedhub_planes::discovery::credentials::Source;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
 use fedhub_planes::{Planes, Settings};
 
-use super::management;
 use super::runtime::{Role, Running, Runtime};
+use super::sources;
 use crate::args::RunArgs;
 
 /// The role before its watches have begun.
@@ -44,20 +43,10 @@ impl Cell {
     /// Reads credentials, and takes part in the election on the cell.
     pub fn new(runtime: &Runtime) -> anyhow::Result<Self> {
         let args = &runtime.args;
-        let source = match args.cell_kubeconfig.as_deref() {
-            Some(file) => Source::file(file, args.cell_context.as_deref()),
-            None => management::source(args),
-        };
-        let client = runtime.follow("cell", source)?.client(&PlaneId::Cell);
-        let file = |file: &std::path::PathBuf| Source::file(file, None);
-        let hub = args
-            .hub_kubeconfig
-            .as_ref()
-            .filter(|_| args.write_back)
-            .map(|path| Source::file(path, args.hub_context.as_deref()));
+        let client = runtime.follow("cell", sources::cell(args))?.client(&PlaneId::Cell);
+        let hub = args.hub.source().filter(|_| args.write_back);
         let hub = hub.map(|source| runtime.follow("hub", source)).transpose()?;
-        let quota = args.quota_kubeconfig.as_ref().map(file);
-        let quota = quota.map(|source| runtime.follow("quota", source)).transpose()?;
+        let quota = sources::quota(args).map(|source| runtime.follow("quota", source)).transpose()?;
         let leadership = runtime.election(client.clone(), args.cell_lease_name());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
 

@@ -1,6 +1,5 @@
 //! The management role: federator and projector over one registry.
 
-use anyhow::Context;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::UPSTREAM_NAMESPACE;
@@ -8,7 +7,6 @@ use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::run_workers;
 use fedhub_federator::{ConditionWriter, Federator};
 use fedhub_lease::Leadership;
-use fedhub_planes::discovery::credentials::Source;
 use fedhub_planes::events::OperatorEvents;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
@@ -17,7 +15,7 @@ use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
 
 use super::runtime::{Role, Running, Runtime};
-use crate::args::RunArgs;
+use super::sources;
 use crate::preflight;
 
 /// The role before its watches have begun.
@@ -34,11 +32,10 @@ impl Management {
     /// Reads credentials, and takes part in the election.
     pub fn new(runtime: &Runtime) -> anyhow::Result<Self> {
         let args = &runtime.args;
-        let hub_file = args.hub_kubeconfig.as_deref().context("--hub-kubeconfig is missing")?;
-        let hub = Source::file(hub_file, args.hub_context.as_deref());
-        let hub = runtime.follow("hub", hub)?.connection(&PlaneId::Hub);
-        let home = runtime.follow("management", source(args))?;
-        let projects = projects(args).map(|source| runtime.follow("discovery", source)).transpose()?;
+        let hub = runtime.follow("hub", args.hub.required()?)?.connection(&PlaneId::Hub);
+        let home = runtime.follow("management", args.management.source())?;
+        let projects =
+            sources::projects(args).map(|source| runtime.follow("discovery", source)).transpose()?;
         let leadership = runtime.election(home.client(&PlaneId::Management), args.lease_name.clone());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
         let identities = Identities::new(args.namespace());
@@ -121,18 +118,4 @@ fn on_projects(single_cluster: bool) -> Vec<Watched> {
         kinds.push(Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE));
     }
     kinds
-}
-
-/// Where the management plane is.
-pub fn source(args: &RunArgs) -> Source {
-    Source::of(args.management_kubeconfig.as_deref(), args.management_context.as_deref())
-}
-
-/// Where the server with the Projects is, unless it is the management plane.
-fn projects(args: &RunArgs) -> Option<Source> {
-    let context = args.discovery_context.as_deref();
-    match (&args.discovery_kubeconfig, context, &args.management_kubeconfig) {
-        (Some(file), context, _) | (None, context @ Some(_), Some(file)) => Some(Source::file(file, context)),
-        _ => None,
-    }
 }

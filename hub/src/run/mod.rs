@@ -3,6 +3,7 @@
 pub mod cell;
 mod management;
 pub mod runtime;
+pub mod sources;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use fedhub_api::conditions::{find, said};
 use fedhub_core::names::{FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, SOURCE_UID};
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_federator::cleanup::CleanupBlocked;
 use jiff::Timestamp;
 
 use super::super::cause::Cause;
@@ -115,16 +116,16 @@ fn on_hub(chain: &Chain, wd: &Object, hub: &Object, since: Option<Timestamp>) ->
     Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::HubWd, since, evidence)
 }
 
-/// What the condition says of a cleanup that is blocked. It tells which of the causes in its words alone.
+/// The cause that the federator reports for a cleanup that is blocked.
 fn said_held(wd: &Object) -> Option<Diagnosis> {
     let available = find(wd.status(), "Available").filter(|it| said(it).1 == "CleanupHeld")?;
     let (_, _, message) = said(available);
-    let cause = if message.contains("lost its state") {
-        Cause::HubStateLost
-    } else if message.contains("cannot be reached") {
-        Cause::CleanupHubUnreachable
-    } else {
-        Cause::CleanupConflict
+    let cause = match CleanupBlocked::of_message(message) {
+        Some(CleanupBlocked::HubUnreachable) => Cause::CleanupHubUnreachable,
+        Some(CleanupBlocked::HubStateLost) => Cause::HubStateLost,
+        Some(CleanupBlocked::NamespaceGone) => Cause::NamespaceGone,
+        // Another version's words: in any case there is something on the hub to look into.
+        Some(CleanupBlocked::TenantConflict) | None => Cause::CleanupConflict,
     };
     Some(Diagnosis::blocked(cause, turned_at(available), message))
 }

@@ -1,6 +1,7 @@
 //! A chain for each cause (U4).
 
 use fedhub_core::object::Object;
+use fedhub_federator::cleanup::CleanupBlocked;
 use serde_json::{Value, json};
 use strum::VariantArray;
 
@@ -362,4 +363,23 @@ fn u4_a_status_is_on_its_way_since_it_was_written() {
     patch(&mut chain.project.wd, &json!({"metadata": {"generation": 4, "managedFields": [edit]}}));
     let diagnosis = diagnose(&chain);
     assert_eq!((diagnosis.cause, diagnosis.state), (Cause::FederatorBehind, State::OnItsWay));
+}
+
+/// The federator's own condition, so that a changed message is recognised here too.
+#[test]
+fn u4_a_blocked_cleanup_has_the_cause_that_the_federator_reports() {
+    for &why in CleanupBlocked::VARIANTS {
+        let mut chain = healthy();
+        deleted(&mut chain);
+        chain.hub.wd = Read::Absent;
+        let status = fedhub_federator::status::blocked(&json!({}), why, at(MADE));
+        patch(&mut chain.project.wd, &json!({"status": status}));
+        let expected = match why {
+            CleanupBlocked::HubUnreachable => Cause::CleanupHubUnreachable,
+            CleanupBlocked::HubStateLost => Cause::HubStateLost,
+            CleanupBlocked::TenantConflict => Cause::CleanupConflict,
+            CleanupBlocked::NamespaceGone => Cause::NamespaceGone,
+        };
+        assert_eq!(diagnose(&chain).cause, expected, "{why}");
+    }
 }
