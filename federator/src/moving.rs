@@ -71,7 +71,7 @@ pub struct Bound {
     /// The status that such a cell reported, null where none has.
     status: Value,
     /// Whether Karmada says of such a cell that it has not applied the WD there.
-    lags: bool,
+    unapplied: bool,
 }
 
 impl Bound {
@@ -81,18 +81,19 @@ impl Bound {
         let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
         let clusters = list(&binding.spec()["clusters"]);
         let items = list(&binding.status()["aggregatedStatus"]);
-        let lags = items.iter().any(|item| ours(&item["clusterName"]) && item["applied"] != true);
+        let unapplied = items.iter().any(|item| ours(&item["clusterName"]) && item["applied"] != true);
         let theirs = items.into_iter().find(|item| ours(&item["clusterName"]) && reported(&item["status"]));
         Self {
             here: !clusters.is_empty() && clusters.iter().all(|cluster| ours(&cluster["name"])),
             status: theirs.map(|mut item| item["status"].take()).unwrap_or_default(),
-            lags,
+            unapplied,
         }
     }
 
-    /// Whether Karmada says that it has not applied the WD in a cell of its city (F8).
-    pub fn lags(&self) -> bool {
-        self.lags
+    /// Whether Karmada says that it has not applied the WD in a cell of its city, or passes on a status from before this
+    /// `generation` (F8).
+    pub fn is_behind(&self, generation: i64) -> bool {
+        self.unapplied || reported(&self.status) && self.status["observedGeneration"] != generation
     }
 
     /// Whether the hub WD is bound to cells of its city alone, and has the status that one of them reported.

@@ -201,7 +201,7 @@ impl Federator {
             return Ok(false);
         }
         let bound = self.bound(&seen.hub_namespace_name, &seen.name, seen.city()).await?;
-        Ok(bound.is_some_and(|bound| bound.lags()))
+        Ok(bound.is_some_and(|bound| bound.is_behind(seen.project.generation)))
     }
 
     /// Whether the WD is in sync, without any request. Then its objects are not kept any longer.

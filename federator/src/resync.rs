@@ -2,9 +2,11 @@
 //!
 //! Karmada 1.16 can hold for ever that it has not applied what it has applied. After a restart of its controller manager
 //! it first fails and says so on its `Work`, then succeeds, and compares that with a cache that does not know of the
-//! failure yet: nothing to write. From then on it leaves out whatever the cell reports, until the object changes. So
-//! where a `ResourceBinding` says for a minute that its WD is not applied, the hub WD gets the annotation
-//! [`fedhub_core::names::RESYNC`], and loses it when the cell has reported: either has Karmada apply it again.
+//! failure yet: nothing to write. From then on it leaves out whatever the cell reports, until the object changes. A status
+//! that changes and changes back within moments, as when an autoscaler scales, can meet the same cache: Karmada keeps the
+//! one in between. So where a `ResourceBinding` says for a minute that its WD is not applied, or has an older status, the
+//! hub WD gets the annotation [`fedhub_core::names::RESYNC`], and loses it when the cell has reported: either has Karmada
+//! apply it again.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! F8: Karmada loses that it has applied a WD.
+//! F8: Karmada loses that it has applied a WD, or the last status that its cell reported.
 
 use fedhub_core::names::RESYNC;
 use serde_json::{Value, json};
@@ -10,11 +10,16 @@ const BINDING: &str = "web-workloaddeployment";
 
 /// What Karmada says of `alpha`'s WD. It leaves out `applied: false`.
 fn karmada_says(world: &World, applied: bool) {
-    let space = hub_space(&world.alpha);
     let mut item = json!({"clusterName": "cell-1"});
     if applied {
         item["applied"] = json!(true);
     }
+    karmada_aggregates(world, item);
+}
+
+/// What Karmada aggregates of the cell of `alpha`'s WD.
+fn karmada_aggregates(world: &World, item: Value) {
+    let space = hub_space(&world.alpha);
     let binding = json!({
         "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
         "metadata": {"namespace": space, "name": BINDING}, "spec": {"clusters": [{"name": "cell-1"}]},
@@ -99,5 +104,31 @@ async fn f8_i7_a_cell_that_is_silent_is_asked_after_ever_more_seldom_and_nothing
     let asked = world.asked(from)[0].iter().filter(|it| **it == get).count();
     assert_eq!(asked, 2 * 7, "of either plane's: {:?}", world.asked(from)[0]);
     assert_eq!(run.metrics.resyncs.get(), 0);
+    run.stop().await;
+}
+
+/// Karmada compares a status with a cache of its `Work`: of a status that changes and is what it was again within
+/// moments, it can keep the one in between, which lacks the generation.
+#[tokio::test(start_paused = true)]
+async fn f8_karmada_is_made_to_pass_on_the_last_status_where_it_kept_an_older_one() {
+    let world = World::telling();
+    let run = world.federated().await;
+    world.report(WD, &seen(Some(1)));
+    karmada_aggregates(&world, json!({"clusterName": "cell-1", "applied": true, "status": seen(Some(1))}));
+    quiet(3600).await;
+    let from = world.positions();
+    world.report(WD, &seen(None));
+    karmada_aggregates(&world, json!({"clusterName": "cell-1", "applied": true, "status": seen(None)}));
+    quiet(50).await;
+    assert_eq!(world.writes(from)[0], [""; 0], "not before its time");
+    quiet(20).await;
+    assert_eq!(world.writes(from)[0], [WRITE]);
+    assert!(resync(&world.hub_wd(WD).unwrap()).is_some());
+    karmada_aggregates(&world, json!({"clusterName": "cell-1", "applied": true, "status": seen(Some(1))}));
+    world.report(WD, &seen(Some(1)));
+    quiet(3600).await;
+    assert_eq!(world.writes(from)[0], [WRITE; 2], "the annotation goes, and nothing comes after");
+    assert_eq!(resync(&world.hub_wd(WD).unwrap()), None);
+    assert_eq!(run.metrics.resyncs.get(), 1);
     run.stop().await;
 }

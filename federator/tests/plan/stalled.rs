@@ -1,4 +1,4 @@
-//! F8: what Karmada says it has not applied.
+//! F8: what Karmada has not applied, or whose last status it has not passed on.
 
 use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_core::names::RESYNC;
@@ -55,23 +55,32 @@ fn f8_i7_a_resync_is_written_where_it_is_due_and_goes_with_the_report() {
 }
 
 #[test]
-fn f8_karmada_lags_where_it_says_of_the_cell_that_it_has_not_applied() {
+fn f8_karmada_is_behind_where_it_has_not_applied_or_passes_on_an_older_status() {
     let applied = json!({"clusterName": "cell-1", "applied": true});
-    let lags = json!({"clusterName": "cell-1", "appliedMessage": "not initialized", "health": "Unknown"});
+    let unapplied =
+        json!({"clusterName": "cell-1", "appliedMessage": "not initialized", "health": "Unknown"});
     let false_ = json!({"clusterName": "cell-1", "applied": false});
     let other = json!({"clusterName": "cell-2"});
+    let passed_on = |cell: &str, generation: Option<i64>| {
+        let status = json!({"replicas": 1, "observedGeneration": generation});
+        json!({"clusterName": cell, "applied": true, "status": status})
+    };
     for (items, expected) in [
         (json!(null), false),
         (json!([]), false),
         (json!([applied]), false),
-        (json!([lags]), true),
+        (json!([unapplied]), true),
         (json!([false_]), true),
         (json!([other]), false),
         (json!([other, applied]), false),
-        (json!([other, lags]), true),
+        (json!([other, unapplied]), true),
+        (json!([passed_on("cell-1", Some(7))]), false),
+        (json!([passed_on("cell-1", None)]), true),
+        (json!([passed_on("cell-1", Some(6))]), true),
+        (json!([passed_on("cell-2", None)]), false),
     ] {
         let mut binding = bare(Kind::ResourceBinding, "ns-1", "web-dfw-workloaddeployment");
         set_field(&mut binding, "status", json!({"aggregatedStatus": items}));
-        assert_eq!(Bound::of(&binding, &["cell-1".to_owned()]).lags(), expected, "{items}");
+        assert_eq!(Bound::of(&binding, &["cell-1".to_owned()]).is_behind(7), expected, "{items}");
     }
 }

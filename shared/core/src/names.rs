@@ -31,8 +31,8 @@ pub const HUB_LOST: &str = "federation.datumapis.com/hub-lost";
 /// Annotation of a hub WD that changes its city: the city it leaves and since when, `<city code>/<RFC 3339>`; there until
 /// the cell of the new city has reported on it.
 pub const MOVING: &str = "federation.datumapis.com/moving";
-/// Annotation of a hub WD that Karmada says it has not applied: when it was to apply it again; there until its cell has
-/// reported on it (F8).
+/// Annotation of a hub WD that Karmada has not applied, or of which it passes on an older status: when it was to apply it
+/// again; there until its cell has reported on it (F8).
 pub const RESYNC: &str = "federation.datumapis.com/resync";
 /// Annotation of a PropagationPolicy: when it was touched last, so that Karmada releases what it no longer selects.
 pub const TOUCHED: &str = "federation.datumapis.com/touched";
