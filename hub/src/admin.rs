@@ -1,18 +1,24 @@
-//! The process's own HTTP page: `/livez`, `/readyz`, `/metrics`.
+//! The process's own HTTP server: `/livez`, `/readyz`, `/metrics`, and `/log` for callers on the same host.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use fedhub_core::errors;
-use http::{Request, Response, StatusCode, header};
-use http_body_util::Full;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+use crate::log_filter::LogFilter;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+/// How long a log filter may be, in bytes.
+const LONGEST_FILTER: usize = 4096;
 
 /// What the admin page asks the process.
 pub trait Status: Send + Sync + 'static {
@@ -26,16 +32,17 @@ pub trait Status: Send + Sync + 'static {
 pub async fn serve(
     address: SocketAddr,
     status: Arc<dyn Status>,
+    log: Arc<LogFilter>,
     stop: CancellationToken,
 ) -> std::io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
     let bound = listener.local_addr()?;
     tokio::spawn(async move {
         loop {
-            let stream = tokio::select! {
+            let (stream, peer) = tokio::select! {
                 () = stop.cancelled() => return,
                 accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => stream,
+                    Ok(accepted) => accepted,
                     Err(error) => {
                         // Out of file descriptors, most often: do not spin on it.
                         tracing::warn!(error = errors::chain(&error), "failed to accept a connection to the admin server");
@@ -44,11 +51,11 @@ pub async fn serve(
                     }
                 },
             };
-            let (status, stop) = (status.clone(), stop.clone());
+            let (status, log, stop) = (status.clone(), log.clone(), stop.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |request| {
-                    let answer = answer(&request, status.as_ref());
-                    async move { Ok::<_, Infallible>(answer) }
+                    let (status, log) = (status.clone(), log.clone());
+                    async move { Ok::<_, Infallible>(answer(request, peer, status.as_ref(), &log).await) }
                 });
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
@@ -60,27 +67,66 @@ pub async fn serve(
     Ok(bound)
 }
 
-fn answer(request: &Request<Incoming>, status: &dyn Status) -> Response<Full<Bytes>> {
+async fn answer(
+    request: Request<Incoming>,
+    peer: SocketAddr,
+    status: &dyn Status,
+    log: &Arc<LogFilter>,
+) -> Response<Full<Bytes>> {
     let (code, content, body) = match request.uri().path() {
-        "/livez" => (StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned()),
+        "/livez" => (StatusCode::OK, TEXT, "ok\n".to_owned()),
         "/readyz" => match status.ready() {
-            Ok(()) => (StatusCode::OK, "text/plain; charset=utf-8", "ok\n".to_owned()),
-            Err(causes) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "text/plain; charset=utf-8", causes.join("\n") + "\n")
-            }
+            Ok(()) => (StatusCode::OK, TEXT, "ok\n".to_owned()),
+            Err(causes) => (StatusCode::SERVICE_UNAVAILABLE, TEXT, causes.join("\n") + "\n"),
         },
         "/metrics" => match status.metrics() {
             Ok(text) => (StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text),
-            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", error),
+            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, TEXT, error),
         },
-        _ => (
-            StatusCode::NOT_FOUND,
-            "text/plain; charset=utf-8",
-            "try /livez, /readyz or /metrics\n".to_owned(),
-        ),
+        "/log" => {
+            let (code, body) = change_log(request, peer, log).await;
+            (code, TEXT, body)
+        }
+        _ => (StatusCode::NOT_FOUND, TEXT, "try /livez, /readyz, /metrics or /log\n".to_owned()),
     };
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = code;
     response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
     response
 }
+
+/// Shows or changes the log filter. Only for callers on the same host, as `kubectl port-forward` is, so that the right to
+/// that is the right to this.
+async fn change_log(
+    request: Request<Incoming>,
+    peer: SocketAddr,
+    log: &Arc<LogFilter>,
+) -> (StatusCode, String) {
+    if !is_local(peer) {
+        return (StatusCode::FORBIDDEN, "only from the same host: use kubectl port-forward\n".to_owned());
+    }
+    match *request.method() {
+        Method::GET => {}
+        Method::DELETE => log.reset(),
+        Method::PUT => {
+            let query = request.uri().query().unwrap_or_default().to_owned();
+            let Ok(body) = Limited::new(request.into_body(), LONGEST_FILTER).collect().await else {
+                return (StatusCode::BAD_REQUEST, format!("no log filter of up to {LONGEST_FILTER} bytes\n"));
+            };
+            let filter = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+            if let Err(fault) = log.change(&filter, &query) {
+                return (StatusCode::BAD_REQUEST, fault + "\n");
+            }
+        }
+        _ => return (StatusCode::METHOD_NOT_ALLOWED, "try GET, PUT or DELETE\n".to_owned()),
+    }
+    (StatusCode::OK, log.show())
+}
+
+/// Whether the caller is on this host; an IPv4 one may come as an IPv6 address.
+fn is_local(peer: SocketAddr) -> bool {
+    peer.ip().to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+mod tests;

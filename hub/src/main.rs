@@ -21,6 +21,7 @@ mod crds;
 mod deploy;
 mod explain;
 mod history;
+mod log_filter;
 mod manual;
 mod operator;
 mod planes;

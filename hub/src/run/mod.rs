@@ -15,21 +15,24 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::admin;
 use crate::args::{Renamed, RunArgs};
 use crate::common::{MISUSE, install_tls_provider};
+use crate::log_filter::LogFilter;
 use crate::status::Status;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
 pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     let mut faults = args.validate();
-    if let Err(fault) = telemetry::start(&args.log, args.log_format) {
-        faults.push(fault);
-    }
-    if !faults.is_empty() {
-        for fault in faults {
-            eprintln!("fedhub: {fault}");
+    let log = telemetry::start(&args.log, args.log_format);
+    faults.extend(log.as_ref().err().cloned());
+    let log = match log {
+        Ok(log) if faults.is_empty() => LogFilter::new(log, &args.log),
+        _ => {
+            for fault in faults {
+                eprintln!("fedhub: {fault}");
+            }
+            return ExitCode::from(MISUSE);
         }
-        return ExitCode::from(MISUSE);
-    }
+    };
     renamed.iter().for_each(Renamed::warn);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -38,7 +41,7 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match runtime.block_on(run(args)) {
+    match runtime.block_on(run(args, log)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fedhub: {}", errors::chain(error.as_ref()));
@@ -47,7 +50,7 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     }
 }
 
-async fn run(args: RunArgs) -> anyhow::Result<()> {
+async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
     // Asked for first: a signal that comes while the process starts must not be lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -62,7 +65,7 @@ async fn run(args: RunArgs) -> anyhow::Result<()> {
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
     let status = Arc::new(Status::of(&roles, &runtime)?);
-    let bound = admin::serve(runtime.args.admin_address, status, runtime.stop.clone())
+    let bound = admin::serve(runtime.args.admin_address, status, log, runtime.stop.clone())
         .await
         .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;
     let names: Vec<_> = roles.iter().map(|role| role.name).collect();

@@ -1,12 +1,14 @@
-//! Logs: to standard error, for people or as JSON.
+//! Logs: to standard error, for people or as JSON, with a filter that can be changed while the process runs.
 
+use std::fmt;
 use std::io::IsTerminal;
+use std::sync::Arc;
 
 use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use tracing_subscriber::{EnvFilter, Layer};
+use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 /// How log lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -17,11 +19,35 @@ pub enum LogFormat {
     Json,
 }
 
+/// The filter of a process's log.
+#[derive(Clone)]
+pub struct LogFilter(Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>);
+
+impl LogFilter {
+    /// One that `set` replaces.
+    pub fn new(set: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(set))
+    }
+
+    /// Replaces the filter. One that cannot be parsed is an error, and leaves the present one in force.
+    pub fn set(&self, filter: &str) -> Result<(), String> {
+        (self.0)(filter)
+    }
+}
+
+impl fmt::Debug for LogFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LogFilter")
+    }
+}
+
 /// Starts logging. `filter` is in the syntax of `tracing_subscriber::EnvFilter`, such as `info,fedhub_planes=debug`.
-pub fn start(filter: &str, format: LogFormat) -> Result<(), String> {
+/// Returns the filter, to be replaced.
+pub fn start(filter: &str, format: LogFormat) -> Result<LogFilter, String> {
     let colours = std::io::stderr().is_terminal();
-    let subscriber = subscriber(filter, format, colours, std::io::stderr)?;
-    subscriber.try_init().map_err(|e| format!("logging: {e}"))
+    let (subscriber, filter) = subscriber(filter, format, colours, std::io::stderr)?;
+    subscriber.try_init().map_err(|e| format!("logging: {e}"))?;
+    Ok(filter)
 }
 
 fn subscriber<W>(
@@ -29,18 +55,23 @@ fn subscriber<W>(
     format: LogFormat,
     colours: bool,
     writer: W,
-) -> Result<impl SubscriberInitExt, String>
+) -> Result<(impl SubscriberInitExt, LogFilter), String>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let filter = EnvFilter::try_new(filter).map_err(|e| format!("log filter {filter:?}: {e}"))?;
-    let filter = filter.and(filter_fn(|metadata| !is_verbose_client_target(metadata.target())));
+    let (filter, handle) = reload::Layer::new(parse(filter)?);
+    let set = move |filter: &str| handle.reload(parse(filter)?).map_err(|e| format!("logging: {e}"));
     let layer = tracing_subscriber::fmt::layer().with_writer(writer);
     let layer = match format {
         LogFormat::Text => layer.with_ansi(colours).boxed(),
         LogFormat::Json => layer.json().boxed(),
     };
-    Ok(tracing_subscriber::registry().with(layer.with_filter(filter)))
+    Ok((tracing_subscriber::registry().with(layer.with_filter(filter)), LogFilter::new(set)))
+}
+
+fn parse(filter: &str) -> Result<Box<dyn Filter<Registry> + Send + Sync>, String> {
+    let parsed = EnvFilter::try_new(filter).map_err(|e| format!("log filter {filter:?}: {e}"))?;
+    Ok(Box::new(parsed.and(filter_fn(|metadata| !is_verbose_client_target(metadata.target())))))
 }
 
 /// The Kubernetes client logs whole answers that it cannot decode and dumps of refusals, some of them as warnings. What
@@ -73,7 +104,8 @@ mod tests {
             ] {
                 let lines = fedhub_fake_apiserver::LogLines::default();
                 let writer = lines.clone();
-                let dispatch = subscriber(filter, format, false, move || writer.clone()).unwrap().into();
+                let (subscriber, _) = subscriber(filter, format, false, move || writer.clone()).unwrap();
+                let dispatch = subscriber.into();
                 let told = {
                     let _guard = tracing::dispatcher::set_default(&dispatch);
                     tracing::warn!("a line of our own");
@@ -92,5 +124,31 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn another_filter_counts_at_once_and_an_invalid_one_changes_nothing() {
+        let lines = fedhub_fake_apiserver::LogLines::default();
+        let writer = lines.clone();
+        let (subscriber, filter) =
+            subscriber("info", LogFormat::Text, false, move || writer.clone()).unwrap();
+        let dispatch = subscriber.into();
+        let _guard = tracing::dispatcher::set_default(&dispatch);
+        let step = |name: &'static str| {
+            tracing::debug!(step = name, "detail");
+            lines.text().contains(&format!("step=\"{name}\""))
+        };
+        assert!(!step("before"));
+        filter.set("info,fedhub_core=debug").unwrap();
+        assert!(step("debug"));
+        let error = filter.set("info,fedhub_core=loud").unwrap_err();
+        assert!(error.contains("info,fedhub_core=loud"), "{error}");
+        assert!(step("refused"));
+        filter.set("info").unwrap();
+        assert!(!step("after"));
+        // Section 6, whatever the filter asks for.
+        filter.set("trace").unwrap();
+        tracing::warn!(target: "kube_client::client", "a whole answer");
+        assert!(!lines.text().contains("a whole answer"));
     }
 }

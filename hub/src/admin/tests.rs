@@ -1,0 +1,74 @@
+//! Over HTTP, on loopback.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::*;
+use crate::log_filter::tests::filter;
+
+struct Unready;
+
+impl Status for Unready {
+    fn ready(&self) -> Result<(), Vec<String>> {
+        Err(vec!["the hub is not in sync".to_owned()])
+    }
+
+    fn metrics(&self) -> Result<String, String> {
+        Ok("fedhub_leader 1\n".to_owned())
+    }
+}
+
+/// Sends one request, and returns the code and the body.
+async fn send(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: fedhub\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+#[tokio::test]
+async fn probes_metrics_and_the_log_filter_are_served() {
+    let ((log, set), stop) = (filter(), CancellationToken::new());
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let at = serve(any, Arc::new(Unready), log, stop.clone()).await.unwrap();
+    let too_long = "x".repeat(LONGEST_FILTER + 1);
+    for (method, path, body, code, answer) in [
+        ("GET", "/livez", "", 200, "ok\n"),
+        ("GET", "/readyz", "", 503, "the hub is not in sync\n"),
+        ("GET", "/metrics", "", 200, "fedhub_leader 1\n"),
+        ("GET", "/", "", 404, "try /livez, /readyz, /metrics or /log\n"),
+        ("GET", "/log", "", 200, "info\n"),
+        ("PUT", "/log", "loud", 400, "log filter \"loud\": invalid\n"),
+        ("PUT", "/log", &too_long, 400, "no log filter of up to 4096 bytes\n"),
+        ("POST", "/log", "debug", 405, "try GET, PUT or DELETE\n"),
+        ("GET", "/log", "", 200, "info\n"),
+    ] {
+        assert_eq!(send(at, method, path, body).await, (code, answer.to_owned()), "{method} {path}");
+    }
+    let (code, answer) = send(at, "PUT", "/log?for=1h", "info,fedhub_planes=debug").await;
+    assert!(code == 200 && answer.starts_with("info,fedhub_planes=debug, for 3"), "{code} {answer}");
+    assert_eq!(*set.lock(), "info,fedhub_planes=debug");
+    assert_eq!(send(at, "DELETE", "/log", "").await, (200, "info\n".to_owned()));
+    assert_eq!(*set.lock(), "info");
+    stop.cancel();
+}
+
+#[test]
+fn only_callers_on_the_same_host_change_the_log() {
+    for (peer, local) in [
+        ("127.0.0.1:1", true),
+        ("[::1]:1", true),
+        ("[::ffff:127.0.0.1]:1", true),
+        ("10.0.0.7:1", false),
+        ("[::ffff:10.0.0.7]:1", false),
+        ("[2001:db8::1]:1", false),
+    ] {
+        assert_eq!(is_local(peer.parse().unwrap()), local, "{peer}");
+    }
+}
