@@ -24,7 +24,7 @@ pub mod desired;
 mod dispatch;
 pub mod federate;
 pub mod finalize;
-mod hub_namespace;
+pub mod hub_namespace;
 pub mod loss;
 mod measure;
 pub mod moving;
@@ -47,3 +47,5 @@ mod triggers;
 
 pub use condition::ConditionWriter;
 pub use controller::Federator;
+pub use orphan::is_orphaned;
+pub use policy::uses as uses_policy;

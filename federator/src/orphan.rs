@@ -4,6 +4,8 @@ use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::digest::Uid;
 use fedhub_core::metrics::Metrics;
+use fedhub_core::names::{SOURCE, SOURCE_UID};
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_engine::object_states::{ObjectState, ObjectStates};
 
 /// Why a hub WD is an orphan.
@@ -38,4 +40,13 @@ pub type Orphans = ObjectStates<Orphan>;
 pub(crate) fn is_of(hub: &Digest, project_uid: Option<&Uid>) -> bool {
     let Some(uid) = project_uid.map(Uid::to_string) else { return false };
     hub.deployment().is_some_and(|facts| facts.counterpart_uid == mark_hash(Some(&uid)))
+}
+
+/// Whether a hub WD is an orphan (F11): it is ours by its origin mark, and `living`, what a live read of its project plane
+/// found under its name, is not the WD that it was made for. `origin` is the mark of the WD of that name.
+pub fn is_orphaned(hub: &Object, living: Option<&Object>, origin: &str) -> bool {
+    // What is marked as another's is not ours to name (I6).
+    let ours = hub.annotation(SOURCE).is_none_or(|source| source == origin);
+    let lives = |uid: &str| living.is_some_and(|living| living.uid() == uid);
+    !hub.is_terminating() && ours && !hub.annotation(SOURCE_UID).map_or(living.is_some(), lives)
 }

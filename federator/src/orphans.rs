@@ -8,13 +8,13 @@
 
 use fedhub_cache::digest::Uid;
 use fedhub_core::errors::Error;
-use fedhub_core::names::{PlaneName, SOURCE, SOURCE_UID};
-use fedhub_core::object::{Key, Kind, ObjectView};
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Key, Kind};
 use fedhub_planes::Plane;
 
 use crate::Federator;
 use crate::controller::Target;
-use crate::orphan::{Orphan, is_of};
+use crate::orphan::{Orphan, is_of, is_orphaned};
 
 impl Federator {
     /// Finds the hub WDs of that name that are orphans: one in each hub namespace that stood for its namespace.
@@ -44,12 +44,7 @@ impl Federator {
     async fn is_orphan(&self, of: Target<'_>, hub_key: &Key) -> Result<bool, Error> {
         let living = of.project.get_live(of.key.kind, &of.key.namespace, &of.key.name).await?;
         let hub = self.planes.hub().get_live(hub_key.kind, &hub_key.namespace, &hub_key.name).await?;
-        let Some(hub) = hub.filter(|hub| !hub.is_terminating()) else { return Ok(false) };
-        // What is marked as another's is not ours to name (I6).
-        let origin = of.source();
-        let ours = hub.annotation(SOURCE).is_none_or(|source| source == origin);
-        let lives = |uid: &str| living.as_ref().is_some_and(|living| living.uid() == uid);
-        Ok(ours && !hub.annotation(SOURCE_UID).map_or(living.is_some(), lives))
+        Ok(hub.is_some_and(|hub| is_orphaned(&hub, living.as_ref(), &of.source())))
     }
 
     pub(crate) fn judge_orphan(&self, hub_key: &Key, plane: &PlaneName, orphan: Option<Orphan>) {
