@@ -16,6 +16,7 @@ use fedhub_core::names::is_label_value;
 use fedhub_core::telemetry::LogFormat;
 use fedhub_planes::discovery::Discovery;
 
+use crate::audit::AuditArgs;
 use crate::cells::CellsArgs;
 use crate::check::flags::{AFTER_HELP, CheckArgs, shown};
 use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
@@ -72,6 +73,8 @@ pub enum Command {
     },
     /// List the project planes of discovery `kubeconfigs`, and how each answers. Reads only.
     Planes(PlanesArgs),
+    /// Compare the project planes with the hub, and name what differs, orphans and leftovers. Reads only, unless --reclaim.
+    Audit(Box<AuditArgs>),
     /// Print the completions of a shell, for its start-up file.
     Completions {
         /// The shell.

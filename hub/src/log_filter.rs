@@ -101,7 +101,7 @@ fn duration(query: &str) -> Result<Duration, String> {
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A filter that keeps what is set, and refuses `loud`.

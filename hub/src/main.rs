@@ -3,7 +3,8 @@
 //! # The way through
 //!
 //! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`, `check`,
-//!    `explain`, `planes`, of which `operator` is what the last four share; `manual` (`fedhub completions` and `man`).
+//!    `explain`, `planes`, `audit`, of which `operator` is what the last five share; `manual` (`fedhub completions` and
+//!    `man`).
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
 //! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has
@@ -13,6 +14,7 @@
 
 mod admin;
 mod args;
+mod audit;
 mod cells;
 mod check;
 mod common;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Check { check, run } => check::main(&check, &run),
         Command::Explain(args) => explain::main(&args),
         Command::Planes(args) => planes::main(&args),
+        Command::Audit(args) => audit::main(&args),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::man(dir.as_deref()),
     }

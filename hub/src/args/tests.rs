@@ -8,7 +8,7 @@ fn run(flags: &[&str]) -> RunArgs {
     let all = ["fedhub", "run"].iter().chain(flags).copied();
     match Args::try_parse_from(all).unwrap().command {
         Command::Run(args) => *args,
-        _ => panic!("{flags:?}"),
+        other => unreachable!("{other:?}"),
     }
 }
 

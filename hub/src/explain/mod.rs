@@ -28,6 +28,7 @@ use crate::operator::output::{OutputArgs, colours};
 use crate::operator::read::Read;
 pub use cause::Cause;
 use chain::{Chain, Subject, SubjectKind};
+pub use output::age;
 use read::{Request, is_plane_name};
 
 /// The exit code where the WD is blocked or stuck.

@@ -165,3 +165,31 @@ pub fn put_in_sync(planes: &Planes) {
     put(&planes.cell, wd(SPACE, "uid-cell-web"));
     put(&planes.cell, instance(SPACE, &labels()));
 }
+
+/// Makes the objects the very ones that fedhub writes, which the audit compares.
+pub fn put_audited(planes: &Planes) {
+    let tenant = json!({"meta.datumapis.com/upstream-namespace": "shop"});
+    let mut labels = tenant.clone();
+    labels["resourcetemplate.karmada.io/deletion-protected"] = json!("Always");
+    let labelled = json!({"metadata": {"labels": labels}});
+    planes.hub.patch("WorkloadDeployment", SPACE, "web", &labelled).unwrap();
+    let city = json!({"matchLabels": {"topology.datum.net/city-code": "DFW"}});
+    let selector = json!({
+        "apiVersion": COMPUTE, "kind": "WorkloadDeployment", "namespace": SPACE, "labelSelector": city,
+    });
+    let spec = json!({
+        "conflictResolution": "Abort", "preemption": "Never", "priority": 0, "schedulerName": "default-scheduler",
+        "propagateDeps": true, "resourceSelectors": [selector],
+        "placement": {
+            "clusterAffinity": {"labelSelector": city},
+            "spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}],
+        },
+    });
+    planes.hub.patch("PropagationPolicy", SPACE, "city-dfw", &json!({"spec": spec})).unwrap();
+    labels = tenant;
+    labels["meta.datumapis.com/upstream-cluster-name"] = json!("cluster-project-a");
+    labels["compute.datumapis.com/workload-deployment-uid"] = json!("uid-web");
+    let owner = json!({"apiVersion": COMPUTE, "kind": "WorkloadDeployment", "name": "web", "uid": "uid-web"});
+    let projected = json!({"metadata": {"labels": labels, "ownerReferences": [owner]}});
+    planes.project.patch("Instance", "shop", "web-0", &projected).unwrap();
+}

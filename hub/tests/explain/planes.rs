@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub struct Planes {
 }
 
 /// What the program printed, and how it ended.
-pub struct Explained {
+pub struct Ran {
     pub code: i32,
     pub json: Value,
     pub text: String,
@@ -96,24 +96,29 @@ impl Planes {
     /// Runs the program to its end.
     pub async fn fedhub(&self, flags: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fedhub"));
-        command.args(flags).env_clear();
+        command.args(flags).env_clear().stdin(Stdio::null());
         tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
     }
 
     /// `fedhub explain KIND NAME`, with these flags besides.
-    pub async fn explain(&self, subject: [&str; 2], more: &[&str]) -> Explained {
+    pub async fn explain(&self, subject: [&str; 2], more: &[&str]) -> Ran {
         let hub = format!("--hub-kubeconfig={}", self.file("hub").display());
         let management = format!("--management-kubeconfig={}", self.file("management").display());
         let where_ = ["-n", "shop", "--plane", "project-a", &hub, &management];
         let flags: Vec<&str> =
             ["explain"].iter().chain(&subject).chain(&where_).chain(more).copied().collect();
+        self.run(&flags).await
+    }
+
+    /// A command, with its flags.
+    pub async fn run(&self, flags: &[&str]) -> Ran {
         let began = Instant::now();
-        let output = self.fedhub(&flags).await;
+        let output = self.fedhub(flags).await;
         let took = began.elapsed();
         let text = String::from_utf8(output.stdout).unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();
         let json = serde_json::from_str(&text).unwrap_or_default();
-        Explained { code: output.status.code().unwrap(), json, text: text + &errors, took }
+        Ran { code: output.status.code().unwrap(), json, text: text + &errors, took }
     }
 
     /// `--cell-kubeconfig` of the cell.

@@ -19,9 +19,11 @@ pub enum LogFormat {
     Json,
 }
 
+type SetFilter = dyn Fn(&str) -> Result<(), String> + Send + Sync;
+
 /// The filter of a process's log.
 #[derive(Clone)]
-pub struct LogFilter(Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>);
+pub struct LogFilter(Arc<SetFilter>);
 
 impl LogFilter {
     /// One that `set` replaces.

@@ -1,0 +1,138 @@
+//! What stands on the hub without a project WD that leads to it: orphans, duplicates, policies and namespaces that are
+//! left over. Nothing of a plane that was not read is judged.
+
+use std::collections::BTreeMap;
+
+use fedhub_core::names::{CITY_CODE, SOURCE, SOURCE_UID};
+use fedhub_core::object::{Kind, ObjectView, PlaneId};
+use fedhub_federator::hub_namespace::HubNamespace;
+use fedhub_federator::snapshot::source;
+use fedhub_federator::{is_orphaned, uses_policy};
+use fedhub_planes::ProjectNamespace;
+
+use super::context::{Context, Draft, Findings, key, key_of};
+use crate::audit::finding::Discrepancy;
+use crate::audit::world::{Part, Project, Stored, changed};
+
+const WD: Kind = Kind::WorkloadDeployment;
+
+pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
+    let mut twins = BTreeMap::<&str, Vec<&Stored>>::new();
+    for hub in context.world.hub.deployments.iter() {
+        if let Some(uid) = hub.object.annotation(SOURCE_UID) {
+            twins.entry(uid).or_default().push(hub);
+        }
+    }
+    for (home, namespaces) in &context.hub_namespaces {
+        let Some(project) = context.world.projects.get(&home.plane) else { continue };
+        for namespace in namespaces.iter().copied() {
+            let space = Space { context, home, project, namespace };
+            let deployments = space.deployments().filter_map(|hub| {
+                let uid = hub.object.annotation(SOURCE_UID).unwrap_or_default();
+                space.deployment(hub, twins.get(uid).map_or(1, Vec::len) > 1)
+            });
+            let drafts = deployments.chain(space.policies()).chain(space.empty());
+            drafts.for_each(|draft| findings.add(home.plane.as_str(), draft));
+        }
+    }
+}
+
+/// A hub namespace of a project that was read.
+struct Space<'a> {
+    context: &'a Context<'a>,
+    home: &'a ProjectNamespace,
+    project: &'a Project,
+    namespace: &'a Stored,
+}
+
+impl<'a> Space<'a> {
+    fn name(&self) -> &'a str {
+        self.namespace.object.name()
+    }
+
+    fn deployments(&self) -> impl Iterator<Item = &'a Stored> + use<'a> {
+        self.context.world.hub.deployments.within(self.name())
+    }
+
+    /// A hub WD that is no project WD's: an orphan, a second one, or another's.
+    fn deployment(&self, hub: &Stored, has_twin: bool) -> Option<Draft> {
+        let (object, name) = (&hub.object, hub.object.name());
+        let living = self.project.deployments.get(&self.home.namespace, name);
+        let origin = source(self.home, name);
+        let plane = PlaneId::Project(self.home.plane.clone());
+        let draft = |discrepancy, detail: String| Draft {
+            discrepancy,
+            subject: key_of(PlaneId::Hub, WD, hub),
+            detail,
+            since: changed(object, Part::Spec),
+            rests_on: vec![
+                key(plane.clone(), WD, &self.home.namespace, name),
+                key_of(PlaneId::Hub, Kind::Namespace, self.namespace),
+            ],
+        };
+        if is_orphaned(object, living.map(|it| it.object.as_ref()), &origin) {
+            let detail = match living {
+                None => format!("{origin} does not exist any more"),
+                Some(_) => format!("{origin} is another WD now"),
+            };
+            return Some(draft(Discrepancy::Orphan, detail));
+        }
+        let in_place = living.is_some_and(|wd| self.is_place_of(wd));
+        if in_place || object.is_terminating() {
+            return None;
+        }
+        match (object.annotation(SOURCE), living) {
+            (mark, Some(_)) if has_twin && mark.is_none_or(|mark| mark == origin) => {
+                Some(draft(Discrepancy::Duplicate, format!("{origin} is in another hub namespace, too")))
+            }
+            (Some(mark), _) if mark != origin => {
+                Some(draft(Discrepancy::ForeignHubWd, format!("its mark names {mark}, not {origin}")))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a WD of this project belongs here.
+    fn is_place_of(&self, wd: &Stored) -> bool {
+        match self.context.hub_namespace_of(self.home, self.project, wd) {
+            HubNamespace::In(space) | HubNamespace::Recorded(space) => space == self.name(),
+            HubNamespace::Unknown => false,
+        }
+    }
+
+    /// The policies of cities that no WD has, here or on its way here (F7).
+    fn policies(&self) -> impl Iterator<Item = Draft> + use<'_> {
+        let unused = |policy: &&Stored| {
+            let Some(city) = policy.object.label(CITY_CODE) else { return false };
+            let on_hub = self.deployments().any(|wd| uses_policy(&wd.digest, city, true));
+            let mut own = self.project.deployments.within(&self.home.namespace);
+            !on_hub && !own.any(|wd| uses_policy(&wd.digest, city, false)) && !policy.object.is_terminating()
+        };
+        let policies = self.context.world.hub.policies.within(self.name()).filter(unused);
+        policies.map(|policy| {
+            let city = policy.object.label(CITY_CODE).unwrap_or_default();
+            // Unused since a WD went, which no object tells: the policy's own time is all there is.
+            Draft {
+                discrepancy: Discrepancy::PolicyUnused,
+                subject: key_of(PlaneId::Hub, Kind::PropagationPolicy, policy),
+                detail: format!("no WD of the hub namespace has the city {city:?}"),
+                since: changed(&policy.object, Part::Spec),
+                rests_on: Vec::new(),
+            }
+        })
+    }
+
+    /// A hub namespace with nothing in it, and no use for it.
+    fn empty(&self) -> Option<Draft> {
+        let instances = self.context.world.hub.instances.within(self.name()).next();
+        let own = self.project.deployments.within(&self.home.namespace).next();
+        let used = self.deployments().next().is_some() || instances.is_some() || own.is_some();
+        (!used && !self.namespace.object.is_terminating()).then(|| Draft {
+            discrepancy: Discrepancy::EmptyHubNamespace,
+            subject: key_of(PlaneId::Hub, Kind::Namespace, self.namespace),
+            detail: format!("{}/{} has no WD", self.home.plane, self.home.namespace),
+            since: changed(&self.namespace.object, Part::Spec),
+            rests_on: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,91 @@
+//! A project WD and what the hub has of it, as the federator sees them.
+
+use std::sync::Arc;
+
+use fedhub_api::cells::{CellDown, is_city_lost};
+use fedhub_core::names::{CITY_CODE, PlaneName};
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_federator::desired::Bodies;
+use fedhub_federator::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
+use fedhub_planes::ProjectNamespace;
+
+use super::context::{Context, key};
+use crate::audit::world::Stored;
+
+/// A project WD, and its place on the hub.
+pub struct Pair<'a> {
+    pub context: &'a Context<'a>,
+    pub home: &'a ProjectNamespace,
+    pub wd: &'a Stored,
+    /// The name of the hub namespace.
+    pub space: &'a str,
+}
+
+impl<'a> Pair<'a> {
+    pub fn plane(&self) -> &'a PlaneName {
+        &self.home.plane
+    }
+
+    /// The hub WD.
+    pub fn hub(&self) -> Option<&'a Stored> {
+        self.context.world.hub.deployments.get(self.space, self.wd.object.name())
+    }
+
+    /// The hub namespace.
+    pub fn namespace(&self) -> Option<&'a Stored> {
+        self.context.world.hub.namespaces.get("", self.space)
+    }
+
+    pub fn wd_key(&self) -> Key {
+        let plane = PlaneId::Project(self.plane().clone());
+        key(plane, Kind::WorkloadDeployment, &self.home.namespace, self.wd.object.name())
+    }
+
+    pub fn hub_key(&self) -> Key {
+        key(PlaneId::Hub, Kind::WorkloadDeployment, self.space, self.wd.object.name())
+    }
+
+    pub fn namespace_key(&self) -> Key {
+        key(PlaneId::Hub, Kind::Namespace, "", self.space)
+    }
+
+    pub fn bodies(&self) -> Bodies {
+        Bodies { project: self.wd.object.clone(), hub: self.hub().map(|hub| hub.object.clone()) }
+    }
+
+    /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived is not asked.
+    pub fn snapshot(&self, suspended: bool) -> Option<Snapshot> {
+        let (context, hub) = (self.context, self.hub());
+        let project = Wd::new(self.wd.digest.clone())?;
+        let on_hub = hub.and_then(|hub| Wd::new(hub.digest.clone()));
+        let city = project.city.as_deref().unwrap_or_default();
+        let serves = |cluster: &&ObjectRef| cluster.label(CITY_CODE) == Some(city);
+        let cells: Vec<_> = context.clusters.iter().filter(serves).collect();
+        let its_city = on_hub.as_ref().and_then(|hub| hub.city.as_deref()).unwrap_or(city);
+        let policies = context.world.hub.policies.within(self.space);
+        Some(Snapshot {
+            home: self.home.clone(),
+            name: self.wd.object.name().to_owned(),
+            hub_namespace_name: self.space.to_owned(),
+            hub_namespace: self.namespace().map(|namespace| namespace.object.clone()),
+            policies: policies
+                .map(|policy| KnownPolicy { object: Arc::clone(&policy.object), normalization: None })
+                .collect(),
+            cells: cells.len(),
+            cell_down: cells.first().and_then(|cell| CellDown::of(cell)),
+            cell_lost: project.terminating && is_city_lost(&context.clusters, its_city),
+            spec_normalization: None,
+            status_normalization: None,
+            suspended,
+            arrived: false,
+            stalled: false,
+            distrust: context.distrust(),
+            last_restore: context.history().last_restore,
+            seen_deleted: false,
+            live: project.terminating.then_some(LiveRead { cached: hub.is_some() }),
+            now: context.world.now,
+            project,
+            hub: on_hub,
+        })
+    }
+}

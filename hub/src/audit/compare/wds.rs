@@ -1,0 +1,239 @@
+//! Project WDs: what the federator would write is what differs.
+
+use fedhub_core::message::Quoted;
+use fedhub_core::names::{CITY_CODE, SUSPENDED};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_federator::desired::Mark;
+use fedhub_federator::hub_namespace::HubNamespace;
+use fedhub_federator::is_orphaned;
+use fedhub_federator::moving::{Move, under_way};
+use fedhub_federator::origin::conflict;
+use fedhub_federator::plan::{FederationPlan, NextStep, plan};
+use fedhub_federator::snapshot::Snapshot;
+use fedhub_federator::status;
+use fedhub_planes::{ProjectNamespace, Write};
+use jiff::Timestamp;
+
+use super::context::{Context, Draft, Findings, key};
+use super::differ::{Differs, objects, statuses};
+use super::pairs::Pair;
+use crate::audit::finding::Discrepancy;
+use crate::audit::world::{Part, Stored, changed};
+
+pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
+    for (plane, project) in &context.world.projects {
+        for wd in project.deployments.iter() {
+            let home = ProjectNamespace { plane: plane.clone(), namespace: wd.object.namespace().to_owned() };
+            let space = match context.hub_namespace_of(&home, project, wd) {
+                HubNamespace::In(space) | HubNamespace::Recorded(space) => Some(space),
+                HubNamespace::Unknown => None,
+            };
+            let pair = Pair { context, home: &home, wd, space: space.as_deref().unwrap_or_default() };
+            let drafts = if space.is_some() { judge(&pair) } else { vec![pair.namespace_gone()] };
+            for draft in drafts {
+                findings.add(plane.as_str(), draft);
+            }
+        }
+    }
+}
+
+fn judge(pair: &Pair<'_>) -> Vec<Draft> {
+    let found = |suspended| pair.snapshot(suspended).map(|seen| pair.differences(&seen)).unwrap_or_default();
+    let drafts = found(false);
+    // That a project is suspended only discovery knows; its hub WDs say so, and nothing is written in it.
+    let on_hub = pair.hub().and_then(|hub| hub.object.annotation(SUSPENDED)) == Some("true");
+    if drafts.is_empty() || !on_hub || pair.wd.object.annotation(SUSPENDED) == Some("true") {
+        return drafts;
+    }
+    let suspended = found(true);
+    if suspended.is_empty() { suspended } else { drafts }
+}
+
+impl Pair<'_> {
+    fn draft(&self, discrepancy: Discrepancy, detail: impl Into<String>) -> Draft {
+        Draft {
+            discrepancy,
+            subject: self.hub_key(),
+            detail: detail.into(),
+            since: self.changed(Part::Spec),
+            rests_on: vec![self.wd_key(), self.hub_key(), self.namespace_key()],
+        }
+    }
+
+    /// When a part of the WD last changed on either plane.
+    fn changed(&self, part: Part) -> Option<Timestamp> {
+        changed(&self.wd.object, part).max(self.hub().and_then(|hub| changed(&hub.object, part)))
+    }
+
+    fn namespace_gone(&self) -> Draft {
+        let detail = "its namespace does not exist in the project, and no hub namespace has the WD";
+        Draft { subject: self.wd_key(), ..self.draft(Discrepancy::NamespaceGone, detail) }
+    }
+
+    fn differences(&self, seen: &Snapshot) -> Vec<Draft> {
+        if let Some(refusal) = conflict(seen).filter(|_| !seen.project.terminating) {
+            // What an earlier WD of this name left is found on the hub.
+            let orphan = self
+                .hub()
+                .is_some_and(|hub| is_orphaned(&hub.object, Some(self.wd.object.as_ref()), &seen.source()));
+            let draft = || self.draft(Discrepancy::HubConflict, refusal.to_string());
+            return (!orphan).then(draft).into_iter().collect();
+        }
+        let plan = plan(seen);
+        if seen.project.terminating {
+            return self.cleanup(seen, &plan).into_iter().collect();
+        }
+        let FederationPlan { mark, namespace, policy, deployment, status, .. } = plan;
+        let waits = self.terminating(seen);
+        let mark = mark.map(|mark| self.mark(mark));
+        let namespace = namespace.map(|write| self.namespace_write(write));
+        let policy = policy.map(|write| self.policy_write(write));
+        let moving = self.moving(seen);
+        let is_moving = moving.is_some();
+        let deployment = deployment.filter(|_| !is_moving).and_then(|change| {
+            let write = change.render(seen, &self.bodies())?;
+            Some(self.deployment_write(write))
+        });
+        let status = status.filter(|_| !is_moving).and_then(|intent| {
+            let wanted = status::write(seen, intent.refusal.as_ref(), &self.bodies())?;
+            self.status_write(&wanted.status)
+        });
+        [waits, mark, namespace, policy, moving, deployment, status].into_iter().flatten().collect()
+    }
+
+    fn mark(&self, mark: Mark) -> Draft {
+        let finalizer = mark.finalizer.then(|| "the federator's finalizer is missing".to_owned());
+        let annotations = mark.annotations.iter().map(|(key, value)| match value {
+            Some(value) => format!("the annotation {key} is not {value}"),
+            None => format!("the annotation {key} is of another object"),
+        });
+        let detail: Vec<_> = finalizer.into_iter().chain(annotations).collect();
+        Draft { subject: self.wd_key(), ..self.draft(Discrepancy::WdMarkDiffers, detail.join("; ")) }
+    }
+
+    fn namespace_write(&self, write: Write) -> Draft {
+        let (discrepancy, detail) = match &write {
+            Write::Create(_) => (Discrepancy::HubNamespaceMissing, "it does not exist".to_owned()),
+            Write::Replace { object, .. } => {
+                (Discrepancy::HubNamespaceDiffers, against(object, self.namespace()).1)
+            }
+        };
+        Draft { subject: self.namespace_key(), ..self.draft(discrepancy, detail) }
+    }
+
+    fn policy_write(&self, write: Write) -> Draft {
+        let (Write::Create(object) | Write::Replace { object, .. }) = &write;
+        let subject = key(PlaneId::Hub, Kind::PropagationPolicy, self.space, object.name());
+        let current = self.context.world.hub.policies.get(self.space, object.name());
+        let own = current.and_then(|policy| changed(&policy.object, Part::Spec));
+        let (discrepancy, detail) = match &write {
+            Write::Create(_) => (Discrepancy::PolicyMissing, "it does not exist".to_owned()),
+            Write::Replace { .. } => (Discrepancy::PolicyDiffers, against(object, current).1),
+        };
+        let since = own.max(changed(&self.wd.object, Part::Spec));
+        Draft { subject, since, ..self.draft(discrepancy, detail) }
+    }
+
+    fn deployment_write(&self, write: Write) -> Draft {
+        match &write {
+            Write::Create(_) => self.draft(Discrepancy::HubWdMissing, "it does not exist"),
+            Write::Replace { object, .. } => {
+                let (differs, detail) = against(object, self.hub());
+                self.draft(differs.or(Discrepancy::HubWdDiffers), detail)
+            }
+        }
+    }
+
+    fn status_write(&self, wanted: &serde_json::Value) -> Option<Draft> {
+        let differs = statuses(wanted, self.wd.object.status());
+        let detail = differs.text().to_owned();
+        let discrepancy = match differs {
+            Differs::Not => return None,
+            differs => differs.or(Discrepancy::StatusNotMirrored),
+        };
+        let since = self.changed(Part::Status);
+        Some(Draft { subject: self.wd_key(), since, ..self.draft(discrepancy, detail) })
+    }
+
+    /// What is being deleted on the hub although the WD needs it: it has to go before it can be made anew.
+    fn terminating(&self, seen: &Snapshot) -> Option<Draft> {
+        let namespace = seen.hub_namespace.as_deref().filter(|it| it.is_terminating());
+        if let Some(namespace) = namespace {
+            return Some(Draft {
+                subject: self.namespace_key(),
+                since: deleted(namespace),
+                ..self.draft(Discrepancy::HubNamespaceMissing, held(namespace))
+            });
+        }
+        let policies = seen.policies.iter().map(|policy| &policy.object);
+        let of_city =
+            |policy: &&ObjectRef| policy.is_terminating() && policy.label(CITY_CODE) == Some(seen.city());
+        let policy = policies.clone().find(of_city).map(|policy| Draft {
+            subject: key(PlaneId::Hub, Kind::PropagationPolicy, self.space, policy.name()),
+            since: deleted(policy),
+            ..self.draft(Discrepancy::PolicyMissing, held(policy))
+        });
+        let hub = || {
+            let hub = self.hub().filter(|hub| hub.object.is_terminating())?;
+            let draft = self.draft(Discrepancy::HubWdMissing, held(&hub.object));
+            Some(Draft { since: deleted(&hub.object), ..draft })
+        };
+        policy.or_else(hub)
+    }
+
+    /// A hub WD that is of another city than its project WD, or has not arrived in it.
+    fn moving(&self, seen: &Snapshot) -> Option<Draft> {
+        let hub = seen.hub.as_ref().filter(|hub| !hub.terminating && seen.cells <= 1)?;
+        let recorded = |of: &Move| of.to_string().rsplit_once('/').and_then(|(_, since)| since.parse().ok());
+        let (from, since) = match under_way(seen) {
+            Some(of) if hub.moving().is_some() => (of.from.clone(), recorded(&of)),
+            Some(of) => (of.from, self.changed(Part::Spec)),
+            None if hub.city == seen.project.city => return None,
+            None => (hub.city.as_deref().unwrap_or_default().to_owned(), self.changed(Part::Spec)),
+        };
+        let detail =
+            format!("it is of city {}, and its project WD of {}", Quoted(&from), Quoted(seen.city()));
+        Some(Draft { since, ..self.draft(Discrepancy::WrongCity, detail) })
+    }
+
+    /// What keeps a WD that is being deleted.
+    fn cleanup(&self, seen: &Snapshot, plan: &FederationPlan) -> Option<Draft> {
+        if !seen.project.held {
+            return None;
+        }
+        let draft = match &plan.then {
+            NextStep::BlockCleanup(why) => self.draft(Discrepancy::CleanupBlocked, why.to_string()),
+            _ if plan.release => self.draft(Discrepancy::FinalizerLeft, "the hub has nothing of it any more"),
+            _ => {
+                let hub = self.hub().filter(|hub| hub.object.is_terminating());
+                let detail =
+                    hub.map_or_else(|| "its hub WD is not deleted".to_owned(), |hub| held(&hub.object));
+                self.draft(Discrepancy::CleanupPending, detail)
+            }
+        };
+        Some(Draft { subject: self.wd_key(), since: deleted(&self.wd.object), ..draft })
+    }
+}
+
+impl Differs {
+    /// The discrepancy, where fields alone may be the schema's.
+    pub fn or(&self, discrepancy: Discrepancy) -> Discrepancy {
+        if matches!(self, Self::InFields(_)) { Discrepancy::SchemaDiffers } else { discrepancy }
+    }
+}
+
+fn against(wanted: &Object, current: Option<&Stored>) -> (Differs, String) {
+    current.map_or((Differs::Not, String::new()), |current| objects(wanted, &current.object))
+}
+
+fn deleted(object: &Object) -> Option<Timestamp> {
+    object.metadata.deletion_timestamp.as_ref().map(|at| at.0)
+}
+
+/// That an object is being deleted, and what holds it.
+fn held(object: &Object) -> String {
+    match object.metadata.finalizers.as_deref().unwrap_or_default() {
+        [] => "it is being deleted".to_owned(),
+        finalizers => format!("it is being deleted, held by {}", finalizers.join(", ")),
+    }
+}

@@ -1,0 +1,204 @@
+//! `fedhub audit`: whether planes and hub are as fedhub would have them. Reads only, but for `--reclaim`, and asks no
+//! fedhub (U4).
+//!
+//! `read` gathers whole objects into a [`world::World`]; `compare` decides on it alone, by the plans of federator and
+//! projector; what seems to differ is read once more, and what still differs is reported (`report`).
+
+mod compare;
+mod finding;
+mod read;
+mod reclaim;
+mod report;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use fedhub_core::clock::parse_duration;
+use fedhub_core::errors;
+use fedhub_core::names::PlaneName;
+use fedhub_planes::discovery::credentials::Source;
+
+use crate::common::{HubArgs, MISUSE, ManagementArgs, OwnNamespaceArgs, install_tls_provider};
+use crate::operator::connect::{Connection, of_source};
+use crate::operator::named_file;
+use crate::operator::output::{OutputArgs, colours};
+use crate::operator::read::Read;
+use compare::audit;
+use finding::Finding;
+use read::{Gathered, Request, gather};
+use report::Report;
+
+/// The exit code where something was found.
+const FOUND: u8 = 3;
+
+/// The flags of `fedhub audit`.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("hub_kubeconfig", |arg| arg.required(true)), after_help = "\
+Examples:
+  fedhub audit --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
+  fedhub audit --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml --plane project-a -o wide
+  fedhub audit --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml --reclaim
+
+Exit codes: 0: everything was read, and nothing differs; 1: the hub, the management plane or a plane cannot be read, and
+            nothing differs in what was; 2: misuse; 3: something differs.
+            With --reclaim, 3: an orphan is left.")]
+pub struct AuditArgs {
+    /// The hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+    /// The management plane, which has the Secrets of project planes.
+    #[command(flatten)]
+    pub management: ManagementArgs,
+    /// Where fedhub is on it.
+    #[command(flatten)]
+    pub own: OwnNamespaceArgs,
+    /// Audit this project plane alone.
+    #[arg(long, value_name = "PLANE", value_parser = plane_name)]
+    pub plane: Option<PlaneName>,
+    /// Name and kubeconfig of a project plane, in place of its Secret; may be given more than once.
+    #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
+    pub project_kubeconfigs: Vec<(String, PathBuf)>,
+    /// Name, as Karmada has it, and kubeconfig of a cell, which is compared too then; may be given more than once.
+    #[arg(long = "cell-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
+    pub cell_kubeconfigs: Vec<(String, PathBuf)>,
+    /// How recent a change may be for what differs to count as under way.
+    #[arg(long, default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
+    pub grace: Duration,
+    /// How many planes are read at a time.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub concurrency: u16,
+    /// How long each page of a list and each read may take.
+    #[arg(long, default_value = "30s", value_parser = parse_duration, value_name = "DURATION")]
+    pub timeout: Duration,
+    /// Show the orphans on the hub alone, and delete those that are proven, after asking.
+    #[arg(long, conflicts_with_all = ["output", "json"])]
+    pub reclaim: bool,
+    /// Do not ask before deleting.
+    #[arg(long, requires = "reclaim")]
+    pub yes: bool,
+    /// The format.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+fn plane_name(text: &str) -> Result<PlaneName, String> {
+    PlaneName::new(text).map_err(|error| error.to_string())
+}
+
+/// Reads, compares and prints.
+pub fn main(args: &AuditArgs) -> ExitCode {
+    if args.reclaim && !args.yes && !std::io::stdin().is_terminal() {
+        eprintln!(
+            "fedhub: --reclaim asks before it deletes, and there is no terminal; --yes does without asking"
+        );
+        return ExitCode::from(MISUSE);
+    }
+    let done = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(perform(args)));
+    done.unwrap_or_else(|error| {
+        eprintln!("fedhub: {}", errors::chain(error.as_ref()));
+        ExitCode::FAILURE
+    })
+}
+
+async fn perform(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    install_tls_provider()?;
+    let mut gathered = Box::pin(gather(request(args)?)).await?;
+    let findings = confirmed(&mut gathered).await?;
+    if args.reclaim {
+        return Ok(reclaim(args, &gathered, &findings).await);
+    }
+    let Gathered { world, unread, .. } = gathered;
+    let report = Report { now: world.now, planes: world.projects.len(), findings, unread };
+    println!("{}", report.print(args.output.format(), colours()));
+    Ok(exit_code(&report))
+}
+
+/// Shows the orphans, asks, and deletes those that are proven, whatever becomes of the others.
+async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) -> ExitCode {
+    let orphans = reclaim::orphans(gathered, findings);
+    for unread in &gathered.unread {
+        eprintln!("fedhub: not read: {}: {}: {}", unread.plane, unread.cause.id(), unread.message);
+    }
+    if orphans.is_empty() {
+        println!("no orphans");
+        return if gathered.unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    println!("{}\n", reclaim::list(&orphans, gathered.world.now));
+    let provable: Vec<_> = orphans.iter().filter(|it| it.is_provable()).collect();
+    if provable.is_empty() || !(args.yes || reclaim::agrees(provable.len())) {
+        println!("nothing was deleted");
+        return ExitCode::from(FOUND);
+    }
+    let mut left = orphans.len();
+    for orphan in provable {
+        let outcome = orphan.reclaim(gathered).await;
+        println!("{}", orphan.line(&outcome));
+        left -= usize::from(outcome.is_done());
+    }
+    match (left, gathered.unread.is_empty()) {
+        (0, true) => ExitCode::SUCCESS,
+        (0, false) => ExitCode::FAILURE,
+        _ => ExitCode::from(FOUND),
+    }
+}
+
+fn exit_code(report: &Report) -> ExitCode {
+    match (report.has_problems(), report.is_complete()) {
+        (true, _) => ExitCode::from(FOUND),
+        (false, false) => ExitCode::FAILURE,
+        (false, true) => ExitCode::SUCCESS,
+    }
+}
+
+/// What differs, and differs still when it is read once more.
+async fn confirmed(gathered: &mut Gathered) -> anyhow::Result<Vec<Finding>> {
+    let first = audit(&gathered.world);
+    if !first.iter().any(Finding::is_problem) {
+        return Ok(first);
+    }
+    gathered.refresh(&first).await?;
+    let before: BTreeSet<_> = first.iter().map(Finding::identity).collect();
+    let mut second = audit(&gathered.world);
+    second.retain(|finding| before.contains(&finding.identity()));
+    Ok(second)
+}
+
+fn request(args: &AuditArgs) -> anyhow::Result<Request> {
+    let read = |files: &[(String, PathBuf)]| -> anyhow::Result<BTreeMap<String, Connection>> {
+        let each = files.iter().map(|(name, file)| {
+            Ok((name.clone(), Read::Found(of_source(&Source::file(file, None), args.timeout)?)))
+        });
+        each.collect()
+    };
+    Ok(Request {
+        management: management(args)?,
+        namespace: args.own.management_namespace.clone(),
+        hub: Read::Found(of_source(&args.hub.required()?, args.timeout)?),
+        projects: read(&args.project_kubeconfigs)?,
+        cells: read(&args.cell_kubeconfigs)?,
+        only: args.plane.clone(),
+        concurrency: args.concurrency.into(),
+        timeout: args.timeout,
+        grace: args.grace,
+    })
+}
+
+/// The management plane. Where project planes are given it may do without.
+fn management(args: &AuditArgs) -> anyhow::Result<Connection> {
+    match of_source(&args.management.source(), args.timeout) {
+        Ok(plane) => Ok(Read::Found(plane)),
+        Err(_) if !args.project_kubeconfigs.is_empty() && args.management.kubeconfig.is_none() => {
+            Ok(Read::Skipped)
+        }
+        Err(error) => Err(error).context("failed to connect to the management plane"),
+    }
+}

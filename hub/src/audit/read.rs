@@ -1,0 +1,386 @@
+//! Reads what the audit compares: lists of two kinds on each project plane and of five on the hub, page by page, so many
+//! planes at a time; then, of what seems to differ, every object once more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
+use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
+use fedhub_planes::ProjectNamespace;
+use fedhub_planes::identity::hub;
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::finding::Finding;
+use super::world::{Cell, Hub, Objects, Project, World};
+use crate::explain::Cause;
+use crate::operator::connect::Connection;
+use crate::operator::planes::{identities, of_secret, remembered};
+use crate::operator::progress::Progress;
+use crate::operator::read::{Read, ReadError};
+use crate::operator::requests::{get, list, within};
+
+/// What is to be read, and by what.
+pub struct Request {
+    /// The management plane; skipped where it is not given, and planes are.
+    pub management: Connection,
+    /// fedhub's namespace there.
+    pub namespace: String,
+    /// The hub.
+    pub hub: Connection,
+    /// Project planes that were given, in place of their Secrets.
+    pub projects: BTreeMap<String, Connection>,
+    /// Cells by the names of their Clusters.
+    pub cells: BTreeMap<String, Connection>,
+    /// The one plane that is audited, where not all are.
+    pub only: Option<PlaneName>,
+    /// How many planes are read at a time.
+    pub concurrency: usize,
+    /// How long a read may take.
+    pub timeout: Duration,
+    /// How long a change may take before a difference counts.
+    pub grace: Duration,
+}
+
+/// A plane that could not be read: nothing of it is judged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unread {
+    /// The project plane, or `cell NAME`.
+    pub plane: String,
+    /// One of the causes of `fedhub explain`.
+    pub cause: Cause,
+    /// In words.
+    pub message: String,
+}
+
+impl Unread {
+    fn new(plane: &str, error: &ReadError) -> Self {
+        Self {
+            plane: plane.to_owned(),
+            cause: Cause::of_plane(error.failure),
+            message: error.message.clone(),
+        }
+    }
+}
+
+/// What was read.
+pub struct Gathered {
+    /// All that was read whole.
+    pub world: World,
+    /// What was not.
+    pub unread: Vec<Unread>,
+    /// The hub.
+    pub hub: Connection,
+    /// The connections of the planes in the world.
+    pub projects: BTreeMap<PlaneName, Connection>,
+    /// The identities that fedhub remembers, by plane.
+    pub identities: BTreeMap<String, String>,
+    concurrency: usize,
+}
+
+/// Reads everything once. An error where the hub or the management plane cannot be read.
+pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
+    let Request { management, namespace, hub, projects, cells, only, concurrency, timeout, grace } = request;
+    let (secrets, identities) = management_of(&management, &namespace).await?;
+    let history = match management.found() {
+        Some(plane) => match within(plane.timeout, hub::remembered(&plane.client, &namespace)).await {
+            Read::Failed(error) => {
+                return Err(anyhow!(
+                    "failed to read the state of the hub on the management plane: {}",
+                    error.message
+                ));
+            }
+            read => read.found().copied().flatten(),
+        },
+        None => None,
+    };
+    let (asked, mut unread) = planes_of(secrets, projects, only.as_ref(), timeout);
+    let mut world = World {
+        now: Timestamp::now(),
+        grace,
+        only,
+        hub: Hub { history, ..Box::pin(hub_of(&hub)).await? },
+        projects: BTreeMap::new(),
+        cells: BTreeMap::new(),
+    };
+    unread.extend(unknown(&world, &asked, &unread));
+    let mut connections = BTreeMap::new();
+    let remembered = Arc::new(identities.clone());
+    let read = all("planes", asked, concurrency, |(name, connection)| {
+        let remembered = remembered.clone();
+        async move {
+            let project = project_of(&name, &connection, &remembered).await;
+            (name, connection, project)
+        }
+    });
+    for (name, connection, project) in read.await? {
+        match project {
+            Ok(project) => {
+                connections.insert(name.clone(), connection);
+                world.projects.insert(name, project);
+            }
+            Err(why) => unread.push(why),
+        }
+    }
+    for (name, connection) in cells {
+        match cell_of(&connection).await {
+            Ok(cell) => drop(world.cells.insert(name, cell)),
+            Err(error) => unread.push(Unread::new(&format!("cell {name}"), &error)),
+        }
+    }
+    unread.sort();
+    world.now = Timestamp::now();
+    Ok(Gathered { world, unread, hub, projects: connections, identities, concurrency })
+}
+
+/// Secrets of project planes, and remembered identities.
+async fn management_of(
+    management: &Connection,
+    namespace: &str,
+) -> anyhow::Result<(Vec<Object>, BTreeMap<String, String>)> {
+    let label = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
+    let (secrets, identities) = tokio::join!(
+        list(management, Kind::Secret.resource(), namespace, &label),
+        remembered(management, namespace)
+    );
+    let doing = |what: &str| format!("failed to list {what} on the management plane");
+    Ok((found(secrets, || doing("secrets"))?, found(identities, || doing("configmaps"))?))
+}
+
+fn found<T: Default>(read: Read<T>, doing: impl FnOnce() -> String) -> anyhow::Result<T> {
+    match read {
+        Read::Found(it) => Ok(it),
+        Read::Absent | Read::Skipped => Ok(T::default()),
+        Read::Failed(error) => Err(anyhow!("{}: {}", doing(), error.message)),
+    }
+}
+
+/// The planes to read: those given, and those of Secrets.
+fn planes_of(
+    secrets: Vec<Object>,
+    given: BTreeMap<String, Connection>,
+    only: Option<&PlaneName>,
+    timeout: Duration,
+) -> (BTreeMap<PlaneName, Connection>, Vec<Unread>) {
+    let (mut planes, mut unread) = (BTreeMap::new(), Vec::new());
+    let invalid = |plane: &str, message: String| Unread {
+        plane: plane.to_owned(),
+        cause: Cause::PlaneSecretInvalid,
+        message,
+    };
+    let of_secrets = secrets.iter().map(|secret| {
+        (secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned(), of_secret(secret, timeout))
+    });
+    // What is given by a flag stands in place of a Secret.
+    for (name, connection) in given.into_iter().chain(of_secrets) {
+        let plane = match PlaneName::new(&name) {
+            Ok(plane) => plane,
+            Err(error) => {
+                unread.push(invalid(&name, error.to_string()));
+                continue;
+            }
+        };
+        if planes.contains_key(&plane) || only.is_some_and(|only| *only != plane) {
+            continue;
+        }
+        match connection {
+            Read::Failed(error) => unread.push(Unread::new(&name, &error)),
+            connection => drop(planes.insert(plane, connection)),
+        }
+    }
+    (planes, unread)
+}
+
+/// The planes that the hub's namespaces name, and that were not asked.
+fn unknown(world: &World, asked: &BTreeMap<PlaneName, Connection>, unread: &[Unread]) -> Vec<Unread> {
+    let named = world.hub.namespaces.iter().filter_map(|it| ProjectNamespace::of(&it.object));
+    let planes: BTreeSet<PlaneName> = named.map(|home| home.plane).chain(world.only.clone()).collect();
+    let is_known =
+        |plane: &PlaneName| asked.contains_key(plane) || unread.iter().any(|it| it.plane == plane.as_str());
+    let wanted = |plane: &PlaneName| world.only.as_ref().is_none_or(|only| only == plane);
+    let missing = planes.into_iter().filter(|plane| wanted(plane) && !is_known(plane));
+    let message = "no project-plane Secret has that name; --project-kubeconfig names its kubeconfig";
+    missing
+        .map(|plane| Unread {
+            plane: plane.to_string(),
+            cause: Cause::PlaneNotKnown,
+            message: message.to_owned(),
+        })
+        .collect()
+}
+
+async fn hub_of(hub: &Connection) -> anyhow::Result<Hub> {
+    let all = |kind: Kind| async move {
+        let objects = list(hub, kind.resource(), "", "").await;
+        let plural = &kind.resource().plural;
+        let objects = found(objects, || format!("failed to list {plural} on the hub"))?;
+        anyhow::Ok(Objects::of(&PlaneId::Hub, kind, objects))
+    };
+    let (namespaces, deployments, instances, policies, clusters) = tokio::try_join!(
+        all(Kind::Namespace),
+        all(Kind::WorkloadDeployment),
+        all(Kind::Instance),
+        all(Kind::PropagationPolicy),
+        all(Kind::Cluster),
+    )?;
+    Ok(Hub { namespaces, deployments, instances, policies, clusters, history: None })
+}
+
+/// Reads a project plane whole, if it is the cluster that fedhub remembers for the name.
+async fn project_of(
+    name: &PlaneName,
+    plane: &Connection,
+    remembered: &BTreeMap<String, String>,
+) -> Result<Project, Unread> {
+    let unread = |error: &ReadError| Unread::new(name.as_str(), error);
+    check_identity(name, plane, remembered).await?;
+    let id = PlaneId::Project(name.clone());
+    let all = |kind: Kind| async move { list(plane, kind.resource(), "", "").await };
+    let (deployments, instances) = tokio::join!(all(Kind::WorkloadDeployment), all(Kind::Instance));
+    let of = |kind, read: Read<Vec<Object>>| match read {
+        Read::Found(objects) => Ok(Objects::of(&id, kind, objects)),
+        Read::Failed(error) => Err(unread(&error)),
+        // No list is no empty list.
+        Read::Absent | Read::Skipped => Err(Unread {
+            plane: name.to_string(),
+            cause: Cause::PlaneUnreachable,
+            message: "the plane was not asked".to_owned(),
+        }),
+    };
+    let deployments = of(Kind::WorkloadDeployment, deployments)?;
+    let instances = of(Kind::Instance, instances)?;
+    let mut namespaces = BTreeMap::new();
+    for namespace in deployments.namespaces() {
+        let uid = match get(plane, Kind::Namespace.resource(), "", namespace).await {
+            Read::Found(namespace) => Some(namespace.uid().to_owned()),
+            Read::Absent | Read::Skipped => None,
+            Read::Failed(error) => return Err(unread(&error)),
+        };
+        namespaces.insert(namespace.to_owned(), uid);
+    }
+    Ok(Project { namespaces, deployments, instances })
+}
+
+/// Whether a plane answers, as the cluster that fedhub remembers for its name. Where it remembers none for the name, none of
+/// another name either.
+pub async fn check_identity(
+    name: &PlaneName,
+    plane: &Connection,
+    remembered: &BTreeMap<String, String>,
+) -> Result<(), Unread> {
+    let uids = match identities(plane).await {
+        Read::Found(uids) => uids,
+        Read::Failed(error) => return Err(Unread::new(name.as_str(), &error)),
+        Read::Absent | Read::Skipped => Vec::new(),
+    };
+    let shows = |uid: &String| uids.contains(uid);
+    let refusal = match remembered.get(name.as_str()) {
+        Some(known) if shows(known) => None,
+        Some(known) => Some(format!("the cluster {known} is remembered for the name, and another answers")),
+        None => {
+            let taken = remembered.iter().find(|(_, uid)| shows(uid));
+            taken.map(|(other, uid)| format!("the cluster {uid} is remembered as the plane {other}"))
+        }
+    };
+    refusal.map_or(Ok(()), |message| {
+        Err(Unread { plane: name.to_string(), cause: Cause::PlaneIdentityRefused, message })
+    })
+}
+
+async fn cell_of(plane: &Connection) -> Result<Cell, ReadError> {
+    let all = |kind: Kind| async move {
+        match list(plane, kind.resource(), "", "").await {
+            Read::Found(objects) => Ok(Objects::of(&PlaneId::Cell, kind, objects)),
+            Read::Absent | Read::Skipped => Ok(Objects::default()),
+            Read::Failed(error) => Err(error),
+        }
+    };
+    let system = get(plane, Kind::Namespace.resource(), "", fedhub_api::cells::KUBE_SYSTEM).await;
+    if let Some(error) = system.failure() {
+        return Err(error.clone());
+    }
+    let (deployments, instances) = tokio::try_join!(all(Kind::WorkloadDeployment), all(Kind::Instance))?;
+    let uid = system.found().map(|namespace| namespace.uid().to_owned()).unwrap_or_default();
+    Ok(Cell { uid, deployments, instances })
+}
+
+impl Gathered {
+    /// Reads once more what the findings rest on, each object by itself: the lists were made at different times. A plane
+    /// that fails now is read no more.
+    pub async fn refresh(&mut self, findings: &[Finding]) -> anyhow::Result<()> {
+        let keys: BTreeSet<&Key> =
+            findings.iter().filter(|it| it.is_problem()).flat_map(|it| &it.rests_on).collect();
+        let reads: Vec<(Key, Connection)> = keys
+            .into_iter()
+            .filter_map(|key| {
+                let connection = match &key.plane {
+                    PlaneId::Hub => self.hub.clone(),
+                    PlaneId::Project(name) => self.projects.get(name)?.clone(),
+                    PlaneId::Management | PlaneId::Cell => return None,
+                };
+                Some((key.clone(), connection))
+            })
+            .collect();
+        let read = all("objects checked", reads, self.concurrency, |(key, connection)| async move {
+            let object = get(&connection, key.kind.resource(), &key.namespace, &key.name).await;
+            (key, object)
+        });
+        for (key, object) in read.await? {
+            match (object, &key.plane) {
+                (Read::Failed(error), PlaneId::Project(name)) => {
+                    if self.world.projects.remove(name).is_some() {
+                        self.unread.push(Unread::new(name.as_str(), &error));
+                    }
+                }
+                (Read::Failed(error), _) => {
+                    let kind = &key.kind.resource().kind;
+                    return Err(anyhow!(
+                        "failed to read {kind} {}/{} on the hub: {}",
+                        key.namespace,
+                        key.name,
+                        error.message
+                    ));
+                }
+                (object, plane) => {
+                    if let Some(objects) = self.world.objects_mut(plane, key.kind) {
+                        objects.replace(&key, object.found().cloned());
+                    }
+                }
+            }
+        }
+        self.world.now = Timestamp::now();
+        Ok(())
+    }
+}
+
+/// Does something with each, so many at a time, and shows its progress.
+async fn all<T, U, F>(
+    what: &'static str,
+    items: impl IntoIterator<Item = T>,
+    concurrency: usize,
+    work: impl Fn(T) -> F,
+) -> anyhow::Result<Vec<U>>
+where
+    U: Send + 'static,
+    F: Future<Output = U> + Send + 'static,
+{
+    let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(concurrency)));
+    for item in items {
+        let (room, work) = (room.clone(), work(item));
+        tasks.spawn(async move {
+            // It is never closed.
+            let _room = room.acquire().await;
+            work.await
+        });
+    }
+    let (mut progress, mut done) = (Progress::new(what, tasks.len()), Vec::new());
+    while let Some(result) = tasks.join_next().await {
+        done.push(result.context("a read was not finished")?);
+        progress.done(done.len());
+    }
+    progress.finish();
+    Ok(done)
+}

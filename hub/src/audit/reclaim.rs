@@ -1,0 +1,223 @@
+//! `fedhub audit --reclaim`: deletes orphans on the hub (F11), each proven anew just before, once an operator has agreed.
+//!
+//! An orphan is proven where its plane answers as the very cluster that fedhub remembers for its name, a read of that plane
+//! finds no WD of its UID, and the hub WD is read again; it is deleted as it was read and not otherwise.
+
+use std::fmt;
+use std::io::{BufRead, Write};
+
+use fedhub_core::errors;
+use fedhub_core::names::{CITY_CODE, DELETION_PROTECTED};
+use fedhub_core::object::{Key, Kind, Object, ObjectView};
+use fedhub_federator::is_orphaned;
+use fedhub_federator::snapshot::source;
+use fedhub_planes::ProjectNamespace;
+use jiff::Timestamp;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
+use serde_json::json;
+
+use super::finding::{Discrepancy, Finding};
+use super::read::{Gathered, check_identity};
+use crate::explain::age;
+use crate::operator::connect::Plane;
+use crate::operator::read::Read;
+use crate::operator::requests::get;
+use crate::operator::table::table;
+
+const WD: Kind = Kind::WorkloadDeployment;
+/// Field manager of the write that takes the protection off.
+const MANAGER: &str = "fedhub-audit";
+
+/// An orphan that was found.
+#[derive(Clone, Debug)]
+pub struct Orphan {
+    /// Its key on the hub.
+    key: Key,
+    uid: String,
+    home: ProjectNamespace,
+    city: String,
+    created: Option<Timestamp>,
+    /// How many Instances it has on the hub.
+    instances: usize,
+    /// Why it cannot be proven an orphan.
+    doubt: Option<String>,
+}
+
+/// What became of an orphan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is deleted.
+    Deleted,
+    /// It was gone already.
+    Gone,
+    /// It stays, for this reason.
+    Kept(String),
+    /// A request failed.
+    Failed(String),
+}
+
+impl Outcome {
+    /// Whether the orphan is there no more.
+    pub fn is_done(&self) -> bool {
+        matches!(self, Self::Deleted | Self::Gone)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deleted => f.write_str("deleted"),
+            Self::Gone => f.write_str("gone already"),
+            Self::Kept(why) => write!(f, "kept: {why}"),
+            Self::Failed(error) => write!(f, "failed: {error}"),
+        }
+    }
+}
+
+/// The orphans among the findings.
+pub fn orphans(gathered: &Gathered, findings: &[Finding]) -> Vec<Orphan> {
+    let hub = &gathered.world.hub;
+    let found = findings.iter().filter(|it| it.discrepancy == Discrepancy::Orphan && !it.settling);
+    let orphan = |finding: &Finding| {
+        let key = finding.subject.clone();
+        let object = &hub.deployments.get(&key.namespace, &key.name)?.object;
+        let home = ProjectNamespace::of(&hub.namespaces.get("", &key.namespace)?.object)?;
+        let is_its =
+            |it: &Object| fedhub_api::facts::instance::deployment_name(it) == Some(key.name.as_str());
+        let doubt = (!gathered.identities.contains_key(home.plane.as_str()))
+            .then(|| format!("fedhub remembers no identity of plane {}", home.plane));
+        Some(Orphan {
+            uid: object.uid().to_owned(),
+            city: object.label(CITY_CODE).unwrap_or_default().to_owned(),
+            created: object.metadata.creation_timestamp.as_ref().map(|at| at.0),
+            instances: hub.instances.within(&key.namespace).filter(|it| is_its(&it.object)).count(),
+            home,
+            key,
+            doubt,
+        })
+    };
+    found.filter_map(orphan).collect()
+}
+
+/// The list that an operator agrees to.
+pub fn list(orphans: &[Orphan], now: Timestamp) -> String {
+    let header = ["PLANE", "WD", "HUB NAMESPACE", "CITY", "AGE", "INSTANCES", "PROVEN"];
+    let row = |it: &Orphan| {
+        vec![
+            it.home.plane.to_string(),
+            format!("{}/{}", it.home.namespace, it.key.name),
+            it.key.namespace.clone(),
+            it.city.clone(),
+            it.created.map_or_else(String::new, |created| age(created, now)),
+            it.instances.to_string(),
+            it.doubt.as_ref().map_or_else(|| "yes".to_owned(), |doubt| format!("no: {doubt}")),
+        ]
+    };
+    let header = header.map(str::to_owned).to_vec();
+    table(&std::iter::once(header).chain(orphans.iter().map(row)).collect::<Vec<_>>())
+}
+
+/// Asks whether so many are to be deleted.
+pub fn agrees(count: usize) -> bool {
+    eprint!("Delete {count} of them, and end their Instances? Type yes: ");
+    let mut answer = String::new();
+    let asked = std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+    asked.is_ok() && answer.trim() == "yes"
+}
+
+impl Orphan {
+    /// Whether it may be deleted at all.
+    pub fn is_provable(&self) -> bool {
+        self.doubt.is_none()
+    }
+
+    /// A line that says what became of it.
+    pub fn line(&self, outcome: &Outcome) -> String {
+        let Self { key, home, .. } = self;
+        format!("{}/{} of {}/{}: {outcome}", key.namespace, key.name, home.plane, home.namespace)
+    }
+
+    /// Proves it anew, and deletes it.
+    pub async fn reclaim(&self, gathered: &Gathered) -> Outcome {
+        match self.prove(gathered).await {
+            Ok(hub) => match gathered.hub.found() {
+                Some(plane) => delete(plane, &hub).await,
+                None => Outcome::Kept("the hub is not asked".to_owned()),
+            },
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// The hub WD as it is now, if it is an orphan now.
+    async fn prove(&self, gathered: &Gathered) -> Result<Object, Outcome> {
+        let kept = |why: &str| Outcome::Kept(why.to_owned());
+        let plane = &self.home.plane;
+        let Some(project) = gathered.projects.get(plane).filter(|_| self.is_provable()) else {
+            return Err(kept("its plane is not known for certain"));
+        };
+        // Before anything else: whatever changes from here on changes the version that is deleted.
+        let hub = match get(&gathered.hub, WD.resource(), &self.key.namespace, &self.key.name).await {
+            Read::Found(hub) if hub.uid() == self.uid => hub,
+            Read::Found(_) => return Err(kept("another WD has its name by now")),
+            Read::Absent => return Err(Outcome::Gone),
+            Read::Skipped => return Err(kept("the hub is not asked")),
+            Read::Failed(error) => return Err(Outcome::Failed(error.message)),
+        };
+        match get(&gathered.hub, Kind::Namespace.resource(), "", &self.key.namespace).await {
+            Read::Found(namespace) if ProjectNamespace::of(&namespace).as_ref() == Some(&self.home) => {}
+            Read::Failed(error) => return Err(Outcome::Failed(error.message)),
+            _ => return Err(kept("its hub namespace names another project namespace by now")),
+        }
+        if let Err(unread) = check_identity(plane, project, &gathered.identities).await {
+            return Err(Outcome::Kept(format!("{}: {}", unread.cause.id(), unread.message)));
+        }
+        let living = match get(project, WD.resource(), &self.home.namespace, &self.key.name).await {
+            Read::Found(living) => Some(living),
+            Read::Absent => None,
+            Read::Skipped => return Err(kept("its plane is not asked")),
+            Read::Failed(error) => return Err(Outcome::Kept(format!("its plane fails: {}", error.message))),
+        };
+        let orphaned = is_orphaned(&hub, living.as_ref(), &source(&self.home, &self.key.name));
+        if orphaned { Ok(hub) } else { Err(kept("it is no orphan any more")) }
+    }
+}
+
+/// Takes Karmada's protection off, and deletes: both this very version, and no other.
+async fn delete(plane: &Plane, hub: &Object) -> Outcome {
+    let api = Api::<Object>::namespaced_with(plane.client.clone(), hub.namespace(), WD.resource());
+    let mut version = hub.version().to_owned();
+    if hub.label(DELETION_PROTECTED.0).is_some() {
+        let labels = json!({DELETION_PROTECTED.0: null});
+        let patch = json!({"metadata": {"resourceVersion": version, "labels": labels}});
+        let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+        let patch = Patch::Merge(patch);
+        match write(plane, api.patch(hub.name(), &params, &patch)).await {
+            Ok(unprotected) => unprotected.version().clone_into(&mut version),
+            Err(outcome) => return outcome,
+        }
+    }
+    let preconditions = Preconditions { uid: Some(hub.uid().to_owned()), resource_version: Some(version) };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    match write(plane, api.delete(hub.name(), &params)).await {
+        Ok(_) => Outcome::Deleted,
+        Err(Outcome::Kept(why)) => Outcome::Kept(format!("{why}; its deletion protection is off")),
+        Err(Outcome::Failed(error)) => Outcome::Failed(format!("{error}; its deletion protection is off")),
+        Err(outcome) => outcome,
+    }
+}
+
+/// A write of an object that may have changed meanwhile.
+async fn write<T>(plane: &Plane, request: impl Future<Output = kube::Result<T>>) -> Result<T, Outcome> {
+    match tokio::time::timeout(plane.timeout, request).await {
+        Ok(Ok(written)) => Ok(written),
+        Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(Outcome::Gone),
+        Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+            Err(Outcome::Kept("it changed meanwhile; run the audit again".to_owned()))
+        }
+        Ok(Err(error)) => Err(Outcome::Failed(errors::chain(&error))),
+        Err(_) => {
+            let seconds = plane.timeout.as_secs_f64();
+            Err(Outcome::Failed(format!("no answer within {seconds} s: it may be deleted or not")))
+        }
+    }
+}
