@@ -318,6 +318,16 @@ fn had_its_rights(servers: &servers::Options) -> anyhow::Result<bool> {
     Ok(missing.is_empty())
 }
 
+/// Whether fedhub used every right that it is granted; those that no request used are printed. Only a run of all suites
+/// can tell.
+async fn used_its_rights(servers: &servers::Options) -> anyhow::Result<bool> {
+    let unused = rights::unused(&Planes::load(&servers.name)?).await?;
+    for right in &unused {
+        println!("deploy/ grants, and nothing used: {right}");
+    }
+    Ok(unused.is_empty())
+}
+
 /// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.
 async fn leave(servers: &servers::Options, keep: bool, evidence: bool) -> anyhow::Result<()> {
     let (name, progress) = (&servers.name, &servers.progress);
