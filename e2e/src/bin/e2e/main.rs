@@ -59,6 +59,9 @@ enum Command {
         /// once. Only some may be: what is tested is `deploy/`.
         #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
         flags: Vec<String>,
+        /// With `start` or `attend`: another program for this once.
+        #[arg(long, value_name = "PATH")]
+        program: Option<PathBuf>,
         /// Do it to a second replica beside the usual one.
         #[arg(long)]
         second: bool,
@@ -219,7 +222,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, components, plane, flags, second, cell, services, instance } => {
+        Command::Fedhub { action, components, plane, flags, program, second, cell, services, instance } => {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = match cell {
                 Some(cell) if services => Fedhub::services(&layout, &cell)?,
@@ -227,7 +230,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 None if second => Fedhub::second(&layout)?,
                 None => Fedhub::load(&layout)?,
             };
-            act(&fedhub, action, &Once { components, plane, flags }).await?;
+            act(&fedhub, action, &Once { components, plane, flags, program }).await?;
         }
         Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
@@ -274,9 +277,11 @@ async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
 }
 
 async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()> {
-    let Once { components, plane, flags } = once;
+    let Once { components, plane, flags, program } = once;
     match action {
-        Action::Start if components.is_empty() && plane.is_none() && flags.is_empty() => {
+        Action::Start
+            if components.is_empty() && plane.is_none() && flags.is_empty() && program.is_none() =>
+        {
             fedhub.start_again().await?;
         }
         Action::Start => fedhub.start_with(once).await?,

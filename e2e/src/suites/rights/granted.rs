@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use k8s_openapi::api::rbac::v1::{
     ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject,
 };
+use kube::api::ListParams;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
@@ -51,7 +52,7 @@ async fn list<K>(client: &Client, plane: &Plane) -> Result<Vec<K>, Error>
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
-    let listed = Api::<K>::all(client.clone()).list(&Default::default()).await;
+    let listed = Api::<K>::all(client.clone()).list(&ListParams::default()).await;
     Ok(listed.map_err(Error::api(format!("list {} on {}", K::plural(&()), plane.name)))?.items)
 }
 
@@ -62,9 +63,10 @@ fn granted(roles: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &P
             "Role" => ("Role", binding.namespace, binding.role.name),
             _ => ("ClusterRole", String::new(), binding.role.name),
         };
-        let rules = roles.get(&key).into_iter().flatten();
-        let holders: Vec<_> = Holder::on(plane).filter(|holder| is_bound(*holder, &binding.subjects)).collect();
-        for rule in rules {
+        let granted_by_role = roles.get(&key).into_iter().flatten();
+        let holders: Vec<_> =
+            Holder::on(plane).filter(|holder| is_bound(*holder, &binding.subjects)).collect();
+        for rule in granted_by_role {
             for holder in &holders {
                 rights.extend(of_rule(rule, *holder, plane));
             }
@@ -126,20 +128,20 @@ mod tests {
 
     #[test]
     fn what_is_granted_is_what_bindings_to_our_identities_say() {
-        let rules = json!([{ "apiGroups": ["", "a"], "resources": ["b"], "verbs": ["get", "list"] }]);
-        let rules: Vec<PolicyRule> = serde_json::from_value(rules).unwrap();
+        let some = json!([{ "apiGroups": ["", "a"], "resources": ["b"], "verbs": ["get", "list"] }]);
+        let some: Vec<PolicyRule> = serde_json::from_value(some).unwrap();
         let roles = Roles::from([
-            (("ClusterRole", String::new(), "one".to_owned()), rules.clone()),
-            (("Role", "fedhub-system".to_owned(), "two".to_owned()), rules),
+            (("ClusterRole", String::new(), "one".to_owned()), some.clone()),
+            (("Role", "fedhub-system".to_owned(), "two".to_owned()), some),
         ]);
         let fedhub = json!({ "kind": "ServiceAccount", "namespace": "fedhub-system", "name": "fedhub" });
         let cells = json!({ "kind": "Group", "name": "system:serviceaccounts:fedhub-cells" });
         let other = json!({ "kind": "ServiceAccount", "namespace": "other", "name": "fedhub" });
         let plane = Plane::named(HUB).unwrap();
-        let lines = |binding| {
-            granted(&roles, [binding], plane).iter().map(ToString::to_string).collect::<Vec<_>>()
-        };
-        let all = ["get b", "list b", "get b.a", "list b.a"].map(|right| format!("{right} on the hub for fedhub"));
+        let lines =
+            |binding| granted(&roles, [binding], plane).iter().map(ToString::to_string).collect::<Vec<_>>();
+        let all =
+            ["get b", "list b", "get b.a", "list b.a"].map(|right| format!("{right} on the hub for fedhub"));
         assert_eq!(lines(binding("ClusterRole", "one", fedhub.clone())), all);
         assert_eq!(lines(binding("Role", "two", fedhub.clone())), all);
         assert_eq!(lines(binding("ClusterRole", "one", cells)).len(), 4);

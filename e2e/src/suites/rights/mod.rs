@@ -114,12 +114,11 @@ fn differences(granted: &BTreeSet<Right>, used: &BTreeSet<Right>, unseen: &[Unse
     let unused: Vec<_> = granted.difference(used).collect();
     let superfluous =
         unused.iter().filter(|right| !unseen.iter().any(|by| excused(right, by))).map(ToString::to_string);
-    let stale = unseen
-        .iter()
-        .filter(|by| !unused.iter().any(|right| excused(right, by)))
-        .map(|Unseen { identity, verb, resource, why }| {
+    let stale = unseen.iter().filter(|by| !unused.iter().any(|right| excused(right, by))).map(
+        |Unseen { identity, verb, resource, why }| {
             format!("{verb} {resource} for {identity} is used or not granted, but listed as unseen: {why}")
-        });
+        },
+    );
     superfluous.chain(stale).collect()
 }
 
