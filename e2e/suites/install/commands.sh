@@ -8,34 +8,26 @@
 set -eu
 repository=$(cd "$(dirname "$0")/../../.." && pwd)
 scratch=$(dirname "$KUBECONFIGS")/scratch/install
-# The contexts of a kubeconfig, with the names that docs/install.md uses.
-contexts() {
-  mkdir -p "$scratch"
-  for pair in HUB=hub MANAGEMENT=management PROJECT=project-a CELL=cell-dfw; do
-    cp "$KUBECONFIGS/${pair#*=}.yaml" "$scratch/${pair%=*}.context"
-    kubectl --kubeconfig "$scratch/${pair%=*}.context" config rename-context "${pair#*=}" "${pair%=*}" >/dev/null
-  done
-  export KUBECONFIG="$scratch/HUB.context:$scratch/MANAGEMENT.context:$scratch/PROJECT.context:$scratch/CELL.context"
-}
+. "$repository/e2e/suites/lib/contexts.sh"
 case $1 in
   run)
-    contexts
+    contexts "$scratch"
     cp -r "$repository/deploy" "$scratch/"
-    awk '/^```$/ { block = 0 } block { print } /^```sh$/ { block = 1 }' "$repository/docs/install.md" >"$scratch/commands"
+    "$repository/e2e/suites/lib/document.sh" install.md >"$scratch/commands"
     [ "$(grep -c '^kubectl ' "$scratch/commands")" -ge 20 ]
     cd "$scratch"
     # An unset variable or a failing command is a fault of the document.
     sh -eux commands
     ;;
   undo)
-    contexts
+    contexts "$scratch"
     kubectl --context MANAGEMENT -n fedhub-system delete --ignore-not-found secret fedhub-hub-kubeconfig plane-project-a
     kubectl --context MANAGEMENT -n fedhub-cells delete --ignore-not-found secret plane-project-a
     kubectl --context CELL -n fedhub-cells delete --ignore-not-found configmap fedhub-cell
     kubectl --context CELL -n fedhub-cells delete --ignore-not-found secret fedhub-hub-kubeconfig fedhub-quota-kubeconfig
     ;;
   restore)
-    contexts
+    contexts "$scratch"
     kubectl --context CELL apply --server-side -k "$repository/deploy/cell"
     kubectl --context CELL delete --ignore-not-found -k "$repository/deploy/components/cell-referenced-data"
     rm -rf "$scratch"
