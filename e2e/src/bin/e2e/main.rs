@@ -3,6 +3,7 @@
 mod alerts;
 mod chaos;
 mod run;
+mod target;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
