@@ -4,6 +4,7 @@
 #   commands.sh run HEADING   those below a heading
 #   commands.sh lose          deletes what fedhub keeps on the management plane
 #   commands.sh forget        deletes what it remembers of planes there, and leaves the Secrets
+#   commands.sh remembered PLANE...   waits until it remembers these planes
 #   commands.sh identities    prints what it remembers of each plane
 set -eu
 here=$(dirname "$0")
@@ -12,6 +13,10 @@ scratch=$(dirname "$KUBECONFIGS")/scratch/management-restored
 contexts "$scratch"
 own() { kubectl --context MANAGEMENT --namespace fedhub-system "$@"; }
 remembered=federation.datumapis.com/remembers
+identities() {
+  own get configmaps --selector $remembered --output 'jsonpath={range .items[*]}{.metadata.name} {.data}{"\n"}{end}' |
+    grep -v hub-history
+}
 case $1 in
   run)
     "$here/../lib/document.sh" upgrade.md "$2" >"$scratch/commands"
@@ -28,8 +33,12 @@ case $1 in
     own delete configmaps --selector $remembered
     own delete leases --all
     ;;
-  identities)
-    own get configmaps --selector $remembered --output 'jsonpath={range .items[*]}{.metadata.name} {.data}{"\n"}{end}' |
-      grep -v hub-history
+  remembered)
+    shift
+    . "$here/../lib/wait.sh"
+    for plane; do
+      until identities | grep -qF "\"$plane\":"; do again "$plane is not remembered"; done
+    done
     ;;
+  identities) identities ;;
 esac

@@ -243,7 +243,7 @@ mod tests {
         let own = words(&management, Part::Management);
         assert!(own.contains(&"create leases.coordination.k8s.io in mine".to_owned()), "{own:?}");
         let hub = words(&management, Part::Hub);
-        assert!(hub.contains(&"get workloaddeployments.compute.datumapis.com/status".to_owned()), "{hub:?}");
+        assert!(hub.contains(&"delete workloaddeployments.compute.datumapis.com".to_owned()), "{hub:?}");
         assert!(words(&management, Part::Discovery).contains(&"get /apis/*".to_owned()));
         assert!(words(&management, Part::Cell).is_empty());
 

@@ -153,7 +153,7 @@ fn elects(plane: &Plane, who: Who) {
 
 fn on_project(plane: &Plane, who: Who) {
     plane.watches(who, &watched::all(&PROJECT_KINDS));
-    plane.needs(who, None, COMPUTE, "workloaddeployments", "get update patch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
     plane.needs(who, None, COMPUTE, "instances", "get create update delete");
     // The UID of kube-system, and of the WorkloadDeployment's own.
@@ -179,7 +179,7 @@ fn the_management_role_may_do_what_it_does() {
     let management = management();
     elects(&management, who);
     management.needs(who, own, "", "secrets", "list watch");
-    management.needs(who, own, "", "configmaps", "get list watch create update patch");
+    management.needs(who, own, "", "configmaps", "get list watch create update");
     management.needs(who, own, "events.k8s.io", "events", "create patch");
     on_hub_of_management(&hub(), who);
     on_project(&project(), who);
@@ -192,8 +192,8 @@ fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
     elects(plane, who);
     plane.watches(who, &in_cell(args));
     // C10: who the cell is, by the UID of kube-system.
-    plane.needs(who, None, "", "namespaces", "get list watch");
-    plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
+    plane.needs(who, None, "", "namespaces", "list watch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
     plane.needs(who, None, COMPUTE, "instances", "get create patch delete");
     // Owner references with blockOwnerDeletion, where OwnerReferencesPermissionEnforcement is on.
@@ -206,7 +206,6 @@ fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
     if args.networking {
         plane.needs(who, None, NETWORKING, "networkbindings subnetclaims", "get create");
         plane.needs(who, None, NETWORKING, "networkbindings", "delete");
-        plane.needs(who, None, NETWORKING, "networkcontexts", "get");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What RBAC on a plane grants to fedhub's identities.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use k8s_openapi::api::rbac::v1::{
@@ -10,7 +10,7 @@ use kube::api::ListParams;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 
-use super::{Right, identity, kind};
+use super::{Grant, Right, RoleId, identity, kind};
 use crate::Error;
 use crate::planes::Holder;
 use crate::planes::topology::Plane;
@@ -26,7 +26,7 @@ struct Binding {
 }
 
 /// Every right that a binding on `plane` gives to an identity of fedhub's there.
-pub async fn on(client: &Client, plane: &Plane) -> Result<BTreeSet<Right>, Error> {
+pub async fn on(client: &Client, plane: &Plane) -> Result<Vec<Grant>, Error> {
     let mut roles = Roles::new();
     for role in list::<ClusterRole>(client, plane).await? {
         roles.insert(("ClusterRole", String::new(), role.name_any()), role.rules.unwrap_or_default());
@@ -56,23 +56,26 @@ where
     Ok(listed.map_err(Error::api(format!("list {} on {}", K::plural(&()), plane.name)))?.items)
 }
 
-fn granted(roles: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &Plane) -> BTreeSet<Right> {
-    let mut rights = BTreeSet::new();
+fn granted(roles: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &Plane) -> Vec<Grant> {
+    let mut grants = Vec::new();
     for binding in bindings {
         let key = match &*binding.role.kind {
             "Role" => ("Role", binding.namespace, binding.role.name),
             _ => ("ClusterRole", String::new(), binding.role.name),
         };
-        let granted_by_role = roles.get(&key).into_iter().flatten();
+        let Some(rules) = roles.get(&key) else { continue };
+        let said = serde_json::json!(rules).to_string();
+        let role = RoleId { name: format!("{} {}", key.0, key.2), rules: said };
         let holders: Vec<_> =
             Holder::on(plane).filter(|holder| is_bound(*holder, &binding.subjects)).collect();
-        for rule in granted_by_role {
+        for rule in rules {
             for holder in &holders {
-                rights.extend(of_rule(rule, *holder, plane));
+                let of = |right| Grant { role: role.clone(), right };
+                grants.extend(of_rule(rule, *holder, plane).into_iter().map(of));
             }
         }
     }
-    rights
+    grants
 }
 
 /// Whether a subject is the service account, or the group of those of its namespace.
@@ -130,7 +133,7 @@ mod tests {
     fn what_is_granted_is_what_bindings_to_our_identities_say() {
         let some = json!([{ "apiGroups": ["", "a"], "resources": ["b"], "verbs": ["get", "list"] }]);
         let some: Vec<PolicyRule> = serde_json::from_value(some).unwrap();
-        let roles = Roles::from([
+        let known = Roles::from([
             (("ClusterRole", String::new(), "one".to_owned()), some.clone()),
             (("Role", "fedhub-system".to_owned(), "two".to_owned()), some),
         ]);
@@ -138,13 +141,16 @@ mod tests {
         let cells = json!({ "kind": "Group", "name": "system:serviceaccounts:fedhub-cells" });
         let other = json!({ "kind": "ServiceAccount", "namespace": "other", "name": "fedhub" });
         let plane = Plane::named(HUB).unwrap();
-        let lines =
-            |binding| granted(&roles, [binding], plane).iter().map(ToString::to_string).collect::<Vec<_>>();
-        let all =
-            ["get b", "list b", "get b.a", "list b.a"].map(|right| format!("{right} on the hub for fedhub"));
-        assert_eq!(lines(binding("ClusterRole", "one", fedhub.clone())), all);
-        assert_eq!(lines(binding("Role", "two", fedhub.clone())), all);
-        assert_eq!(lines(binding("ClusterRole", "one", cells)).len(), 4);
+        let lines = |binding| {
+            let line = |Grant { role, right }: &Grant| format!("{}: {right}", role.name);
+            granted(&known, [binding], plane).iter().map(line).collect::<Vec<_>>()
+        };
+        let all = |role: &str| {
+            ["get b", "get b.a", "list b", "list b.a"].map(|it| format!("{role}: {it} on the hub for fedhub"))
+        };
+        assert_eq!(lines(binding("ClusterRole", "one", fedhub.clone())), all("ClusterRole one"));
+        assert_eq!(lines(binding("Role", "two", fedhub.clone())), all("Role two"));
+        assert_eq!(lines(binding("ClusterRole", "one", cells)).len(), 8, "of both cells");
         assert!(lines(binding("ClusterRole", "one", other)).is_empty());
         assert!(lines(binding("Role", "one", fedhub)).is_empty(), "a Role of another name");
     }

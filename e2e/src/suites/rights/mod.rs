@@ -3,7 +3,7 @@
 
 mod granted;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};
 
 use jiff::Timestamp;
@@ -35,16 +35,81 @@ impl Display for Right {
     }
 }
 
-/// A right that no request shows, and why it is granted all the same.
+/// A right that a binding gives, and the role that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Grant {
+    role: RoleId,
+    right: Right,
+}
+
+/// A role, on whichever planes it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct RoleId {
+    /// `Role` or `ClusterRole`, and its name.
+    name: String,
+    /// What it grants: roles of one name on different planes may be different roles.
+    rules: String,
+}
+
+/// A right of a role that no request of the suites shows, and why it is granted all the same.
 struct Unseen {
-    identity: &'static str,
+    role: &'static str,
     verb: &'static str,
     resource: &'static str,
     why: &'static str,
 }
 
 /// The rights that a whole run does not use.
-const UNSEEN: [Unseen; 0] = [];
+const UNSEEN: &[Unseen] = &[
+    Unseen {
+        role: "ClusterRole fedhub-cell",
+        verb: "update",
+        resource: "workloaddeployments/finalizers",
+        why: "admission asks for it where owner references block a deletion",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-cell",
+        verb: "get",
+        resource: "horizontalpodautoscalers",
+        why: "a creation that finds one there reads it",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-cell",
+        verb: "get",
+        resource: "networkbindings",
+        why: "a creation that finds one there reads it",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-cell-claims",
+        verb: "patch",
+        resource: "resourceclaims",
+        why: "claims of older versions get the mark of their cell",
+    },
+    Unseen {
+        role: "Role fedhub-cell",
+        verb: "create",
+        resource: "events",
+        why: "an invalid Secret of a project plane gets an Event",
+    },
+    Unseen {
+        role: "Role fedhub-cell",
+        verb: "patch",
+        resource: "events",
+        why: "an Event that is repeated is counted",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-hub",
+        verb: "get",
+        resource: "propagationpolicies",
+        why: "a creation that finds one there reads it",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-hub",
+        verb: "patch",
+        resource: "workloaddeployments",
+        why: "`fedhub audit --reclaim` in the Pod takes Karmada's deletion protection off",
+    },
+];
 
 /// Every right that fedhub asked for and never had, a line for each. What it had at another time of the run is not among
 /// them: an API server that has just started refuses until it knows its roles.
@@ -55,12 +120,12 @@ pub fn missing(layout: &Layout) -> Result<Vec<String>, Error> {
 /// Every right that `deploy/` grants and no request of a whole run used, a line for each; and every entry of the list of
 /// exceptions that is none.
 pub async fn unused(planes: &Planes) -> Result<Vec<String>, Error> {
-    let mut granted = BTreeSet::new();
+    let mut grants = Vec::new();
     for plane in &PLANES {
-        granted.extend(granted::on(&planes.client(plane.name).await?, plane).await?);
+        grants.extend(granted::on(&planes.client(plane.name).await?, plane).await?);
     }
     let used = answers(planes.layout())?.into_iter().filter_map(|(right, allowed)| allowed.then_some(right));
-    Ok(differences(&granted, &used.collect(), &UNSEEN))
+    Ok(differences(grants, &used.collect(), UNSEEN))
 }
 
 /// Each request that RBAC decided: which right it needed, and whether it had it.
@@ -107,16 +172,26 @@ fn never_allowed(answers: Vec<(Right, bool)>) -> Vec<String> {
     rights(refused).difference(&rights(allowed)).map(Right::to_string).collect()
 }
 
-fn differences(granted: &BTreeSet<Right>, used: &BTreeSet<Right>, unseen: &[Unseen]) -> Vec<String> {
-    let excused = |right: &Right, by: &Unseen| {
-        (right.identity, &*right.verb, &*right.resource) == (by.identity, by.verb, by.resource)
+/// What no plane saw used of a role, and entries of `unseen` that are not among that.
+fn differences(grants: Vec<Grant>, used: &BTreeSet<Right>, unseen: &[Unseen]) -> Vec<String> {
+    let mut roles: BTreeMap<(RoleId, String, String, String), bool> = BTreeMap::new();
+    for Grant { role, right } in grants {
+        let is_used = used.contains(&right);
+        *roles.entry((role, right.group, right.resource, right.verb)).or_default() |= is_used;
+    }
+    let unused: Vec<_> = roles.into_iter().filter_map(|(key, is_used)| (!is_used).then_some(key)).collect();
+    let excused = |(role, _, resource, verb): &(RoleId, String, String, String), by: &Unseen| {
+        (&*role.name, &**verb, &**resource) == (by.role, by.verb, by.resource)
     };
-    let unused: Vec<_> = granted.difference(used).collect();
-    let superfluous =
-        unused.iter().filter(|right| !unseen.iter().any(|by| excused(right, by))).map(ToString::to_string);
-    let stale = unseen.iter().filter(|by| !unused.iter().any(|right| excused(right, by))).map(
-        |Unseen { identity, verb, resource, why }| {
-            format!("{verb} {resource} for {identity} is used or not granted, but listed as unseen: {why}")
+    let superfluous = unused.iter().filter(|it| !unseen.iter().any(|by| excused(it, by))).map(
+        |(role, group, resource, verb)| {
+            let dot = if group.is_empty() { "" } else { "." };
+            format!("{verb} {resource}{dot}{group} by {}", role.name)
+        },
+    );
+    let stale = unseen.iter().filter(|by| !unused.iter().any(|it| excused(it, by))).map(
+        |Unseen { role, verb, resource, why }| {
+            format!("{verb} {resource} by {role} is used or not granted, but listed as unseen: {why}")
         },
     );
     superfluous.chain(stale).collect()
@@ -145,17 +220,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_granted_and_neither_used_nor_excused_is_unused_and_a_stale_excuse_is_reported() {
-        let granted = [right("list", "secrets"), right("patch", "leases"), right("update", "x/finalizers")];
-        let used = [right("list", "secrets"), right("get", "pods")];
-        let unseen = |verb, resource| Unseen { identity: "fedhub", verb, resource, why: "admission asks" };
-        let found = |unseen: &[Unseen]| {
-            differences(&granted.clone().into_iter().collect(), &used.clone().into_iter().collect(), unseen)
+    fn what_a_role_grants_and_nobody_used_anywhere_is_unused_and_a_stale_exception_is_reported() {
+        let grant = |rules: &str, plane, verb, resource| Grant {
+            role: RoleId { name: "Role fedhub".to_owned(), rules: rules.to_owned() },
+            right: Right { plane, ..right(verb, resource) },
         };
-        let leases = "patch leases on the hub for fedhub";
-        assert_eq!(found(&[]), [leases, "update x/finalizers on the hub for fedhub"]);
-        assert_eq!(found(&[unseen("update", "x/finalizers")]), [leases]);
-        let stale = found(&[unseen("update", "x/finalizers"), unseen("list", "secrets")]);
-        assert!(stale.len() == 2 && stale[1].starts_with("list secrets for fedhub is used"), "{stale:?}");
+        let grants = [
+            grant("one", "the hub", "list", "secrets"),
+            grant("one", "a cell", "list", "secrets"),
+            grant("one", "the hub", "update", "x/finalizers"),
+            grant("another", "a cell", "list", "secrets"),
+        ];
+        let used = BTreeSet::from([right("list", "secrets"), right("get", "pods")]);
+        let unseen = |verb, resource| Unseen { role: "Role fedhub", verb, resource, why: "admission asks" };
+        let found = |unseen: &[Unseen]| differences(grants.to_vec(), &used, unseen);
+        let (other, finalizers) = ("list secrets by Role fedhub", "update x/finalizers by Role fedhub");
+        assert_eq!(found(&[]), [other, finalizers]);
+        assert_eq!(found(&[unseen("update", "x/finalizers")]), [other]);
+        let stale = found(&[unseen("update", "x/finalizers"), unseen("get", "pods")]);
+        assert!(stale.len() == 2 && stale[1].starts_with("get pods by Role fedhub is used"), "{stale:?}");
     }
 }
