@@ -1,8 +1,7 @@
 #!/bin/sh
-# Prints what fedhub created and deleted of `web` since a time, on all planes: nothing, where it adopts.
-#
-#   remade.sh SINCE
+# Prints what fedhub created and deleted of `web` on all planes since its UIDs were saved: nothing, where it adopts.
 set -eu
-"$E2E" writes --since "$1" --plane hub --plane project-a --plane cell-dfw --namespace "$HUB" --namespace "$NAMESPACE" |
-  awk '$5 ~ /^2/ && ($4 ~ /\/(instances|propagationpolicies|workloaddeployments)(\?|$)/ && $3 == "create" || $3 ~ /^delete/) &&
-    $4 !~ /workloaddeployments\/leaving/'
+since=$(cat "$(dirname "$KUBECONFIGS")/scratch/migrate/since")
+"$E2E" writes --since "$since" --plane hub --plane project-a --plane cell-dfw --namespace "$HUB" --namespace "$NAMESPACE" |
+  awk '$5 ~ /^2/ && $4 !~ /workloaddeployments\/leaving/ &&
+    ($3 ~ /^delete/ || $3 == "create" && $4 ~ /\/(instances|propagationpolicies|workloaddeployments)(\?|$)/)'
