@@ -14,8 +14,11 @@ fn strings(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().map(|item| item.as_str().unwrap())
 }
 
+/// Whether an object is of that kind of Kubernetes' RBAC, or its cluster-wide form.
 fn is(object: &Value, kind: &str) -> bool {
-    object["kind"].as_str().is_some_and(|it| it.strip_prefix("Cluster").unwrap_or(it) == kind)
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let of = text("kind").strip_prefix("Cluster").unwrap_or(text("kind"));
+    of == kind && text("apiVersion").starts_with("rbac.authorization.k8s.io/")
 }
 
 /// The objects of the manifests of `deploy/`, by file.
@@ -78,22 +81,26 @@ fn subjects(all: &BTreeMap<String, Vec<Value>>, path: &str, role: &Value) -> BTr
 fn every_role_is_named_with_whom_it_is_for_and_what_it_permits() {
     let document = read("docs/security.md");
     let all = manifests();
-    let roles = all.iter().flat_map(|(path, objects)| {
-        objects.iter().filter(|object| is(object, "Role")).map(move |role| (path.as_str(), role))
-    });
-    let roles: BTreeMap<&str, &Value> = roles.collect();
+    let mut roles = BTreeMap::<&str, Vec<&Value>>::new();
+    for (path, objects) in &all {
+        for role in objects.iter().filter(|object| is(object, "Role")) {
+            roles.entry(path).or_default().push(role);
+        }
+    }
     assert!(roles.len() >= 10, "{roles:?}");
     let rows = rows(section(&document, "Identities and rights"));
     let named: BTreeSet<&str> = rows.iter().map(|row| row[0].trim_matches('`')).collect();
     assert_eq!(named, roles.keys().copied().collect(), "the roles of docs/security.md, and those of deploy/");
     for row in &rows {
         let path = row[0].trim_matches('`');
-        let role = roles[path];
-        assert_eq!(documented(&row[3]), granted(role), "docs/security.md, and {path}");
+        let roles = &roles[path];
+        let rights: Rights = roles.iter().flat_map(|role| granted(role)).collect();
+        assert_eq!(documented(&row[3]), rights, "docs/security.md, and {path}");
         // An example such as `fedhub-cells/<cell>` is no name.
-        let names: BTreeSet<_> = code(&row[1]).into_iter().filter(|name| !name.contains('<')).collect();
-        let subjects = subjects(&all, path, role);
-        assert_eq!(names, subjects.iter().map(String::as_str).collect(), "who has {path}");
-        assert_eq!(row[2].contains("within its namespace"), role["kind"] == "Role", "where {path} holds");
+        let holders: BTreeSet<_> = code(&row[1]).into_iter().filter(|name| !name.contains('<')).collect();
+        let subjects: BTreeSet<_> = roles.iter().flat_map(|role| subjects(&all, path, role)).collect();
+        assert_eq!(holders, subjects.iter().map(String::as_str).collect(), "who has {path}");
+        let within = roles.iter().all(|role| role["kind"] == "Role");
+        assert_eq!(row[2].contains("within its namespace"), within, "where {path} holds");
     }
 }
