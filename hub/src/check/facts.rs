@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fedhub_core::object::Object;
+use fedhub_planes::discovery::expiry::End;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::credentials::End;
 use super::finding::PlaneName;
 use super::rights::Right;
 use super::schema::Ours;

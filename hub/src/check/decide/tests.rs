@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fedhub_core::object::Object;
+use fedhub_planes::discovery::expiry::{Credential, End};
 use fedhub_testing::{Messages, assert_messages};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::super::carried::{KARMADA, SINCE_1_14, interpreter, policies};
-use super::super::credentials::{Credential, End};
 use super::super::facts::{Clocks, Facts, HubFacts, OwnCell, PlaneFacts, Served};
 use super::super::finding::{CheckId, Finding, Part, PlaneName, State};
 use super::super::rights::{Object as Granted, Right};
