@@ -22,6 +22,7 @@ use crate::check::flags::{AFTER_HELP, CheckArgs, shown};
 use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
+use crate::kubeconfig::args::KubeconfigCommand;
 use crate::planes::PlanesArgs;
 
 pub use renamed::Renamed;
@@ -75,6 +76,9 @@ pub enum Command {
     Planes(PlanesArgs),
     /// Compare the project planes with the hub, and name what differs, orphans and leftovers. Reads only, unless --reclaim.
     Audit(Box<AuditArgs>),
+    /// Make kubeconfigs with tokens of `ServiceAccount`s, store them where fedhub reads them, and renew them.
+    #[command(subcommand)]
+    Kubeconfig(KubeconfigCommand),
     /// Print the completions of a shell, for its start-up file.
     Completions {
         /// The shell.

@@ -50,7 +50,7 @@ pub struct ManagementArgs {
         value_name = "FILE"
     )]
     pub kubeconfig: Option<PathBuf>,
-    /// Context in the management kubeconfig, in place of its current one.
+    /// Context in the management kubeconfig, in place of its current one; without a kubeconfig, in kubectl's.
     #[arg(
         id = "management_context",
         long = "management-context",

@@ -23,6 +23,7 @@ mod crds;
 mod deploy;
 mod explain;
 mod history;
+mod kubeconfig;
 mod log_filter;
 mod manual;
 mod operator;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::main(&args),
         Command::Planes(args) => planes::main(&args),
         Command::Audit(args) => audit::main(&args),
+        Command::Kubeconfig(command) => kubeconfig::main(&command),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::man(dir.as_deref()),
     }

@@ -12,7 +12,6 @@ mod report;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -25,9 +24,10 @@ use fedhub_planes::discovery::credentials::Source;
 
 use crate::common::{HubArgs, MISUSE, ManagementArgs, OwnNamespaceArgs, install_tls_provider};
 use crate::operator::connect::{Connection, of_source};
-use crate::operator::named_file;
+use crate::operator::consent::{agrees, can_ask};
 use crate::operator::output::{OutputArgs, colours};
 use crate::operator::read::Read;
+use crate::operator::{named_file, plane_name};
 use compare::audit;
 use finding::Finding;
 use read::{Gathered, Request, gather};
@@ -86,13 +86,9 @@ pub struct AuditArgs {
     pub output: OutputArgs,
 }
 
-fn plane_name(text: &str) -> Result<PlaneName, String> {
-    PlaneName::new(text).map_err(|error| error.to_string())
-}
-
 /// Reads, compares and prints.
 pub fn main(args: &AuditArgs) -> ExitCode {
-    if args.reclaim && !args.yes && !std::io::stdin().is_terminal() {
+    if args.reclaim && !args.yes && !can_ask() {
         eprintln!(
             "fedhub: --reclaim asks before it deletes, and there is no terminal; --yes does without asking"
         );
@@ -134,7 +130,8 @@ async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) ->
     }
     println!("{}\n", reclaim::list(&orphans, gathered.world.now));
     let provable: Vec<_> = orphans.iter().filter(|it| it.is_provable()).collect();
-    if provable.is_empty() || !(args.yes || reclaim::agrees(provable.len())) {
+    let question = format!("Delete {} of them, and end their Instances?", provable.len());
+    if provable.is_empty() || !(args.yes || agrees(&question, "yes")) {
         println!("nothing was deleted");
         return ExitCode::from(FOUND);
     }

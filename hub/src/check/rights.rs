@@ -46,6 +46,8 @@ fn claims(args: &RunArgs) -> bool {
 const ROLES: &[RoleFile] = roles! {
     "base/role.yaml" on Management if manages;
     "components/hub/cluster-role.yaml" on Hub if manages;
+    // For `fedhub kubeconfig rotate`, by whoever runs that.
+    "components/own-token/role.yaml" on Hub if |_| false;
     "components/milo/cluster-role.yaml" on Discovery if |args| manages(args) && args.discovery == Discovery::Milo;
     "components/project-plane-rights/cluster-role.yaml" on Project if manages;
     "components/hub-for-cells/cluster-role.yaml" on Hub if |args| is_cell(args) && args.write_back;

@@ -254,6 +254,28 @@ fn one_process_may_do_what_both_roles_do() {
     on_hub_of_cell(&hub, who);
 }
 
+/// With a component of its own, and for its own `ServiceAccount` alone.
+#[test]
+fn the_management_role_may_renew_its_own_token_where_that_is_wanted() {
+    let (who, own) = (Who::Management, Some("fedhub-system"));
+    for plane in [management(), hub(), project(), cell()] {
+        for who in [Who::Management, Who::Cell] {
+            let allowed = plane.allows(who, Some(who.namespace()), "", "serviceaccounts/token", "create");
+            assert!(!allowed, "{who:?} on {}", plane.name);
+        }
+    }
+    for directory in ["components/hub", "components/project-plane"] {
+        let plane = Plane::of("a plane", &[directory, "components/own-token"]);
+        plane.needs(who, own, "", "serviceaccounts/token", "create");
+        assert!(!plane.allows(who, None, "", "serviceaccounts/token", "create"), "{directory}");
+        let rules = plane.rules(who, own);
+        let tokens =
+            rules.iter().filter(|rule| strings(&rule["resources"]).contains(&"serviceaccounts/token"));
+        let names: Vec<_> = tokens.flat_map(|rule| strings(&rule["resourceNames"])).collect();
+        assert_eq!(names, ["fedhub"]);
+    }
+}
+
 /// Cells hold credentials for what is not theirs: these may be in the wrong hands one day.
 #[test]
 fn nobody_may_do_what_is_not_their_business() {

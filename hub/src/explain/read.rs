@@ -1,7 +1,6 @@
 //! Reads the objects of a chain: some twenty requests, whatever the number of planes.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use fedhub_core::names::{
@@ -13,20 +12,14 @@ use fedhub_planes::identity::{IdentityEntry, hub};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::Api;
-use kube::core::{ApiResource, GroupVersionKind};
 use tokio::task::JoinSet;
 
 use super::chain::{Cell, Chain, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all};
 use crate::operator::connect::Connection;
+use crate::operator::karmada::{BINDING_ID, WORK};
 use crate::operator::planes;
 use crate::operator::requests::{get, list, within};
 
-/// Karmada's Work: a WD as it is sent to a cell.
-static WORK: LazyLock<ApiResource> = LazyLock::new(|| {
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("work.karmada.io", "v1alpha1", "Work"), "works")
-});
-/// Karmada's label that a `ResourceBinding` and its Works share.
-const BINDING_ID: &str = "resourcebinding.karmada.io/permanent-id";
 /// The namespace on the hub with the Works of a cell, less the cell's name.
 const EXECUTION_NAMESPACE: &str = "karmada-es-";
 

@@ -17,7 +17,7 @@ use super::read::{Failure, Read, ReadError};
 use super::requests::{Part, Query, each, get, list};
 
 /// The key of the Secret that holds the kubeconfig.
-const KEY: &str = "kubeconfig";
+pub const KEY: &str = "kubeconfig";
 
 /// The project plane of that name. One whose Secret has its name is one read; only for one that an annotation names is
 /// the metadata of all Secrets read.
@@ -79,14 +79,18 @@ pub fn of_secret(secret: &Object, timeout: Duration) -> Connection {
     }
 }
 
-/// The configuration in a Secret, or why there is none that may be used.
-pub fn config_of_secret(secret: &Object) -> Result<Config, String> {
+/// The kubeconfig in a Secret.
+pub fn content_of_secret(secret: &Object) -> Result<String, String> {
     let bytes = serde_json::from_value::<ByteString>(secret.data["data"][KEY].clone());
     let Ok(ByteString(bytes)) = bytes else {
         return Err(format!("the Secret has no key {KEY:?}"));
     };
-    let content = String::from_utf8(bytes).map_err(|_| format!("key {KEY:?} is not text"))?;
-    credentials::from_secret(&content).map_err(|error| errors::chain(&error))
+    String::from_utf8(bytes).map_err(|_| format!("key {KEY:?} is not text"))
+}
+
+/// The configuration in a Secret, or why there is none that may be used.
+pub fn config_of_secret(secret: &Object) -> Result<Config, String> {
+    credentials::from_secret(&content_of_secret(secret)?).map_err(|error| errors::chain(&error))
 }
 
 /// The UIDs by which a plane is identified: of `kube-system`, and of `default`.

@@ -4,4 +4,5 @@
 
 mod faults;
 mod front;
+mod kubeconfigs;
 mod planes;

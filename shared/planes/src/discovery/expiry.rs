@@ -191,7 +191,11 @@ mod tests {
             assert_eq!(expires_at(&config(&user, None)).map(|end| end.to_string()).as_deref(), end, "{user}");
         }
         let authority = config(&json!({"token": token}), Some(certificate(2029)));
-        assert_eq!(expires_at(&authority), "2030-01-01T00:00:00Z".parse().ok(), "an authority does not count");
+        assert_eq!(
+            expires_at(&authority),
+            "2030-01-01T00:00:00Z".parse().ok(),
+            "an authority does not count"
+        );
     }
 
     #[test]
