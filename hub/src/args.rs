@@ -24,6 +24,7 @@ use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
 use crate::kubeconfig::args::KubeconfigCommand;
 use crate::planes::PlanesArgs;
+use crate::uninstall::UninstallArgs;
 
 pub use renamed::Renamed;
 
@@ -79,6 +80,8 @@ pub enum Command {
     /// Make kubeconfigs with tokens of `ServiceAccount`s, store them where fedhub reads them, and renew them.
     #[command(subcommand)]
     Kubeconfig(KubeconfigCommand),
+    /// Take fedhub away from planes: its finalizers, and what it keeps on the hub. Instances keep running.
+    Uninstall(Box<UninstallArgs>),
     /// Print the completions of a shell, for its start-up file.
     Completions {
         /// The shell.

@@ -32,6 +32,7 @@ mod preflight;
 mod process_metrics;
 mod run;
 mod status;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Planes(args) => planes::main(&args),
         Command::Audit(args) => audit::main(&args),
         Command::Kubeconfig(command) => kubeconfig::main(&command),
+        Command::Uninstall(args) => uninstall::main(&args),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::man(dir.as_deref()),
     }

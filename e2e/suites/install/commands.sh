@@ -21,7 +21,7 @@ case $1 in
     contexts "$scratch"
     cp -r "$repository/deploy" "$scratch/"
     "$repository/e2e/suites/lib/document.sh" install.md >"$scratch/commands"
-    [ "$(grep -cE '^(kubectl|fedhub) ' "$scratch/commands")" -ge 20 ]
+    [ "$(grep -cE '^(kubectl|fedhub) ' "$scratch/commands")" -ge 15 ]
     cd "$scratch"
     # An unset variable or a failing command is a fault of the document.
     sh -eux commands
