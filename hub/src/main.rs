@@ -3,8 +3,8 @@
 //! # The way through
 //!
 //! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`, `check`,
-//!    `explain`, `planes`, `audit`, of which `operator` is what the last five share; `manual` (`fedhub completions` and
-//!    `man`).
+//!    `explain`, `planes`, `audit`, `kubeconfig`, `uninstall`, of which `operator` is what the last seven share; `manual`
+//!    (`fedhub completions` and `man`).
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
 //! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has

@@ -14,7 +14,7 @@ use crate::kubeconfig::Account;
 use crate::kubeconfig::args::{KubeconfigCommand, MintArgs};
 
 /// The documents that name directories of `deploy/`.
-const DOCUMENTS: [&str; 7] = [
+const DOCUMENTS: [&str; 8] = [
     "README.md",
     "docs/architecture.md",
     "docs/install.md",
@@ -22,6 +22,7 @@ const DOCUMENTS: [&str; 7] = [
     "docs/operations.md",
     "docs/reference/cli.md",
     "docs/testing.md",
+    "docs/uninstall.md",
 ];
 
 fn document(path: &str) -> String {

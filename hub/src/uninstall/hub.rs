@@ -1,7 +1,7 @@
 //! Empties the hub, and leaves what runs in the cells.
 //!
 //! Karmada deletes in a cell what is deleted on the hub, unless the policy says `preserveResourcesOnDeletion` (Karmada 1.13).
-//! So that is said first, and no WD is deleted before its ResourceBinding and its Works say it too.
+//! So that is said first, and no WD is deleted before its `ResourceBinding` and its Works say it too.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -22,9 +22,9 @@ use crate::operator::read::Read;
 use crate::operator::requests::{get, list};
 
 /// How long Karmada may take to pass on what a policy says, and to let go of what is deleted.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// How often it is looked at.
-const EVERY: Duration = Duration::from_millis(500);
+const EVERY: Duration = Duration::from_secs(1);
 
 /// What stands on the hub.
 pub async fn read(hub: &Connection) -> anyhow::Result<Hub> {
@@ -79,21 +79,24 @@ pub async fn empty(hub: &Connection, plan: &Emptying, concurrency: usize) -> any
     }
     if let Err(problem) = until(async || Ok(open(hub, &plan.namespaces).await?.is_empty())).await {
         let open = open(hub, &plan.namespaces).await.unwrap_or_default();
-        line.problem = Some(match open.is_empty() {
-            true => problem,
-            false => format!(
-                "nothing was deleted: Karmada would delete in the cells what these ResourceBindings stand for: {}",
-                open.into_iter().collect::<Vec<_>>().join(", ")
-            ),
-        });
+        let words =
+            "nothing was deleted: Karmada would delete in the cells what these ResourceBindings stand for";
+        let named = || format!("{words}: {}", open.join(", "));
+        line.problem = Some(if open.is_empty() { problem } else { named() });
         return Ok(line);
     }
     for (kind, objects) in deleted(plan) {
-        line.entries.extend(each(plane, kind, objects, concurrency).await?);
-        if kind == Kind::WorkloadDeployment
-            && let Err(problem) = until(async || are_gone(hub, kind, objects).await).await
-        {
-            line.problem = Some(format!("WDs of the hub are not gone: {problem}"));
+        let entries = each(plane, kind, objects, concurrency).await?;
+        let done = entries.iter().all(Entry::is_done);
+        line.entries.extend(entries);
+        if kind != Kind::WorkloadDeployment {
+            continue;
+        }
+        // What stands needs its policy.
+        let gone = if done { until(async || are_gone(hub, kind, objects).await).await } else { Ok(()) };
+        if !done || gone.is_err() {
+            let problem = gone.err().map(|problem| format!(": {problem}")).unwrap_or_default();
+            line.problem = Some(format!("WDs are left{problem}; Instances and policies stay with them"));
             return Ok(line);
         }
     }

@@ -20,7 +20,6 @@ use std::time::Duration;
 use anyhow::Context;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
-use fedhub_core::names::PlaneName;
 use fedhub_planes::discovery::credentials::Source;
 
 use crate::args::CELL_NAMESPACE;
@@ -128,7 +127,9 @@ impl UninstallArgs {
             faults.push("--run asks before it writes, and there is no terminal; --yes does without asking");
         }
         if self.run && empties && !self.yes_empty_hub && !can_ask {
-            faults.push("--hub empty asks of its own, and there is no terminal; --yes-empty-hub does without asking");
+            faults.push(
+                "--hub empty asks of its own, and there is no terminal; --yes-empty-hub does without asking",
+            );
         }
         faults
     }
@@ -249,13 +250,19 @@ async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
         .map(Read::Found)
         .context("failed to connect to the management plane")?;
     let hub = match args.hub.source() {
-        Some(source) => Read::Found(of_source(&source, args.timeout).context("failed to connect to the hub")?),
+        Some(source) => {
+            Read::Found(of_source(&source, args.timeout).context("failed to connect to the hub")?)
+        }
         None => Read::Skipped,
     };
     let (secrets, identities) = of_management(&management, &args.own.management_namespace).await?;
     let (projects, unread) = planes_of(secrets, given(&args.project_kubeconfigs, args)?, None, args.timeout);
     let mut unread: Vec<Line> = unread.iter().map(Line::unread).collect();
-    unread.extend(unknown(&identities, &projects, &unread));
+    if hub.found().is_some() {
+        let names =
+            projects.keys().map(ToString::to_string).chain(unread.iter().map(|line| line.plane.clone()));
+        unread.extend(unknown(&hub::read(&hub).await?, &names.collect()));
+    }
     let identities = Arc::new(identities);
     let checked = all("planes", projects, args.concurrency.into(), |(name, connection)| {
         let identities = identities.clone();
@@ -276,20 +283,11 @@ async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
     Ok(Planes { all: working, unread, management, hub })
 }
 
-/// Planes that fedhub remembers and nothing leads to: their WDs may hold its finalizer.
-fn unknown(
-    remembered: &BTreeMap<String, String>,
-    known: &BTreeMap<PlaneName, Connection>,
-    unread: &[Line],
-) -> Vec<Line> {
-    let names: BTreeSet<&str> =
-        known.keys().map(PlaneName::as_str).chain(unread.iter().map(|line| line.plane.as_str())).collect();
-    let missing = remembered.keys().filter(|name| !names.contains(name.as_str()));
-    let problem = "fedhub remembers it, and no Secret names it: give --project-kubeconfig, or remove its entry in \
-                   the ConfigMaps fedhub-plane-identities where it is gone for good";
-    missing
-        .map(|name| Line { plane: name.clone(), entries: Vec::new(), problem: Some(problem.to_owned()) })
-        .collect()
+/// Planes that have WDs on the hub, and to which nothing leads: their WDs may hold fedhub's finalizer.
+fn unknown(hub: &plan::Hub, known: &BTreeSet<String>) -> Vec<Line> {
+    let missing = plan::planes(hub).into_iter().filter(|name| !known.contains(name));
+    let problem = "it has WDs on the hub, and no Secret names it: give its --project-kubeconfig";
+    missing.map(|plane| Line { plane, entries: Vec::new(), problem: Some(problem.to_owned()) }).collect()
 }
 
 fn given(files: &[(String, PathBuf)], args: &UninstallArgs) -> anyhow::Result<BTreeMap<String, Connection>> {
@@ -302,8 +300,8 @@ fn given(files: &[(String, PathBuf)], args: &UninstallArgs) -> anyhow::Result<BT
 }
 
 /// Each Lease of fedhub, with the connection of its plane.
-fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connection, lease::Place)> {
-    let management = lease::Place {
+fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connection, lease::Seat)> {
+    let management = lease::Seat {
         what: "the management plane".to_owned(),
         namespace: args.own.management_namespace.clone(),
         name: args.lease_name.clone(),
@@ -311,7 +309,7 @@ fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connectio
     };
     let cells = planes.all.iter().filter(|(_, place, _)| *place == Place::Cell);
     let cell = |(name, _, connection): &'a (String, Place, Connection)| {
-        let place = lease::Place {
+        let place = lease::Seat {
             what: name.clone(),
             namespace: args.cell_namespace.clone(),
             name: format!("{}-cell", args.lease_name),
@@ -324,9 +322,9 @@ fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connectio
 
 /// An error where a fedhub runs.
 async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
-    for (connection, place) in leases(args, planes) {
+    for (connection, seat) in leases(args, planes) {
         if let Some(plane) = connection.found() {
-            lease::refuse_while_held(plane, &place).await?;
+            lease::refuse_while_held(plane, &seat).await?;
         }
     }
     Ok(())
@@ -334,11 +332,11 @@ async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
 
 /// Says where a fedhub may run; of a plan that is no error.
 async fn held_leases(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
-    for (connection, place) in leases(args, planes) {
+    for (connection, seat) in leases(args, planes) {
         if let Some(plane) = connection.found()
-            && let Some(record) = lease::record(plane, &place).await?
+            && let Some(record) = lease::record(plane, &seat).await?
         {
-            eprintln!("fedhub: {}: {} holds the Lease: {}", place.what, record.holder, place.remedy);
+            eprintln!("fedhub: {}: {} holds the Lease: {}", seat.what, record.holder, seat.remedy);
         }
     }
     Ok(())

@@ -66,6 +66,13 @@ pub struct Hub {
     pub instances: Vec<Object>,
 }
 
+/// The planes that have WDs on the hub, as the labels of its namespaces say.
+pub fn planes(hub: &Hub) -> BTreeSet<String> {
+    let used: BTreeSet<&str> = hub.deployments.iter().map(ObjectView::namespace).collect();
+    let homes = hub.namespaces.iter().filter(|it| used.contains(it.name())).filter_map(ProjectNamespace::of);
+    homes.map(|home| home.plane.to_string()).collect()
+}
+
 /// What is done on the hub to empty it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Emptying {

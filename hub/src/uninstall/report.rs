@@ -54,6 +54,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether it is done with.
+    pub fn is_done(&self) -> bool {
+        self.outcome.reason().is_none()
+    }
+
     fn words(&self) -> String {
         format!("{} {}/{}", self.kind, self.namespace, self.name)
     }
@@ -83,7 +88,7 @@ impl Line {
 
     /// Whether nothing of fedhub's remains there, or would.
     fn is_clean(&self) -> bool {
-        self.problem.is_none() && self.entries.iter().all(|entry| entry.outcome.reason().is_none())
+        self.problem.is_none() && self.entries.iter().all(Entry::is_done)
     }
 }
 
@@ -95,10 +100,10 @@ impl Report {
     /// Of these planes.
     pub fn of(mut lines: Vec<Line>) -> Self {
         lines.sort_by(|a, b| a.plane.cmp(&b.plane));
-        lines.iter_mut().for_each(|line| {
+        for line in &mut lines {
             line.entries
                 .sort_by(|a, b| (&a.kind, &a.namespace, &a.name).cmp(&(&b.kind, &b.namespace, &b.name)));
-        });
+        }
         Self(lines)
     }
 
@@ -132,16 +137,15 @@ impl Report {
             ]
         };
         let rows: Vec<Vec<String>> = std::iter::once(header).chain(self.0.iter().map(row)).collect();
-        let mut text = table(&rows);
+        let mut text = vec![table(&rows)];
         // What remains is named each; what is done, where it is asked for.
         for line in &self.0 {
-            for entry in line.entries.iter().filter(|it| wide || it.outcome.reason().is_some()) {
+            for entry in line.entries.iter().filter(|it| wide || !it.is_done()) {
                 let reason = entry.outcome.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
-                let head = format!("{}: {}", entry.outcome.id(), line.plane);
-                text += &format!("\n{head}: {}{reason}", entry.words());
+                text.push(format!("{}: {}: {}{reason}", entry.outcome.id(), line.plane, entry.words()));
             }
         }
-        text
+        text.join("\n")
     }
 
     /// The same for programs.

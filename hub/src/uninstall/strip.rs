@@ -110,9 +110,8 @@ async fn object_of(
             Release::Strip(others) => others,
         };
         let Some(plane) = connection.found() else { return Outcome::Failed("it is not asked".to_owned()) };
-        match write(plane, kind, &object, &others).await {
-            Ok(outcome) => return outcome,
-            Err(Conflict) => {}
+        if let Ok(outcome) = write(plane, kind, &object, &others).await {
+            return outcome;
         }
         object = match get(connection, kind.resource(), listed.namespace(), listed.name()).await {
             Read::Found(now) if now.uid() == listed.uid() => now,

@@ -6,7 +6,7 @@ use fedhub_core::object::{Object, ObjectView};
 use fedhub_testing::{Messages, assert_messages};
 use serde_json::{Value, json};
 
-use super::plan::{Hub, Place, Release, emptying, is_preserved, release, unpreserved};
+use super::plan::{Hub, Place, Release, emptying, is_preserved, planes, release, unpreserved};
 use super::report::{Entry, Line, Outcome, Report};
 use crate::operator::output::Format;
 
@@ -101,6 +101,7 @@ fn hub() -> Hub {
 
 #[test]
 fn i6_the_hub_is_emptied_of_what_carries_every_mark_of_fedhub() {
+    assert_eq!(planes(&hub()), BTreeSet::from(["a".to_owned(), "b".to_owned()]));
     let plan = emptying(&hub());
     assert_eq!(plan.namespaces, BTreeSet::from(["ns-1".to_owned(), "ns-2".to_owned()]));
     assert_eq!(names(&plan.deployments), ["ns-1/web", "ns-1/db", "ns-2/web"]);
@@ -144,7 +145,11 @@ fn i4_nothing_is_deleted_before_karmada_has_been_told_to_keep_it() {
         (binding(None, Some(true)), vec![], true),
         (of("ResourceBinding", "other", Some("1"), None), vec![], false),
     ] {
-        assert_eq!(!unpreserved(&ours, std::slice::from_ref(&binding), &works).is_empty(), open, "{binding:?} {works:?}");
+        assert_eq!(
+            !unpreserved(&ours, std::slice::from_ref(&binding), &works).is_empty(),
+            open,
+            "{binding:?} {works:?}"
+        );
     }
     assert!(!is_preserved(&policy("ns-1", "city-dfw", Some("DFW"))));
 }
@@ -168,9 +173,14 @@ fn the_report_of_uninstall_reads_well() {
         line("cell cell-dfw", vec![entry("web", Outcome::Left("it is being deleted".to_owned()))], None),
     ]);
     assert_eq!((planned.planned(), planned.is_clean()), (2, false));
-    let clean = Report::of(vec![line("project-a", vec![entry("web", Outcome::Done), entry("db", Outcome::Gone)], None)]);
+    let clean = Report::of(vec![line(
+        "project-a",
+        vec![entry("web", Outcome::Done), entry("db", Outcome::Gone)],
+        None,
+    )]);
     assert!(clean.is_clean());
-    let failed = Report::of(vec![line("project-a", vec![entry("web", Outcome::Failed("no".to_owned()))], None)]);
+    let failed =
+        Report::of(vec![line("project-a", vec![entry("web", Outcome::Failed("no".to_owned()))], None)]);
     assert!(!failed.is_clean());
     let formats = [("table", Format::Table), ("wide", Format::Wide), ("json", Format::Json)];
     let shown = formats.map(|(name, format)| (name, planned.print(format, false)));
