@@ -6,3 +6,4 @@ mod faults;
 mod front;
 mod kubeconfigs;
 mod planes;
+mod uninstalls;
