@@ -97,10 +97,10 @@ pub struct UninstallArgs {
     #[arg(long)]
     pub abandon_deletions: bool,
     /// Do not ask before writing.
-    #[arg(long, requires = "run")]
+    #[arg(long, conflicts_with = "plan")]
     pub yes: bool,
     /// Do not ask before the hub is emptied.
-    #[arg(long, requires = "run")]
+    #[arg(long, conflicts_with = "plan")]
     pub yes_empty_hub: bool,
     /// How many planes are worked on at a time.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
