@@ -158,6 +158,7 @@ async fn i6_the_hub_is_emptied_last_and_only_of_what_is_fedhub_s() {
     );
     assert!(hub.get("WorkloadDeployment", "ns-1", "web").is_none());
     assert!(hub.get("WorkloadDeployment", "foreign", "web").is_some());
-    let preserved = hub.writes_since(mark).into_iter().position(|it| it.verb == "patch");
-    assert_eq!(preserved, Some(0), "Karmada is told first");
+    let first = hub.writes_since(mark).into_iter().next().unwrap();
+    assert_eq!(first.resource, "propagationpolicies", "Karmada is told first: {first:?}");
+    assert_eq!(first.body.unwrap()["spec"], json!({"preserveResourcesOnDeletion": true}));
 }
