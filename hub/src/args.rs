@@ -23,7 +23,9 @@ use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
 use crate::kubeconfig::args::KubeconfigCommand;
+use crate::pause::{PauseArgs, ResumeArgs};
 use crate::planes::PlanesArgs;
+use crate::snapshot::SnapshotArgs;
 use crate::uninstall::UninstallArgs;
 
 pub use renamed::Renamed;
@@ -75,6 +77,12 @@ pub enum Command {
     },
     /// List the project planes of discovery `kubeconfigs`, and how each answers. Reads only.
     Planes(PlanesArgs),
+    /// Write what `fedhub explain` reads of all planes into a file, to explain offline. Reads only.
+    Snapshot(Box<SnapshotArgs>),
+    /// Write nothing for a project plane, or for all of them, until it is resumed.
+    Pause(PauseArgs),
+    /// End a pause: everything that has changed meanwhile is reconciled.
+    Resume(ResumeArgs),
     /// Compare the project planes with the hub, and name what differs, orphans and leftovers. Reads only, unless --reclaim.
     Audit(Box<AuditArgs>),
     /// Make kubeconfigs with tokens of `ServiceAccount`s, store them where fedhub reads them, and renew them.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fedhub_core::object::Object;
 use fedhub_planes::discovery::expiry::End;
+use fedhub_planes::pauses::stored::PausedPlanes;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -130,6 +131,8 @@ pub struct Facts {
     pub hub: Option<HubFacts>,
     /// The identities that fedhub remembers, by plane.
     pub remembered: Read<BTreeMap<String, String>>,
+    /// What operators paused.
+    pub paused: Read<PausedPlanes>,
     /// The cell, of the cell role.
     pub cell: Option<OwnCell>,
 }

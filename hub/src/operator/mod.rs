@@ -11,7 +11,9 @@ pub mod output;
 pub mod planes;
 pub mod progress;
 pub mod read;
+pub mod recording;
 pub mod requests;
+pub mod sources;
 pub mod table;
 
 use std::path::PathBuf;

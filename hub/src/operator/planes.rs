@@ -9,6 +9,7 @@ use fedhub_core::names::{IDENTITIES, PLANE_NAME, PLANE_SECRET};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::discovery::credentials;
 use fedhub_planes::identity::IdentityEntry;
+use fedhub_planes::pauses::stored::{NAME as PAUSED, PausedPlanes};
 use k8s_openapi::ByteString;
 use kube::Config;
 
@@ -119,4 +120,15 @@ pub async fn remembered(management: &Connection, namespace: &str) -> Read<BTreeM
         let identity = |value: &serde_json::Value| IdentityEntry::read(value.as_str()?).map(|it| it.identity);
         entries.filter_map(|(plane, value)| Some((plane.clone(), identity(value)?))).collect()
     })
+}
+
+/// What operators paused.
+pub async fn paused(management: &Connection, namespace: &str) -> Read<PausedPlanes> {
+    match get(management, Kind::ConfigMap.resource(), namespace, PAUSED).await {
+        Read::Absent => Read::Found(PausedPlanes::default()),
+        read => read.map(|map| {
+            let entries = map.data["data"].as_object().into_iter().flatten();
+            PausedPlanes::of(entries.map(|(plane, entry)| (plane.as_str(), entry.as_str().unwrap_or_default())))
+        }),
+    }
 }

@@ -19,6 +19,8 @@ use crate::operator::concurrent::all;
 use crate::operator::connect::{Connection, of_source};
 use crate::operator::fleet::of_management;
 use crate::operator::output::{OutputArgs, colours};
+use crate::operator::planes::{identities, of_secret, paused, remembered};
+use crate::operator::progress::Progress;
 use crate::operator::planes::{identities, of_secret};
 use crate::operator::read::{Read, ReadError};
 use crate::operator::requests::{Part, Query, each};
@@ -76,11 +78,15 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
     let management = of_source(&args.management.source(), args.timeout)
         .context("failed to connect to the management plane")?;
     let management = Read::Found(management);
-    let (secrets, remembered) = of_management(&management, &args.own.management_namespace).await?;
+    let namespace = &args.own.management_namespace;
+    let (fleet, paused) =
+        tokio::join!(of_management(&management, namespace), paused(&management, namespace));
+    let (secrets, remembered) = fleet?;
+    let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
     let timeout = args.timeout;
     let lines =
         all("planes", secrets, args.concurrency.into(), |secret| async move { ask(&secret, timeout).await });
-    Ok(Report::of(lines.await?, &remembered))
+    Ok(Report::of(lines.await?, &remembered, &paused))
 }
 
 /// What a plane answers.

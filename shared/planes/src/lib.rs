@@ -30,6 +30,7 @@ pub mod marks;
 mod notices;
 pub mod origin;
 pub mod outages;
+pub mod pauses;
 pub mod plane;
 pub mod plane_responses;
 mod pump;
@@ -47,7 +48,8 @@ pub mod writes;
 
 pub use identity::Identities;
 pub use listener::Listener;
-pub use origin::Origin;
+pub use origin::{Origin, WriteState};
+pub use pauses::Pauses;
 pub use plane::{Health, Plane};
 pub use registry::Planes;
 pub use revision::Distrust;

@@ -7,6 +7,7 @@ use fedhub_core::object::Object;
 use fedhub_planes::discovery::expiry::{Credential, End};
 use fedhub_testing::{Messages, assert_messages};
 use jiff::{SignedDuration, Timestamp};
+use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use serde_json::{Value, json};
 use strum::VariantArray;
 
@@ -88,6 +89,7 @@ fn in_order() -> Facts {
     Facts {
         now: now(),
         pre: false,
+        paused: Read::Found(PausedPlanes::default()),
         ours: Arc::new(ours().unwrap()),
         planes: vec![
             plane(management.clone()),
@@ -130,6 +132,12 @@ type Case = (CheckId, State, fn(&mut Facts));
 
 const PLANES: &[Case] = &[
     (CheckId::Kubeconfig, State::Failed, |f| first(f).refused = Some("no such file".to_owned())),
+    (CheckId::Paused, State::Failed, |f| f.paused = failed(Failure::Forbidden)),
+    (CheckId::Paused, State::Warning, |f| {
+        let reason = Some("etcd maintenance".to_owned());
+        let planes = [("project-a".to_owned(), Pause { reason, ..Pause::default() })].into();
+        f.paused = Read::Found(PausedPlanes { all: Some(Pause::default()), planes });
+    }),
     (CheckId::Reachable, State::Failed, |f| first(f).version = failed(Failure::Unreachable)),
     (CheckId::Reachable, State::Failed, |f| first(f).version = failed(Failure::Unauthorized)),
     (CheckId::Reachable, State::Ok, |f| first(f).version = failed(Failure::Forbidden)),
