@@ -284,11 +284,12 @@ impl Fedhub {
         until("fedhub to engage every project plane", START, || async {
             self.check()?;
             let metrics = self.metrics().await.map_err(NotYet::again)?;
-            match sample(&metrics, "fedhub_planes{state=\"engaged\"}") {
-                #[allow(clippy::cast_precision_loss)] // a handful
-                Some(engaged) if engaged >= planes as f64 => Ok(()),
-                engaged => Err(NotYet::again(format!("engaged: {engaged:?} of {planes}"))),
-            }
+            // One that is paused is engaged, too.
+            let states = ["engaged", "paused"].map(|state| format!("fedhub_planes{{state=\"{state}\"}}"));
+            let engaged: f64 = states.iter().filter_map(|state| sample(&metrics, state)).sum();
+            #[allow(clippy::cast_precision_loss)] // a handful
+            let all = engaged >= planes as f64;
+            if all { Ok(()) } else { Err(NotYet::again(format!("engaged: {engaged} of {planes}"))) }
         })
         .await?;
         self.lead().await

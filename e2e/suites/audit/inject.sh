@@ -6,6 +6,9 @@ own() { kubectl --namespace "$NAMESPACE" "$@"; }
 # An orphan: the finalizer is removed by force.
 own patch workloaddeployment gone --type=merge --patch '{"metadata":{"finalizers":null}}'
 own delete workloaddeployment gone
+own wait --for=delete instance/gone-0 --timeout=60s
+# Garbage collection would remove what has a dangling owner.
+"$E2E" process stop kube-controller-manager-project-a
 # Drift: the hub WorkloadDeployment is edited.
 hub annotate --overwrite workloaddeployment drift federation.datumapis.com/source-generation=99
 # A wrong city: its WorkloadDeployment has moved, and the hub does not know.

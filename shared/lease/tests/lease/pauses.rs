@@ -32,6 +32,8 @@ async fn i12_a_new_leader_honours_a_pause_that_its_watch_has_not_shown() {
     quiet(30).await;
     assert!(pauses.any() && hub.get("Namespace", "", "a").is_none());
     set_paused(&management, None, false).await;
+    // The watch that hangs ends by itself.
+    quiet(300).await;
     until("it to be resumed", || hub.get("Namespace", "", "a").is_some()).await;
     two.stop().await;
 }
