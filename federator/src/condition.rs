@@ -106,7 +106,8 @@ impl ConditionWriter {
     fn wd(&self, key: &Key) -> Option<(Arc<Plane>, Digest)> {
         let PlaneId::Project(plane) = &key.plane else { return None };
         // One that is suspended or paused takes no writes; all of it is checked when it is resumed.
-        let project = self.federator.planes.engaged(plane).filter(|plane| plane.write_state() == WriteState::Active)?;
+        let project =
+            self.federator.planes.engaged(plane).filter(|plane| plane.write_state() == WriteState::Active)?;
         let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name)?;
         Some((project, wd))
     }

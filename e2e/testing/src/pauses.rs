@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fedhub_fake_apiserver::ApiServer;
-use fedhub_planes::{Pauses, Planes};
 use fedhub_planes::pauses::stored::{Pause, PausedPlanes, update};
+use fedhub_planes::{Pauses, Planes};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 

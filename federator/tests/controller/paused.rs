@@ -52,11 +52,17 @@ async fn i12_a_paused_plane_is_not_written_here_or_on_the_hub_and_all_arrives_wh
         for server in [&world.alpha, &world.beta] {
             server.patch("WorkloadDeployment", SPACE, WD, &spec(4)).unwrap();
         }
-        world.alpha.patch("WorkloadDeployment", SPACE, "moves", &json!({"spec": {"cityCode": "ORD"}})).unwrap();
+        world
+            .alpha
+            .patch("WorkloadDeployment", SPACE, "moves", &json!({"spec": {"cityCode": "ORD"}}))
+            .unwrap();
         world.delete("leaves");
         put_wd(&world.alpha, "late", "DFW");
         // What is done to the hub by hand is not repaired either.
-        world.hub.patch("WorkloadDeployment", &hub_space(&world.alpha), WD, &json!({"metadata": {"labels": null}})).unwrap();
+        world
+            .hub
+            .patch("WorkloadDeployment", &hub_space(&world.alpha), WD, &json!({"metadata": {"labels": null}}))
+            .unwrap();
         world.hub.delete("PropagationPolicy", &hub_space(&world.alpha), "city-dfw").unwrap();
         world.report(WD, &reported(3));
         quiet(900).await;
@@ -67,7 +73,10 @@ async fn i12_a_paused_plane_is_not_written_here_or_on_the_hub_and_all_arrives_wh
         assert!(has_our_finalizer(&world.wd("leaves").unwrap()) && world.hub_wd("leaves").is_some());
         assert_eq!(*replicas(&world.hub_wd_of(&world.beta, WD).unwrap()) == 4, !all, "another plane goes on");
         assert_eq!((run.queue.depth(), run.failed("federator")), (0, failed));
-        assert!(run.queue.oldest_by_lane().iter().all(|(plane, _)| *plane == PlaneId::Hub), "nothing is overdue");
+        assert!(
+            run.queue.oldest_by_lane().iter().all(|(plane, _)| *plane == PlaneId::Hub),
+            "nothing is overdue"
+        );
 
         set_paused(&management, paused, false).await;
         until("the change", || *replicas(&world.hub_wd(WD).unwrap()) == 4).await;

@@ -15,7 +15,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::Api;
 use tokio::task::JoinSet;
 
-use super::chain::{Cell, Chain, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all};
+use super::chain::{
+    Cell, Chain, Failure, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all,
+};
 use crate::operator::connect::Connection;
 use crate::operator::karmada::{BINDING_ID, WORK};
 use crate::operator::planes;
@@ -69,11 +71,16 @@ impl Request {
 /// Reads the chain.
 pub async fn read(request: Request) -> Chain {
     let Request { now, subject, management, namespace, lease, project, hub, cells, timeout } = request;
+    let given = project.is_some();
     let project = match project {
         Some(project) => project,
         None => planes::find(&management, &namespace, &subject.plane, timeout).await,
     };
-    let source = project.clone().map(|_| ());
+    let source = match project.clone().map(|_| ()) {
+        // The plane of a snapshot did not answer, which says nothing of where it was found.
+        Read::Failed(error) if given && error.failure != Failure::Invalid => Read::Found(()),
+        source => source,
+    };
     let deployment = deployment_of(&project, &subject).await;
     let wd_kind = Kind::WorkloadDeployment.resource();
     let (wd, own_namespace, instances, kube_system, lease, identities, restored, pause) = tokio::join!(

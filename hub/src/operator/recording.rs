@@ -120,7 +120,9 @@ impl Snapshot {
         let value: Value = serde_json::from_slice(&content).with_context(invalid)?;
         match value["version"].as_u64() {
             Some(version) if version == u64::from(VERSION) => {}
-            Some(version) => bail!("{} has the format {version}, this fedhub reads {VERSION}", path.display()),
+            Some(version) => {
+                bail!("{} has the format {version}, this fedhub reads {VERSION}", path.display())
+            }
             None => bail!("{}: it has no version", invalid()),
         }
         serde_json::from_value(value).with_context(invalid)
@@ -154,7 +156,9 @@ impl Recording {
 /// Answers a request; what the file does not have is not served.
 fn answer(resources: &BTreeMap<String, Listed>, request: &Request<Body>) -> Response<Body> {
     let value = match Asked::of(request.uri().path()) {
-        _ if request.method() != Method::GET => Err(refusal(405, "MethodNotAllowed", "a snapshot is read only")),
+        _ if request.method() != Method::GET => {
+            Err(refusal(405, "MethodNotAllowed", "a snapshot is read only"))
+        }
         None => Err(refusal(404, "NotFound", "404 page not found")),
         Some(path) => match resources.get(&path.resource) {
             None => Err(refusal(404, "NotFound", "404 page not found")),

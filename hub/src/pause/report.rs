@@ -56,7 +56,11 @@ pub fn paused(plane: Option<&PlaneName>, change: &Change) -> String {
     match change {
         Change::Already(pause) => format!("{what} paused already, {}\nto resume: {resume}", pause),
         Change::Done | Change::Nothing => {
-            let effect = if plane.is_some() { effect.to_owned() } else { effect.replace("for it, neither there", "for any plane, neither there") };
+            let effect = if plane.is_some() {
+                effect.to_owned()
+            } else {
+                effect.replace("for it, neither there", "for any plane, neither there")
+            };
             format!("{what} paused: {effect}\nto resume: {resume}")
         }
     }
@@ -69,16 +73,19 @@ pub fn resumed(plane: Option<&PlaneName>, change: &Change, left: &PausedPlanes) 
         |plane| (format!("plane {plane}"), "is resumed"),
     );
     let first = match (change, plane) {
-        (Change::Nothing, Some(plane)) => format!("nothing to resume: plane {plane} is not paused by its name"),
+        (Change::Nothing, Some(plane)) => {
+            format!("nothing to resume: plane {plane} is not paused by its name")
+        }
         (Change::Nothing, None) => "nothing to resume: the pause of all planes is not on".to_owned(),
-        (Change::Done | Change::Already(_), _) => format!("{what} {verb}: fedhub reconciles what has changed meanwhile"),
+        (Change::Done | Change::Already(_), _) => {
+            format!("{what} {verb}: fedhub reconciles what has changed meanwhile")
+        }
     };
-    let all = left.all.iter().map(|pause| format!("all planes stay paused, {}; to resume: fedhub resume", pause));
-    let planes = left
-        .planes
-        .iter()
-        .filter(|_| plane.is_none())
-        .map(|(name, pause)| format!("plane {name} stays paused, {}; to resume: fedhub resume --plane {name}", pause));
+    let all =
+        left.all.iter().map(|pause| format!("all planes stay paused, {}; to resume: fedhub resume", pause));
+    let planes = left.planes.iter().filter(|_| plane.is_none()).map(|(name, pause)| {
+        format!("plane {name} stays paused, {}; to resume: fedhub resume --plane {name}", pause)
+    });
     std::iter::once(first).chain(all).chain(planes).collect::<Vec<_>>().join("\n")
 }
 
@@ -89,7 +96,11 @@ mod tests {
     use super::*;
 
     fn pause(reason: &str) -> Pause {
-        Pause { reason: Some(reason.to_owned()), by: Some("eve".to_owned()), since: Some("2026-01-02T03:04:05Z".to_owned()) }
+        Pause {
+            reason: Some(reason.to_owned()),
+            by: Some("eve".to_owned()),
+            since: Some("2026-01-02T03:04:05Z".to_owned()),
+        }
     }
 
     #[test]
@@ -117,20 +128,29 @@ mod tests {
         let nothing = PausedPlanes::default();
         let mut messages = Messages::default();
         messages
-            .section("fedhub pause", [
-                ("one plane", paused(Some(&a), &Change::Done)),
-                ("one plane, again", paused(Some(&a), &already)),
-                ("all planes", paused(None, &Change::Done)),
-                ("all planes, again", paused(None, &already)),
-            ])
-            .section("fedhub resume", [
-                ("one plane", resumed(Some(&a), &Change::Done, &nothing)),
-                ("one plane, while all are paused", resumed(Some(&a), &Change::Done, &left)),
-                ("one plane, again", resumed(Some(&a), &Change::Nothing, &nothing)),
-                ("all planes", resumed(None, &Change::Done, &nothing)),
-                ("all planes, while one is paused", resumed(None, &Change::Done, &PausedPlanes { all: None, ..left })),
-                ("all planes, again", resumed(None, &Change::Nothing, &nothing)),
-            ]);
+            .section(
+                "fedhub pause",
+                [
+                    ("one plane", paused(Some(&a), &Change::Done)),
+                    ("one plane, again", paused(Some(&a), &already)),
+                    ("all planes", paused(None, &Change::Done)),
+                    ("all planes, again", paused(None, &already)),
+                ],
+            )
+            .section(
+                "fedhub resume",
+                [
+                    ("one plane", resumed(Some(&a), &Change::Done, &nothing)),
+                    ("one plane, while all are paused", resumed(Some(&a), &Change::Done, &left)),
+                    ("one plane, again", resumed(Some(&a), &Change::Nothing, &nothing)),
+                    ("all planes", resumed(None, &Change::Done, &nothing)),
+                    (
+                        "all planes, while one is paused",
+                        resumed(None, &Change::Done, &PausedPlanes { all: None, ..left }),
+                    ),
+                    ("all planes, again", resumed(None, &Change::Nothing, &nothing)),
+                ],
+            );
         assert_messages!("pause", messages);
     }
 }

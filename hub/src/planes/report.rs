@@ -210,7 +210,8 @@ mod tests {
 
     fn paused() -> PausedPlanes {
         let reason = Some("etcd maintenance".to_owned());
-        let pause = Pause { reason, by: Some("eve".to_owned()), since: Some("2026-01-02T03:04:05Z".to_owned()) };
+        let pause =
+            Pause { reason, by: Some("eve".to_owned()), since: Some("2026-01-02T03:04:05Z".to_owned()) };
         PausedPlanes { all: None, planes: [("c".to_owned(), pause)].into() }
     }
 
@@ -241,7 +242,11 @@ mod tests {
             [None, Some("plane-secret-invalid"), Some("plane-unreachable"), identity, identity],
             "{planes:#}"
         );
-        let healthy = Report::of(vec![line("a", "a", "1"), line("b", "b", "2")], &BTreeMap::new(), &PausedPlanes::default());
+        let healthy = Report::of(
+            vec![line("a", "a", "1"), line("b", "b", "2")],
+            &BTreeMap::new(),
+            &PausedPlanes::default(),
+        );
         assert!(healthy.is_in_order());
         let mut counts = Counts::default();
         for (federated, terminating) in [(true, true), (true, false), (false, true)] {

@@ -33,6 +33,9 @@ const PAGE: u32 = 500;
 /// The exit code where a plane could not be read whole.
 const INCOMPLETE: u8 = 3;
 
+/// Where a recording has the `ConfigMaps`.
+const CONFIG_MAPS: &str = "v1/configmaps";
+
 static LEASE: LazyLock<ApiResource> = LazyLock::new(|| {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease"), "leases")
 });
@@ -76,7 +79,13 @@ pub fn main(args: &SnapshotArgs) -> ExitCode {
             for gap in &gaps {
                 eprintln!("fedhub: not read: {gap}");
             }
-            println!("{}: {} project planes, {} cells, as of {}", args.file.display(), snapshot.projects.len(), snapshot.cells.len(), snapshot.taken_at);
+            println!(
+                "{}: {} project planes, {} cells, as of {}",
+                args.file.display(),
+                snapshot.projects.len(),
+                snapshot.cells.len(),
+                snapshot.taken_at
+            );
             if gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
         }
         Err(error) => {
@@ -144,15 +153,9 @@ fn on_hub() -> Vec<Wanted> {
 async fn of_management(management: &Connection, namespace: &str) -> Recording {
     let kinds = [Kind::ConfigMap.resource().clone(), LEASE.clone()];
     let mut recording = record(management, &kinds.map(|kind| (kind, namespace.to_owned()))).await;
-    for listed in recording.resources.values_mut() {
-        if let Listed::Objects(objects) = listed {
-            objects.retain(|object| {
-                let is_config = object.types.as_ref().is_none_or(|types| types.kind == "ConfigMap");
-                !is_config
-                    || [HUB_HISTORY, PAUSED].contains(&object.name())
-                    || object.label(IDENTITIES.0) == Some(IDENTITIES.1)
-            });
-        }
+    if let Some(Listed::Objects(maps)) = recording.resources.get_mut(CONFIG_MAPS) {
+        let is_state = |map: &Object| [HUB_HISTORY, PAUSED].contains(&map.name());
+        maps.retain(|map| is_state(map) || map.label(IDENTITIES.0) == Some(IDENTITIES.1));
     }
     recording
 }
@@ -231,8 +234,11 @@ enum Refusal {
 
 async fn listed(plane: &Plane, kind: &ApiResource, namespace: &str) -> Result<Vec<Object>, Refusal> {
     let client = plane.client.clone();
-    let api: Api<Object> =
-        if namespace.is_empty() { Api::all_with(client, kind) } else { Api::namespaced_with(client, namespace, kind) };
+    let api: Api<Object> = if namespace.is_empty() {
+        Api::all_with(client, kind)
+    } else {
+        Api::namespaced_with(client, namespace, kind)
+    };
     let (mut params, mut objects) = (ListParams::default().limit(PAGE), Vec::new());
     let unreachable = |message| Refusal::Failed(ReadError { failure: Failure::Unreachable, message });
     loop {

@@ -3,7 +3,7 @@
 
 use fedhub_core::names::SOURCE_GENERATION;
 use fedhub_core::object::{Kind, Object, set_field};
-use kube::core::ApiResource;
+use kube::core::{ApiResource, TypeMeta};
 use serde_json::{Value, json};
 
 /// The annotation in which kubectl keeps all that was applied.
@@ -11,6 +11,8 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The object without what a snapshot has no use for.
 pub fn strip(kind: &ApiResource, mut object: Object) -> Object {
+    // What is listed does not name its kind.
+    object.types = Some(TypeMeta { api_version: kind.api_version.clone(), kind: kind.kind.clone() });
     for manager in object.metadata.managed_fields.iter_mut().flatten() {
         // Who wrote when tells since when a hop is behind; what was written is most of a small object.
         manager.fields_v1 = None;

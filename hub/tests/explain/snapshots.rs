@@ -4,6 +4,8 @@ use std::fs;
 
 use fedhub_fake_apiserver::{ApiServer, Fault};
 
+use serde_json::json;
+
 use super::faults::CASES;
 use super::planes::{Planes, Ran};
 
@@ -57,6 +59,11 @@ async fn u4_a_snapshot_is_explained_as_the_planes_were() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn u4_a_snapshot_reads_only_and_has_no_secret() {
     let planes = Planes::in_sync().await;
+    planes.management.put(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "fedhub-system", "name": "anothers"},
+        "data": {"password": "of another"},
+    }))
+    .unwrap();
     let marks = planes.servers().map(ApiServer::mark);
     assert_eq!(snapshot(&planes).await.code, 0);
     for (server, mark) in planes.servers().into_iter().zip(marks) {
@@ -64,7 +71,7 @@ async fn u4_a_snapshot_reads_only_and_has_no_secret() {
         assert!(requests.iter().all(|it| matches!(it.verb, "get" | "list")), "{requests:?}");
     }
     let file = fs::read_to_string(planes.file("snapshot")).unwrap();
-    for secret in ["token", "kubeconfig", "certificate", "Secret", "containers", "fieldsV1"] {
+    for secret in ["token", "kubeconfig", "certificate", "Secret", "containers", "fieldsV1", "of another"] {
         assert!(!file.contains(secret), "{secret}: {file}");
     }
     // One that is not there is so, and other files are refused.

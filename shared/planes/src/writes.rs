@@ -111,7 +111,9 @@ impl Plane {
         };
         plane_responses::note(&self.id, &answer);
         match answer {
-            Err(kube::Error::Api(status)) if status.code == 403 && self.write_state() == WriteState::Suspended => {
+            Err(kube::Error::Api(status))
+                if status.code == 403 && self.write_state() == WriteState::Suspended =>
+            {
                 Err(kube::Error::Service(Box::new(Suspended)))
             }
             answer => answer,

@@ -60,7 +60,12 @@ fn paused(facts: &Facts) -> Option<Finding> {
             let all = paused.all.iter().map(|pause| format!("all planes ({pause})"));
             let planes = paused.planes.iter().map(|(name, pause)| format!("{name} ({pause})"));
             let found = format!("nothing is written for {}", some(&all.chain(planes).collect::<Vec<_>>()));
-            Finding::warning(CHECK, &management, found, "run fedhub resume, once what it was paused for is done")
+            Finding::warning(
+                CHECK,
+                &management,
+                found,
+                "run fedhub resume, once what it was paused for is done",
+            )
         }
         Read::Failed(error) => {
             let remedy = "let fedhub get ConfigMaps in its namespace: until it has read what is paused, it writes nothing";

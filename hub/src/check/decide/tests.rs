@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use fedhub_core::object::Object;
 use fedhub_planes::discovery::expiry::{Credential, End};
+use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use fedhub_testing::{Messages, assert_messages};
 use jiff::{SignedDuration, Timestamp};
-use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use serde_json::{Value, json};
 use strum::VariantArray;
 

@@ -124,12 +124,7 @@ impl Replica {
     }
 
     /// One that honours these pauses.
-    pub fn honouring(
-        management: kube::Client,
-        hub: &ApiServer,
-        identity: &str,
-        pauses: Arc<Pauses>,
-    ) -> Self {
+    pub fn honouring(management: kube::Client, hub: &ApiServer, identity: &str, pauses: Arc<Pauses>) -> Self {
         let clock = Clock::from_tokio(hub.clock().now());
         let metrics = Metrics::new().unwrap();
         let leadership = Leadership::start(management, config(identity), clock.clone(), &metrics);

@@ -32,7 +32,8 @@ pub struct Pause {
 
 impl Pause {
     fn read(entry: &str) -> Self {
-        let plain = || Self { reason: Some(entry.trim().to_owned()).filter(|it| !it.is_empty()), ..Self::default() };
+        let plain =
+            || Self { reason: Some(entry.trim().to_owned()).filter(|it| !it.is_empty()), ..Self::default() };
         serde_json::from_str(entry).unwrap_or_else(|_| plain())
     }
 
@@ -143,7 +144,12 @@ mod tests {
 
     #[test]
     fn i12_every_entry_pauses_whatever_its_form() {
-        let stored = map(&[("a", r#"{"reason":"disk","by":"eve","since":"2026-01-01T00:00:00Z"}"#), ("b", "disk "), ("c", ""), ("d", "{")]);
+        let stored = map(&[
+            ("a", r#"{"reason":"disk","by":"eve","since":"2026-01-01T00:00:00Z"}"#),
+            ("b", "disk "),
+            ("c", ""),
+            ("d", "{"),
+        ]);
         let paused = PausedPlanes::read(Some(&stored));
         let a = paused.pause("a").unwrap();
         assert_eq!((a.reason.as_deref(), a.by.as_deref()), (Some("disk"), Some("eve")));

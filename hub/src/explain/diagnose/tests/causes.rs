@@ -99,7 +99,8 @@ const DOWN: &[Case] = &[
         (c.hub.namespace, c.hub.wd) = (Read::Absent, Read::Absent);
     }),
     (Cause::PlanePaused, State::Blocked, |c| {
-        c.management.pause = Read::Found(Pause { reason: Some("etcd maintenance".to_owned()), ..Pause::default() });
+        c.management.pause =
+            Read::Found(Pause { reason: Some("etcd maintenance".to_owned()), ..Pause::default() });
     }),
     (Cause::ProjectSuspended, State::Blocked, |c| {
         patch(

@@ -2,9 +2,9 @@
 
 use fedhub_api::responsibility::{Responsible, reasons};
 use fedhub_core::object::Object;
+use fedhub_planes::pauses::stored::Pause;
 use proptest::prelude::*;
 use proptest::sample::select;
-use fedhub_planes::pauses::stored::Pause;
 use serde_json::{Value, json};
 use strum::VariantArray;
 
