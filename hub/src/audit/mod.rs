@@ -22,6 +22,7 @@ use fedhub_core::names::PlaneName;
 use crate::common::{MISUSE, install_tls_provider};
 use crate::operator::consent::{agrees, can_ask};
 use crate::operator::output::{OutputArgs, colours};
+use crate::operator::plane_name;
 use crate::operator::sources::SourceArgs;
 use compare::audit;
 use finding::Finding;

@@ -23,7 +23,6 @@ use crate::operator::sources::SourceArgs;
 pub use cause::Cause;
 use chain::{Chain, Subject, SubjectKind};
 pub use output::age;
-pub use read::WORK;
 use read::{Request, is_plane_name};
 
 /// The exit code where the WD is blocked or stuck.

@@ -54,7 +54,9 @@ impl SourceArgs {
 
     fn files(&self, files: &[(String, PathBuf)]) -> anyhow::Result<BTreeMap<String, Connection>> {
         let each = files.iter().map(|(name, file)| {
-            Ok((name.clone(), Read::Found(of_source(&Source::file(file, None), self.timeout)?)))
+            let plane = of_source(&Source::file(file, None), self.timeout);
+            let plane = plane.with_context(|| format!("failed to connect to {name}"))?;
+            Ok((name.clone(), Read::Found(plane)))
         });
         each.collect()
     }

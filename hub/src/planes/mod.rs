@@ -77,8 +77,7 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
         .context("failed to connect to the management plane")?;
     let management = Read::Found(management);
     let namespace = &args.own.management_namespace;
-    let (fleet, paused) =
-        tokio::join!(of_management(&management, namespace), paused(&management, namespace));
+    let (fleet, paused) = tokio::join!(of_management(&management, namespace), paused(&management, namespace));
     let (secrets, remembered) = fleet?;
     let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
     let timeout = args.timeout;

@@ -19,8 +19,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::common::install_tls_provider;
-use crate::explain::WORK;
 use crate::operator::connect::{Connection, Plane};
+use crate::operator::karmada::WORK;
 use crate::operator::planes::of_secret;
 use crate::operator::progress::Progress;
 use crate::operator::read::{Failure, Read, ReadError};

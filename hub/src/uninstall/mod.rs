@@ -11,26 +11,22 @@ mod strip;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
-use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
-use fedhub_planes::discovery::credentials::Source;
 
 use crate::args::CELL_NAMESPACE;
-use crate::common::{HubArgs, MISUSE, ManagementArgs, OwnNamespaceArgs, install_tls_provider};
+use crate::common::{MISUSE, install_tls_provider};
 use crate::operator::concurrent::all;
-use crate::operator::connect::{Connection, of_source};
+use crate::operator::connect::Connection;
 use crate::operator::consent::{agrees, can_ask};
 use crate::operator::fleet::{check_identity, of_management, planes_of};
-use crate::operator::named_file;
 use crate::operator::output::{OutputArgs, colours};
 use crate::operator::read::Read;
+use crate::operator::sources::SourceArgs;
 use plan::{Emptying, Place};
 use report::{Line, Report};
 use strip::Order;
@@ -51,6 +47,7 @@ pub enum HubFate {
 #[derive(Debug, clap::Args)]
 #[command(
     group(clap::ArgGroup::new("mode").required(true).args(["plan", "run"])),
+    mut_arg("timeout", |arg| arg.default_value("30s")),
     after_help = "\
 Examples:
   fedhub uninstall --plan --management-kubeconfig management.yaml
@@ -72,24 +69,12 @@ pub struct UninstallArgs {
     /// What becomes of the hub.
     #[arg(long = "hub", default_value = "keep", value_name = "FATE")]
     pub fate: HubFate,
-    /// The hub.
+    /// The planes; fedhub is taken away from the cells that are given, too.
     #[command(flatten)]
-    pub hub: HubArgs,
-    /// The management plane, which has the Secrets of project planes and fedhub's Lease.
-    #[command(flatten)]
-    pub management: ManagementArgs,
-    /// Where fedhub is on it.
-    #[command(flatten)]
-    pub own: OwnNamespaceArgs,
+    pub sources: SourceArgs,
     /// Name of fedhub's Lease; that of a cell ends in `-cell`.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
-    /// Name and kubeconfig of a project plane, in place of its Secret; may be given more than once.
-    #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
-    pub project_kubeconfigs: Vec<(String, PathBuf)>,
-    /// Name and kubeconfig of a cell, which fedhub is taken away from too then; may be given more than once.
-    #[arg(long = "cell-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
-    pub cell_kubeconfigs: Vec<(String, PathBuf)>,
     /// Namespace of fedhub in cells.
     #[arg(long, default_value = CELL_NAMESPACE, value_name = "NAME")]
     pub cell_namespace: String,
@@ -105,9 +90,6 @@ pub struct UninstallArgs {
     /// How many planes are worked on at a time.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub concurrency: u16,
-    /// How long each request may take.
-    #[arg(long, default_value = "30s", value_parser = parse_duration, value_name = "DURATION")]
-    pub timeout: Duration,
     /// The format.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -117,7 +99,7 @@ impl UninstallArgs {
     fn validate(&self, can_ask: bool) -> Vec<&'static str> {
         let empties = self.fate == HubFate::Empty;
         let mut faults = Vec::new();
-        if empties && self.hub.kubeconfig.is_none() {
+        if empties && self.sources.hub.kubeconfig.is_none() {
             faults.push("--hub empty needs --hub-kubeconfig");
         }
         if self.yes_empty_hub && !empties {
@@ -246,17 +228,14 @@ async fn report(
 
 /// Connects to everything, and checks which cluster each project plane is.
 async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
-    let management = of_source(&args.management.source(), args.timeout)
-        .map(Read::Found)
-        .context("failed to connect to the management plane")?;
-    let hub = match args.hub.source() {
-        Some(source) => {
-            Read::Found(of_source(&source, args.timeout).context("failed to connect to the hub")?)
-        }
+    let sources = &args.sources;
+    let management = sources.management(false)?;
+    let hub = match sources.hub.kubeconfig {
+        Some(_) => sources.hub().context("failed to connect to the hub")?,
         None => Read::Skipped,
     };
-    let (secrets, identities) = of_management(&management, &args.own.management_namespace).await?;
-    let (projects, unread) = planes_of(secrets, given(&args.project_kubeconfigs, args)?, None, args.timeout);
+    let (secrets, identities) = of_management(&management, &sources.own.management_namespace).await?;
+    let (projects, unread) = planes_of(secrets, sources.projects()?, None, sources.timeout);
     let mut unread: Vec<Line> = unread.iter().map(Line::unread).collect();
     if hub.found().is_some() {
         let names =
@@ -278,7 +257,7 @@ async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
             None => working.push((name.to_string(), Place::Project, connection)),
         }
     }
-    let cells = given(&args.cell_kubeconfigs, args)?.into_iter();
+    let cells = sources.cells()?.into_iter();
     working.extend(cells.map(|(name, connection)| (format!("cell {name}"), Place::Cell, connection)));
     Ok(Planes { all: working, unread, management, hub })
 }
@@ -290,20 +269,11 @@ fn unknown(hub: &plan::Hub, known: &BTreeSet<String>) -> Vec<Line> {
     missing.map(|plane| Line { plane, entries: Vec::new(), problem: Some(problem.to_owned()) }).collect()
 }
 
-fn given(files: &[(String, PathBuf)], args: &UninstallArgs) -> anyhow::Result<BTreeMap<String, Connection>> {
-    let each = files.iter().map(|(name, file)| {
-        let plane = of_source(&Source::file(file, None), args.timeout)
-            .with_context(|| format!("failed to connect to {name}"))?;
-        Ok((name.clone(), Read::Found(plane)))
-    });
-    each.collect()
-}
-
 /// Each Lease of fedhub, with the connection of its plane.
 fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connection, lease::Seat)> {
     let management = lease::Seat {
         what: "the management plane".to_owned(),
-        namespace: args.own.management_namespace.clone(),
+        namespace: args.sources.own.management_namespace.clone(),
         name: args.lease_name.clone(),
         remedy: "stop it, such as by kubectl scale deployment fedhub --replicas=0",
     };
