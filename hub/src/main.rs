@@ -35,6 +35,7 @@ mod run;
 mod secure;
 mod snapshot;
 mod status;
+mod traces;
 mod uninstall;
 
 use std::process::ExitCode;
