@@ -75,7 +75,11 @@ fn reconciled(change: Option<Change>, failed: bool) -> Reconciled {
 }
 
 fn converged(generation: i64) -> Converged {
-    Converged { key: key(Kind::WorkloadDeployment, "web"), change: change(generation), took: Duration::from_secs(2) }
+    Converged {
+        key: key(Kind::WorkloadDeployment, "web"),
+        change: change(generation),
+        took: Duration::from_secs(2),
+    }
 }
 
 fn attributes(span: &Sent) -> BTreeMap<&str, String> {
