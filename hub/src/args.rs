@@ -201,7 +201,7 @@ pub struct RunArgs {
     /// Log format: `text` or `json`.
     #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
-    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables OTEL_EXPORTER_OTLP_* say.
+    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables `OTEL_EXPORTER_OTLP_*` say.
     #[arg(long, env = "FEDHUB_TRACES")]
     pub traces: bool,
 
