@@ -76,7 +76,7 @@ pub fn planes(hub: &Hub) -> BTreeSet<String> {
 /// What is done on the hub to empty it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Emptying {
-    /// fedhub's namespaces, which stay: Karmada would delete them in the cells.
+    /// fedhub's namespaces that are emptied, and stay: Karmada would delete them in the cells.
     pub namespaces: BTreeSet<String>,
     /// WDs that are deleted.
     pub deployments: Vec<Object>,
@@ -118,6 +118,7 @@ pub fn emptying(hub: &Hub) -> Emptying {
     let kept: Vec<_> = kept.map(|wd| (wd, "another WD in its namespace is left alone")).collect();
     plan.left.extend(kept);
     plan.deployments.retain(|wd| !shared.contains(wd.namespace()));
+    plan.namespaces.retain(|name| !shared.contains(name.as_str()));
     let emptied = |it: &&Object| homes.contains_key(it.namespace()) && !shared.contains(it.namespace());
     plan.instances = hub.instances.iter().filter(emptied).cloned().collect();
     plan

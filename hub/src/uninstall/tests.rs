@@ -113,6 +113,7 @@ fn i6_the_hub_is_emptied_of_what_carries_every_mark_of_fedhub() {
         let mut hub = hub();
         hub.deployments[1] = wd("ns-1", "db", mark);
         let plan = emptying(&hub);
+        assert_eq!(plan.namespaces, BTreeSet::from(["ns-2".to_owned()]), "{mark:?}");
         assert_eq!(names(&plan.deployments), ["ns-2/web"], "{mark:?}");
         assert_eq!(names(&plan.policies), ["ns-2/city-dfw"], "{mark:?}");
         assert_eq!(names(&plan.instances), ["ns-2/web-0"], "{mark:?}");
