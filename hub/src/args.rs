@@ -19,7 +19,7 @@ use fedhub_planes::discovery::Discovery;
 use crate::audit::AuditArgs;
 use crate::cells::CellsArgs;
 use crate::check::flags::{AFTER_HELP, CheckArgs, shown};
-use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
+use crate::common::{CELL_NAMESPACE, HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
 use crate::kubeconfig::args::KubeconfigCommand;
@@ -30,9 +30,6 @@ use crate::snapshot::SnapshotArgs;
 use crate::uninstall::UninstallArgs;
 
 pub use renamed::Renamed;
-
-/// The namespace that `deploy/` gives the cell role, on every plane.
-pub const CELL_NAMESPACE: &str = "fedhub-cells";
 
 /// Federation hub: bridges project planes with a Karmada hub.
 #[derive(Debug, Parser)]

@@ -8,6 +8,9 @@ use fedhub_planes::discovery::credentials::Source;
 /// The namespace that `deploy/` gives the management role.
 pub const MANAGEMENT_NAMESPACE: &str = "fedhub-system";
 
+/// The namespace that `deploy/` gives the cell role, on every plane.
+pub const CELL_NAMESPACE: &str = "fedhub-cells";
+
 /// Exit code for a bad flag or configuration: nothing was started.
 pub const MISUSE: u8 = 2;
 

@@ -9,8 +9,7 @@ use fedhub_core::names::PlaneName;
 use fedhub_planes::discovery::credentials::Source;
 
 use super::purpose::{Account, Purpose, Server};
-use crate::args::CELL_NAMESPACE;
-use crate::common::{HubArgs, ManagementArgs, OwnNamespaceArgs};
+use crate::common::{CELL_NAMESPACE, HubArgs, ManagementArgs, OwnNamespaceArgs};
 use crate::operator::output::OutputArgs;
 use crate::operator::{named_file, plane_name};
 

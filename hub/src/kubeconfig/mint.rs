@@ -14,9 +14,9 @@ use fedhub_planes::discovery::credentials::{Source, from_secret};
 use super::args::MintArgs;
 use super::plan::{self, Wanted, Write};
 use super::purpose::{Account, Purpose, Server};
+use super::render;
 use super::report::{Line, Outcome, Report};
-use super::requests::{Destination, Minted, Target, token, tried, write};
-use super::{part, render, store};
+use super::requests::{Destination, Minted, Target, store, token, tried, write};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::read::Read;
@@ -127,7 +127,7 @@ async fn secrets(store: &Connection, namespace: &str) -> anyhow::Result<BTreeMap
 
 /// Makes one, and says what became of it.
 async fn line(order: &Order, job: &Job) -> Line {
-    let label = job.plane.as_ref().map_or_else(|| part(order.purpose).to_owned(), ToString::to_string);
+    let label = job.plane.as_ref().map_or_else(|| order.purpose.part().to_owned(), ToString::to_string);
     let mut line = Line {
         purpose: order.purpose,
         plane: label,

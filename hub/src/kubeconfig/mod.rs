@@ -16,17 +16,13 @@ mod tests;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
 use fedhub_core::errors;
 
 use crate::common::{MISUSE, install_tls_provider};
-use crate::operator::connect::{Connection, of_source};
 use crate::operator::output::{OutputArgs, colours};
-use crate::operator::read::Read;
-use args::{CommonArgs, KubeconfigCommand};
+use args::KubeconfigCommand;
 #[cfg(test)]
 pub use purpose::Account;
-use purpose::Purpose;
 use report::Report;
 
 /// The exit code where a kubeconfig failed.
@@ -73,20 +69,4 @@ async fn perform(command: &KubeconfigCommand) -> anyhow::Result<ExitCode> {
 fn finish(report: &Report, output: OutputArgs) -> ExitCode {
     println!("{}", report.print(output.format(), colours()));
     if report.is_in_order() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) }
-}
-
-/// The plane with the Secrets.
-fn store(args: &CommonArgs, purpose: Purpose) -> anyhow::Result<Connection> {
-    let Some(source) = args.store(purpose) else { bail!("the cell is not named") };
-    let plane = if purpose.is_stored_in_cell() { "the cell" } else { "the management plane" };
-    of_source(&source, args.timeout).map(Read::Found).with_context(|| format!("failed to connect to {plane}"))
-}
-
-/// The part that a kubeconfig is of, where that is no project plane.
-fn part(purpose: Purpose) -> &'static str {
-    match purpose.server() {
-        purpose::Server::Hub => "hub",
-        purpose::Server::Management => "management",
-        purpose::Server::Project => "project",
-    }
 }

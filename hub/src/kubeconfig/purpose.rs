@@ -5,8 +5,7 @@ use std::fmt;
 
 use fedhub_core::names::PlaneName;
 
-use crate::args::CELL_NAMESPACE;
-use crate::common::MANAGEMENT_NAMESPACE;
+use crate::common::{CELL_NAMESPACE, MANAGEMENT_NAMESPACE};
 
 /// What a kubeconfig is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, strum::Display)]
@@ -42,6 +41,15 @@ impl Purpose {
             Self::Hub | Self::Cell => Server::Hub,
             Self::Quota => Server::Management,
             Self::Project | Self::QuotaProject => Server::Project,
+        }
+    }
+
+    /// The part that it is a kubeconfig of.
+    pub fn part(self) -> &'static str {
+        match self.server() {
+            Server::Hub => "hub",
+            Server::Management => "management",
+            Server::Project => "project",
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use anyhow::{Context, bail};
 use fedhub_core::errors;
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
 use fedhub_core::object::{Kind, Object};
@@ -17,9 +18,10 @@ use kube::core::Status;
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
+use super::args::CommonArgs;
 use super::plan::Write;
 use super::purpose::{Account, Purpose};
-use crate::operator::connect::{self, Plane};
+use crate::operator::connect::{self, Connection, Plane};
 use crate::operator::planes::KEY;
 use crate::operator::read::{Failure, Read};
 use crate::operator::requests::within;
@@ -28,6 +30,14 @@ use crate::operator::requests::within;
 const MANAGER: &str = "fedhub-kubeconfig";
 /// By how much less than it was asked for a token's life may be without a word.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(1);
+
+/// The plane with the Secrets.
+pub fn store(args: &CommonArgs, purpose: Purpose) -> anyhow::Result<Connection> {
+    let Some(source) = args.store(purpose) else { bail!("the cell is not named") };
+    let plane = if purpose.is_stored_in_cell() { "the cell" } else { "the management plane" };
+    let connected = connect::of_source(&source, args.timeout).map(Read::Found);
+    connected.with_context(|| format!("failed to connect to {plane}"))
+}
 
 /// A server that can be asked, and how it is reached.
 pub struct Target {

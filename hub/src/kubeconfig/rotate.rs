@@ -14,9 +14,9 @@ use jiff::Timestamp;
 use super::args::RotateArgs;
 use super::plan::{self, Held, Write};
 use super::purpose::{Purpose, Server};
+use super::render;
 use super::report::{Line, Outcome, Report};
-use super::requests::{Destination, Target, token, tried, write};
-use super::{part, render, store};
+use super::requests::{Destination, Target, store, token, tried, write};
 use crate::operator::concurrent;
 use crate::operator::connect::Connection;
 use crate::operator::read::{Read, ReadError};
@@ -90,7 +90,7 @@ async fn single(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyh
         }
         _ => args.common.target(purpose),
     };
-    Ok(Job { purpose, label: part(purpose).to_owned(), secret, source: given, store: store.clone() })
+    Ok(Job { purpose, label: purpose.part().to_owned(), secret, source: given, store: store.clone() })
 }
 
 /// Those of project planes: of all labelled Secrets.

@@ -18,8 +18,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use fedhub_core::errors;
 
-use crate::args::CELL_NAMESPACE;
-use crate::common::{MISUSE, install_tls_provider};
+use crate::common::{CELL_NAMESPACE, MISUSE, install_tls_provider};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::consent::{agrees, can_ask};
