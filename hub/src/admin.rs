@@ -1,4 +1,5 @@
-//! The process's own HTTP server: `/livez`, `/readyz`, `/metrics`, and `/log` for callers on the same host.
+//! The process's own HTTP server: `/livez`, `/readyz`, `/metrics`, and for callers on the same host `/log` and the
+//! status page.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -15,8 +16,10 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::log_filter::LogFilter;
+use crate::status_page::{self, StatusPage};
 
 const TEXT: &str = "text/plain; charset=utf-8";
+const ONLY_HERE: &str = "only from the same host: use kubectl port-forward\n";
 /// How long a log filter may be, in bytes.
 const LONGEST_FILTER: usize = 4096;
 
@@ -32,6 +35,7 @@ pub trait Status: Send + Sync + 'static {
 pub async fn serve(
     address: SocketAddr,
     status: Arc<dyn Status>,
+    page: Arc<StatusPage>,
     log: Arc<LogFilter>,
     stop: CancellationToken,
 ) -> std::io::Result<SocketAddr> {
@@ -51,11 +55,18 @@ pub async fn serve(
                     }
                 },
             };
-            let (status, log, stop) = (status.clone(), log.clone(), stop.clone());
+            let (status, page, log, stop) = (status.clone(), page.clone(), log.clone(), stop.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |request| {
-                    let (status, log) = (status.clone(), log.clone());
-                    async move { Ok::<_, Infallible>(answer(request, peer, status.as_ref(), &log).await) }
+                    let (status, page, log) = (status.clone(), page.clone(), log.clone());
+                    async move {
+                        let path = request.uri().path();
+                        Ok::<_, Infallible>(if status_page::has(path) {
+                            show(&request, peer, &page).await
+                        } else {
+                            answer(request, peer, status.as_ref(), &log).await
+                        })
+                    }
                 });
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
@@ -87,12 +98,37 @@ async fn answer(
             let (code, body) = change_log(request, peer, log).await;
             (code, TEXT, body)
         }
-        _ => (StatusCode::NOT_FOUND, TEXT, "try /livez, /readyz, /metrics or /log\n".to_owned()),
+        _ => (StatusCode::NOT_FOUND, TEXT, "try /livez, /readyz, /metrics, /log or /status\n".to_owned()),
     };
+    respond(code, content, body)
+}
+
+fn respond(code: StatusCode, content: &'static str, body: String) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = code;
     response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
     response
+}
+
+/// The status page, for callers on the same host who name it: a page of another origin whose name was made to lead here is
+/// not served.
+async fn show(request: &Request<Incoming>, peer: SocketAddr, page: &StatusPage) -> Response<Full<Bytes>> {
+    if !is_local(peer) {
+        return respond(StatusCode::FORBIDDEN, TEXT, ONLY_HERE.to_owned());
+    }
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    if !host.is_some_and(names_this_host) {
+        let refusal = "ask for localhost, 127.0.0.1 or [::1]\n";
+        return respond(StatusCode::MISDIRECTED_REQUEST, TEXT, refusal.to_owned());
+    }
+    let uri = request.uri();
+    page.answer(request.method(), uri.path(), uri.query().unwrap_or_default(), "localhost").await
+}
+
+/// Whether the Host of a request is this host, whatever the port: a forwarded one may differ.
+fn names_this_host(host: &str) -> bool {
+    let Ok(authority) = host.parse::<http::uri::Authority>() else { return false };
+    ["localhost", "127.0.0.1", "[::1]"].contains(&authority.host())
 }
 
 /// Shows or changes the log filter. Only for callers on the same host, as `kubectl port-forward` is, so that the right to
@@ -103,7 +139,7 @@ async fn change_log(
     log: &Arc<LogFilter>,
 ) -> (StatusCode, String) {
     if !is_local(peer) {
-        return (StatusCode::FORBIDDEN, "only from the same host: use kubectl port-forward\n".to_owned());
+        return (StatusCode::FORBIDDEN, ONLY_HERE.to_owned());
     }
     match *request.method() {
         Method::GET => {}

@@ -173,7 +173,7 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,
 
-    /// Address of /livez, /readyz, /metrics and /log.
+    /// Address of /livez, /readyz, /metrics, /log and /status.
     #[arg(long, env = "FEDHUB_ADMIN_ADDRESS", default_value = "0.0.0.0:8081", value_name = "IP:PORT")]
     pub admin_address: SocketAddr,
     /// Log filter, such as `info` or `info,fedhub_planes=debug`.

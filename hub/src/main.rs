@@ -31,6 +31,7 @@ mod preflight;
 mod process_metrics;
 mod run;
 mod status;
+mod status_page;
 
 use std::process::ExitCode;
 

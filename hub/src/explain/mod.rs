@@ -27,9 +27,18 @@ use crate::operator::named_file;
 use crate::operator::output::{OutputArgs, colours};
 use crate::operator::read::Read;
 pub use cause::Cause;
-use chain::{Chain, Subject, SubjectKind};
-pub use output::age;
-use read::{Request, is_plane_name};
+pub use chain::{Chain, Subject, SubjectKind};
+pub use diagnose::{State, diagnose};
+pub use hop::Hop;
+pub use output::{age, verdict, words};
+pub use read::{Request, is_plane_name, read};
+pub use rows::{Row, rows};
+
+/// Chains that were read, for tests of what shows them.
+#[cfg(test)]
+pub mod fixtures {
+    pub use super::diagnose::tests::chain_of;
+}
 
 /// The exit code where the WD is blocked or stuck.
 const BLOCKED: u8 = 3;
@@ -109,7 +118,7 @@ pub fn main(args: &ExplainArgs) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let diagnosis = diagnose::diagnose(&chain);
+    let diagnosis = diagnose(&chain);
     println!("{}", output::print(&chain, &diagnosis, args.output.format(), colours()));
     if diagnose::is_unreadable(&chain) {
         return ExitCode::FAILURE;
@@ -142,9 +151,10 @@ async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
         project,
         hub: Read::Found(of_source(&hub, args.timeout)?),
         cells,
+        works: true,
         timeout: args.timeout,
     };
-    Ok(Box::pin(read::read(request)).await)
+    Ok(Box::pin(read(request)).await)
 }
 
 /// The management plane. Where the project's kubeconfig is given it may do without.

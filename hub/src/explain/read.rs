@@ -46,13 +46,15 @@ pub struct Request {
     pub hub: Connection,
     /// Cells, by the names of their Clusters.
     pub cells: BTreeMap<String, Connection>,
+    /// Whether Karmada's Works are read: fedhub itself has no right to that.
+    pub works: bool,
     /// How long a read may take.
     pub timeout: Duration,
 }
 
 /// Reads the chain.
 pub async fn read(request: Request) -> Chain {
-    let Request { subject, management, namespace, lease, project, hub, cells, timeout } = request;
+    let Request { subject, management, namespace, lease, project, hub, cells, works, timeout } = request;
     let project = match project {
         Some(project) => project,
         None => planes::find(&management, &namespace, &subject.plane, timeout).await,
@@ -75,7 +77,7 @@ pub async fn read(request: Request) -> Chain {
     let city = wd.found().and_then(|wd| wd.spec()["cityCode"].as_str()).unwrap_or_default();
     let (hub, cells) = match &space {
         Some(space) => {
-            tokio::join!(hub_of(&hub, space, &deployment, city), cells_of(&cells, space, &deployment))
+            tokio::join!(hub_of(&hub, space, &deployment, city, works), cells_of(&cells, space, &deployment))
         }
         None => (Hub::default(), BTreeMap::new()),
     };
@@ -115,7 +117,7 @@ async fn instances(plane: &Connection, namespace: &str, deployment: &str) -> Rea
     list(plane, Kind::Instance.resource(), namespace, &labels).await
 }
 
-async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str) -> Hub {
+async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str, with_works: bool) -> Hub {
     let binding = binding_name("WorkloadDeployment", deployment);
     let of_city = |kind: Kind, namespace: &'static str| {
         let namespace = if namespace.is_empty() { String::new() } else { space.to_owned() };
@@ -135,7 +137,7 @@ async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str) -
         of_city(Kind::Cluster, ""),
         instances(plane, space, deployment),
     );
-    let works = works(plane, &binding).await;
+    let works = if with_works { works(plane, &binding).await } else { Read::Skipped };
     Hub { namespace, policies, wd, binding, works, clusters, copies }
 }
 

@@ -16,7 +16,9 @@ use fedhub_projector::{LostCells, Projector};
 
 use super::runtime::{Role, Running, Runtime};
 use super::sources;
+use crate::args::RunArgs;
 use crate::preflight;
+use crate::status_page::Explainer;
 
 /// The role before its watches have begun.
 pub struct Management {
@@ -65,6 +67,12 @@ impl Management {
         ];
         let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
+    }
+
+    /// What explains objects with the clients of this role.
+    pub fn explainer(&self, args: &RunArgs) -> Explainer {
+        let management = self.home.client(&PlaneId::Management);
+        Explainer::new(self.role.registries[0].clone(), management, args.namespace(), &args.lease_name)
     }
 
     /// Starts watches and workers.

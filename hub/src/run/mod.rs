@@ -17,6 +17,7 @@ use crate::args::{Renamed, RunArgs};
 use crate::common::{MISUSE, install_tls_provider};
 use crate::log_filter::LogFilter;
 use crate::status::Status;
+use crate::status_page::StatusPage;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
@@ -65,7 +66,10 @@ async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
     let status = Arc::new(Status::of(&roles, &runtime)?);
-    let bound = admin::serve(runtime.args.admin_address, status, log, runtime.stop.clone())
+    let explainer = management.as_ref().map(|management| management.explainer(&runtime.args));
+    let page = StatusPage::new(status.clone(), explainer);
+    tokio::spawn(page.clone().sample(runtime.stop.clone()));
+    let bound = admin::serve(runtime.args.admin_address, status, page, log, runtime.stop.clone())
         .await
         .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;
     let names: Vec<_> = roles.iter().map(|role| role.name).collect();
