@@ -158,7 +158,7 @@ impl<'a> Test<'a> {
                 return Err(Error::Page(format!("the focus is caught: {:?}", &seen[..20])));
             }
         }
-        for wanted in ["a Fleet", "a Planes", "a Explain", "button Pause"] {
+        for wanted in ["a Fleet", "a Planes", "a Explain", "button Pause refresh"] {
             if !seen.iter().any(|it| it == wanted) {
                 return Err(Error::Page(format!("the keyboard does not reach {wanted:?}: {seen:?}")));
             }
@@ -193,7 +193,7 @@ impl<'a> Test<'a> {
 
     /// Pauses the renewal, and lets it go on.
     async fn pause(&mut self, status: &str) -> Result<(), Error> {
-        self.reach(status, "button Pause").await?;
+        self.reach(status, "button Pause refresh").await?;
         for pressed in ["true", "false"] {
             self.browser.press("Enter").await?;
             let is = self.browser.evaluate("document.getElementById('pause').ariaPressed").await?;

@@ -106,7 +106,7 @@ fn add_role(snapshot: &mut Snapshot, role: &Role, samples: &Samples, families: &
         let open = lanes.iter().filter(|(_, lane)| interrupts(lane));
         snapshot.circuits.extend(open.map(|(plane, lane)| OpenCircuit {
             controller: name,
-            plane: plane.to_string(),
+            plane: name_of(plane),
             half_open: lane.circuit == Stance::HalfOpen,
         }));
     }
@@ -159,8 +159,8 @@ fn interrupts(lane: &LaneStatus) -> bool {
     matches!(lane.circuit, Stance::Open | Stance::HalfOpen)
 }
 
-fn name_of(plane: &Plane) -> String {
-    match &plane.id {
+fn name_of(plane: &PlaneId) -> String {
+    match plane {
         PlaneId::Project(name) => name.to_string(),
         other => other.to_string(),
     }
@@ -170,7 +170,7 @@ fn row(role: &Role, plane: &Plane, lanes: &Lanes) -> PlaneRow {
     let of_plane = || lanes.iter().filter_map(|(_, lanes)| lanes.get(&plane.id));
     let (state, error) = state_of(plane);
     PlaneRow {
-        name: name_of(plane),
+        name: name_of(&plane.id),
         role: role.name,
         state,
         since: Some(plane.state_since().elapsed()),

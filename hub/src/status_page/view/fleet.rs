@@ -66,7 +66,7 @@ fn verdict(snapshot: &Snapshot) -> Markup {
                         span.bad aria-hidden="true" { "■" } " "
                         @match to {
                             Some(to) => a href=(to) { (text) },
-                            None => (text),
+                            None => bdi { (text) },
                         }
                     }
                 }
@@ -231,7 +231,7 @@ fn cities(snapshot: &Snapshot) -> Markup {
                     @for city in snapshot.cities.iter().take(CITIES) {
                         @let Convergence { median, p95, karmada_p95 } = city.convergence;
                         tr {
-                            th scope="row" { (city.code) }
+                            th.code scope="row" { bdi { (city.code) } }
                             td { (cells(city)) }
                             td.n { (number(city.policies)) }
                             td.n.wide-only { (figure(median)) }
@@ -260,7 +260,7 @@ fn cells(city: &City) -> Markup {
         ul.plain {
             @for Cell { name, reachable, down } in &city.cells {
                 li {
-                    (name) " "
+                    bdi { (name) } " "
                     @match reachable {
                         Some(true) => (state(Tone::Good, "ready")),
                         Some(false) => (state(Tone::Bad, "not ready")),
@@ -309,7 +309,7 @@ fn reasons(what: &str, counts: &[Count]) -> Markup {
             tr { th scope="row" { (what) } td.soft { "none" } td.n { "0" } }
         }
         @for (reason, count) in counts {
-            tr { th scope="row" { (what) } td { (words(reason)) } td.n { (count) } }
+            tr { th scope="row" { (what) } td { bdi { (words(reason)) } } td.n { (count) } }
         }
     }
 }
@@ -343,7 +343,7 @@ fn anchors(snapshot: &Snapshot) -> Markup {
             }
             @if !snapshot.head.not_ready.is_empty() {
                 p { (state(Tone::Bad, "not ready")) }
-                ul { @for cause in &snapshot.head.not_ready { li { (cause) } } }
+                ul { @for cause in &snapshot.head.not_ready { li { bdi { (cause) } } } }
             }
         }
     }
@@ -358,7 +358,7 @@ fn circuits(snapshot: &Snapshot) -> Markup {
                 tbody {
                     @for circuit in snapshot.circuits.iter().take(CIRCUITS) {
                         tr {
-                            th scope="row" { (circuit.plane) }
+                            th scope="row" { bdi { (circuit.plane) } }
                             td { (words(circuit.controller)) }
                             td { (state(Tone::Bad, if circuit.half_open { "half open: a probe runs" } else { "open" })) }
                         }

@@ -181,7 +181,7 @@ fn footer(head: &Head, every: u32) -> Markup {
             p {
                 span #updated { "As of " time datetime=(stamp(head.now)) { (head.now.strftime("%H:%M:%S UTC")) } }
                 @if every > 0 {
-                    button #pause type="button" aria-pressed="false" hidden { "Pause" }
+                    button #pause type="button" aria-pressed="false" hidden { "Pause refresh" }
                 }
             }
             // Tells once that the process does not answer, and is silent otherwise.

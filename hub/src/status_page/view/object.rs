@@ -40,7 +40,7 @@ pub fn page(query: &ObjectQuery, answer: &ObjectAnswer) -> Framed {
         route: Some(Route::Object(query.clone())),
         fixed: html! {
             h1 {
-                @if query.is_asked() { (query.namespace) "/" wbr; (query.name) span.soft { " on " (query.plane) } }
+                @if query.is_asked() { bdi { (query.namespace) } "/" wbr; bdi { (query.name) } " " span.soft { "on " bdi { (query.plane) } } }
                 @else { "Explain an object" }
             }
             (form(query))
@@ -78,7 +78,7 @@ fn form(query: &ObjectQuery) -> Markup {
 
 fn failed(what: &str, why: &str) -> Markup {
     html! {
-        section.verdict aria-labelledby="verdict" {
+        section.verdict.bad aria-labelledby="verdict" {
             h2 #verdict { (state(Tone::Bad, what)) }
             p { (why) }
         }
@@ -96,7 +96,7 @@ fn tone(it: State) -> Tone {
 fn chain(explained: &Explained) -> Markup {
     let Explained { state: it, verdict, hops, now, took } = explained;
     html! {
-        section.verdict aria-labelledby="verdict" {
+        section class={ "verdict " (tone(*it).class()) } aria-labelledby="verdict" {
             h2 #verdict { (state(tone(*it), explain::words(*it))) }
             dl.facts {
                 @for (label, text) in verdict {
@@ -112,6 +112,7 @@ fn chain(explained: &Explained) -> Markup {
                         th scope="col" { "Hop" }
                         th scope="col" { "Plane" }
                         th scope="col" { "State" }
+                        th.wide-only scope="col" { "Object" }
                         th.n scope="col" { "Age" }
                     }
                 }
@@ -124,17 +125,18 @@ fn chain(explained: &Explained) -> Markup {
 
 fn hop(row: &Row, here: bool, tone: Tone, explained: &Explained) -> Markup {
     html! {
-        tr.here[here] aria-current=[here.then_some("step")] {
+        tr class=[here.then(|| format!("here {}", tone.class()))] aria-current=[here.then_some("step")] {
             th scope="row" {
                 (row.hop.id())
                 @if here { " " (state(tone, "behind")) }
             }
             td { (row.plane) }
             td {
-                (row.state)
-                @if !row.object.is_empty() { span.object { (row.object) } }
+                bdi { (row.state) }
+                @if !row.object.is_empty() { span.object.narrow-only { (row.object) } }
                 @if !row.detail.is_empty() { span.detail { (row.detail) } }
             }
+            td.wide-only { span.object { (row.object) } }
             td.n { @if let Some(since) = row.since { (explain::age(since, explained.now)) } }
         }
     }

@@ -23,12 +23,13 @@ pub enum Tone {
 }
 
 impl Tone {
-    fn class(self) -> &'static str {
+    /// The class of what has this tone.
+    pub fn class(self) -> &'static str {
         match self {
-            Self::Good => "state good",
-            Self::Notice => "state notice",
-            Self::Bad => "state bad",
-            Self::Plain => "state plain",
+            Self::Good => "good",
+            Self::Notice => "notice",
+            Self::Bad => "bad",
+            Self::Plain => "plain",
         }
     }
 
@@ -45,7 +46,7 @@ impl Tone {
 
 /// A state: a mark and a word.
 pub fn state(tone: Tone, word: &str) -> Markup {
-    html! { span class=(tone.class()) { span aria-hidden="true" { (tone.mark()) } " " (word) } }
+    html! { span class={ "state " (tone.class()) } { span aria-hidden="true" { (tone.mark()) } " " (word) } }
 }
 
 /// The tone of a plane's state.

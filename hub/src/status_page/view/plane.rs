@@ -29,7 +29,7 @@ pub fn page(name: &str, details: &[PlaneDetail]) -> Framed {
         route,
         fixed: html! {
             p.crumb { a href=(Route::Planes(PlanesQuery::default())) { "Planes" } }
-            h1 { (name) }
+            h1 { bdi { (name) } }
         },
         live: html! { @for detail in details { (one(detail, details.len() > 1)) } },
         every: 5,
@@ -148,7 +148,7 @@ fn deployments(detail: &PlaneDetail) -> Markup {
             @else {
                 ul.names {
                     @for (namespace, name) in &detail.deployments {
-                        li { a href=(link(namespace, name)) { span.soft { (namespace) "/" } (name) } }
+                        li { a href=(link(namespace, name)) { span.soft { bdi { (namespace) } "/" } bdi { (name) } } }
                     }
                 }
                 @if shown < detail.deployments_total {

@@ -1,6 +1,6 @@
 "use strict";
 // Renews what is live in place. Focus and scroll stay where they are; nothing happens while text is selected, while the
-// page is hidden, or after "Pause".
+// page is hidden, or after "Pause refresh".
 (() => {
   const every = Number(document.body.dataset.refresh) * 1000;
   if (!every) return;

@@ -122,7 +122,7 @@ pub fn busy() -> Snapshot {
     snapshot.circuits = ["federator", "projector"]
         .map(|controller| OpenCircuit {
             controller,
-            plane: "project project-globex".to_owned(),
+            plane: "project-globex".to_owned(),
             half_open: controller == "projector",
         })
         .to_vec();
