@@ -220,8 +220,10 @@ impl Built {
 
     /// The directories with its libraries, where all of a package and of what it depends on is kept.
     pub fn libraries(&self) -> Vec<PathBuf> {
-        let below = |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
-        let is_architecture = |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().contains("-linux-"));
+        let below =
+            |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_architecture =
+            |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().contains("-linux-"));
         let own = ["usr/lib", "lib"].map(|path| self.dir.join(path)).into_iter().flat_map(below);
         let mut found = Vec::new();
         for directory in own.filter(is_architecture) {

@@ -7,8 +7,8 @@
 //!    `man`).
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
-//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has
-//!    to stand on the hub.
+//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers, and the pages of `status_page`; `preflight`
+//!    checks at the start what has to stand on the hub.
 //!
 //! `deploy` holds tests only: that the kustomizations and `docs/install.md` say what the program needs.
 

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::tools::Built;
 
 /// How long the browser may take for one command.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Messages end with this byte.
 const END: u8 = 0;
 
@@ -59,8 +59,7 @@ impl Browser {
             return Err(Error::Page("Chromium has no pipes".to_owned()));
         };
         let output = BufReader::new(output);
-        let mut browser =
-            Self { child, input, output, last: 0, session: String::new(), events: Vec::new() };
+        let mut browser = Self { child, input, output, last: 0, session: String::new(), events: Vec::new() };
         let target = browser.call("Target.createTarget", json!({"url": "about:blank"})).await?;
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let attached = browser.call("Target.attachToTarget", attach).await?;
@@ -139,7 +138,8 @@ impl Browser {
         };
         for kind in ["keyDown", "keyUp"] {
             let text = if kind == "keyDown" { text } else { "" };
-            let key = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text});
+            let key =
+                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text});
             self.call("Input.dispatchKeyEvent", key).await?;
         }
         Ok(())

@@ -102,7 +102,18 @@ fn unnamed(tree: &Value) -> Vec<String> {
     }
     for node in nodes() {
         let role = role(node);
-        let named = ["link", "button", "textbox", "searchbox", "combobox", "table", "img", "image", "region", "search"];
+        let named = [
+            "link",
+            "button",
+            "textbox",
+            "searchbox",
+            "combobox",
+            "table",
+            "img",
+            "image",
+            "region",
+            "search",
+        ];
         let name = node["name"]["value"].as_str().unwrap_or_default();
         if named.contains(&role.as_str()) && name.trim().is_empty() {
             faults.push(format!("a {role} without a name"));
@@ -128,8 +139,6 @@ pub async fn focused(browser: &mut Browser) -> Result<Focus, Error> {
 pub async fn photograph(browser: &mut Browser, path: &Path) -> Result<(), Error> {
     let parameters = json!({"format": "png", "captureBeyondViewport": true});
     let taken = browser.call("Page.captureScreenshot", parameters).await?;
-    let size = browser.call("Page.getLayoutMetrics", json!({})).await?;
-    let _ = size;
     let bytes = decoded(taken["data"].as_str().unwrap_or_default());
     std::fs::write(path, bytes).map_err(Error::file("write", path))
 }

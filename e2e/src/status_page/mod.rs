@@ -111,7 +111,8 @@ impl<'a> Test<'a> {
             let picture = self.pictures.join(format!("{name}-{width}-{scheme}.png"));
             photograph(&mut self.browser, &picture).await?;
             found.extend(complaints(&mut self.browser, &self.origin));
-            self.faults.extend(found.into_iter().map(|fault| format!("{name}, {width} px, {scheme}: {fault}")));
+            self.faults
+                .extend(found.into_iter().map(|fault| format!("{name}, {width} px, {scheme}: {fault}")));
         }
         self.progress.step(format!("looked at {name}"));
         Ok(())
@@ -224,7 +225,9 @@ impl<'a> Test<'a> {
 
     /// Waits until the plane's row of the page that is open has that state, without opening it again.
     async fn until_row(&mut self, state: &str, focus: &str) -> Result<(), Error> {
-        let row = format!("[...document.querySelectorAll('tbody tr')].find((it) => it.innerText.includes('{GONE}'))?.innerText");
+        let row = format!(
+            "[...document.querySelectorAll('tbody tr')].find((it) => it.innerText.includes('{GONE}'))?.innerText"
+        );
         let browser = tokio::sync::Mutex::new(&mut self.browser);
         until(format!("{GONE} to be shown as {state}"), LIMIT, || async {
             let mut browser = browser.lock().await;

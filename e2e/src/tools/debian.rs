@@ -130,7 +130,12 @@ impl Apt<'_> {
 
     /// The package files that `apt-get` leaves in a directory. Sources of the machine that do not answer do no harm as long
     /// as one has the package.
-    async fn archives(&self, installed: &str, arguments: &[&str], below: &str) -> Result<Vec<PathBuf>, Error> {
+    async fn archives(
+        &self,
+        installed: &str,
+        arguments: &[&str],
+        below: &str,
+    ) -> Result<Vec<PathBuf>, Error> {
         for directory in ["lists/partial", "cache/archives/partial", "archives"] {
             let path = self.scratch.join(directory);
             fs::create_dir_all(&path).map_err(Error::file("create", path))?;

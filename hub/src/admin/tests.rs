@@ -98,7 +98,10 @@ async fn the_status_page_is_served_to_who_names_this_host_and_changes_nothing() 
         assert!(answered == code && body.contains(part), "{method} {path}: {answered} {body}");
     }
     let mut stream = TcpStream::connect(at).await.unwrap();
-    stream.write_all(b"GET /status HTTP/1.1\r\nhost: rebound.example\r\nconnection: close\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET /status HTTP/1.1\r\nhost: rebound.example\r\nconnection: close\r\n\r\n")
+        .await
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 421 "), "{answer}");

@@ -68,7 +68,9 @@ pub fn snapshot(status: &Status, samples: &Samples) -> Snapshot {
             quarantined: counts(&families, "fedhub_quarantined_objects", "reason"),
             finalizers: counts(&families, "fedhub_finalizers_held", "reason"),
             deletes: counts(&families, "fedhub_deletes_withheld_total", "reason"),
-            hub_restored: series(&families, "fedhub_hub_restored").iter().any(|it| it.get_gauge().get_value() > 0.0),
+            hub_restored: series(&families, "fedhub_hub_restored")
+                .iter()
+                .any(|it| it.get_gauge().get_value() > 0.0),
         },
         covered: samples.covered(),
     };

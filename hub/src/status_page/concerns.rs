@@ -35,7 +35,8 @@ pub fn concerns(snapshot: &Snapshot) -> Vec<Concern> {
     }
     // Those that are held up although they can be reached.
     let held = |row: &&PlaneRow| {
-        !matches!(row.state, PlaneState::Unreachable | PlaneState::Refused) && row.attention() <= Attention::Stuck
+        !matches!(row.state, PlaneState::Unreachable | PlaneState::Refused)
+            && row.attention() <= Attention::Stuck
     };
     if let Some(text) = are(snapshot.planes.iter().filter(held).count(), "plane", "stuck") {
         add(text, Some(Route::Planes(PlanesQuery::default())));
@@ -50,7 +51,9 @@ pub fn concerns(snapshot: &Snapshot) -> Vec<Concern> {
             add(format!("Cell {} of city {} is not ready", cell.name, city.code), None);
         }
     }
-    let sum = |counts: &[(String, u64)]| usize::try_from(counts.iter().map(|(_, n)| n).sum::<u64>()).unwrap_or(usize::MAX);
+    let sum = |counts: &[(String, u64)]| {
+        usize::try_from(counts.iter().map(|(_, n)| n).sum::<u64>()).unwrap_or(usize::MAX)
+    };
     if let Some(text) = are(sum(&snapshot.withheld.quarantined), "Instance", "quarantined") {
         add(text, None);
     }

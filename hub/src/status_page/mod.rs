@@ -96,7 +96,8 @@ impl StatusPage {
         match &self.explainer {
             Some(explainer) => explainer.explain(caller, query).await,
             None => ObjectAnswer::Unavailable(
-                "it has no clients of the hub and the project planes: ask a process of the management role".to_owned(),
+                "it has no clients of the hub and the project planes: ask a process of the management role"
+                    .to_owned(),
             ),
         }
     }
@@ -124,7 +125,9 @@ fn read_only() -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from_static(b"try GET\n")));
     *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 

@@ -148,13 +148,12 @@ mod tests {
     fn a_sample_is_what_moved_since_the_last_one() {
         let samples = Samples::default();
         for counts in [[10, 10, 10], [10, 10, 10], [10, 30, 30], [10, 30, 31]] {
-            samples.add(Measured {
-                hops: vec![("up", buckets(counts))],
-                controllers: vec![("federator", 2.0)],
-            });
+            samples
+                .add(Measured { hops: vec![("up", buckets(counts))], controllers: vec![("federator", 2.0)] });
         }
         let (trend, per_minute) = samples.hop("up");
-        let near = |sample: Option<f32>, expected: f32| sample.is_some_and(|it| (it - expected).abs() < 0.001);
+        let near =
+            |sample: Option<f32>, expected: f32| sample.is_some_and(|it| (it - expected).abs() < 0.001);
         assert!(near(trend.0[0], 0.095), "{trend:?}");
         assert_eq!(trend.0[1], None, "nothing moved");
         assert!(near(trend.0[2], 0.955), "{trend:?}");

@@ -28,13 +28,16 @@ fn name(n: usize) -> PlaneName {
 async fn world() -> World {
     let (hub, management) = (ApiServer::hub("hub"), ApiServer::management("management"));
     let projects = [0, 1].map(|n| ApiServer::project_plane(name(n).as_str()));
-    for (kind, object) in [("Namespace", json!({"apiVersion": "v1", "metadata": {"name": "shop"}})), (
-        "WorkloadDeployment",
-        json!({
-            "apiVersion": "compute.datumapis.com/v1alpha",
-            "metadata": {"name": "web", "namespace": "shop"}, "spec": {"cityCode": "DFW"},
-        }),
-    )] {
+    for (kind, object) in [
+        ("Namespace", json!({"apiVersion": "v1", "metadata": {"name": "shop"}})),
+        (
+            "WorkloadDeployment",
+            json!({
+                "apiVersion": "compute.datumapis.com/v1alpha",
+                "metadata": {"name": "web", "namespace": "shop"}, "spec": {"cityCode": "DFW"},
+            }),
+        ),
+    ] {
         let mut object = object;
         object["kind"] = json!(kind);
         projects[0].put(object).unwrap();
@@ -50,7 +53,8 @@ async fn world() -> World {
     let page = StatusPage::new(Arc::new(status), Some(explainer));
     lead(&term);
     until("the planes to be known", || {
-        page.status.ready().is_ok() && planes.states() == [("engaging", 0), ("engaged", 1), ("unreachable", 2), ("suspended", 0)]
+        page.status.ready().is_ok()
+            && planes.states() == [("engaging", 0), ("engaged", 1), ("unreachable", 2), ("suspended", 0)]
     })
     .await;
     World { hub, management, projects, page, term }
@@ -71,7 +75,12 @@ async fn the_page_shows_what_the_process_knows() {
     let world = world().await;
     let queue = &world.page.status.roles()[0].controllers[0].queue;
     let plane = PlaneId::Project(name(0));
-    let key = Key { plane: plane.clone(), kind: Kind::WorkloadDeployment, namespace: "shop".to_owned(), name: "web".to_owned() };
+    let key = Key {
+        plane: plane.clone(),
+        kind: Kind::WorkloadDeployment,
+        namespace: "shop".to_owned(),
+        name: "web".to_owned(),
+    };
     assert!(queue.add(key, &plane));
     tokio::time::advance(Duration::from_secs(90)).await;
     lead(&world.term);
@@ -149,10 +158,9 @@ async fn samples_are_taken_until_the_process_stops() {
     let stop = CancellationToken::new();
     let sampling = tokio::spawn(world.page.clone().sample(stop.clone()));
     until("three samples", || world.page.samples.covered() == samples::EVERY * 3).await;
-    world.page.status.roles()[0].registries[0].metrics().propagated(
-        fedhub_core::metrics::Hop::ProjectToHub,
-        Duration::from_millis(40),
-    );
+    world.page.status.roles()[0].registries[0]
+        .metrics()
+        .propagated(fedhub_core::metrics::Hop::ProjectToHub, Duration::from_millis(40));
     until("another one", || world.page.samples.covered() > samples::EVERY * 3).await;
     let (trend, per_minute) = world.page.samples.hop("project_to_hub");
     assert!(per_minute == 1 && trend.latest().is_some_and(|it| it > 0.025 && it <= 0.05), "{trend:?}");

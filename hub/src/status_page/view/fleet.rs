@@ -100,24 +100,31 @@ fn states(snapshot: &Snapshot) -> Markup {
 }
 
 /// The shares of the states as a bar; the tiles above it have the numbers.
-#[allow(clippy::cast_precision_loss)] // Planes are far from 2^52.
 fn share(snapshot: &Snapshot) -> Markup {
-    let all = snapshot.planes.len().max(1) as f64;
-    let mut at = 0.0;
     html! {
         svg.share viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true" focusable="false" {
-            @for &it in PlaneState::VARIANTS.iter().rev() {
-                @let count = snapshot.planes.iter().filter(|row| row.state == it).count();
-                @if count > 0 {
-                    // One among ten thousand is to be seen.
-                    @let width = (count as f64 / all * 100.0).max(0.6);
-                    @let from = f64::min(at, 100.0 - width);
-                    @let _ = at += width;
-                    rect class=(it.id()) x=(format!("{from:.2}")) width=(format!("{width:.2}")) height="1" {}
-                }
+            @for (it, from, width) in shares(snapshot) {
+                rect class=(it.id()) x=(format!("{from:.2}")) width=(format!("{width:.2}")) height="1" {}
             }
         }
     }
+}
+
+/// Each state that there is, with its place on the bar in percent.
+#[allow(clippy::cast_precision_loss)] // Planes are far from 2^52.
+fn shares(snapshot: &Snapshot) -> Vec<(PlaneState, f64, f64)> {
+    let all = snapshot.planes.len().max(1) as f64;
+    let (mut at, mut shares) = (0.0, Vec::new());
+    for &state in PlaneState::VARIANTS.iter().rev() {
+        let count = snapshot.planes.iter().filter(|row| row.state == state).count();
+        if count > 0 {
+            // One among ten thousand is to be seen.
+            let width = (count as f64 / all * 100.0).max(0.6);
+            shares.push((state, f64::min(at, 100.0 - width), width));
+            at += width;
+        }
+    }
+    shares
 }
 
 fn attention(snapshot: &Snapshot) -> Markup {

@@ -78,7 +78,7 @@ pub fn respond(page: &Page<'_>) -> Response<Full<Bytes>> {
         Page::NotFound(snapshot) => (snapshot, not_found()),
     };
     let code = framed.code;
-    let text = document(snapshot, framed).into_string();
+    let text = document(snapshot, framed).into_string().replace(turns_around, "\u{fffd}");
     let mut response = Response::new(Full::new(Bytes::from(text)));
     *response.status_mut() = code;
     let policy = HeaderValue::from_str(&POLICY).unwrap_or(HeaderValue::from_static("default-src 'none'"));
@@ -88,17 +88,16 @@ pub fn respond(page: &Page<'_>) -> Response<Full<Bytes>> {
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            HeaderValue::from_static("same-origin"),
-        ),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            HeaderValue::from_static("same-origin"),
-        ),
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+        (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
     ];
     response.headers_mut().extend(headers);
     response
+}
+
+/// Whether a character changes the direction of the text after it, so that a name could disguise what stands behind it.
+fn turns_around(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn not_found() -> Framed {

@@ -22,13 +22,19 @@ pub fn page(query: &ObjectQuery, answer: &ObjectAnswer) -> Framed {
         }
         ObjectAnswer::Busy => (
             StatusCode::TOO_MANY_REQUESTS,
-            failed("One at a time", "The chain of another object is being read for you: ask again when that is done."),
+            failed(
+                "One at a time",
+                "The chain of another object is being read for you: ask again when that is done.",
+            ),
         ),
         ObjectAnswer::TimedOut(limit) => (
             StatusCode::GATEWAY_TIMEOUT,
             failed(
                 "No answer in time",
-                &format!("The planes did not answer within {}: `fedhub explain` has more patience.", span(*limit)),
+                &format!(
+                    "The planes did not answer within {}: `fedhub explain` has more patience.",
+                    span(*limit)
+                ),
             ),
         ),
         ObjectAnswer::Explained(explained) => (StatusCode::OK, chain(explained)),

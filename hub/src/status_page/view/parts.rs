@@ -1,5 +1,6 @@
 //! Small parts that several pages have: states, ages, sparklines.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -77,7 +78,7 @@ pub fn plane_state(row: &PlaneRow) -> Markup {
 /// A span as kubectl prints ages.
 pub fn span(duration: Duration) -> String {
     let zero = Timestamp::UNIX_EPOCH;
-    let longest = Duration::from_secs(100 * 365 * 86400);
+    let longest = Duration::from_hours(100 * 365 * 24);
     let duration = SignedDuration::try_from(duration.min(longest)).unwrap_or_default();
     explain::age(zero, zero + duration)
 }
@@ -163,7 +164,7 @@ fn line(trend: &Trend, highest: f32) -> (String, Option<(f32, f32)>) {
         let share = if highest > 0.0 { value / highest } else { 0.0 };
         let y = (HEIGHT - 2.0 * MARGIN).mul_add(-share, HEIGHT - MARGIN);
         // A lone sample is drawn too: its line has no length, and round ends.
-        path.push_str(&if drawing { format!("L{x:.1} {y:.1}") } else { format!("M{x:.1} {y:.1}h0") });
+        let _ = if drawing { write!(path, "L{x:.1} {y:.1}") } else { write!(path, "M{x:.1} {y:.1}h0") };
         (last, drawing) = (Some((x, y)), true);
     }
     (path, last)
@@ -185,10 +186,15 @@ mod tests {
         ] {
             assert_eq!(seconds(value), expected);
         }
-        for (n, expected) in [(0, "0"), (999, "999"), (1000, "1\u{202f}000"), (1_234_567, "1\u{202f}234\u{202f}567")] {
+        for (n, expected) in
+            [(0, "0"), (999, "999"), (1000, "1\u{202f}000"), (1_234_567, "1\u{202f}234\u{202f}567")]
+        {
             assert_eq!(number(n), expected);
         }
-        assert_eq!([counted(0, "plane"), counted(1, "plane"), counted(2, "plane")], ["0 planes", "1 plane", "2 planes"]);
+        assert_eq!(
+            [counted(0, "plane"), counted(1, "plane"), counted(2, "plane")],
+            ["0 planes", "1 plane", "2 planes"]
+        );
         assert_eq!(span(Duration::MAX), "36500d");
     }
 

@@ -57,9 +57,15 @@ async fn pages() -> Vec<(&'static str, String)> {
         ("object-in-sync", body(&Page::Object(&calm, &asked, &answers[0])).await),
         ("object-blocked", body(&Page::Object(&busy, &asked, &answers[1])).await),
         ("object-hostile", body(&Page::Object(&busy, &hostile, &answers[2])).await),
-        ("object-invalid", body(&Page::Object(&calm, &hostile, &ObjectAnswer::Invalid(HOSTILE.to_owned()))).await),
+        (
+            "object-invalid",
+            body(&Page::Object(&calm, &hostile, &ObjectAnswer::Invalid(HOSTILE.to_owned()))).await,
+        ),
         ("object-busy", body(&Page::Object(&calm, &asked, &ObjectAnswer::Busy)).await),
-        ("object-late", body(&Page::Object(&calm, &asked, &ObjectAnswer::TimedOut(Duration::from_secs(5)))).await),
+        (
+            "object-late",
+            body(&Page::Object(&calm, &asked, &ObjectAnswer::TimedOut(Duration::from_secs(5)))).await,
+        ),
         ("not-found", body(&Page::NotFound(&calm)).await),
     ]
 }
@@ -70,7 +76,8 @@ fn parsed(name: &str, page: &str) -> (BTreeSet<String>, Vec<String>) {
     let (mut rest, mut open, mut names, mut links) =
         (page.strip_prefix("<!DOCTYPE html>").unwrap(), Vec::new(), BTreeSet::new(), Vec::new());
     while let Some(at) = rest.find('<') {
-        let (tag, after) = rest[at + 1..].split_once('>').unwrap_or_else(|| panic!("{name}: a tag has no end"));
+        let (tag, after) =
+            rest[at + 1..].split_once('>').unwrap_or_else(|| panic!("{name}: a tag has no end"));
         rest = after;
         if let Some(closed) = tag.strip_prefix('/') {
             assert_eq!(open.pop(), Some(closed), "{name}: before {:?}", &rest[..rest.len().min(80)]);
@@ -79,14 +86,19 @@ fn parsed(name: &str, page: &str) -> (BTreeSet<String>, Vec<String>) {
         let (element, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
         names.insert(element.to_owned());
         // Of two, a browser takes the first.
-        let keys: Vec<&str> = attributes.split('"').step_by(2).map(str::trim).filter(|it| !it.is_empty()).collect();
+        let keys: Vec<&str> =
+            attributes.split('"').step_by(2).map(str::trim).filter(|it| !it.is_empty()).collect();
         let unique: BTreeSet<&str> = keys.iter().copied().collect();
         assert_eq!(keys.len(), unique.len(), "{name}: <{tag}>");
         for (at, part) in attributes.split('"').enumerate() {
             if at % 2 == 0 {
                 let attribute = part.trim().trim_end_matches('=').split(' ');
                 names.extend(attribute.filter(|it| !it.is_empty()).map(|it| format!("@{it}")));
-            } else if attributes.split('"').nth(at - 1).is_some_and(|it| it.ends_with("href=") || it.ends_with("action=")) {
+            } else if attributes
+                .split('"')
+                .nth(at - 1)
+                .is_some_and(|it| it.ends_with("href=") || it.ends_with("action="))
+            {
                 links.push(part.to_owned());
             }
         }
@@ -105,9 +117,10 @@ fn parsed(name: &str, page: &str) -> (BTreeSet<String>, Vec<String>) {
 async fn every_page_is_well_formed_and_nothing_that_tenants_chose_becomes_markup() {
     let directory = std::env::var_os("FEDHUB_STATUS_PAGES");
     let elements: BTreeSet<&str> = [
-        "html", "head", "meta", "title", "link", "style", "body", "script", "header", "nav", "main", "footer", "section",
-        "div", "span", "p", "h1", "h2", "ul", "li", "a", "code", "time", "button", "form", "label", "input", "select", "option",
-        "table", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "svg", "path", "rect", "wbr", "bdi",
+        "html", "head", "meta", "title", "link", "style", "body", "script", "header", "nav", "main",
+        "footer", "section", "div", "span", "p", "h1", "h2", "ul", "li", "a", "code", "time", "button",
+        "form", "label", "input", "select", "option", "table", "thead", "tbody", "tr", "th", "td", "dl",
+        "dt", "dd", "svg", "path", "rect", "wbr", "bdi",
     ]
     .into();
     for (name, page) in pages().await {
@@ -118,12 +131,17 @@ async fn every_page_is_well_formed_and_nothing_that_tenants_chose_becomes_markup
         let (names, links) = parsed(name, &page);
         for it in &names {
             match it.strip_prefix('@') {
-                Some(attribute) => assert!(!attribute.starts_with("on") && attribute != "style", "{name}: {attribute}"),
+                Some(attribute) => {
+                    assert!(!attribute.starts_with("on") && attribute != "style", "{name}: {attribute}");
+                }
                 None => assert!(elements.contains(it.as_str()), "{name}: <{it}>"),
             }
         }
-        let is_own = |link: &String| link.starts_with(crate::status_page::route::ROOT) || link == "#main" || link == "data:,";
+        let is_own = |link: &String| {
+            link.starts_with(crate::status_page::route::ROOT) || link == "#main" || link == "data:,"
+        };
         assert!(links.iter().all(is_own), "{name}: {links:?}");
+        assert!(!page.contains(turns_around), "{name}");
         assert!(!page.contains(HOSTILE) && !page.contains("<script>alert"), "{name}");
         for one in ["<h1", "<main", "fedhub</title>", "lang=\"en\"", "class=\"skip\"", "id=\"live\""] {
             assert_eq!(page.matches(one).count(), 1, "{name}: {one}");
@@ -182,7 +200,10 @@ async fn the_fleet_says_what_needs_attention_and_that_nothing_does() {
         ]
     );
     let broken = body(&Page::Fleet(&broken())).await;
-    assert!(broken.contains("<h1>11 things need attention</h1>") && broken.contains("<title>(11) Fleet"), "{broken}");
+    assert!(
+        broken.contains("<h1>11 things need attention</h1>") && broken.contains("<title>(11) Fleet"),
+        "{broken}"
+    );
     assert!(broken.contains("on standby"), "{broken}");
 }
 
@@ -240,7 +261,8 @@ async fn a_chain_is_what_explain_says_and_marks_where_it_is_behind() {
     let blocked = page("object-blocked");
     let explained = &explained()[1];
     for (label, text) in &explained.verdict {
-        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+        let text =
+            text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
         assert!(blocked.contains(&format!("<dt>{label}</dt><dd>{text}</dd>")), "{label}: {text}: {blocked}");
     }
     assert_eq!(blocked.matches("aria-current=\"step\"").count(), 1, "{blocked}");

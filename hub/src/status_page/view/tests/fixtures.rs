@@ -12,7 +12,8 @@ use crate::status_page::explainer;
 use crate::status_page::samples::{KEPT, Trend};
 
 /// What a tenant might call something.
-pub const HOSTILE: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\u{202e}javascript:alert(3)";
+pub const HOSTILE: &str =
+    "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\u{202e}javascript:alert(3)";
 
 fn seconds(n: u64) -> Duration {
     Duration::from_secs(n)
@@ -67,7 +68,11 @@ pub fn calm() -> Snapshot {
     let city = |code: &str, policies, p95| City {
         code: code.to_owned(),
         policies,
-        cells: vec![Cell { name: format!("cell-{}", code.to_lowercase()), reachable: Some(true), down: None }],
+        cells: vec![Cell {
+            name: format!("cell-{}", code.to_lowercase()),
+            reachable: Some(true),
+            down: None,
+        }],
         convergence: Convergence { median: Some(p95 / 2.3), p95: Some(p95), karmada_p95: Some(p95 * 0.8) },
     };
     Snapshot {
@@ -107,14 +112,19 @@ pub fn calm() -> Snapshot {
 /// A working day: a few planes need somebody.
 pub fn busy() -> Snapshot {
     let mut snapshot = calm();
-    let mut planes = vec![refused_connection("project-acme-production"), refused_connection("project-globex")];
+    let mut planes =
+        vec![refused_connection("project-acme-production"), refused_connection("project-globex")];
     planes.push(PlaneRow {
         oldest: Some(seconds(94)),
         keys: 2210,
         objects: 10_400,
         ..row("project-initech-staging", PlaneState::Engaged)
     });
-    planes.push(PlaneRow { oldest: Some(seconds(14)), keys: 40, ..row("project-hooli", PlaneState::Engaged) });
+    planes.push(PlaneRow {
+        oldest: Some(seconds(14)),
+        keys: 40,
+        ..row("project-hooli", PlaneState::Engaged)
+    });
     let new = PlaneRow { since: Some(seconds(2)), objects: 0, ..row("project-new", PlaneState::Engaging) };
     planes.extend([new, row("project-on-hold", PlaneState::Suspended)]);
     planes.extend((1..=480).map(|n| row(&format!("project-{n:05}"), PlaneState::Engaged)));
