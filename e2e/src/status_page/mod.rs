@@ -4,7 +4,7 @@
 //! directory. Each is looked at in two widths and two colour schemes: nothing may be wider than the window, no text may
 //! have less contrast than AA asks for, no table may lack headers, nothing may be requested from elsewhere or be logged
 //! as an error. Then the pages are used with the keyboard alone, and one is watched as a plane goes away and comes back.
-//! The pictures stay, for a look.
+//! A picture of each is taken, for a look.
 
 mod browser;
 mod look;
@@ -33,7 +33,7 @@ const KEYS: usize = 200;
 const GONE: &str = "project-b";
 
 /// Looks at every page that is written in a directory. Returns where the pictures are.
-pub async fn look_at(pages: &Path, progress: &Progress) -> Result<PathBuf, Error> {
+pub async fn look_at(pages: &Path, pictures: Option<&Path>, progress: &Progress) -> Result<PathBuf, Error> {
     let mut files: Vec<_> = fs::read_dir(pages)
         .map_err(Error::file("list", pages))?
         .flatten()
@@ -44,7 +44,7 @@ pub async fn look_at(pages: &Path, progress: &Progress) -> Result<PathBuf, Error
     if files.is_empty() {
         return Err(Error::Page(format!("{} has no pages", pages.display())));
     }
-    let mut test = Test::start(pages, "file:", progress).await?;
+    let mut test = Test::start(pages, pictures, "file:", progress).await?;
     for file in &files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         test.views(&name, &format!("file://{}", file.display())).await?;
@@ -54,7 +54,7 @@ pub async fn look_at(pages: &Path, progress: &Progress) -> Result<PathBuf, Error
 
 /// Brings everything up and looks at every page. Everything is left running; [`beside::down`] ends it. Returns where the
 /// pictures are.
-pub async fn run(options: &beside::Options) -> Result<PathBuf, Error> {
+pub async fn run(options: &beside::Options, pictures: Option<&Path>) -> Result<PathBuf, Error> {
     let progress = &options.progress;
     // Before anything runs that would have to wait for it.
     tools::ensure(Tool::Chromium, progress).await?;
@@ -65,7 +65,7 @@ pub async fn run(options: &beside::Options) -> Result<PathBuf, Error> {
     fedhub.settled().await?;
 
     let origin = fedhub.url();
-    let mut test = Test::start(&planes.layout().scratch("status-page"), &origin, progress).await?;
+    let mut test = Test::start(&planes.layout().scratch("status-page"), pictures, &origin, progress).await?;
     let status = format!("{origin}/status");
     let object = format!("{status}/object?kind=wd&plane=project-a&namespace={NAMESPACE}&name={NAME}");
     for (name, address) in [
@@ -94,9 +94,10 @@ struct Test<'a> {
 }
 
 impl<'a> Test<'a> {
-    async fn start(directory: &Path, origin: &str, progress: &'a Progress) -> Result<Self, Error> {
+    /// The pictures go to the directory that is given for them, or below the other one.
+    async fn start(directory: &Path, pictures: Option<&Path>, origin: &str, progress: &'a Progress) -> Result<Self, Error> {
         let chromium = tools::ensure(Tool::Chromium, progress).await?;
-        let pictures = directory.join("pictures");
+        let pictures = pictures.map_or_else(|| directory.join("pictures"), Path::to_owned);
         fs::create_dir_all(&pictures).map_err(Error::file("create", &pictures))?;
         let browser = Browser::start(&chromium, &directory.join("chromium")).await?;
         Ok(Self { browser, pictures, origin: origin.to_owned(), progress, faults: Vec::new() })

@@ -1,7 +1,7 @@
 //! The page of a process that has planes, over in-memory API servers.
 
 use fedhub_core::fence::Term;
-use fedhub_core::names::PlaneName;
+use fedhub_core::names::{PlaneName, binding_name, hub_namespace};
 use fedhub_core::object::{Key, Kind, PlaneId};
 use fedhub_fake_apiserver::{ApiServer, Fault, until};
 use http_body_util::BodyExt;
@@ -107,13 +107,26 @@ async fn the_page_shows_what_the_process_knows() {
 #[tokio::test(start_paused = true)]
 async fn u4_a_chain_is_read_by_the_clients_of_the_process_with_the_rights_it_has() {
     let world = world().await;
+    let shop = world.projects[0].get("Namespace", "", "shop").unwrap();
+    let space = hub_namespace(shop["metadata"]["uid"].as_str().unwrap());
+    world
+        .hub
+        .put(json!({
+            "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+            "metadata": {
+                "name": binding_name("WorkloadDeployment", "web"), "namespace": space,
+                "labels": {"resourcebinding.karmada.io/permanent-id": "1"},
+            },
+            "spec": {"clusters": [{"name": "cell-dfw"}]},
+        }))
+        .unwrap();
     let servers = [&world.hub, &world.management, &world.projects[0], &world.projects[1]];
     let marks = servers.map(ApiServer::mark);
     let (code, page) = world.get("/status/object?kind=wd&plane=project-a&namespace=shop&name=web").await;
     assert_eq!(code, StatusCode::OK);
     assert!(page.contains("project-wd") && page.contains("NotFederated"), "{page}");
     // The hub here has no Cluster.
-    assert!(page.contains("no-cell-for-city"), "{page}");
+    assert!(page.contains("no-cell-for-city") && page.contains("cluster cell-dfw"), "{page}");
     for (server, mark) in servers.into_iter().zip(marks) {
         assert!(server.writes_since(mark).is_empty(), "{}", server.name());
         let requests = server.requests_since(mark);

@@ -23,7 +23,7 @@ pub struct Page {
     /// The fedhub to test [default: the one beside this program].
     #[arg(long, value_name = "PATH")]
     fedhub: Option<PathBuf>,
-    /// Copy the pictures here.
+    /// Where the pictures go [default: the directory of the pages, or of the instance, which goes with it].
     #[arg(long, value_name = "DIRECTORY")]
     pictures: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ pub struct Page {
 pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
     let progress = Progress::stderr();
     if let Some(pages) = arguments.pages {
-        let pictures = status_page::look_at(&std::path::absolute(pages)?, &progress).await?;
+        let pictures = status_page::look_at(&std::path::absolute(pages)?, arguments.pictures.as_deref(), &progress).await?;
         println!("status page: passed; the pictures are in {}", pictures.display());
         return Ok(ExitCode::SUCCESS);
     }
@@ -46,15 +46,9 @@ pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
         progress,
     };
     let done = tokio::select! {
-        done = status_page::run(&servers) => done.map_err(anyhow::Error::from),
+        done = status_page::run(&servers, arguments.pictures.as_deref()) => done.map_err(anyhow::Error::from),
         interrupted = interruption() => interrupted,
     };
-    if let (Some(to), Ok(from)) = (&arguments.pictures, &done) {
-        std::fs::create_dir_all(to)?;
-        for picture in std::fs::read_dir(from)?.flatten() {
-            std::fs::copy(picture.path(), to.join(picture.file_name()))?;
-        }
-    }
     // What the page reads is read with rights that `deploy/` grants.
     let kept = crate::kept_its_secrets(&servers)? & crate::had_its_rights(&servers)?;
     let passed = kept && done.is_ok();
