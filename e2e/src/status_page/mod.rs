@@ -95,7 +95,12 @@ struct Test<'a> {
 
 impl<'a> Test<'a> {
     /// The pictures go to the directory that is given for them, or below the other one.
-    async fn start(directory: &Path, pictures: Option<&Path>, origin: &str, progress: &'a Progress) -> Result<Self, Error> {
+    async fn start(
+        directory: &Path,
+        pictures: Option<&Path>,
+        origin: &str,
+        progress: &'a Progress,
+    ) -> Result<Self, Error> {
         let chromium = tools::ensure(Tool::Chromium, progress).await?;
         let pictures = pictures.map_or_else(|| directory.join("pictures"), Path::to_owned);
         fs::create_dir_all(&pictures).map_err(Error::file("create", &pictures))?;

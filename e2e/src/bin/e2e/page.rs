@@ -32,7 +32,9 @@ pub struct Page {
 pub async fn run(arguments: Page) -> anyhow::Result<ExitCode> {
     let progress = Progress::stderr();
     if let Some(pages) = arguments.pages {
-        let pictures = status_page::look_at(&std::path::absolute(pages)?, arguments.pictures.as_deref(), &progress).await?;
+        let pictures =
+            status_page::look_at(&std::path::absolute(pages)?, arguments.pictures.as_deref(), &progress)
+                .await?;
         println!("status page: passed; the pictures are in {}", pictures.display());
         return Ok(ExitCode::SUCCESS);
     }

@@ -88,7 +88,7 @@ pub fn oldest(age: Option<Duration>) -> Markup {
     html! {
         @match age {
             Some(age) => (span(age)),
-            None => { span.soft { span aria-hidden="true" { "–" } span.hidden { "in sync" } } },
+            None => { span.soft { span aria-hidden="true" { "–" } span.hidden { "none" } } },
         }
     }
 }

@@ -56,7 +56,7 @@ fn facts(detail: &PlaneDetail) -> Markup {
             @if let Some(since) = row.since { div { dt { "For" } dd { (span(since)) } } }
             div {
                 dt { "Oldest change not in sync" }
-                dd { @match row.oldest { Some(age) => (span(age)), None => "none: in sync" } }
+                dd { @match row.oldest { Some(age) => (span(age)), None => "none" } }
             }
             @if let Some(error) = &row.error { div.long { dt { "Error" } dd.error { (error) } } }
             @match &detail.last_failure {
