@@ -3,10 +3,11 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use fedhub_core::errors;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -16,7 +17,6 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::log_filter::LogFilter;
-use crate::status_page::{self, StatusPage};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const ONLY_HERE: &str = "only from the same host: use kubectl port-forward\n";
@@ -31,11 +31,23 @@ pub trait Status: Send + Sync + 'static {
     fn metrics(&self) -> Result<String, String>;
 }
 
+/// A response that is being made.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Response<Full<Bytes>>> + Send + 'a>>;
+
+/// Pages for people, which read only. Who may see them is for the listener to decide.
+pub trait Page: Send + Sync + 'static {
+    /// Whether it has that path.
+    fn has(&self, path: &str) -> bool;
+    /// The response for a path that it has. `caller` is who asks, as far as the listener knows: what takes long is done for
+    /// each one at a time.
+    fn answer<'a>(&'a self, method: &'a Method, uri: &'a Uri, caller: &'a str) -> Answer<'a>;
+}
+
 /// Listens on `address` and answers until `stop`. Returns the address that was bound (port 0 asks for any).
 pub async fn serve(
     address: SocketAddr,
     status: Arc<dyn Status>,
-    page: Arc<StatusPage>,
+    page: Arc<dyn Page>,
     log: Arc<LogFilter>,
     stop: CancellationToken,
 ) -> std::io::Result<SocketAddr> {
@@ -61,8 +73,8 @@ pub async fn serve(
                     let (status, page, log) = (status.clone(), page.clone(), log.clone());
                     async move {
                         let path = request.uri().path();
-                        Ok::<_, Infallible>(if status_page::has(path) {
-                            show(&request, peer, &page).await
+                        Ok::<_, Infallible>(if page.has(path) {
+                            show(&request, peer, page.as_ref()).await
                         } else {
                             answer(request, peer, status.as_ref(), &log).await
                         })
@@ -112,7 +124,7 @@ fn respond(code: StatusCode, content: &'static str, body: String) -> Response<Fu
 
 /// The status page, for callers on the same host who name it: a page of another origin whose name was made to lead here is
 /// not served.
-async fn show(request: &Request<Incoming>, peer: SocketAddr, page: &StatusPage) -> Response<Full<Bytes>> {
+async fn show(request: &Request<Incoming>, peer: SocketAddr, page: &dyn Page) -> Response<Full<Bytes>> {
     if !is_local(peer) {
         return respond(StatusCode::FORBIDDEN, TEXT, ONLY_HERE.to_owned());
     }
@@ -121,8 +133,7 @@ async fn show(request: &Request<Incoming>, peer: SocketAddr, page: &StatusPage) 
         let refusal = "ask for localhost, 127.0.0.1 or [::1]\n";
         return respond(StatusCode::MISDIRECTED_REQUEST, TEXT, refusal.to_owned());
     }
-    let uri = request.uri();
-    page.answer(request.method(), uri.path(), uri.query().unwrap_or_default(), "localhost").await
+    page.answer(request.method(), request.uri(), "localhost").await
 }
 
 /// Whether the Host of a request is this host, whatever the port: a forwarded one may differ.

@@ -6,6 +6,7 @@ use tokio::net::TcpStream;
 use super::*;
 use crate::log_filter::tests::filter;
 use crate::status;
+use crate::status_page::StatusPage;
 
 struct Unready;
 

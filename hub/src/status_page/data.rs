@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::figures::Count;
 use super::samples::Trend;
 use crate::explain;
 
@@ -201,9 +202,6 @@ pub struct City {
     /// How long changes take.
     pub convergence: Convergence,
 }
-
-/// A reason, as metrics label it, and how often.
-pub type Count = (String, u64);
 
 /// What is not done, because it would not be safe.
 #[derive(Clone, Debug, Default)]

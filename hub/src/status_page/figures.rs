@@ -2,7 +2,8 @@
 
 use prometheus::proto::{Metric, MetricFamily};
 
-use super::data::Count;
+/// The value of a label, such as a reason, and how often.
+pub type Count = (String, u64);
 
 /// The series of a metric.
 pub fn series<'a>(families: &'a [MetricFamily], name: &str) -> &'a [Metric] {

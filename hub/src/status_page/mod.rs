@@ -1,6 +1,6 @@
 //! The status page: the fleet at a glance, one plane, an object's chain. It reads only, and loads nothing from elsewhere.
 //!
-//! [`StatusPage::answer`] serves it to whoever mounts it; who may see it is for the mount to decide. `route` is the
+//! [`StatusPage`] is a [`Page`], which whoever has a listener can mount; who may see it is for the mount to decide. `route` is the
 //! addresses, `collect` what the process knows as the plain values of `data`, `explainer` an object's chain, `samples` a
 //! short history for sparklines, and `view` makes a response of all that, as a pure function.
 //!
@@ -18,19 +18,20 @@ mod view;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderValue, Method, Response, StatusCode, header};
+use http::{HeaderValue, Method, Response, StatusCode, Uri, header};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::admin::{Answer, Page};
 use crate::status::Status;
 use data::{ObjectAnswer, ObjectQuery, Snapshot};
 pub use explainer::Explainer;
 use route::Route;
 use samples::Samples;
-use view::Page;
+use view::Page as View;
 
 /// How long what was read serves other requests.
 const FRESH: Duration = Duration::from_secs(1);
@@ -62,29 +63,23 @@ impl StatusPage {
         }
     }
 
-    /// Answers a request for a path that it [`has`]. `caller` is who asks, as far as the mount knows: each may have one
+    /// Answers a request. `caller` is who asks, as far as the mount knows: each may have one
     /// object explained at a time.
-    pub async fn answer(
-        &self,
-        method: &Method,
-        path: &str,
-        query: &str,
-        caller: &str,
-    ) -> Response<Full<Bytes>> {
+    async fn respond(&self, method: &Method, path: &str, query: &str, caller: &str) -> Response<Full<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return read_only();
         }
         let snapshot = self.snapshot();
         match Route::of(path, query) {
-            None => view::respond(&Page::NotFound(&snapshot)),
-            Some(Route::Fleet) => view::respond(&Page::Fleet(&snapshot)),
-            Some(Route::Planes(query)) => view::respond(&Page::Planes(&snapshot, &query)),
+            None => view::respond(&View::NotFound(&snapshot)),
+            Some(Route::Fleet) => view::respond(&View::Fleet(&snapshot)),
+            Some(Route::Planes(query)) => view::respond(&View::Planes(&snapshot, &query)),
             Some(Route::Plane(name)) => {
-                view::respond(&Page::Plane(&snapshot, &name, &collect::plane(&self.status, &name)))
+                view::respond(&View::Plane(&snapshot, &name, &collect::plane(&self.status, &name)))
             }
             Some(Route::Object(query)) => {
                 let answer = self.explain(caller, &query).await;
-                view::respond(&Page::Object(&snapshot, &query, &answer))
+                view::respond(&View::Object(&snapshot, &query, &answer))
             }
         }
     }
@@ -116,9 +111,14 @@ impl StatusPage {
     }
 }
 
-/// Whether a path is one of this page's.
-pub fn has(path: &str) -> bool {
-    path.strip_prefix(route::ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+impl Page for StatusPage {
+    fn has(&self, path: &str) -> bool {
+        path.strip_prefix(route::ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    fn answer<'a>(&'a self, method: &'a Method, uri: &'a Uri, caller: &'a str) -> Answer<'a> {
+        Box::pin(self.respond(method, uri.path(), uri.query().unwrap_or_default(), caller))
+    }
 }
 
 fn read_only() -> Response<Full<Bytes>> {

@@ -3,12 +3,14 @@
 use http::StatusCode;
 use maud::{Markup, html};
 
+use super::frame::Framed;
 use super::parts::{Tone, counted, number, oldest, seconds, span, sparkline, state, tone, words};
-use super::{Framed, planes};
+use super::planes::table;
 use crate::status_page::concerns::{Concern, concerns};
 use crate::status_page::data::{
-    Attention, Cell, City, Controller, Convergence, Count, HopLag, PlaneState, Snapshot, Withheld,
+    Attention, Cell, City, Controller, Convergence, HopLag, PlaneState, Snapshot, Withheld,
 };
+use crate::status_page::figures::Count;
 use crate::status_page::route::{PlanesQuery, Route};
 use strum::VariantArray;
 
@@ -133,7 +135,7 @@ fn attention(snapshot: &Snapshot) -> Markup {
         @if needy > 0 {
             section aria-labelledby="attention" {
                 h2 #attention { "Planes that need attention" }
-                (planes::table(&snapshot.planes[..needy.min(WORST)], "attention"))
+                (table(&snapshot.planes[..needy.min(WORST)], "attention"))
                 @if needy > WORST {
                     p { a href=(Route::Planes(PlanesQuery::default())) { "All " (counted(needy, "plane")) " that need attention" } }
                 }

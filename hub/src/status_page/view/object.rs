@@ -4,7 +4,7 @@ use fedhub_core::clock::stamp;
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::Framed;
+use super::frame::Framed;
 use super::parts::{Tone, span, state};
 use crate::explain::{self, Row, State};
 use crate::status_page::data::{Explained, ObjectAnswer, ObjectQuery};

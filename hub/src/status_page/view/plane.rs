@@ -3,7 +3,7 @@
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::Framed;
+use super::frame::Framed;
 use super::parts::{Tone, counted, number, oldest, plane_state, span, state, words};
 use crate::status_page::data::{ObjectQuery, PlaneDetail};
 use crate::status_page::route::{PlanesQuery, Route};

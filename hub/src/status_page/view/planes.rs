@@ -4,7 +4,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 use strum::VariantArray;
 
-use super::Framed;
+use super::frame::Framed;
 use super::parts::{counted, number, oldest, plane_state, span};
 use crate::status_page::data::{PlaneRow, PlaneState, Snapshot};
 use crate::status_page::route::{PlanesQuery, ROOT, Route};

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 
+use super::frame::{SCRIPT, STYLE, hash, turns_around};
 use super::*;
+use crate::status_page::concerns::concerns;
 use crate::status_page::data::{Attention, Explained};
 use crate::status_page::data::{PlaneRow, PlaneState};
 use fixtures::{HOSTILE, broken, busy, calm, detail, explained, fleet_of};
