@@ -47,7 +47,7 @@ impl Tone {
 
 /// A state: a mark and a word.
 pub fn state(tone: Tone, word: &str) -> Markup {
-    html! { span class={ "state " (tone.class()) } { span aria-hidden="true" { (tone.mark()) } " " (word) } }
+    html! { span class={ "state " (tone.class()) } { span aria-hidden="true" { (tone.mark()) } "\u{a0}" (word) } }
 }
 
 /// The tone of a plane's state.
