@@ -7,6 +7,7 @@ use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::trace::{Change, answers};
 use fedhub_engine::{Outcome, Reconciler, Step};
 use fedhub_planes::Plane;
 use tokio::time::Instant;
@@ -101,6 +102,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         self.fetched = self.fetched.take().filter(|it| it.hub.as_ref().is_none_or(is_there));
         self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         self.put_read(&mut seen);
+        answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
         self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
         seen.stalled = self.stalled;
         if seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some()) && !self.is_synced(&seen) {
@@ -181,7 +183,7 @@ impl Federator {
             cell_lost: project_wd.terminating && self.is_lost(city.unwrap_or_default()),
             spec_normalization: wds.normalization(&hub_namespace, &key.name, Part::Spec),
             status_normalization: project.store(kind).normalization(&key.namespace, &key.name, Part::Status),
-            suspended: project.is_suspended(),
+            writes: project.write_state(),
             arrived: false,
             stalled: false,
             distrust: self.planes.distrust(),

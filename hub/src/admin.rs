@@ -1,15 +1,17 @@
-//! The process's own HTTP server: `/livez`, `/readyz`, `/metrics`, and for callers on the same host `/log` and the
-//! status page.
+//! The process's own HTTP server: `/livez` and `/readyz` for everybody; the read-only pages, `/metrics` and the status page,
+//! and `/log` for callers on the same host. Others read those pages over `crate::secure`.
 
 use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use fedhub_core::errors;
-use http::{Method, Request, Response, StatusCode, Uri, header};
+use http::request::Parts;
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,10 +20,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::log_filter::LogFilter;
 
+/// The path that Prometheus scrapes.
+pub const METRICS: &str = "/metrics";
 const TEXT: &str = "text/plain; charset=utf-8";
-const ONLY_HERE: &str = "only from the same host: use kubectl port-forward\n";
 /// How long a log filter may be, in bytes.
 const LONGEST_FILTER: usize = 4096;
+/// What a caller from elsewhere is told.
+const ELSEWHERE: &str = "only from the same host: use kubectl port-forward, or for pages --metrics-address, which \
+                         serves them over HTTPS to callers with the right to them (deploy/components/metrics-auth)\n";
 
 /// What the admin page asks the process.
 pub trait Status: Send + Sync + 'static {
@@ -31,29 +37,82 @@ pub trait Status: Send + Sync + 'static {
     fn metrics(&self) -> Result<String, String>;
 }
 
-/// A response that is being made.
-pub type Answer<'a> = Pin<Box<dyn Future<Output = Response<Full<Bytes>>> + Send + 'a>>;
+/// An answer to a request.
+pub type Answer = Response<Full<Bytes>>;
 
-/// Pages for people, which read only. Who may see them is for the listener to decide.
+/// An answer that is being made.
+pub type Making<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+
+/// A read-only page, or several of them below a path.
 pub trait Page: Send + Sync + 'static {
     /// Whether it has that path.
     fn has(&self, path: &str) -> bool;
-    /// The response for a path that it has. `caller` is who asks, as far as the listener knows: what takes long is done for
-    /// each one at a time.
-    fn answer<'a>(&'a self, method: &'a Method, uri: &'a Uri, caller: &'a str) -> Answer<'a>;
+    /// Whether a browser shows it, which may be led here by a name of somebody else's (DNS rebinding).
+    fn is_for_browsers(&self) -> bool;
+    /// The answer for a path that it has. `caller` is who asks, as far as the server knows: what takes long is done for each
+    /// one at a time.
+    fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a>;
 }
 
-/// Listens on `address` and answers until `stop`. Returns the address that was bound (port 0 asks for any).
-pub async fn serve(
-    address: SocketAddr,
-    status: Arc<dyn Status>,
-    page: Arc<dyn Page>,
-    log: Arc<LogFilter>,
-    stop: CancellationToken,
-) -> std::io::Result<SocketAddr> {
-    let listener = TcpListener::bind(address).await?;
-    let bound = listener.local_addr()?;
-    tokio::spawn(async move {
+/// The read-only pages of the process, for callers who may read them. Who may is decided by the server that is asked: here
+/// by where the caller is, in `crate::secure` by who the caller is.
+#[derive(Clone)]
+pub struct Pages(Arc<[Arc<dyn Page>]>);
+
+impl Pages {
+    /// `/metrics` of a process, and its other page.
+    pub fn of(status: Arc<dyn Status>, other: Arc<dyn Page>) -> Self {
+        let metrics: Arc<dyn Page> = Arc::new(Scrape(status));
+        Self([metrics, other].into())
+    }
+
+    /// The page at that path.
+    pub fn at(&self, path: &str) -> Option<&dyn Page> {
+        self.0.iter().find(|page| page.has(path)).map(AsRef::as_ref)
+    }
+}
+
+/// `/metrics`.
+struct Scrape(Arc<dyn Status>);
+
+impl Page for Scrape {
+    fn has(&self, path: &str) -> bool {
+        path == METRICS
+    }
+
+    fn is_for_browsers(&self) -> bool {
+        false
+    }
+
+    fn answer<'a>(&'a self, _: &'a Parts, _: &'a str) -> Making<'a> {
+        let answer = match self.0.metrics() {
+            Ok(text) => answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text),
+            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, error),
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// What the server answers from.
+pub struct Admin {
+    /// The process.
+    pub status: Arc<dyn Status>,
+    /// Its pages.
+    pub pages: Pages,
+    /// Its log.
+    pub log: Arc<LogFilter>,
+}
+
+impl Admin {
+    /// Listens on `address` and answers until `stop`. Returns the address that was bound (port 0 asks for any).
+    pub async fn serve(self, address: SocketAddr, stop: CancellationToken) -> std::io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address).await?;
+        let bound = listener.local_addr()?;
+        tokio::spawn(Arc::new(self).accept(listener, stop));
+        Ok(bound)
+    }
+
+    async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         loop {
             let (stream, peer) = tokio::select! {
                 () = stop.cancelled() => return,
@@ -67,18 +126,11 @@ pub async fn serve(
                     }
                 },
             };
-            let (status, page, log, stop) = (status.clone(), page.clone(), log.clone(), stop.clone());
+            let (this, stop) = (self.clone(), stop.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |request| {
-                    let (status, page, log) = (status.clone(), page.clone(), log.clone());
-                    async move {
-                        let path = request.uri().path();
-                        Ok::<_, Infallible>(if page.has(path) {
-                            show(&request, peer, page.as_ref()).await
-                        } else {
-                            answer(request, peer, status.as_ref(), &log).await
-                        })
-                    }
+                    let this = this.clone();
+                    async move { Ok::<_, Infallible>(this.answer(request, peer).await) }
                 });
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
@@ -86,88 +138,79 @@ pub async fn serve(
                 tokio::select! { () = stop.cancelled() => (), _ = connection => () }
             });
         }
-    });
-    Ok(bound)
-}
+    }
 
-async fn answer(
-    request: Request<Incoming>,
-    peer: SocketAddr,
-    status: &dyn Status,
-    log: &Arc<LogFilter>,
-) -> Response<Full<Bytes>> {
-    let (code, content, body) = match request.uri().path() {
-        "/livez" => (StatusCode::OK, TEXT, "ok\n".to_owned()),
-        "/readyz" => match status.ready() {
-            Ok(()) => (StatusCode::OK, TEXT, "ok\n".to_owned()),
-            Err(causes) => (StatusCode::SERVICE_UNAVAILABLE, TEXT, causes.join("\n") + "\n"),
-        },
-        "/metrics" => match status.metrics() {
-            Ok(text) => (StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text),
-            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, TEXT, error),
-        },
-        "/log" => {
-            let (code, body) = change_log(request, peer, log).await;
-            (code, TEXT, body)
+    async fn answer<B>(&self, request: Request<B>, peer: SocketAddr) -> Answer
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        match request.uri().path() {
+            "/livez" => text(StatusCode::OK, "ok\n"),
+            "/readyz" => match self.status.ready() {
+                Ok(()) => text(StatusCode::OK, "ok\n"),
+                Err(causes) => text(StatusCode::SERVICE_UNAVAILABLE, causes.join("\n") + "\n"),
+            },
+            // As `kubectl port-forward` is on the same host, the right to that is the right to these.
+            _ if !is_local(peer) => text(StatusCode::FORBIDDEN, ELSEWHERE),
+            "/log" => change_log(request, &self.log).await,
+            path => match self.pages.at(path) {
+                None => text(StatusCode::NOT_FOUND, "try /livez, /readyz, /metrics, /log or /status\n"),
+                Some(page) if page.is_for_browsers() && !names_this_host(request.headers()) => {
+                    text(StatusCode::MISDIRECTED_REQUEST, "ask for localhost, 127.0.0.1 or [::1]\n")
+                }
+                Some(page) => page.answer(&request.into_parts().0, "localhost").await,
+            },
         }
-        _ => (StatusCode::NOT_FOUND, TEXT, "try /livez, /readyz, /metrics, /log or /status\n".to_owned()),
-    };
-    respond(code, content, body)
+    }
 }
 
-fn respond(code: StatusCode, content: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = code;
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
-    response
+/// An answer in plain text.
+pub fn text(code: StatusCode, body: impl Into<String>) -> Answer {
+    answer(code, TEXT, body)
 }
 
-/// The status page, for callers on the same host who name it: a page of another origin whose name was made to lead here is
-/// not served.
-async fn show(request: &Request<Incoming>, peer: SocketAddr, page: &dyn Page) -> Response<Full<Bytes>> {
-    if !is_local(peer) {
-        return respond(StatusCode::FORBIDDEN, TEXT, ONLY_HERE.to_owned());
-    }
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    if !host.is_some_and(names_this_host) {
-        let refusal = "ask for localhost, 127.0.0.1 or [::1]\n";
-        return respond(StatusCode::MISDIRECTED_REQUEST, TEXT, refusal.to_owned());
-    }
-    page.answer(request.method(), request.uri(), "localhost").await
+/// An answer of that content type.
+pub fn answer(code: StatusCode, content: &'static str, body: impl Into<String>) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(body.into())));
+    *answer.status_mut() = code;
+    answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
+    answer
 }
 
 /// Whether the Host of a request is this host, whatever the port: a forwarded one may differ.
-fn names_this_host(host: &str) -> bool {
-    let Ok(authority) = host.parse::<http::uri::Authority>() else { return false };
-    ["localhost", "127.0.0.1", "[::1]"].contains(&authority.host())
+fn names_this_host(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let authority = host.and_then(|host| host.parse::<http::uri::Authority>().ok());
+    authority.is_some_and(|authority| ["localhost", "127.0.0.1", "[::1]"].contains(&authority.host()))
 }
 
-/// Shows or changes the log filter. Only for callers on the same host, as `kubectl port-forward` is, so that the right to
-/// that is the right to this.
-async fn change_log(
-    request: Request<Incoming>,
-    peer: SocketAddr,
-    log: &Arc<LogFilter>,
-) -> (StatusCode, String) {
-    if !is_local(peer) {
-        return (StatusCode::FORBIDDEN, ONLY_HERE.to_owned());
-    }
+/// Shows or changes the log filter.
+async fn change_log<B>(request: Request<B>, log: &Arc<LogFilter>) -> Answer
+where
+    B: Body + Send,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     match *request.method() {
         Method::GET => {}
         Method::DELETE => log.reset(),
         Method::PUT => {
             let query = request.uri().query().unwrap_or_default().to_owned();
-            let Ok(body) = Limited::new(request.into_body(), LONGEST_FILTER).collect().await else {
-                return (StatusCode::BAD_REQUEST, format!("no log filter of up to {LONGEST_FILTER} bytes\n"));
+            let body = std::pin::pin!(Limited::new(request.into_body(), LONGEST_FILTER));
+            let Ok(body) = body.collect().await else {
+                let refusal = format!("no log filter of up to {LONGEST_FILTER} bytes\n");
+                return text(StatusCode::BAD_REQUEST, refusal);
             };
             let filter = String::from_utf8_lossy(&body.to_bytes()).into_owned();
             if let Err(fault) = log.change(&filter, &query) {
-                return (StatusCode::BAD_REQUEST, fault + "\n");
+                return text(StatusCode::BAD_REQUEST, fault + "\n");
             }
         }
-        _ => return (StatusCode::METHOD_NOT_ALLOWED, "try GET, PUT or DELETE\n".to_owned()),
+        _ => return text(StatusCode::METHOD_NOT_ALLOWED, "try GET, PUT or DELETE\n"),
     }
-    (StatusCode::OK, log.show())
+    text(StatusCode::OK, log.show())
 }
 
 /// Whether the caller is on this host; an IPv4 one may come as an IPv6 address.

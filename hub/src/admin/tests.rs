@@ -20,18 +20,22 @@ impl Status for Unready {
     }
 }
 
-/// The status page of a process.
-fn page() -> Arc<StatusPage> {
-    let (status, _) = status::tests::process(&fedhub_fake_apiserver::ApiServer::hub("hub"));
-    StatusPage::new(Arc::new(status), None)
+fn admin(log: Arc<LogFilter>) -> Admin {
+    let (process, _) = status::tests::process(&fedhub_fake_apiserver::ApiServer::hub("hub"));
+    let (status, page) = (Arc::new(Unready), StatusPage::new(Arc::new(process), None));
+    Admin { pages: Pages::of(status.clone(), page), status, log }
 }
 
-/// Sends one request, and returns the code and the body.
+/// Sends one request to `localhost`, and returns the code and the body.
 async fn send(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    send_to("localhost", address, method, path, body).await
+}
+
+async fn send_to(host: &str, address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let length = body.len();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
@@ -44,7 +48,7 @@ async fn send(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16
 async fn probes_metrics_and_the_log_filter_are_served() {
     let ((log, set), stop) = (filter(), CancellationToken::new());
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let at = serve(any, Arc::new(Unready), page(), log, stop.clone()).await.unwrap();
+    let at = admin(log).serve(any, stop.clone()).await.unwrap();
     let too_long = "x".repeat(LONGEST_FILTER + 1);
     for (method, path, body, code, answer) in [
         ("GET", "/livez", "", 200, "ok\n"),
@@ -67,9 +71,11 @@ async fn probes_metrics_and_the_log_filter_are_served() {
     stop.cancel();
 }
 
-#[test]
-fn only_callers_on_the_same_host_change_the_log() {
-    for (peer, local) in [
+#[tokio::test]
+async fn callers_elsewhere_get_the_probes_and_nothing_else() {
+    let (log, set) = filter();
+    let admin = admin(log);
+    for (peer, is_local) in [
         ("127.0.0.1:1", true),
         ("[::1]:1", true),
         ("[::ffff:127.0.0.1]:1", true),
@@ -77,7 +83,27 @@ fn only_callers_on_the_same_host_change_the_log() {
         ("[::ffff:10.0.0.7]:1", false),
         ("[2001:db8::1]:1", false),
     ] {
-        assert_eq!(is_local(peer.parse().unwrap()), local, "{peer}");
+        for (method, path, code) in [
+            ("GET", "/livez", 200),
+            ("GET", "/readyz", 503),
+            ("GET", "/metrics", if is_local { 200 } else { 403 }),
+            ("GET", "/log", if is_local { 200 } else { 403 }),
+            ("PUT", "/log", if is_local { 200 } else { 403 }),
+            ("GET", "/", if is_local { 404 } else { 403 }),
+            ("GET", "/status", if is_local { 200 } else { 403 }),
+        ] {
+            let body = Full::new(Bytes::from("debug"));
+            let request =
+                Request::builder().method(method).uri(path).header("host", "localhost").body(body).unwrap();
+            let answer = admin.answer(request, peer.parse().unwrap()).await;
+            assert_eq!(answer.status().as_u16(), code, "{peer} {method} {path}");
+            if code == 403 {
+                let body = answer.into_body().collect().await.unwrap().to_bytes();
+                assert!(String::from_utf8_lossy(&body).contains("--metrics-address"), "{body:?}");
+            }
+        }
+        assert_eq!(*set.lock() == "debug", is_local, "{peer}");
+        admin.log.reset();
     }
 }
 
@@ -85,7 +111,7 @@ fn only_callers_on_the_same_host_change_the_log() {
 async fn the_status_page_is_served_to_who_names_this_host_and_changes_nothing() {
     let ((log, _), stop) = (filter(), CancellationToken::new());
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let at = serve(any, Arc::new(Unready), page(), log, stop.clone()).await.unwrap();
+    let at = admin(log).serve(any, stop.clone()).await.unwrap();
     for (method, path, code, part) in [
         ("GET", "/status", 200, "<main"),
         ("GET", "/status/planes?state=engaged&page=2", 200, "<main"),
@@ -98,14 +124,9 @@ async fn the_status_page_is_served_to_who_names_this_host_and_changes_nothing() 
         let (answered, body) = send(at, method, path, "").await;
         assert!(answered == code && body.contains(part), "{method} {path}: {answered} {body}");
     }
-    let mut stream = TcpStream::connect(at).await.unwrap();
-    stream
-        .write_all(b"GET /status HTTP/1.1\r\nhost: rebound.example\r\nconnection: close\r\n\r\n")
-        .await
-        .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.starts_with("HTTP/1.1 421 "), "{answer}");
+    for (path, code) in [("/status", 421), ("/status/planes", 421), ("/metrics", 200)] {
+        assert_eq!(send_to("rebound.example", at, "GET", path, "").await.0, code, "{path}");
+    }
     stop.cancel();
 }
 
@@ -121,6 +142,8 @@ fn only_names_of_this_host_are_its_own() {
         ("10.0.0.7:8080", false),
         ("", false),
     ] {
-        assert_eq!(names_this_host(host), own, "{host}");
+        let headers = HeaderMap::from_iter([(header::HOST, host.parse().unwrap())]);
+        assert_eq!(names_this_host(&headers), own, "{host}");
     }
+    assert!(!names_this_host(&HeaderMap::new()));
 }

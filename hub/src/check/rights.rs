@@ -42,10 +42,16 @@ fn claims(args: &RunArgs) -> bool {
     is_cell(args) && args.quota_kubeconfig.is_some()
 }
 
+fn serves_metrics(args: &RunArgs) -> bool {
+    args.metrics.address.is_some()
+}
+
 /// Every role of `deploy/`.
 const ROLES: &[RoleFile] = roles! {
     "base/role.yaml" on Management if manages;
     "components/hub/cluster-role.yaml" on Hub if manages;
+    // For `fedhub kubeconfig rotate`, by whoever runs that.
+    "components/own-token/role.yaml" on Hub if |_| false;
     "components/milo/cluster-role.yaml" on Discovery if |args| manages(args) && args.discovery == Discovery::Milo;
     "components/project-plane-rights/cluster-role.yaml" on Project if manages;
     "components/hub-for-cells/cluster-role.yaml" on Hub if |args| is_cell(args) && args.write_back;
@@ -57,6 +63,10 @@ const ROLES: &[RoleFile] = roles! {
     "components/milo-for-cells/cluster-role.yaml" on Quota
         if |args| claims(args) && args.discovery == Discovery::Milo;
     "components/project-plane-for-cells/cluster-role.yaml" on QuotaProject if claims;
+    "components/metrics-auth/cluster-role.yaml" on Management if |args| serves_metrics(args) && manages(args);
+    "components/metrics-auth/cluster-role.yaml" on Cell if |args| serves_metrics(args) && !manages(args);
+    // For whoever scrapes.
+    "components/metrics-auth/reader.yaml" on Management if |_| false;
 };
 
 /// What is asked for.
@@ -243,7 +253,7 @@ mod tests {
         let own = words(&management, Part::Management);
         assert!(own.contains(&"create leases.coordination.k8s.io in mine".to_owned()), "{own:?}");
         let hub = words(&management, Part::Hub);
-        assert!(hub.contains(&"get workloaddeployments.compute.datumapis.com/status".to_owned()), "{hub:?}");
+        assert!(hub.contains(&"delete workloaddeployments.compute.datumapis.com".to_owned()), "{hub:?}");
         assert!(words(&management, Part::Discovery).contains(&"get /apis/*".to_owned()));
         assert!(words(&management, Part::Cell).is_empty());
 
@@ -259,6 +269,13 @@ mod tests {
         );
         for part in [Part::Management, Part::Quota, Part::QuotaProject, Part::Project] {
             assert!(words(&cell, part).is_empty(), "{part:?}");
+        }
+        let reviews = "create tokenreviews.authentication.k8s.io".to_owned();
+        for (role, part) in
+            [("--enable-management-controllers", Part::Management), ("--enable-cell-controllers", Part::Cell)]
+        {
+            assert!(words(&run(&[role, "--metrics-address=0.0.0.0:1"]), part).contains(&reviews), "{part:?}");
+            assert!(!words(&run(&[role]), part).contains(&reviews), "{part:?}");
         }
         assert!(words(&run(&["--enable-cell-controllers", "--write-back=false"]), Part::Hub).is_empty());
         let claims = run(&["--enable-cell-controllers", "--quota-kubeconfig=q", "--discovery=kubeconfigs"]);

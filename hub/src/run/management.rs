@@ -10,7 +10,7 @@ use fedhub_lease::Leadership;
 use fedhub_planes::events::OperatorEvents;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
-use fedhub_planes::{Identities, PROJECT_KINDS, Planes, Settings};
+use fedhub_planes::{Identities, PROJECT_KINDS, Pauses, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
 
@@ -41,11 +41,13 @@ impl Management {
         let leadership = runtime.election(home.client(&PlaneId::Management), args.lease_name.clone());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
         let identities = Identities::new(args.namespace());
+        let pauses = Pauses::stored(home.client(&PlaneId::Management), args.namespace());
         let settings = Settings {
             seed: runtime.seed,
             max_concurrent_lists: usize::from(args.max_concurrent_lists),
             fence: fence.clone(),
             identities: Some(identities.clone()),
+            pauses: pauses.clone(),
             operators: Some(OperatorEvents::new(
                 home.client(&PlaneId::Management),
                 args.namespace(),
@@ -58,6 +60,7 @@ impl Management {
         };
         let planes = Planes::with(hub.clone(), runtime.metrics.clone(), Clock::system(), settings);
         let memory = home.client(&PlaneId::Management);
+        tokio::spawn(pauses.run(planes.clone(), runtime.stop.clone()));
         tokio::spawn(identities.run(memory, planes.clone(), fence, runtime.stop.clone()));
         let controllers = vec![
             runtime.controlled("federator", Kind::WorkloadDeployment, &planes),
@@ -67,6 +70,11 @@ impl Management {
         ];
         let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
+    }
+
+    /// The management plane.
+    pub fn home(&self) -> &Server {
+        &self.home
     }
 
     /// What explains objects with the clients of this role.

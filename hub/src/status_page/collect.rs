@@ -142,12 +142,16 @@ fn hops(status: &Status, samples: &Samples) -> Vec<HopLag> {
 }
 
 fn state_of(plane: &Plane) -> (PlaneState, Option<String>) {
-    match plane.health() {
+    let (state, error) = match plane.health() {
         Health::Engaging => (PlaneState::Engaging, None),
         Health::Engaged => (PlaneState::Engaged, None),
         Health::Suspended => (PlaneState::Suspended, None),
+        Health::Paused => (PlaneState::Paused, None),
         Health::Unreachable(error) => (PlaneState::Unreachable, Some(error)),
-    }
+    };
+    // As `fedhub_planes` counts it: also where it does not answer.
+    let is_paused = plane.state() == Health::Paused.state();
+    (if is_paused { PlaneState::Paused } else { state }, error)
 }
 
 fn anchor(role: &Role, planes: &Planes) -> Anchor {

@@ -49,6 +49,8 @@ pub enum PlaneState {
     Refused,
     /// The first lists are not complete.
     Engaging,
+    /// An operator paused the plane, whether it answers or not: nothing is written there, nor for it on the hub.
+    Paused,
     /// The project is suspended: the plane is read, not written.
     Suspended,
     /// In sync.
@@ -105,6 +107,8 @@ impl PlaneRow {
         let behind = match self.state {
             PlaneState::Engaging => self.oldest.max(self.since),
             PlaneState::Unreachable | PlaneState::Refused => return Attention::Failing,
+            // Its objects wait because somebody wants that.
+            PlaneState::Paused => return Attention::None,
             PlaneState::Suspended | PlaneState::Engaged => self.oldest,
         };
         match behind {

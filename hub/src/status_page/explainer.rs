@@ -92,6 +92,7 @@ impl Explainer {
             Read::Found(connect::Plane { client, server: server.to_owned(), timeout: READ })
         };
         let request = Request {
+            now: None,
             project: Some(connection(plane.client(), &subject.plane)),
             hub: connection(self.planes.anchor().client(), "hub"),
             management: connection(self.management.clone(), "management"),

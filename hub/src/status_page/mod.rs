@@ -18,14 +18,13 @@ mod view;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderValue, Method, Response, StatusCode, Uri, header};
-use http_body_util::Full;
-use hyper::body::Bytes;
+use http::request::Parts;
+use http::{HeaderValue, Method, StatusCode, header};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{Answer, Page};
+use crate::admin::{Answer, Making, Page, text};
 use crate::status::Status;
 use data::{ObjectAnswer, ObjectQuery, Snapshot};
 pub use explainer::Explainer;
@@ -65,7 +64,7 @@ impl StatusPage {
 
     /// Answers a request. `caller` is who asks, as far as the mount knows: each may have one
     /// object explained at a time.
-    async fn respond(&self, method: &Method, path: &str, query: &str, caller: &str) -> Response<Full<Bytes>> {
+    async fn respond(&self, method: &Method, path: &str, query: &str, caller: &str) -> Answer {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return read_only();
         }
@@ -116,19 +115,20 @@ impl Page for StatusPage {
         path.strip_prefix(route::ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    fn answer<'a>(&'a self, method: &'a Method, uri: &'a Uri, caller: &'a str) -> Answer<'a> {
-        Box::pin(self.respond(method, uri.path(), uri.query().unwrap_or_default(), caller))
+    fn is_for_browsers(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a> {
+        let (path, query) = (request.uri.path(), request.uri.query().unwrap_or_default());
+        Box::pin(self.respond(&request.method, path, query, caller))
     }
 }
 
-fn read_only() -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from_static(b"try GET\n")));
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    response
+fn read_only() -> Answer {
+    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "try GET\n");
+    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    answer
 }
 
 #[cfg(test)]

@@ -2,11 +2,45 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use fedhub_core::object::PlaneId;
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::events::Events;
+use crate::pauses::Pauses;
+
+/// Whether fedhub may write for a project: on its plane, and what stands for it on the hub.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteState {
+    /// It may.
+    #[default]
+    Active,
+    /// The project is suspended: its plane refuses writes but those to what is being deleted; the hub takes them.
+    Suspended,
+    /// An operator paused the plane (I12): no write whatsoever, neither there nor on the hub. Also of a project that is
+    /// suspended.
+    Paused,
+}
+
+/// What decides on the state of a plane: discovery and operators.
+#[derive(Clone)]
+pub(crate) struct WriteSwitch {
+    pub plane: PlaneId,
+    pub suspended: Arc<AtomicBool>,
+    pub pauses: Arc<Pauses>,
+}
+
+impl WriteSwitch {
+    /// The state now.
+    pub fn state(&self) -> WriteState {
+        match &self.plane {
+            PlaneId::Project(name) if self.pauses.is_paused(name) => WriteState::Paused,
+            _ if self.suspended.load(Ordering::Acquire) => WriteState::Suspended,
+            _ => WriteState::Active,
+        }
+    }
+}
 
 /// What stands for a project plane where it was found.
 #[derive(Clone, Default)]
@@ -16,7 +50,7 @@ pub struct Origin {
     /// The UID of the Project, whose server is the authority on which planes there are. None for a Secret: that says
     /// where a plane is, and not which.
     pub project: Option<String>,
-    /// The project is suspended: its plane refuses writes. Clones share the state.
+    /// Whether discovery says that the project is suspended. Clones share it.
     pub suspended: Arc<AtomicBool>,
 }
 
@@ -39,7 +73,7 @@ mod tests {
     use fedhub_core::names::PlaneName;
     use fedhub_fake_apiserver::ApiServer;
 
-    use crate::Planes;
+    use crate::{Planes, WriteState};
 
     #[tokio::test]
     async fn a_project_that_is_suspended_while_its_plane_is_engaged_anew_stays_so() {
@@ -50,6 +84,6 @@ mod tests {
         let new = planes.fresh(&name, old.connection().clone(), old.origin.clone(), Some(&old));
         // Told to the one that stands.
         planes.suspend(&name, true);
-        assert!(old.is_suspended() && new.is_suspended());
+        assert_eq!([old.write_state(), new.write_state()], [WriteState::Suspended; 2]);
     }
 }

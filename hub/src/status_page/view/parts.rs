@@ -55,7 +55,7 @@ pub fn tone(state: PlaneState) -> Tone {
     match state {
         PlaneState::Unreachable | PlaneState::Refused => Tone::Bad,
         PlaneState::Engaging => Tone::Notice,
-        PlaneState::Suspended => Tone::Plain,
+        PlaneState::Paused | PlaneState::Suspended => Tone::Plain,
         PlaneState::Engaged => Tone::Good,
     }
 }

@@ -230,6 +230,7 @@ fn a_plane_needs_attention_by_its_state_and_its_lag() {
         (row(PlaneState::Engaging, None, 5), Attention::None),
         (row(PlaneState::Engaging, None, 61), Attention::Stuck),
         (row(PlaneState::Suspended, None, 9999), Attention::None),
+        (row(PlaneState::Paused, Some(9999), 9999), Attention::None),
         (row(PlaneState::Unreachable, None, 1), Attention::Failing),
         (row(PlaneState::Refused, None, 1), Attention::Failing),
         (PlaneRow { circuit_open: true, ..row(PlaneState::Engaged, None, 1) }, Attention::Failing),
