@@ -22,7 +22,7 @@ NAME ?= default
 # How many processes `chaos` kills.
 KILLS ?= 50
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e alerts chaos storm bench messages crds rules build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e alerts page chaos storm bench messages crds rules build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -46,7 +46,7 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 	done
 
 test: KILLS = 10
-test: lint unit e2e alerts chaos ## All tests: lint, unit and property tests, then every suite on real planes, alerts, and a few kills
+test: lint unit e2e alerts page chaos ## All tests: lint, unit and property tests, then every suite on real planes, alerts, the status page, and a few kills
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
@@ -61,6 +61,9 @@ e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 
 alerts: build ## Alerts and dashboards on a real Prometheus; RULES=1 tests the rules alone, without planes
 	$(TARGET)/e2e alerts $(if $(filter-out 0,$(RULES)),--rules)
+
+page: build ## The status page in a real browser, on real planes; PAGES=directory looks at pages that unit tests wrote
+	$(TARGET)/e2e page $(if $(PAGES),--pages $(PAGES))
 
 chaos: build ## Kill processes at random moments of rollouts, KILLS=50 times; SEED=number repeats a run
 	$(TARGET)/e2e chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED))

@@ -160,6 +160,9 @@ pub enum Error {
     /// An alert or a dashboard is not as it should be.
     #[error("{0}")]
     Alerts(String),
+    /// The status page is not as it should be, or the browser that shows it fails.
+    #[error("{0}")]
+    Page(String),
     /// A background task ended without an answer.
     #[error("a background task failed: {0}")]
     Task(#[from] tokio::task::JoinError),

@@ -30,6 +30,7 @@ pub mod planes;
 pub mod progress;
 pub mod secrecy;
 pub mod servers;
+pub mod status_page;
 pub mod suites;
 pub mod tools;
 

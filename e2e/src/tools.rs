@@ -46,19 +46,22 @@ pub enum Tool {
     Prometheus,
     /// prometheus-alertmanager and amtool.
     Alertmanager,
+    /// Chromium, with the libraries that the machine lacks.
+    Chromium,
     /// fedhub of the release before this one.
     PreviousRelease,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Etcd,
         Self::Kubernetes,
         Self::Karmada,
         Self::Chainsaw,
         Self::Prometheus,
         Self::Alertmanager,
+        Self::Chromium,
         Self::PreviousRelease,
     ];
 
@@ -75,6 +78,7 @@ impl Tool {
             Self::Chainsaw => ("chainsaw", Source::Go(&CHAINSAW)),
             Self::Prometheus => ("prometheus", Source::Debian(&PROMETHEUS)),
             Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
+            Self::Chromium => ("chromium", Source::Debian(&CHROMIUM)),
             Self::PreviousRelease => ("previous-release", Source::History),
         };
         Recipe { name, source }
@@ -171,6 +175,8 @@ static CHAINSAW: GoModule = GoModule {
 struct DebianPackage {
     /// Programs in `usr/bin`.
     programs: &'static [&'static str],
+    /// Whether all of it is kept, as it would be installed, with the packages that it depends on and the machine has not.
+    whole: bool,
     /// Files that a program reads at an absolute path, where nothing can be put without root.
     moved: Option<Moved>,
 }
@@ -186,17 +192,21 @@ struct Moved {
     files: &'static [&'static str],
 }
 
-static PROMETHEUS: DebianPackage = DebianPackage { programs: &["prometheus", "promtool"], moved: None };
+static PROMETHEUS: DebianPackage =
+    DebianPackage { programs: &["prometheus", "promtool"], whole: false, moved: None };
 
 /// Debian's Alertmanager has its templates beside it, and does not start without them.
 static ALERTMANAGER: DebianPackage = DebianPackage {
     programs: &["prometheus-alertmanager", "amtool"],
+    whole: false,
     moved: Some(Moved {
         from: "/usr/share/prometheus/alertmanager",
         to: "scratch/alertmanager/././././././.",
         files: &["default.tmpl", "email.tmpl"],
     }),
 };
+
+static CHROMIUM: DebianPackage = DebianPackage { programs: &["chromium"], whole: true, moved: None };
 
 /// A built tool.
 #[derive(Debug, Clone)]
@@ -213,6 +223,22 @@ impl Built {
     /// One of its programs.
     pub fn program(&self, name: &str) -> PathBuf {
         self.dir.join(name)
+    }
+
+    /// The directories with its libraries, where all of a package and of what it depends on is kept.
+    pub fn libraries(&self) -> Vec<PathBuf> {
+        let below =
+            |path: PathBuf| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_architecture =
+            |path: &PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().contains("-linux-"));
+        let own = ["usr/lib", "lib"].map(|path| self.dir.join(path)).into_iter().flat_map(below);
+        let mut found = Vec::new();
+        for directory in own.filter(is_architecture) {
+            // Some packages have those for their own use in a directory below.
+            found.extend(below(directory.clone()).filter(|path| path.is_dir()));
+            found.insert(0, directory);
+        }
+        found
     }
 
     /// Copies the files that its programs read where they run into the directory where they look for them.

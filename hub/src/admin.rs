@@ -1,5 +1,5 @@
-//! The process's own HTTP server: `/livez` and `/readyz` for everybody; the read-only pages, `/metrics` among them, and
-//! `/log` for callers on the same host. Others read those pages over `crate::secure`.
+//! The process's own HTTP server: `/livez` and `/readyz` for everybody; the read-only pages, `/metrics` and the status page,
+//! and `/log` for callers on the same host. Others read those pages over `crate::secure`.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use fedhub_core::errors;
 use http::request::Parts;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes};
 use hyper::server::conn::http1;
@@ -20,12 +20,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::log_filter::LogFilter;
 
+/// The path that Prometheus scrapes.
+pub const METRICS: &str = "/metrics";
 const TEXT: &str = "text/plain; charset=utf-8";
 /// How long a log filter may be, in bytes.
 const LONGEST_FILTER: usize = 4096;
 /// What a caller from elsewhere is told.
-const ELSEWHERE: &str = "only from the same host: use kubectl port-forward, or for /metrics --metrics-address, which \
-                         serves it over HTTPS to callers with the right to it (deploy/components/metrics-auth)\n";
+const ELSEWHERE: &str = "only from the same host: use kubectl port-forward, or for pages --metrics-address, which \
+                         serves them over HTTPS to callers with the right to them (deploy/components/metrics-auth)\n";
 
 /// What the admin page asks the process.
 pub trait Status: Send + Sync + 'static {
@@ -38,27 +40,57 @@ pub trait Status: Send + Sync + 'static {
 /// An answer to a request.
 pub type Answer = Response<Full<Bytes>>;
 
-/// The read-only pages of the process, for callers who may read them: a page, or nothing where the path has none. Who may
-/// is decided by the server that is asked: here by where the caller is, in `crate::secure` by who the caller is.
-pub type Pages = Arc<dyn Fn(Parts) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send>> + Send + Sync>;
+/// An answer that is being made.
+pub type Making<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
-/// All of them.
-pub fn pages(status: Arc<dyn Status>) -> Pages {
-    Arc::new(move |request| {
-        let status = status.clone();
-        Box::pin(async move { page(&request, status.as_ref()) })
-    })
+/// A read-only page, or several of them below a path.
+pub trait Page: Send + Sync + 'static {
+    /// Whether it has that path.
+    fn has(&self, path: &str) -> bool;
+    /// Whether a browser shows it, which may be led here by a name of somebody else's (DNS rebinding).
+    fn is_for_browsers(&self) -> bool;
+    /// The answer for a path that it has. `caller` is who asks, as far as the server knows: what takes long is done for each
+    /// one at a time.
+    fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a>;
 }
 
-fn page(request: &Parts, status: &dyn Status) -> Option<Answer> {
-    let answer = match request.uri.path() {
-        "/metrics" => match status.metrics() {
+/// The read-only pages of the process, for callers who may read them. Who may is decided by the server that is asked: here
+/// by where the caller is, in `crate::secure` by who the caller is.
+#[derive(Clone)]
+pub struct Pages(Arc<[Arc<dyn Page>]>);
+
+impl Pages {
+    /// `/metrics` of a process, and its other page.
+    pub fn of(status: Arc<dyn Status>, other: Arc<dyn Page>) -> Self {
+        let metrics: Arc<dyn Page> = Arc::new(Scrape(status));
+        Self([metrics, other].into())
+    }
+
+    /// The page at that path.
+    pub fn at(&self, path: &str) -> Option<&dyn Page> {
+        self.0.iter().find(|page| page.has(path)).map(AsRef::as_ref)
+    }
+}
+
+/// `/metrics`.
+struct Scrape(Arc<dyn Status>);
+
+impl Page for Scrape {
+    fn has(&self, path: &str) -> bool {
+        path == METRICS
+    }
+
+    fn is_for_browsers(&self) -> bool {
+        false
+    }
+
+    fn answer<'a>(&'a self, _: &'a Parts, _: &'a str) -> Making<'a> {
+        let answer = match self.0.metrics() {
             Ok(text) => answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text),
             Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, error),
-        },
-        _ => return None,
-    };
-    Some(answer)
+        };
+        Box::pin(std::future::ready(answer))
+    }
 }
 
 /// What the server answers from.
@@ -123,10 +155,13 @@ impl Admin {
             // As `kubectl port-forward` is on the same host, the right to that is the right to these.
             _ if !is_local(peer) => text(StatusCode::FORBIDDEN, ELSEWHERE),
             "/log" => change_log(request, &self.log).await,
-            _ => {
-                let page = (self.pages)(request.into_parts().0).await;
-                page.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "try /livez, /readyz, /metrics or /log\n"))
-            }
+            path => match self.pages.at(path) {
+                None => text(StatusCode::NOT_FOUND, "try /livez, /readyz, /metrics, /log or /status\n"),
+                Some(page) if page.is_for_browsers() && !names_this_host(request.headers()) => {
+                    text(StatusCode::MISDIRECTED_REQUEST, "ask for localhost, 127.0.0.1 or [::1]\n")
+                }
+                Some(page) => page.answer(&request.into_parts().0, "localhost").await,
+            },
         }
     }
 }
@@ -142,6 +177,13 @@ pub fn answer(code: StatusCode, content: &'static str, body: impl Into<String>) 
     *answer.status_mut() = code;
     answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
     answer
+}
+
+/// Whether the Host of a request is this host, whatever the port: a forwarded one may differ.
+fn names_this_host(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let authority = host.and_then(|host| host.parse::<http::uri::Authority>().ok());
+    authority.is_some_and(|authority| ["localhost", "127.0.0.1", "[::1]"].contains(&authority.host()))
 }
 
 /// Shows or changes the log filter.

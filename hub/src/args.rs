@@ -186,7 +186,7 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,
 
-    /// Address of /livez and /readyz, and for callers on the same host of /metrics and /log.
+    /// Address of /livez and /readyz, and for callers on the same host of /metrics, /log and /status.
     #[arg(long, env = "FEDHUB_ADMIN_ADDRESS", default_value = "0.0.0.0:8081", value_name = "IP:PORT")]
     pub admin_address: SocketAddr,
     /// The pages for callers on other hosts.

@@ -7,8 +7,8 @@
 //!    `operator` is what the last nine share; `manual` (`fedhub completions` and `man`).
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
-//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `secure` serves the pages to callers on
-//!    other hosts; `preflight` checks at the start what has to stand on the hub.
+//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers, and the pages of `status_page`; `secure`
+//!    serves the pages to callers on other hosts; `preflight` checks at the start what has to stand on the hub.
 //!
 //! `deploy` holds tests only: that the kustomizations and `docs/install.md` say what the program needs.
 
@@ -35,6 +35,7 @@ mod run;
 mod secure;
 mod snapshot;
 mod status;
+mod status_page;
 mod traces;
 mod uninstall;
 

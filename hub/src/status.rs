@@ -1,15 +1,16 @@
 //! What the process tells of itself: readiness, and gauges that are read when they are scraped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use fedhub_api::cells::is_reachable;
 use fedhub_cell::identity::IdentityFault;
-use fedhub_core::metrics::Metrics;
+use fedhub_core::metrics::{Metrics, encoded};
 use fedhub_core::names::CITY_CODE;
-use fedhub_core::object::{Kind, ObjectView, PlaneId};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::transport::Transport;
 use fedhub_planes::{Health, Planes};
+use prometheus::proto::MetricFamily;
 
 use crate::admin;
 use crate::process_metrics::ProcessMetrics;
@@ -45,6 +46,31 @@ impl admin::Status for Status {
     }
 
     fn metrics(&self) -> Result<String, String> {
+        let text = encoded(&self.gather()).map_err(|e| e.to_string())?;
+        Ok(text + &self.process.encode().map_err(|e| e.to_string())?)
+    }
+}
+
+impl Status {
+    /// Of these roles.
+    pub fn of(roles: &[&Role], runtime: &Runtime) -> anyhow::Result<Self> {
+        let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
+        let roles = roles.iter().map(|role| (*role).clone()).collect();
+        Ok(Self { roles, metrics, process: ProcessMetrics::new()?, scraping: Mutex::new(()), transport })
+    }
+
+    /// The roles of the process.
+    pub fn roles(&self) -> &[Role] {
+        &self.roles
+    }
+
+    /// The metrics of fedhub with the gauges as they were last read, which takes no time.
+    pub fn gathered(&self) -> Vec<MetricFamily> {
+        self.metrics.gather(|_| true)
+    }
+
+    /// The metrics of fedhub, with the gauges as they are now.
+    pub fn gather(&self) -> Vec<MetricFamily> {
         let _one_at_a_time = self.scraping.lock().unwrap_or_else(PoisonError::into_inner);
         let metrics = &self.metrics;
         // In a process of two roles both have to lead.
@@ -71,17 +97,7 @@ impl admin::Status for Status {
             let is_of = |role: &&Role| controller.is_none_or(|name| role.has(name));
             self.roles.iter().filter(is_of).any(Role::leads)
         };
-        let text = metrics.encode(leads).map_err(|e| e.to_string())?;
-        Ok(text + &self.process.encode().map_err(|e| e.to_string())?)
-    }
-}
-
-impl Status {
-    /// Of these roles.
-    pub fn of(roles: &[&Role], runtime: &Runtime) -> anyhow::Result<Self> {
-        let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
-        let roles = roles.iter().map(|role| (*role).clone()).collect();
-        Ok(Self { roles, metrics, process: ProcessMetrics::new()?, scraping: Mutex::new(()), transport })
+        metrics.gather(leads)
     }
 
     fn planes(&self) {
@@ -152,20 +168,16 @@ impl Status {
     }
 
     fn cities(&self, planes: &Planes) {
-        let clusters = planes.clusters();
         self.metrics.cell_ready.reset();
-        for cluster in &clusters {
-            let (Some(city), Some(ready)) = (cluster.label(CITY_CODE), is_reachable(cluster)) else {
-                continue;
-            };
-            self.metrics.cell_ready.with_label_values(&[cluster.name(), city]).set(ready.into());
-        }
-        let policies = planes.hub().store(Kind::PropagationPolicy).objects(None);
-        let used: BTreeSet<_> = policies.iter().filter_map(|policy| policy.label(CITY_CODE)).collect();
         let mut counts = [0i64; 3];
-        for city in used {
-            let cells = clusters.iter().filter(|cluster| cluster.label(CITY_CODE) == Some(city));
-            counts[cells.count().min(2)] += 1;
+        for (code, city) in cities(planes) {
+            for cell in &city.cells {
+                let Some(ready) = is_reachable(cell) else { continue };
+                self.metrics.cell_ready.with_label_values(&[cell.name(), &code]).set(ready.into());
+            }
+            if city.policies > 0 {
+                counts[city.cells.len().min(2)] += 1;
+            }
         }
         for (state, count) in ["none", "one", "many"].into_iter().zip(counts) {
             self.metrics.cells_for_city.with_label_values(&[state]).set(count);
@@ -173,9 +185,34 @@ impl Status {
     }
 }
 
+/// A city, as the hub has it.
+#[derive(Default)]
+pub struct City {
+    /// The `PropagationPolicies` for it: it is in use where there is one.
+    pub policies: usize,
+    /// The Clusters that carry its code.
+    pub cells: Vec<ObjectRef>,
+}
+
+/// The cities that are in use or have a cell, by their codes.
+pub fn cities(planes: &Planes) -> BTreeMap<String, City> {
+    let mut cities = BTreeMap::<_, City>::new();
+    for policy in planes.hub().store(Kind::PropagationPolicy).objects(None) {
+        if let Some(code) = policy.label(CITY_CODE) {
+            cities.entry(code.to_owned()).or_default().policies += 1;
+        }
+    }
+    for cell in planes.clusters() {
+        if let Some(code) = cell.label(CITY_CODE).map(str::to_owned) {
+            cities.entry(code).or_default().cells.push(cell);
+        }
+    }
+    cities
+}
+
 fn number(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 
 /// What is kept of a recipe's package; nothing where it has none.
 fn package(recipe: Recipe) -> &'static DebianPackage {
-    static NONE: DebianPackage = DebianPackage { programs: &[], moved: None };
+    static NONE: DebianPackage = DebianPackage { programs: &[], whole: false, moved: None };
     match recipe.source {
         Source::Debian(package) => package,
         Source::Go(_) | Source::History => &NONE,
@@ -54,17 +54,23 @@ pub async fn fetch(
 ) -> Result<(PathBuf, PathBuf), Error> {
     progress.step(format!("{}: fetching the Debian package", recipe.name));
     let apt = Apt { recipe, scratch, bin };
-    let archive = apt.download().await?;
-    let version = apt.field(&archive, "Version").await?;
-    let architecture = apt.field(&archive, "Architecture").await?;
+    let DebianPackage { programs, whole, moved } = package(recipe);
+    let archives = apt.download().await?;
+    let archive = apt.own(&archives)?;
+    let version = apt.field(archive, "Version").await?;
+    let architecture = apt.field(archive, "Architecture").await?;
     let unpacked = scratch.join("unpacked");
-    let mut command = Command::new("dpkg-deb");
-    command.arg("-x").arg(&archive).arg(&unpacked);
-    run::output(command, || apt.missing("dpkg-deb")).await?;
-
+    for archive in &archives {
+        let mut command = Command::new("dpkg-deb");
+        command.arg("-x").arg(archive).arg(&unpacked);
+        run::output(command, || apt.missing("dpkg-deb")).await?;
+    }
+    let kept = bin.join(directory_name(recipe, &format!("{version}-{architecture}")));
+    if *whole {
+        return Ok((unpacked, kept));
+    }
     let made = scratch.join("programs");
     fs::create_dir_all(&made).map_err(Error::file("create", &made))?;
-    let DebianPackage { programs, moved } = package(recipe);
     for program in *programs {
         let from = unpacked.join("usr/bin").join(program);
         if !from.is_file() {
@@ -87,7 +93,7 @@ pub async fn fetch(
             }
         }
     }
-    Ok((made, bin.join(directory_name(recipe, &format!("{version}-{architecture}")))))
+    Ok((made, kept))
 }
 
 /// A program that looks elsewhere for its files. Its strings stay where they are, for both paths have the same length.
@@ -109,28 +115,53 @@ struct Apt<'a> {
 }
 
 impl Apt<'_> {
-    /// The package file. Sources of the machine that do not answer do no harm as long as one has the package.
-    async fn download(&self) -> Result<PathBuf, Error> {
-        let archives = self.scratch.join("archives");
+    /// The package file; where the whole package is kept, also those of the packages that it depends on and the machine has
+    /// not, by the machine's own list of what is installed.
+    async fn download(&self) -> Result<Vec<PathBuf>, Error> {
+        let name = self.recipe.name;
+        if package(self.recipe).whole {
+            let installed = fs::read_to_string("/var/lib/dpkg/status").unwrap_or_default();
+            let arguments = ["install", "--download-only", "--no-install-recommends", "--yes", name];
+            self.archives(&installed, &arguments, "cache/archives").await
+        } else {
+            self.archives("", &["download", name], "archives").await
+        }
+    }
+
+    /// The package files that `apt-get` leaves in a directory. Sources of the machine that do not answer do no harm as long
+    /// as one has the package.
+    async fn archives(
+        &self,
+        installed: &str,
+        arguments: &[&str],
+        below: &str,
+    ) -> Result<Vec<PathBuf>, Error> {
         for directory in ["lists/partial", "cache/archives/partial", "archives"] {
             let path = self.scratch.join(directory);
             fs::create_dir_all(&path).map_err(Error::file("create", path))?;
         }
         let status = self.scratch.join("status");
-        fs::write(&status, "").map_err(Error::file("write", &status))?;
+        fs::write(&status, installed).map_err(Error::file("write", &status))?;
         let updated = self.apt_get(&["update"]).await;
         if let Err(error @ Error::DebianMissing { .. }) = updated {
             return Err(error);
         }
         // Why there is no package, the lists that could not be read say better.
-        self.apt_get(&["download", self.recipe.name])
-            .await
-            .map_err(|error| updated.err().unwrap_or(error))?;
-        let mut found = fs::read_dir(&archives).map_err(Error::file("list", &archives))?.flatten();
-        let archive = found.find(|entry| entry.path().extension().is_some_and(|it| it == "deb"));
-        archive.map(|entry| entry.path()).ok_or_else(|| Error::Pin {
-            path: archives,
-            problem: format!("`apt-get download {}` left no package", self.recipe.name),
+        self.apt_get(arguments).await.map_err(|error| updated.err().unwrap_or(error))?;
+        let directory = self.scratch.join(below);
+        let entries = fs::read_dir(&directory).map_err(Error::file("list", &directory))?.flatten();
+        let is_package = |path: &PathBuf| path.extension().is_some_and(|it| it == "deb");
+        Ok(entries.map(|entry| entry.path()).filter(is_package).collect())
+    }
+
+    /// That of the package itself.
+    fn own<'b>(&self, archives: &'b [PathBuf]) -> Result<&'b Path, Error> {
+        let prefix = format!("{}_", self.recipe.name);
+        let is_own =
+            |path: &&PathBuf| path.file_name().is_some_and(|it| it.to_string_lossy().starts_with(&prefix));
+        archives.iter().find(is_own).map(PathBuf::as_path).ok_or_else(|| Error::Pin {
+            path: self.scratch.to_owned(),
+            problem: format!("apt-get left no package {}", self.recipe.name),
         })
     }
 

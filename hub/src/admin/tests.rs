@@ -5,6 +5,8 @@ use tokio::net::TcpStream;
 
 use super::*;
 use crate::log_filter::tests::filter;
+use crate::status;
+use crate::status_page::StatusPage;
 
 struct Unready;
 
@@ -19,16 +21,21 @@ impl Status for Unready {
 }
 
 fn admin(log: Arc<LogFilter>) -> Admin {
-    let status = Arc::new(Unready);
-    Admin { pages: pages(status.clone()), status, log }
+    let (process, _) = status::tests::process(&fedhub_fake_apiserver::ApiServer::hub("hub"));
+    let (status, page) = (Arc::new(Unready), StatusPage::new(Arc::new(process), None));
+    Admin { pages: Pages::of(status.clone(), page), status, log }
 }
 
-/// Sends one request, and returns the code and the body.
+/// Sends one request to `localhost`, and returns the code and the body.
 async fn send(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    send_to("localhost", address, method, path, body).await
+}
+
+async fn send_to(host: &str, address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let length = body.len();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: fedhub\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
@@ -47,7 +54,7 @@ async fn probes_metrics_and_the_log_filter_are_served() {
         ("GET", "/livez", "", 200, "ok\n"),
         ("GET", "/readyz", "", 503, "the hub is not in sync\n"),
         ("GET", "/metrics", "", 200, "fedhub_leader 1\n"),
-        ("GET", "/", "", 404, "try /livez, /readyz, /metrics or /log\n"),
+        ("GET", "/", "", 404, "try /livez, /readyz, /metrics, /log or /status\n"),
         ("GET", "/log", "", 200, "info\n"),
         ("PUT", "/log", "loud", 400, "log filter \"loud\": invalid\n"),
         ("PUT", "/log", &too_long, 400, "no log filter of up to 4096 bytes\n"),
@@ -83,9 +90,11 @@ async fn callers_elsewhere_get_the_probes_and_nothing_else() {
             ("GET", "/log", if is_local { 200 } else { 403 }),
             ("PUT", "/log", if is_local { 200 } else { 403 }),
             ("GET", "/", if is_local { 404 } else { 403 }),
+            ("GET", "/status", if is_local { 200 } else { 403 }),
         ] {
             let body = Full::new(Bytes::from("debug"));
-            let request = Request::builder().method(method).uri(path).body(body).unwrap();
+            let request =
+                Request::builder().method(method).uri(path).header("host", "localhost").body(body).unwrap();
             let answer = admin.answer(request, peer.parse().unwrap()).await;
             assert_eq!(answer.status().as_u16(), code, "{peer} {method} {path}");
             if code == 403 {
@@ -96,4 +105,45 @@ async fn callers_elsewhere_get_the_probes_and_nothing_else() {
         assert_eq!(*set.lock() == "debug", is_local, "{peer}");
         admin.log.reset();
     }
+}
+
+#[tokio::test]
+async fn the_status_page_is_served_to_who_names_this_host_and_changes_nothing() {
+    let ((log, _), stop) = (filter(), CancellationToken::new());
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let at = admin(log).serve(any, stop.clone()).await.unwrap();
+    for (method, path, code, part) in [
+        ("GET", "/status", 200, "<main"),
+        ("GET", "/status/planes?state=engaged&page=2", 200, "<main"),
+        ("GET", "/status/plane?name=none", 404, "No plane has this name"),
+        ("GET", "/status/object?plane=a&namespace=b&name=c", 404, "management role"),
+        ("GET", "/status/other", 404, "There is no such page"),
+        ("POST", "/status", 405, "try GET"),
+        ("GET", "/statusother", 404, "try /livez"),
+    ] {
+        let (answered, body) = send(at, method, path, "").await;
+        assert!(answered == code && body.contains(part), "{method} {path}: {answered} {body}");
+    }
+    for (path, code) in [("/status", 421), ("/status/planes", 421), ("/metrics", 200)] {
+        assert_eq!(send_to("rebound.example", at, "GET", path, "").await.0, code, "{path}");
+    }
+    stop.cancel();
+}
+
+#[test]
+fn only_names_of_this_host_are_its_own() {
+    for (host, own) in [
+        ("localhost", true),
+        ("localhost:8080", true),
+        ("127.0.0.1:1", true),
+        ("[::1]:8080", true),
+        ("localhost.example:8080", false),
+        ("user@localhost.example", false),
+        ("10.0.0.7:8080", false),
+        ("", false),
+    ] {
+        let headers = HeaderMap::from_iter([(header::HOST, host.parse().unwrap())]);
+        assert_eq!(names_this_host(&headers), own, "{host}");
+    }
+    assert!(!names_this_host(&HeaderMap::new()));
 }

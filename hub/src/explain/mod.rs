@@ -21,9 +21,18 @@ use crate::operator::output::{OutputArgs, colours};
 use crate::operator::recording::Snapshot;
 use crate::operator::sources::SourceArgs;
 pub use cause::Cause;
-use chain::{Chain, Subject, SubjectKind};
-pub use output::age;
-use read::{Request, is_plane_name};
+pub use chain::{Chain, Subject, SubjectKind};
+pub use diagnose::{State, diagnose};
+pub use hop::Hop;
+pub use output::{age, verdict, words};
+pub use read::{Request, is_plane_name, read};
+pub use rows::{Row, rows};
+
+/// Chains that were read, for tests of what shows them.
+#[cfg(test)]
+pub mod fixtures {
+    pub use super::diagnose::tests::chain_of;
+}
 
 /// The exit code where the WD is blocked or stuck.
 const BLOCKED: u8 = 3;
@@ -92,7 +101,7 @@ pub fn main(args: &ExplainArgs) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let diagnosis = diagnose::diagnose(&chain);
+    let diagnosis = diagnose(&chain);
     println!("{}", output::print(&chain, &diagnosis, args.output.format(), colours()));
     if diagnose::is_unreadable(&chain) {
         return ExitCode::FAILURE;
@@ -113,7 +122,7 @@ async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
         Some(file) => Request::recorded(subject, lease, &Snapshot::read(file)?),
         None => live(&args.sources, subject, lease)?,
     };
-    Ok(Box::pin(read::read(request)).await)
+    Ok(Box::pin(read(request)).await)
 }
 
 fn live(sources: &SourceArgs, subject: Subject, lease: String) -> anyhow::Result<Request> {
@@ -127,6 +136,7 @@ fn live(sources: &SourceArgs, subject: Subject, lease: String) -> anyhow::Result
         project,
         hub: sources.hub()?,
         cells: sources.cells()?,
+        works: true,
         timeout: sources.timeout,
     })
 }

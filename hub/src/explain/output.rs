@@ -15,7 +15,7 @@ use crate::operator::table::table;
 pub fn print(chain: &Chain, diagnosis: &Diagnosis, format: Format, colours: bool) -> String {
     structured(format, &json(chain, diagnosis)).unwrap_or_else(|| {
         let hops = hops(chain, diagnosis, format == Format::Wide);
-        format!("{hops}\n\n{}", verdict(chain, diagnosis, colours))
+        format!("{hops}\n\n{}", lines(chain, diagnosis, colours))
     })
 }
 
@@ -48,15 +48,21 @@ fn hops(chain: &Chain, diagnosis: &Diagnosis, wide: bool) -> String {
 }
 
 /// The diagnosis, one line for each part.
-fn verdict(chain: &Chain, diagnosis: &Diagnosis, colours: bool) -> String {
-    let Diagnosis { cause, hop, state, since, evidence, limits } = diagnosis;
-    let colour = match state {
+fn lines(chain: &Chain, diagnosis: &Diagnosis, colours: bool) -> String {
+    let colour = match diagnosis.state {
         State::InSync => Colour::Green,
         State::OnItsWay | State::Slow => Colour::Yellow,
         State::Stuck | State::Blocked => Colour::Red,
     };
-    let mut parts = vec![("State", colour.paint(words(*state), colours))];
-    parts.push(("Cause", format!("{}: {}", cause.id(), cause.meaning())));
+    let state = ("State", colour.paint(words(diagnosis.state), colours));
+    let parts = std::iter::once(state).chain(verdict(chain, diagnosis));
+    table(&parts.map(|(label, text)| vec![format!("{label}:"), text]).collect::<Vec<_>>())
+}
+
+/// The diagnosis, its state aside: labels and what stands behind each.
+pub fn verdict(chain: &Chain, diagnosis: &Diagnosis) -> Vec<(&'static str, String)> {
+    let Diagnosis { cause, hop, state, since, evidence, limits } = diagnosis;
+    let mut parts = vec![("Cause", format!("{}: {}", cause.id(), cause.meaning()))];
     if *state != State::InSync {
         parts.push(("Hop", hop.id().to_owned()));
     }
@@ -74,12 +80,11 @@ fn verdict(chain: &Chain, diagnosis: &Diagnosis, colours: bool) -> String {
         parts.push(("Who acts", who(diagnosis.responsible()).to_owned()));
         parts.push(("What to do", diagnosis.remedy()));
     }
-    let rows: Vec<Vec<String>> =
-        parts.into_iter().map(|(label, text)| vec![format!("{label}:"), text]).collect();
-    table(&rows)
+    parts
 }
 
-fn words(state: State) -> &'static str {
+/// A state in words.
+pub fn words(state: State) -> &'static str {
     match state {
         State::InSync => "in sync",
         State::OnItsWay => "on its way",

@@ -45,6 +45,8 @@ pub struct Request {
     pub hub: Connection,
     /// Cells, by the names of their Clusters.
     pub cells: BTreeMap<String, Connection>,
+    /// Whether Karmada's Works are read: fedhub itself has no right to that.
+    pub works: bool,
     /// How long a read may take.
     pub timeout: Duration,
 }
@@ -62,6 +64,7 @@ impl Request {
             project: Some(project.map_or(Read::Absent, Recording::connection)),
             hub: snapshot.hub.connection(),
             cells: snapshot.cells.iter().map(connection).collect(),
+            works: true,
             timeout: Duration::ZERO,
             subject,
         }
@@ -70,7 +73,7 @@ impl Request {
 
 /// Reads the chain.
 pub async fn read(request: Request) -> Chain {
-    let Request { now, subject, management, namespace, lease, project, hub, cells, timeout } = request;
+    let Request { now, subject, management, namespace, lease, project, hub, cells, works, timeout } = request;
     let given = project.is_some();
     let project = match project {
         Some(project) => project,
@@ -99,7 +102,7 @@ pub async fn read(request: Request) -> Chain {
     let city = wd.found().and_then(|wd| wd.spec()["cityCode"].as_str()).unwrap_or_default();
     let (hub, cells) = match &space {
         Some(space) => {
-            tokio::join!(hub_of(&hub, space, &deployment, city), cells_of(&cells, space, &deployment))
+            tokio::join!(hub_of(&hub, space, &deployment, city, works), cells_of(&cells, space, &deployment))
         }
         None => (Hub::default(), BTreeMap::new()),
     };
@@ -139,7 +142,7 @@ async fn instances(plane: &Connection, namespace: &str, deployment: &str) -> Rea
     list(plane, Kind::Instance.resource(), namespace, &labels).await
 }
 
-async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str) -> Hub {
+async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str, with_works: bool) -> Hub {
     let binding = binding_name("WorkloadDeployment", deployment);
     let of_city = |kind: Kind, namespace: &'static str| {
         let namespace = if namespace.is_empty() { String::new() } else { space.to_owned() };
@@ -159,7 +162,7 @@ async fn hub_of(plane: &Connection, space: &str, deployment: &str, city: &str) -
         of_city(Kind::Cluster, ""),
         instances(plane, space, deployment),
     );
-    let works = works(plane, &binding).await;
+    let works = if with_works { works(plane, &binding).await } else { Read::Skipped };
     Hub { namespace, policies, wd, binding, works, clusters, copies }
 }
 

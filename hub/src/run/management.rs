@@ -16,7 +16,9 @@ use fedhub_projector::{LostCells, Projector};
 
 use super::runtime::{Role, Running, Runtime};
 use super::sources;
+use crate::args::RunArgs;
 use crate::preflight;
+use crate::status_page::Explainer;
 
 /// The role before its watches have begun.
 pub struct Management {
@@ -73,6 +75,12 @@ impl Management {
     /// The management plane.
     pub fn home(&self) -> &Server {
         &self.home
+    }
+
+    /// What explains objects with the clients of this role.
+    pub fn explainer(&self, args: &RunArgs) -> Explainer {
+        let management = self.home.client(&PlaneId::Management);
+        Explainer::new(self.role.registries[0].clone(), management, args.namespace(), &args.lease_name)
     }
 
     /// Starts watches and workers.

@@ -15,12 +15,13 @@ use fedhub_planes::transport::Server;
 use opentelemetry::KeyValue;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::admin::{self, Admin};
+use crate::admin::{Admin, Pages};
 use crate::args::{Renamed, RunArgs};
 use crate::common::{MISUSE, install_tls_provider};
 use crate::log_filter::LogFilter;
 use crate::secure::Secure;
 use crate::status::Status;
+use crate::status_page::StatusPage;
 use crate::traces::Traces;
 use crate::traces::settings::Settings;
 use runtime::{Role, Runtime};
@@ -92,7 +93,10 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
     let status = Arc::new(Status::of(&roles, &runtime)?);
-    let pages = admin::pages(status.clone());
+    let explainer = management.as_ref().map(|management| management.explainer(&runtime.args));
+    let page = StatusPage::new(status.clone(), explainer);
+    tokio::spawn(page.clone().sample(runtime.stop.clone()));
+    let pages = Pages::of(status.clone(), page);
     let own = || own_cluster(&runtime, management.as_ref(), cell.as_ref());
     serve_pages(&runtime, pages.clone(), own).await?;
     let admin = Admin { status, pages, log };
@@ -124,7 +128,7 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
 /// Serves the pages to callers on other hosts, where that is asked for.
 async fn serve_pages(
     runtime: &Runtime,
-    pages: admin::Pages,
+    pages: Pages,
     own_cluster: impl FnOnce() -> anyhow::Result<Server>,
 ) -> anyhow::Result<()> {
     let args = &runtime.args;

@@ -1,7 +1,7 @@
 //! Who may read the pages: what a request shows, what is asked about it, and what the answers mean.
 //!
 //! As `controller-runtime` does it (`pkg/metrics/filters`): a `TokenReview` says whose a token is, and a
-//! `SubjectAccessReview` whether that user may get the path. A client certificate of the given CA is let in without either.
+//! `SubjectAccessReview` whether that user may get the path. A client certificate of the given CA is let in to `/metrics` without either.
 
 use fedhub_core::message::excerpt;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -24,7 +24,7 @@ pub enum Credential<'a> {
 }
 
 impl<'a> Credential<'a> {
-    /// What a request has that came over a connection with, or without, a verified client certificate.
+    /// What a request has, for whose path a verified client certificate of its connection counts, or does not.
     pub fn of(is_certified: bool, headers: &'a HeaderMap) -> Self {
         if is_certified {
             return Self::Certificate;
@@ -46,7 +46,7 @@ impl<'a> Credential<'a> {
 pub enum Refusal {
     /// The pages are only read.
     Method,
-    /// There is neither a token nor a client certificate.
+    /// There is neither a token nor, for `/metrics`, a client certificate.
     NoCredential,
     /// The cluster does not know the token.
     InvalidToken,
@@ -78,7 +78,7 @@ impl Refusal {
         let (code, body) = match self {
             Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "try GET\n".to_owned()),
             Self::NoCredential => {
-                let missing = "no bearer token, and no client certificate\n";
+                let missing = "no bearer token, and for /metrics no client certificate\n";
                 (StatusCode::UNAUTHORIZED, missing.to_owned())
             }
             Self::InvalidToken => (StatusCode::UNAUTHORIZED, "the token is not valid here\n".to_owned()),

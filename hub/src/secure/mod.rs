@@ -30,7 +30,7 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::{Answer, Pages, text};
+use crate::admin::{Answer, METRICS, Pages, text};
 use args::MetricsArgs;
 use gate::{Credential, Refusal};
 use reviews::Reviews;
@@ -131,21 +131,29 @@ impl Secure {
     }
 
     async fn answer(&self, is_certified: bool, request: Parts) -> Answer {
-        if let Err(refusal) = self.admit(is_certified, &request).await {
-            self.metrics.page_requests_refused.with_label_values(&[refusal.label()]).inc();
-            return refusal.answer();
+        let caller = match self.admit(is_certified, &request).await {
+            Ok(caller) => caller,
+            Err(refusal) => {
+                self.metrics.page_requests_refused.with_label_values(&[refusal.label()]).inc();
+                return refusal.answer();
+            }
+        };
+        match self.pages.at(request.uri.path()) {
+            Some(page) => page.answer(&request, &caller).await,
+            None => text(StatusCode::NOT_FOUND, "try /metrics or /status\n"),
         }
-        let page = (self.pages)(request).await;
-        page.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "try /metrics\n"))
     }
 
-    async fn admit(&self, is_certified: bool, request: &Parts) -> Result<(), Refusal> {
+    /// Who asks, where they may read that path. A certificate is for scrapers: it names no user of the cluster whose right to
+    /// another path could be asked about.
+    async fn admit(&self, is_certified: bool, request: &Parts) -> Result<String, Refusal> {
         if request.method != Method::GET {
             return Err(Refusal::Method);
         }
-        match Credential::of(is_certified, &request.headers) {
-            Credential::Certificate => Ok(()),
-            Credential::Token(token) => self.reviews.check(token, request.uri.path()).await,
+        let path = request.uri.path();
+        match Credential::of(is_certified && path == METRICS, &request.headers) {
+            Credential::Certificate => Ok("a client certificate".to_owned()),
+            Credential::Token(token) => self.reviews.check(token, path).await,
             Credential::Missing => Err(Refusal::NoCredential),
         }
     }

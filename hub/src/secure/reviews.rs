@@ -47,8 +47,8 @@ impl Reviews {
         }
     }
 
-    /// Whether the holder of the token may get the path.
-    pub async fn check(&self, token: &str, path: &str) -> Result<(), Refusal> {
+    /// The user whose the token is, if that user may get the path.
+    pub async fn check(&self, token: &str, path: &str) -> Result<String, Refusal> {
         let decided = tokio::time::timeout(PATIENCE, self.decide(token, path)).await;
         match decided.with_context(|| format!("no answer within {PATIENCE:?}")).and_then(|decided| decided) {
             Ok(decision) => {
@@ -69,13 +69,14 @@ impl Reviews {
         }
     }
 
-    async fn decide(&self, token: &str, path: &str) -> anyhow::Result<Result<(), Refusal>> {
+    async fn decide(&self, token: &str, path: &str) -> anyhow::Result<Result<String, Refusal>> {
         let digest = digest(token)?;
         let Some(user) = self.user(digest, token).await? else { return Ok(Err(Refusal::InvalidToken)) };
-        if self.may_get(digest, &user, path).await? {
-            return Ok(Ok(()));
-        }
+        let may_get = self.may_get(digest, &user, path).await?;
         let user = user.username.unwrap_or_default();
+        if may_get {
+            return Ok(Ok(user));
+        }
         Ok(Err(Refusal::Forbidden { user, path: path.to_owned() }))
     }
 

@@ -19,7 +19,7 @@ mod trusting;
 use trusting::Trusting;
 
 use super::*;
-use crate::admin::{Status, pages};
+use crate::admin::{Making, Page, Status};
 
 struct Process;
 
@@ -33,7 +33,30 @@ impl Status for Process {
     }
 }
 
-/// The API server: it knows `prometheus`, who may get `/metrics`, and `tenant`, who may get nothing.
+/// In place of the status page: it says who asks.
+struct Named;
+
+impl Page for Named {
+    fn has(&self, path: &str) -> bool {
+        path.starts_with("/status")
+    }
+
+    fn is_for_browsers(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, request: &'a Parts, caller: &'a str) -> Making<'a> {
+        let answer = text(StatusCode::OK, format!("{} for {caller}\n", request.uri));
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+fn pages() -> Pages {
+    Pages::of(Arc::new(Process), Arc::new(Named))
+}
+
+/// The API server: it knows `prometheus`, who may get `/metrics`, `operator`, who may get `/status` and `/status/plane`, and
+/// `tenant`, who may get nothing.
 #[derive(Clone, Default)]
 struct Cluster {
     asked: Arc<AtomicUsize>,
@@ -70,8 +93,11 @@ impl Cluster {
             "/apis/authorization.k8s.io/v1/subjectaccessreviews" => {
                 assert_eq!(spec["groups"], json!(["g"]));
                 let asked = &spec["nonResourceAttributes"];
-                let allowed =
-                    spec["user"] == "prometheus" && *asked == json!({"path": "/metrics", "verb": "get"});
+                assert_eq!(asked["verb"], "get");
+                let allowed = matches!(
+                    (spec["user"].as_str().unwrap(), asked["path"].as_str().unwrap()),
+                    ("prometheus", "/metrics") | ("operator", "/status" | "/status/plane" | "/other")
+                );
                 json!({"allowed": allowed})
             }
             other => panic!("{other}"),
@@ -124,7 +150,7 @@ impl Server {
     async fn of(args: &MetricsArgs) -> Self {
         let (metrics, cluster, stop) =
             (Metrics::new().unwrap(), Cluster::default(), CancellationToken::new());
-        let secure = Secure::of(args, pages(Arc::new(Process)), cluster.client(), metrics.clone()).unwrap();
+        let secure = Secure::of(args, pages(), cluster.client(), metrics.clone()).unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let at = secure.serve(any, Duration::from_millis(10), stop.clone()).await.unwrap();
         Self { at, metrics, cluster, stop }
@@ -208,6 +234,28 @@ async fn the_cluster_says_who_may_read_a_page_and_is_asked_once() {
 }
 
 #[tokio::test]
+async fn each_page_has_a_right_of_its_own_and_is_told_who_asks() {
+    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    write(directory.path(), &ca);
+    let server = Server::of(&flags(directory.path())).await;
+    let tls = client(&ca.pem(), None);
+    for (line, token, code, says) in [
+        ("GET /status", None, 401, "no bearer token"),
+        ("GET /status", Some("prometheus"), 403, "prometheus may not get /status"),
+        // The Host is `fedhub`: who shows a token is not led here by another page.
+        ("GET /status", Some("operator"), 200, "/status for operator\n"),
+        ("GET /status/plane?name=a", Some("operator"), 200, "/status/plane?name=a for operator\n"),
+        ("GET /status/object", Some("operator"), 403, "operator may not get /status/object"),
+        ("POST /status", Some("operator"), 405, "GET"),
+        ("GET /metrics", Some("operator"), 403, "operator may not get /metrics"),
+        ("GET /other", Some("operator"), 404, "try /metrics or /status"),
+    ] {
+        let (got, body) = send(server.at, &tls, line, token).await.unwrap();
+        assert!(got == code && body.contains(says), "{line} {token:?}: {got} {body}");
+    }
+}
+
+#[tokio::test]
 async fn a_cluster_that_fails_lets_nobody_in_and_what_it_said_before_stands() {
     let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
     write(directory.path(), &ca);
@@ -233,8 +281,11 @@ async fn a_client_certificate_of_the_ca_is_let_in_and_no_other() {
     let with = |shows| client(&ca.pem(), shows);
     let known = with(Some(signed(&clients)));
     assert_eq!(send(server.at, &known, "GET /metrics", None).await.unwrap().0, 200);
-    assert_eq!(send(server.at, &known, "GET /other", None).await.unwrap().0, 404);
+    // It has no user whose right to another page could be asked about.
+    assert_eq!(send(server.at, &known, "GET /status", None).await.unwrap().0, 401);
     assert_eq!(server.cluster.asked(), 0);
+    assert_eq!(send(server.at, &known, "GET /status", Some("prometheus")).await.unwrap().0, 403);
+    assert_eq!(send(server.at, &known, "GET /status", Some("operator")).await.unwrap().0, 200);
     send(server.at, &with(Some(signed(&ca))), "GET /metrics", Some("prometheus")).await.unwrap_err();
     // Without one, by token as before.
     assert_eq!(send(server.at, &with(None), "GET /metrics", None).await.unwrap().0, 401);
@@ -331,8 +382,7 @@ async fn i8_a_connection_that_stalls_ends() {
     let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
     write(directory.path(), &ca);
     let cluster = Cluster::default().client();
-    let pages = pages(Arc::new(Process));
-    let secure = Secure::of(&flags(directory.path()), pages, cluster, Metrics::new().unwrap()).unwrap();
+    let secure = Secure::of(&flags(directory.path()), pages(), cluster, Metrics::new().unwrap()).unwrap();
     let began = tokio::time::Instant::now();
     let (_client, server) = tokio::io::duplex(1024);
     secure.connection(server).await;

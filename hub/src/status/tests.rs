@@ -28,7 +28,7 @@ fn ready(status: &str) -> serde_json::Value {
 }
 
 /// A process of the management role, and what makes it the leader.
-fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
+pub fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
     let (term, terms) = watch::channel(None);
     let metrics = Metrics::new().unwrap();
     let clock = Clock::from_tokio(hub.clock().now());
@@ -52,7 +52,7 @@ fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
     (Status { roles: vec![role], metrics, process, scraping: Mutex::new(()), transport }, term)
 }
 
-fn lead(term: &watch::Sender<Option<Term>>) {
+pub fn lead(term: &watch::Sender<Option<Term>>) {
     let now = Instant::now();
     let until = now + std::time::Duration::from_mins(1);
     term.send(Some(Term { epoch: 1, until, since: now })).unwrap();

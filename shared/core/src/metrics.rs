@@ -11,7 +11,7 @@ use prometheus::{
 use strum::VariantArray;
 
 /// The way that a change travelled: the label `hop` of `fedhub_propagation_seconds`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::AsRefStr, VariantArray)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::AsRefStr, strum::IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Hop {
     /// WD, project plane to hub.
@@ -212,9 +212,9 @@ impl Metrics {
         self.propagation.with_label_values(&[hop.as_ref()]).observe(took.as_secs_f64());
     }
 
-    /// The text of a scrape. Of [`LEADER_ONLY`], those series are left out whose controller does not lead by `leads`, which
-    /// is asked with no name about series without a controller.
-    pub fn encode(&self, leads: impl Fn(Option<&str>) -> bool) -> Result<String, Error> {
+    /// What there is now. Of [`LEADER_ONLY`], those series are left out whose controller does not lead by `leads`, which is
+    /// asked with no name about series without a controller.
+    pub fn gather(&self, leads: impl Fn(Option<&str>) -> bool) -> Vec<MetricFamily> {
         let mut families = self.registry.gather();
         for family in families.iter_mut().filter(|family| is_leader_only(family.name())) {
             let mut series = family.take_metric();
@@ -225,7 +225,12 @@ impl Metrics {
             family.set_metric(series);
         }
         families.retain(|family| !family.get_metric().is_empty());
-        encoded(&families)
+        families
+    }
+
+    /// The same as the text of a scrape.
+    pub fn encode(&self, leads: impl Fn(Option<&str>) -> bool) -> Result<String, Error> {
+        encoded(&self.gather(leads))
     }
 }
 

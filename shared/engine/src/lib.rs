@@ -17,6 +17,6 @@ pub mod queue;
 pub mod reconcile;
 pub mod worker;
 
-pub use queue::{Job, Outcome, Queue, QueueConfig};
+pub use queue::{Job, LaneStatus, Outcome, Queue, QueueConfig};
 pub use reconcile::{Reconciler, Step, reconcile};
 pub use worker::{Controller, run_workers};

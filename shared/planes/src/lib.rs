@@ -21,6 +21,7 @@ mod declared;
 pub mod discovery;
 pub mod events;
 pub mod guard;
+mod health_log;
 pub mod history;
 pub mod identity;
 mod listener;
@@ -49,6 +50,7 @@ mod write_state;
 pub mod writer;
 pub mod writes;
 
+pub use health_log::LastFailure;
 pub use identity::Identities;
 pub use listener::Listener;
 pub use origin::Origin;

@@ -78,6 +78,8 @@ impl Planes {
         for plane in self.projects() {
             let PlaneId::Project(name) = &plane.id else { continue };
             if before.was_paused(name) != self.pauses.is_paused(name) {
+                // From now on, not from when somebody asks.
+                plane.state_since();
                 tracing::info!(plane = %name, now = plane.health().state(), "plane paused or resumed by an operator");
             }
         }

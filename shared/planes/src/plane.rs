@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Backoffs, Failure};
 use crate::events::{Events, OperatorEvents, Refused};
+use crate::health_log::{HealthLog, LastFailure};
 use crate::identity::Recognition;
 use crate::marks::{Held, Marks};
 use crate::notices::Notices;
@@ -70,6 +71,7 @@ pub struct Plane {
     /// What is known of kinds that are not watched here.
     nothing: Store,
     failures: Mutex<BTreeMap<Kind, String>>,
+    health_log: HealthLog,
     /// Whether the plane was reported to be in sync.
     announced: AtomicBool,
     pub(super) recognition: Recognition,
@@ -106,6 +108,7 @@ impl Plane {
             fence,
             stop: CancellationToken::new(),
             failures: Mutex::default(),
+            health_log: HealthLog::new(Health::Engaging.state()),
             announced: AtomicBool::new(false),
             recognition: Recognition::certain(),
             marks: Arc::default(),
@@ -163,7 +166,9 @@ impl Plane {
 
     /// Sets whether the project is suspended, and returns whether that is news.
     pub(super) fn set_suspended(&self, suspended: bool) -> bool {
-        self.origin.suspended.swap(suspended, Ordering::AcqRel) != suspended
+        let news = self.origin.suspended.swap(suspended, Ordering::AcqRel) != suspended;
+        self.state_since();
+        news
     }
 
     /// The same plane, not yet recognised as the one that its name stands for.
@@ -241,17 +246,34 @@ impl Plane {
         }
     }
 
+    /// Since when it is in the state of [`Self::state`].
+    pub fn state_since(&self) -> Instant {
+        self.health_log.note(self.state())
+    }
+
+    /// How a watch of it failed last, if one ever did.
+    pub fn last_failure(&self) -> Option<LastFailure> {
+        self.health_log.last_failure()
+    }
+
     /// Removes the failure of a watch. Returns whether there was one, and whether it was the last of the plane.
     pub(super) fn healthy(&self, kind: Kind) -> (bool, bool) {
         let mut failures = self.failures.lock();
         let news = failures.remove(&kind).is_some();
-        (news, news && failures.is_empty())
+        let whole = news && failures.is_empty();
+        drop(failures);
+        if whole {
+            self.state_since();
+        }
+        (news, whole)
     }
 
     /// Records the failure of a watch, and returns whether that is news.
     pub(super) fn unhealthy(&self, kind: Kind, reason: String) -> bool {
-        let mut failures = self.failures.lock();
-        failures.insert(kind, reason.clone()).as_ref() != Some(&reason)
+        self.health_log.failed(kind, reason.clone());
+        let before = self.failures.lock().insert(kind, reason.clone());
+        self.state_since();
+        before.as_ref() != Some(&reason)
     }
 
     /// Whether this watch fails.

@@ -274,6 +274,7 @@ impl Planes {
     }
 
     pub(crate) fn synced(&self, plane: &Plane, kind: Kind) {
+        plane.state_since();
         if plane.synced() && plane.announce() {
             tracing::info!(plane = %plane.id, "plane in sync");
         }

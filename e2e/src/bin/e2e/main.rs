@@ -2,6 +2,7 @@
 
 mod alerts;
 mod chaos;
+mod page;
 mod run;
 mod target;
 
@@ -46,6 +47,8 @@ enum Command {
     /// Test the alerts and dashboards of `deploy/` on a real Prometheus and Alertmanager: planes, fedhub and the cells are
     /// brought up for it.
     Alerts(alerts::Alerts),
+    /// Look at the status page in a real browser: planes, fedhub and the cells are brought up for it.
+    Page(page::Page),
     /// Do something to the fedhub of an instance, such as from a suite's script.
     Fedhub {
         /// What.
@@ -206,6 +209,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Alerts(arguments) => return alerts::run(arguments).await,
         Command::Chaos(arguments) => return chaos::run(arguments).await,
+        Command::Page(arguments) => return page::run(arguments).await,
         Command::Gateway { kubeconfig, projects, seconds, instance } => {
             let projects = projects.into_iter().collect();
             let gateway = Gateway::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;

@@ -11,10 +11,10 @@ mod health;
 mod hub;
 mod job;
 mod lane;
+mod lane_status;
 mod scheduler;
 mod write_throttle;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fedhub_core::object::{Key, Kind, PlaneId};
@@ -24,6 +24,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 pub use job::{Job, Outcome, QueueConfig};
+pub use lane_status::LaneStatus;
 
 use scheduler::{Mode, Scheduler};
 
@@ -178,16 +179,8 @@ impl Queue {
 
     /// The age of each plane's oldest change that is ready, running or failed; the oldest first.
     pub fn oldest_by_lane(&self) -> Vec<(PlaneId, Duration)> {
-        let now = Instant::now();
-        let mut ages: BTreeMap<PlaneId, Duration> = BTreeMap::new();
-        for entry in self.lock().entries.values() {
-            if entry.unsynced() {
-                let age = now.saturating_duration_since(entry.since);
-                let oldest = ages.entry(entry.lane.clone()).or_default();
-                *oldest = age.max(*oldest);
-            }
-        }
-        let mut ages: Vec<_> = ages.into_iter().collect();
+        let lanes = self.lane_status().into_iter();
+        let mut ages: Vec<_> = lanes.filter_map(|(plane, lane)| Some((plane, lane.oldest?))).collect();
         ages.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
         ages
     }

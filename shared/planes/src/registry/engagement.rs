@@ -132,6 +132,11 @@ impl Planes {
         refused.insert(name.to_owned(), reason.to_owned()).as_deref() != Some(reason)
     }
 
+    /// The planes that cannot be engaged, by name, each with the reason.
+    pub fn refused(&self) -> Vec<(String, String)> {
+        self.refused.lock().iter().map(|(name, reason)| (name.clone(), reason.clone())).collect()
+    }
+
     pub(crate) fn accept(&self, name: &str) {
         self.refused.lock().remove(name);
     }

@@ -1,0 +1,169 @@
+//! What `fedhub explain` says of an object, read by the clients of this process.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fedhub_core::names::PlaneName;
+use fedhub_planes::Planes;
+use kube::Client;
+use parking_lot::Mutex;
+
+use super::data::{Explained, ObjectAnswer, ObjectQuery};
+use crate::explain::{self, Request, State, Subject, SubjectKind};
+use crate::operator::connect;
+use crate::operator::read::Read;
+
+/// How long a chain may take to be read.
+const LIMIT: Duration = Duration::from_secs(5);
+/// How long one read of it may: one plane that hangs is to be seen as that.
+const READ: Duration = Duration::from_secs(2);
+
+/// Reads chains: with the rights of this process, for each caller one at a time.
+pub struct Explainer {
+    planes: Arc<Planes>,
+    management: Client,
+    namespace: String,
+    lease: String,
+    busy: Mutex<BTreeSet<String>>,
+}
+
+/// That a caller is served; not any more once this is dropped.
+struct Turn<'a> {
+    busy: &'a Mutex<BTreeSet<String>>,
+    caller: String,
+}
+
+impl<'a> Turn<'a> {
+    fn of(busy: &'a Mutex<BTreeSet<String>>, caller: &str) -> Option<Self> {
+        let caller = caller.to_owned();
+        let is_free = busy.lock().insert(caller.clone());
+        // Not to be made where another has the turn: dropped, it would end that one's.
+        is_free.then(|| Self { busy, caller })
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.busy.lock().remove(&self.caller);
+    }
+}
+
+/// The object that is asked for, or why there can be none.
+pub fn subject(query: &ObjectQuery) -> Result<Subject, String> {
+    let kind = match query.kind.as_str() {
+        "wd" => SubjectKind::WorkloadDeployment,
+        "instance" => SubjectKind::Instance,
+        other => return Err(format!("kind {other:?} is neither wd nor instance")),
+    };
+    for (what, value) in [("plane", &query.plane), ("namespace", &query.namespace), ("name", &query.name)] {
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+        if value.is_empty() {
+            return Err(format!("the {what} is missing"));
+        }
+        // It becomes part of requests.
+        if value.len() > 253 || !value.chars().all(is_name) || value.starts_with('.') {
+            return Err(format!("{value:?} is not a valid {what}"));
+        }
+    }
+    let ObjectQuery { plane, namespace, name, .. } = query.clone();
+    Ok(Subject { kind, plane, namespace, name })
+}
+
+impl Explainer {
+    /// Of the planes of the management role, whose `namespace` and Lease are on the management plane.
+    pub fn new(planes: Arc<Planes>, management: Client, namespace: &str, lease: &str) -> Self {
+        let (namespace, lease) = (namespace.to_owned(), lease.to_owned());
+        Self { planes, management, namespace, lease, busy: Mutex::default() }
+    }
+
+    /// Explains an object to a caller.
+    pub async fn explain(&self, caller: &str, query: &ObjectQuery) -> ObjectAnswer {
+        let subject = match subject(query) {
+            Ok(subject) => subject,
+            Err(fault) => return ObjectAnswer::Invalid(fault),
+        };
+        let plane = PlaneName::new(&subject.plane).ok().and_then(|name| self.planes.project(&name));
+        let Some(plane) = plane else {
+            return ObjectAnswer::Unavailable(format!("it has not engaged a plane {:?}", subject.plane));
+        };
+        let Some(_turn) = Turn::of(&self.busy, caller) else { return ObjectAnswer::Busy };
+        let connection = |client: Client, server: &str| {
+            Read::Found(connect::Plane { client, server: server.to_owned(), timeout: READ })
+        };
+        let request = Request {
+            now: None,
+            project: Some(connection(plane.client(), &subject.plane)),
+            hub: connection(self.planes.anchor().client(), "hub"),
+            management: connection(self.management.clone(), "management"),
+            namespace: self.namespace.clone(),
+            lease: self.lease.clone(),
+            cells: std::collections::BTreeMap::new(),
+            works: false,
+            timeout: READ,
+            subject,
+        };
+        let began = Instant::now();
+        match tokio::time::timeout(LIMIT, Box::pin(explain::read(request))).await {
+            Ok(chain) => ObjectAnswer::Explained(Box::new(explained(&chain, began.elapsed()))),
+            Err(_) => ObjectAnswer::TimedOut(LIMIT),
+        }
+    }
+}
+
+/// The words of a chain.
+pub fn explained(chain: &explain::Chain, took: Duration) -> Explained {
+    let diagnosis = explain::diagnose(chain);
+    let here = |row: &explain::Row| row.hop == diagnosis.hop && diagnosis.state != State::InSync;
+    Explained {
+        state: diagnosis.state,
+        verdict: explain::verdict(chain, &diagnosis),
+        hops: explain::rows(chain)
+            .into_iter()
+            .map(|row| {
+                let here = here(&row);
+                (row, here)
+            })
+            .collect(),
+        now: chain.now,
+        took,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_checked_before_it_becomes_a_request() {
+        let query = |kind: &str, plane: &str, namespace: &str, name: &str| ObjectQuery {
+            kind: kind.to_owned(),
+            plane: plane.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        };
+        assert!(subject(&query("wd", "project-a", "shop", "web")).is_ok());
+        assert_eq!(subject(&query("instance", "a", "n", "web-0")).unwrap().kind, SubjectKind::Instance);
+        for (query, fault) in [
+            (query("pod", "a", "n", "x"), "kind \"pod\" is neither wd nor instance"),
+            (query("wd", "", "n", "x"), "the plane is missing"),
+            (query("wd", "a", "n", ""), "the name is missing"),
+            (query("wd", "a", "..", "x"), "\"..\" is not a valid namespace"),
+            (query("wd", "a", "n", "x/status"), "\"x/status\" is not a valid name"),
+            (query("wd", "a?x", "n", "x"), "\"a?x\" is not a valid plane"),
+        ] {
+            assert_eq!(subject(&query).unwrap_err(), fault);
+        }
+    }
+
+    #[test]
+    fn a_caller_has_one_turn_at_a_time_and_another_has_its_own() {
+        let busy = Mutex::default();
+        let turn = Turn::of(&busy, "a").unwrap();
+        assert!(Turn::of(&busy, "a").is_none());
+        assert!(Turn::of(&busy, "b").is_some());
+        drop(turn);
+        assert!(Turn::of(&busy, "a").is_some());
+        assert!(busy.lock().is_empty());
+    }
+}

@@ -1,0 +1,78 @@
+//! The pages as HTML: pure functions of what is shown. `maud` escapes all text and all attributes.
+//!
+//! Names and messages come from tenants. None is printed but through `maud`, none becomes part of an address but through
+//! [`Route`], and the Content-Security-Policy allows no script and no style but the two of `frame`.
+
+mod fleet;
+mod frame;
+mod object;
+mod parts;
+mod plane;
+mod planes;
+
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use maud::html;
+
+use super::data::{ObjectAnswer, ObjectQuery, PlaneDetail, Snapshot};
+use super::route::{PlanesQuery, Route};
+use frame::{Framed, POLICY, document};
+
+/// A page and all that it shows.
+pub enum Page<'a> {
+    /// The fleet at a glance.
+    Fleet(&'a Snapshot),
+    /// The list of planes.
+    Planes(&'a Snapshot, &'a PlanesQuery),
+    /// One plane, in each role that has it; none where no role has.
+    Plane(&'a Snapshot, &'a str, &'a [PlaneDetail]),
+    /// An object's chain.
+    Object(&'a Snapshot, &'a ObjectQuery, &'a ObjectAnswer),
+    /// There is no such page.
+    NotFound(&'a Snapshot),
+}
+
+/// The response for a page.
+pub fn respond(page: &Page<'_>) -> Response<Full<Bytes>> {
+    let (snapshot, framed) = match page {
+        Page::Fleet(snapshot) => (snapshot, fleet::page(snapshot)),
+        Page::Planes(snapshot, query) => (snapshot, planes::page(snapshot, query)),
+        Page::Plane(snapshot, name, details) => (snapshot, plane::page(name, details)),
+        Page::Object(snapshot, query, answer) => (snapshot, object::page(query, answer)),
+        Page::NotFound(snapshot) => (snapshot, not_found()),
+    };
+    let code = framed.code;
+    let text = document(snapshot, framed);
+    let mut response = Response::new(Full::new(Bytes::from(text)));
+    *response.status_mut() = code;
+    let policy = HeaderValue::from_str(&POLICY).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    let headers: [(HeaderName, HeaderValue); 7] = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+        (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+    ];
+    response.headers_mut().extend(headers);
+    response
+}
+
+fn not_found() -> Framed {
+    Framed {
+        code: StatusCode::NOT_FOUND,
+        title: "Not found".to_owned(),
+        route: None,
+        fixed: html! {
+            h1 { "There is no such page" }
+            p { a href=(Route::Fleet) { "The fleet" } " has links to all that there are." }
+        },
+        live: html! {},
+        every: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;
