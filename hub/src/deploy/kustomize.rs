@@ -1,10 +1,15 @@
-//! Kustomizations, built as far as those of `deploy/` go: resources, components, JSON patches. Anything else in one fails.
+//! Kustomizations, built as far as those of `deploy/` go: resources, components, JSON patches, images and replacements.
+//! Anything else in one fails. `e2e chart` compares what is built with what `kubectl kustomize` builds.
+
+mod replacements;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use replacements::Replacement;
 
 /// A `kustomization.yaml`.
 #[derive(Debug, Deserialize)]
@@ -17,7 +22,13 @@ pub struct Kustomization {
     #[serde(default)]
     resources: Vec<PathBuf>,
     #[serde(default)]
+    components: Vec<PathBuf>,
+    #[serde(default)]
     patches: Vec<Patch>,
+    #[serde(default)]
+    images: Vec<Image>,
+    #[serde(default)]
+    replacements: Vec<Replacement>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -31,6 +42,14 @@ struct Patch {
 #[serde(deny_unknown_fields)]
 struct Target {
     kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Image {
+    name: String,
+    new_name: String,
+    new_tag: String,
 }
 
 /// The directory `deploy/`, or one below it.
@@ -62,6 +81,12 @@ fn read(directory: &Path) -> Kustomization {
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The names of the components that a directory's own kustomization takes in.
+pub fn components(below: &str) -> Vec<String> {
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    read(&deploy(below)).components.iter().map(name).collect()
+}
+
 /// The objects of an overlay with one base and these components.
 pub fn overlay(base: &str, components: &[&str]) -> Vec<Value> {
     let mut objects = Vec::new();
@@ -77,16 +102,20 @@ fn accumulate(directory: &Path, objects: &mut Vec<Value>) {
     for resource in &kustomization.resources {
         let path = directory.join(resource);
         if path.is_dir() {
-            accumulate(&path, objects);
+            // What it does is done to what it has, and not to what others have.
+            let mut own = Vec::new();
+            accumulate(&path, &mut own);
+            own.into_iter().for_each(|object| add(object, &path, objects));
             continue;
         }
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        for object in documents {
-            let taken = objects.iter().any(|other| id(other) == id(&object));
-            assert!(!taken, "{} has {:?}, which is there already", path.display(), id(&object));
-            objects.push(object);
-        }
+        documents.into_iter().for_each(|object| add(object, &path, objects));
+    }
+    for component in &kustomization.components {
+        let path = directory.join(component);
+        assert_eq!(read(&path).kind, "Component", "{}", path.display());
+        accumulate(&path, objects);
     }
     for Patch { target, patch } in &kustomization.patches {
         let operations: json_patch::Patch = serde_saphyr::from_str(patch).unwrap();
@@ -95,10 +124,29 @@ fn accumulate(directory: &Path, objects: &mut Vec<Value>) {
                 .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         }
     }
+    for image in &kustomization.images {
+        let name = |container: &Value| container["image"] == image.name.as_str();
+        for container in objects.iter_mut().flat_map(containers).filter(|container| name(container)) {
+            container["image"] = format!("{}:{}", image.new_name, image.new_tag).into();
+        }
+    }
+    for replacement in &kustomization.replacements {
+        replacement.make(objects).unwrap_or_else(|problem| panic!("{}: {problem}", directory.display()));
+    }
+}
+
+fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
+    object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+fn add(object: Value, from: &Path, objects: &mut Vec<Value>) {
+    let taken = objects.iter().any(|other| id(other) == id(&object));
+    assert!(!taken, "{} has {:?}, which is there already", from.display(), id(&object));
+    objects.push(object);
 }
 
 /// What no two objects of an overlay may share.
-fn id(object: &Value) -> (&Value, &Value, &Value, &Value) {
+pub fn id(object: &Value) -> (&Value, &Value, &Value, &Value) {
     let metadata = &object["metadata"];
     (&object["apiVersion"], &object["kind"], &metadata["namespace"], &metadata["name"])
 }
