@@ -90,21 +90,31 @@ pub fn components(below: &str) -> Vec<String> {
 /// The objects of an overlay with one base and these components.
 pub fn overlay(base: &str, components: &[&str]) -> Vec<Value> {
     let mut objects = Vec::new();
-    accumulate(&deploy(base), &mut objects);
+    accumulate(&deploy(base), read(&deploy(base)), &mut objects);
     for component in components {
-        accumulate(&deploy("components").join(component), &mut objects);
+        let component = deploy("components").join(component);
+        accumulate(&component, read(&component), &mut objects);
     }
     objects
 }
 
-fn accumulate(directory: &Path, objects: &mut Vec<Value>) {
-    let kustomization = read(directory);
+/// The objects of a directory that takes in these components in place of its own.
+pub fn with_components(below: &str, components: &[&str]) -> Vec<Value> {
+    let directory = deploy(below);
+    let way = |component: &&str| deploy("components").join(component);
+    let taken = components.iter().map(way).collect();
+    let mut objects = Vec::new();
+    accumulate(&directory, Kustomization { components: taken, ..read(&directory) }, &mut objects);
+    objects
+}
+
+fn accumulate(directory: &Path, kustomization: Kustomization, objects: &mut Vec<Value>) {
     for resource in &kustomization.resources {
         let path = directory.join(resource);
         if path.is_dir() {
             // What it does is done to what it has, and not to what others have.
             let mut own = Vec::new();
-            accumulate(&path, &mut own);
+            accumulate(&path, read(&path), &mut own);
             own.into_iter().for_each(|object| add(object, &path, objects));
             continue;
         }
@@ -114,11 +124,12 @@ fn accumulate(directory: &Path, objects: &mut Vec<Value>) {
     }
     for component in &kustomization.components {
         let path = directory.join(component);
-        assert_eq!(read(&path).kind, "Component", "{}", path.display());
-        accumulate(&path, objects);
+        let component = read(&path);
+        assert_eq!(component.kind, "Component", "{}", path.display());
+        accumulate(&path, component, objects);
     }
-    for Patch { target, patch } in &kustomization.patches {
-        let operations: json_patch::Patch = serde_saphyr::from_str(patch).unwrap();
+    for Patch { target, patch } in kustomization.patches {
+        let operations: json_patch::Patch = serde_saphyr::from_str(&patch).unwrap();
         for object in objects.iter_mut().filter(|object| object["kind"] == target.kind.as_str()) {
             json_patch::patch(object, &operations)
                 .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
