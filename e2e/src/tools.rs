@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 pub use build::ensure;
 pub use cache::cache_root;
+pub(crate) use go::copy;
 use tokio::process::Command;
 
 use crate::Error;
@@ -41,6 +42,8 @@ pub enum Tool {
     Karmada,
     /// The test runner.
     Chainsaw,
+    /// What renders the chart.
+    Helm,
     /// prometheus and promtool.
     Prometheus,
     /// prometheus-alertmanager and amtool.
@@ -49,8 +52,15 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
-    pub const ALL: [Self; 6] =
-        [Self::Etcd, Self::Kubernetes, Self::Karmada, Self::Chainsaw, Self::Prometheus, Self::Alertmanager];
+    pub const ALL: [Self; 7] = [
+        Self::Etcd,
+        Self::Kubernetes,
+        Self::Karmada,
+        Self::Chainsaw,
+        Self::Helm,
+        Self::Prometheus,
+        Self::Alertmanager,
+    ];
 
     /// Its name: of a Go module that of its directory under `e2e/tools`, of a Debian package that of the package.
     pub fn name(self) -> &'static str {
@@ -63,6 +73,7 @@ impl Tool {
             Self::Kubernetes => ("kubernetes", Source::Go(&KUBERNETES)),
             Self::Karmada => ("karmada", Source::Go(&KARMADA)),
             Self::Chainsaw => ("chainsaw", Source::Go(&CHAINSAW)),
+            Self::Helm => ("helm", Source::Go(&HELM)),
             Self::Prometheus => ("prometheus", Source::Debian(&PROMETHEUS)),
             Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
         };
@@ -151,6 +162,15 @@ static CHAINSAW: GoModule = GoModule {
     toolchain: Some("go1.25.5"),
     manifests: &[],
     usual_time: "about three minutes",
+};
+
+static HELM: GoModule = GoModule {
+    module: "helm.sh/helm/v4",
+    programs: &[("helm", "helm.sh/helm/v4/cmd/helm")],
+    version_package: None,
+    toolchain: None,
+    manifests: &[],
+    usual_time: "about two minutes",
 };
 
 /// What is kept of a Debian package.

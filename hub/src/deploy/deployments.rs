@@ -116,7 +116,7 @@ fn its_namespace_is_the_programs_default_too() {
     }
 }
 
-/// Each volume with its mount; `None` for one that is not of a Secret.
+/// Each volume with its mount.
 fn volumes(deployment: &Value) -> Vec<(&Value, &Value)> {
     let (volumes, mounts) = (&pod(deployment)["volumes"], &container(deployment)["volumeMounts"]);
     let (volumes, mounts) = (volumes.as_array().unwrap(), mounts.as_array().unwrap());
@@ -145,18 +145,15 @@ fn what_it_names_is_there() {
         let mut tokens = 0;
         for (volume, mount) in volumes(&deployment) {
             let at = mount["mountPath"].as_str().unwrap().strip_prefix("/etc/fedhub/").unwrap();
-            match volume["secret"]["secretName"].as_str() {
-                Some(of) => assert_eq!(of, format!("fedhub-{at}-kubeconfig")),
-                None => {
-                    let token = &volume["projected"]["sources"][0]["serviceAccountToken"];
-                    assert!(
-                        token["expirationSeconds"].as_u64().unwrap() >= 600,
-                        "the least that a server grants"
-                    );
-                    assert_eq!((at, &token["path"]), ("hub-token", &"token".into()));
-                    tokens += 1;
-                }
+            if let Some(of) = volume["secret"]["secretName"].as_str() {
+                assert_eq!(of, format!("fedhub-{at}-kubeconfig"));
+                continue;
             }
+            let token = &volume["projected"]["sources"][0]["serviceAccountToken"];
+            // The least that a server grants.
+            assert!(token["expirationSeconds"].as_u64().unwrap() >= 600);
+            assert_eq!((at, &token["path"]), ("hub-token", &"token".into()));
+            tokens += 1;
         }
         assert_eq!(tokens == 1, overlay.has("projected-hub-token"), "{overlay:?}");
         for map in mine("ConfigMap") {

@@ -115,12 +115,12 @@ fn accumulate(directory: &Path, kustomization: Kustomization, objects: &mut Vec<
             // What it does is done to what it has, and not to what others have.
             let mut own = Vec::new();
             accumulate(&path, read(&path), &mut own);
-            own.into_iter().for_each(|object| add(object, &path, objects));
+            add(own, &path, objects);
             continue;
         }
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        documents.into_iter().for_each(|object| add(object, &path, objects));
+        add(documents, &path, objects);
     }
     for component in &kustomization.components {
         let path = directory.join(component);
@@ -150,14 +150,16 @@ fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
     object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-fn add(object: Value, from: &Path, objects: &mut Vec<Value>) {
-    let taken = objects.iter().any(|other| id(other) == id(&object));
-    assert!(!taken, "{} has {:?}, which is there already", from.display(), id(&object));
-    objects.push(object);
+fn add(more: Vec<Value>, from: &Path, objects: &mut Vec<Value>) {
+    for object in more {
+        let taken = objects.iter().any(|other| id(other) == id(&object));
+        assert!(!taken, "{} has {:?}, which is there already", from.display(), id(&object));
+        objects.push(object);
+    }
 }
 
 /// What no two objects of an overlay may share.
-pub fn id(object: &Value) -> (&Value, &Value, &Value, &Value) {
+fn id(object: &Value) -> (&Value, &Value, &Value, &Value) {
     let metadata = &object["metadata"];
     (&object["apiVersion"], &object["kind"], &metadata["namespace"], &metadata["name"])
 }

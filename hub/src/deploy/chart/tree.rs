@@ -67,16 +67,12 @@ fn part<'a>(
     let (there, gone): (Vec<_>, Vec<_>) = variants.partition(|(_, other)| other.is_some());
     let names = |of: &[(&'static str, Option<&Value>)]| of.iter().map(|(name, _)| *name).collect::<Vec<_>>();
     let there: Vec<_> = there.into_iter().filter_map(|(name, other)| Some((name, other?))).collect();
-    match plain {
-        Some(plain) => {
-            let when = if gone.is_empty() { When::Always } else { When::Without(names(&gone)) };
-            Part { when, of: merge(plain, &there) }
-        }
-        None => {
-            let all = there.iter().map(|(name, _)| *name).collect();
-            Part { when: When::With(all), of: merge(there[0].1, &there[1..]) }
-        }
+    if let Some(plain) = plain {
+        let when = if gone.is_empty() { When::Always } else { When::Without(names(&gone)) };
+        return Part { when, of: merge(plain, &there) };
     }
+    let all = there.iter().map(|(name, _)| *name).collect();
+    Part { when: When::With(all), of: merge(there[0].1, &there[1..]) }
 }
 
 /// What makes an item of a list the same one in two renderings.

@@ -86,7 +86,7 @@ fn split(path: &str) -> Vec<String> {
 fn set(object: &mut Value, path: &[String], create: bool, value: &Value) -> Option<()> {
     let (last, way) = path.split_last()?;
     let parent = way.iter().try_fold(object, |at, part| match at {
-        Value::Array(list) => list.get_mut(part.parse::<usize>().ok()?),
+        Value::Array(items) => items.get_mut(part.parse::<usize>().ok()?),
         _ => at.get_mut(part),
     })?;
     let fields = parent.as_object_mut()?;
