@@ -170,7 +170,7 @@ static HELM: GoModule = GoModule {
     version_package: None,
     toolchain: None,
     manifests: &[],
-    usual_time: "about two minutes",
+    usual_time: "about three minutes",
 };
 
 /// What is kept of a Debian package.

@@ -80,7 +80,7 @@ impl Overlay {
     pub fn of(member: Member, components: &[String], plane: Option<&str>) -> Result<Option<Self>, Error> {
         let usual = match member {
             Member::First | Member::Second => Self::management()?,
-            Member::Cell(plane) => Self { base: "cell", components: Vec::new(), plane },
+            Member::Cell(plane) => Self { base: "overlays/cell", components: Vec::new(), plane },
             Member::Services(_) | Member::Quota => return Ok(None),
         };
         let plane = plane.map(Plane::named).transpose()?.unwrap_or(usual.plane);
@@ -89,7 +89,11 @@ impl Overlay {
 
     /// The management role's, as it is.
     pub fn management() -> Result<Self, Error> {
-        Ok(Self { base: "base", components: Vec::new(), plane: Plane::named(MANAGEMENT)? })
+        Ok(Self {
+            base: "overlays/management-plane",
+            components: Vec::new(),
+            plane: Plane::named(MANAGEMENT)?,
+        })
     }
 
     /// Whether it has this component.

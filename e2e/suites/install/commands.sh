@@ -36,7 +36,7 @@ case $1 in
     ;;
   restore)
     contexts
-    kubectl --context CELL apply --server-side -k "$repository/deploy/cell"
+    kubectl --context CELL apply --server-side -k "$repository/deploy/overlays/cell"
     kubectl --context CELL delete --ignore-not-found -k "$repository/deploy/components/cell-referenced-data"
     rm -rf "$scratch"
     ;;

@@ -11,11 +11,8 @@ cell() { kubectl --kubeconfig "$KUBECONFIGS/cell-dfw.yaml" "$@"; }
 hub() { kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" "$@"; }
 case $1 in
   start)
-    cell apply --server-side -k "$deploy/components/project-plane"
-    cell apply --server-side -k "$deploy/components/both-roles"
-    cell apply --server-side -k "$deploy/base"
+    cell apply --server-side -k "$deploy/overlays/single-cluster"
     hub apply --server-side -k "$deploy/components/both-roles"
-    cell create configmap fedhub-cell --namespace fedhub-system --from-literal=name=cell-dfw --from-literal=city=DFW
     cell create secret generic fedhub-hub-kubeconfig --namespace fedhub-system --from-file=kubeconfig="$roles/hub.yaml"
     KUBECONFIG=$KUBECONFIGS/cell-dfw.yaml "$deploy/kubeconfig.sh" cell-dfw fedhub-system fedhub 1h >"$roles/cell-dfw.yaml"
     "$E2E" fedhub stop --cell dfw
