@@ -96,6 +96,23 @@ impl Overlay {
         })
     }
 
+    /// The management role's with the project planes of a Milo, for planes that no kubelet and no harness has filled: with the
+    /// kubeconfigs of the hub, of the root server and of the management plane in place of its Secrets and its account.
+    pub async fn milo_pod(
+        layout: &Layout,
+        [hub, root, management]: [&Path; 3],
+        port: u16,
+    ) -> Result<Pod, Error> {
+        let overlay = Self { base: "overlays/milo", ..Self::management()? };
+        let file =
+            |secret: &str, path: &Path| ((secret.to_owned(), "kubeconfig".to_owned()), path.to_owned());
+        let files = [file(identities::HUB_SECRET, hub), file(identities::DISCOVERY_SECRET, root)];
+        let surroundings =
+            Surroundings { files: files.into(), values: BTreeMap::new(), account: management.to_owned() };
+        pod(&overlay.deployment(layout).await?, &surroundings, port)
+            .map_err(|problem| overlay.problem(problem))
+    }
+
     /// Whether it has this component.
     pub fn has(&self, component: &str) -> bool {
         self.components.iter().any(|own| own == component)
