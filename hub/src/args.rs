@@ -23,6 +23,7 @@ use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
 use crate::planes::PlanesArgs;
+use crate::secure::args::MetricsArgs;
 
 pub use renamed::Renamed;
 
@@ -173,9 +174,12 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,
 
-    /// Address of /livez, /readyz, /metrics and /log.
+    /// Address of /livez and /readyz, and for callers on the same host of /metrics and /log.
     #[arg(long, env = "FEDHUB_ADMIN_ADDRESS", default_value = "0.0.0.0:8081", value_name = "IP:PORT")]
     pub admin_address: SocketAddr,
+    /// The pages for callers on other hosts.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
     /// Log filter, such as `info` or `info,fedhub_planes=debug`.
     #[arg(long, env = "FEDHUB_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
@@ -278,7 +282,7 @@ impl RunArgs {
             ("--cell-kubeconfig", &self.cell_kubeconfig),
             ("--quota-kubeconfig", &self.quota_kubeconfig),
         ];
-        for (flag, file) in files {
+        for (flag, file) in files.into_iter().chain(self.metrics.files()) {
             if let Some(file) = file
                 && let Err(error) = std::fs::File::open(file)
             {
@@ -287,6 +291,7 @@ impl RunArgs {
         }
         faults.extend(self.cell_faults());
         faults.extend(self.discovery_faults());
+        faults.extend(self.metrics.faults());
         if self.lease_duration <= self.lease_renew * 2 {
             faults.push(
                 "--lease-duration must be longer than twice --lease-renew: one failed renewal would end the lease"

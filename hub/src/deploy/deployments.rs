@@ -166,7 +166,16 @@ fn its_probes_ask_where_the_program_answers_and_its_end_may_take_its_time() {
             assert_eq!((&asked["path"], &asked["port"]), (&path.into(), &port["name"]), "{overlay:?}");
         }
         let service = objects.iter().find(|object| object["kind"] == "Service").unwrap();
-        assert_eq!(service["spec"]["ports"][0]["targetPort"], port["name"]);
+        let (ports, served) = (container["ports"].as_array().unwrap(), &service["spec"]["ports"]);
+        let scraped = overlay.1.iter().any(|component| component.ends_with("metrics-auth"));
+        assert_eq!(args.metrics.address.is_some(), scraped, "{overlay:?}");
+        // Elsewhere than on the same host metrics are served over HTTPS only, so that is what is called by their name.
+        assert_eq!(served[0]["name"] == "metrics", scraped, "{overlay:?}");
+        assert_eq!(served[0]["targetPort"], ports[usize::from(scraped)]["name"], "{overlay:?}");
+        if let Some(address) = args.metrics.address {
+            assert_eq!(ports[1]["containerPort"], address.port(), "{overlay:?}");
+            assert!(address.ip().is_unspecified() && served[0]["port"] == address.port());
+        }
         let grace = pod(&deployment)["terminationGracePeriodSeconds"].as_u64().unwrap_or(30);
         assert!(
             grace > args.shutdown_timeout.as_secs(),

@@ -17,6 +17,8 @@ pub struct Kustomization {
     #[serde(default)]
     resources: Vec<PathBuf>,
     #[serde(default)]
+    components: Vec<PathBuf>,
+    #[serde(default)]
     patches: Vec<Patch>,
 }
 
@@ -31,6 +33,14 @@ struct Patch {
 #[serde(deny_unknown_fields)]
 struct Target {
     kind: String,
+    name: Option<String>,
+}
+
+impl Target {
+    fn is(&self, object: &Value) -> bool {
+        let named = |name: &String| object["metadata"]["name"] == name.as_str();
+        object["kind"] == self.kind.as_str() && self.name.as_ref().is_none_or(named)
+    }
 }
 
 /// The directory `deploy/`, or one below it.
@@ -88,9 +98,12 @@ fn accumulate(directory: &Path, objects: &mut Vec<Value>) {
             objects.push(object);
         }
     }
+    for component in &kustomization.components {
+        accumulate(&directory.join(component), objects);
+    }
     for Patch { target, patch } in &kustomization.patches {
         let operations: json_patch::Patch = serde_saphyr::from_str(patch).unwrap();
-        for object in objects.iter_mut().filter(|object| object["kind"] == target.kind.as_str()) {
+        for object in objects.iter_mut().filter(|object| target.is(object)) {
             json_patch::patch(object, &operations)
                 .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         }

@@ -20,8 +20,12 @@ fn overlays() -> Vec<Overlay> {
     let mut all = vec![
         ("base", vec![]),
         ("base", vec!["discovery-milo"]),
+        ("base", vec!["metrics-auth"]),
         ("base", vec!["single-cluster"]),
         ("base", vec!["single-cluster", "cell-networking"]),
+        ("base", vec!["single-cluster", "metrics-auth"]),
+        ("cell", vec!["cell-metrics-auth"]),
+        ("cell", vec!["cell-metrics-auth", "cell-networking", "cell-quota"]),
         ("cell", vec!["cell-quota-milo"]),
         ("cell", vec!["cell-without-write-back"]),
         ("cell", vec!["cell-without-write-back", "cell-quota", "cell-networking"]),

@@ -9,13 +9,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use fedhub_core::object::PlaneId;
 use fedhub_core::{errors, telemetry};
+use fedhub_planes::transport::Server;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::admin;
+use crate::admin::{self, Admin};
 use crate::args::{Renamed, RunArgs};
 use crate::common::{MISUSE, install_tls_provider};
 use crate::log_filter::LogFilter;
+use crate::secure::Secure;
 use crate::status::Status;
 use runtime::{Role, Runtime};
 
@@ -65,7 +68,12 @@ async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
     let status = Arc::new(Status::of(&roles, &runtime)?);
-    let bound = admin::serve(runtime.args.admin_address, status, log, runtime.stop.clone())
+    let pages = admin::pages(status.clone());
+    let own = || own_cluster(&runtime, management.as_ref(), cell.as_ref());
+    serve_pages(&runtime, pages.clone(), own).await?;
+    let admin = Admin { status, pages, log };
+    let bound = admin
+        .serve(runtime.args.admin_address, runtime.stop.clone())
         .await
         .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;
     let names: Vec<_> = roles.iter().map(|role| role.name).collect();
@@ -84,4 +92,36 @@ async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
     }
     runtime.shut_down(running).await;
     Ok(())
+}
+
+/// Serves the pages to callers on other hosts, where that is asked for.
+async fn serve_pages(
+    runtime: &Runtime,
+    pages: admin::Pages,
+    own_cluster: impl FnOnce() -> anyhow::Result<Server>,
+) -> anyhow::Result<()> {
+    let args = &runtime.args;
+    let Some(address) = args.metrics.address else { return Ok(()) };
+    let cluster = own_cluster()?.client(&PlaneId::Management);
+    let secure = Secure::of(&args.metrics, pages, cluster, runtime.metrics.clone())?;
+    let bound = secure
+        .serve(address, args.credentials_interval, runtime.stop.clone())
+        .await
+        .with_context(|| format!("--metrics-address {address}"))?;
+    tracing::info!(%bound, "serving metrics over HTTPS");
+    Ok(())
+}
+
+/// The cluster that the process runs in, which knows its callers.
+fn own_cluster(
+    runtime: &Runtime,
+    management: Option<&management::Management>,
+    cell: Option<&cell::Cell>,
+) -> anyhow::Result<Server> {
+    let known = management.map(management::Management::home).or_else(|| cell.and_then(cell::Cell::home));
+    // Of a cell with a kubeconfig of its own the process knows other clusters only.
+    known.map_or_else(
+        || runtime.follow("management", runtime.args.management.source()),
+        |home| Ok(home.clone()),
+    )
 }
