@@ -186,6 +186,9 @@ pub struct RunArgs {
     /// Log format: `text` or `json`.
     #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
+    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables OTEL_EXPORTER_OTLP_* say.
+    #[arg(long, env = "FEDHUB_TRACES")]
+    pub traces: bool,
 
     /// Concurrent reconciles of each controller.
     #[arg(long, env = "FEDHUB_WORKERS", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]

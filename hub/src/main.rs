@@ -32,6 +32,7 @@ mod process_metrics;
 mod run;
 mod secure;
 mod status;
+mod traces;
 
 use std::process::ExitCode;
 

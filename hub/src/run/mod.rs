@@ -12,6 +12,7 @@ use anyhow::Context;
 use fedhub_core::object::PlaneId;
 use fedhub_core::{errors, telemetry};
 use fedhub_planes::transport::Server;
+use opentelemetry::KeyValue;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::admin::{self, Admin};
@@ -20,11 +21,17 @@ use crate::common::{MISUSE, install_tls_provider};
 use crate::log_filter::LogFilter;
 use crate::secure::Secure;
 use crate::status::Status;
+use crate::traces::Traces;
+use crate::traces::settings::Settings;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
 pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     let mut faults = args.validate();
+    let traces = trace_settings(&args).unwrap_or_else(|found| {
+        faults.extend(found);
+        None
+    });
     let log = telemetry::start(&args.log, args.log_format);
     faults.extend(log.as_ref().err().cloned());
     let log = match log {
@@ -44,7 +51,7 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match runtime.block_on(run(args, log)) {
+    match runtime.block_on(run(args, log, traces)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fedhub: {}", errors::chain(error.as_ref()));
@@ -53,11 +60,28 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     }
 }
 
-async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
+/// How traces are exported, if they are.
+fn trace_settings(args: &RunArgs) -> Result<Option<Settings>, Vec<String>> {
+    if args.traces { Settings::of(|name| std::env::var(name).ok()) } else { Ok(None) }
+}
+
+/// Has the reconciles of this process traced.
+fn start_traces(args: &RunArgs, settings: Option<&Settings>) -> anyhow::Result<Option<Arc<Traces>>> {
+    let Some(settings) = settings else { return Ok(None) };
+    let cell = args.cell_name.iter().map(|name| KeyValue::new("fedhub.cell", name.clone()));
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let traces =
+        Traces::start(settings, std::iter::once(version).chain(cell).collect()).context("--traces")?;
+    fedhub_core::trace::record_to(traces.clone());
+    Ok(Some(traces))
+}
+
+async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> anyhow::Result<()> {
     // Asked for first: a signal that comes while the process starts must not be lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     install_tls_provider()?;
+    let traces = start_traces(&args, settings.as_ref())?;
     let runtime = Runtime::new(args)?;
     let management = runtime
         .args
@@ -91,6 +115,9 @@ async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
         _ = interrupt.recv() => tracing::info!("received SIGINT, shutting down"),
     }
     runtime.shut_down(running).await;
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
     Ok(())
 }
 
