@@ -16,6 +16,7 @@ mod finalizers;
 pub mod identity;
 pub mod instance_controller;
 mod network_snapshot;
+mod trace;
 pub mod write_back;
 
 use fedhub_core::names::CELL_MANAGER;

@@ -165,7 +165,7 @@ impl Federator {
         let observed = write.status["observedGeneration"].as_i64();
         let stored = self.writer(project).write_status(WD, wd, write).await?.is_some();
         if let Some(observed) = observed.filter(|_| stored) {
-            self.converged(&project.key(WD, wd.namespace(), wd.name()), observed);
+            self.converged(&project.key(WD, wd.namespace(), wd.name()), wd.uid(), observed);
         }
         if stored {
             self.planes.metrics().propagated(Hop::HubToProjectStatus, since.elapsed());

@@ -1,8 +1,11 @@
 //! What of a generation's way is measured, by watch events and by writes that were acknowledged (U5).
 
+use std::fmt::Display;
+
 use fedhub_api::facts::{Deployment, DigestExt, Known};
 use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, ObjectView};
+use fedhub_core::trace::{self, Change, Converged};
 use fedhub_planes::Plane;
 use prometheus::HistogramVec;
 use tokio::time::Instant;
@@ -27,7 +30,7 @@ impl Federator {
         }
         let observed = facts.observed_generation();
         if let Some(observed) = observed {
-            self.converged(key, observed);
+            self.converged(key, &new.digest.uid, observed);
         }
         let known = before.and_then(|old| old.digest.deployment());
         let is_news = known.map_or_else(|| project.synced(), |known| known.generation < facts.generation);
@@ -49,9 +52,15 @@ impl Federator {
     }
 
     /// The status of that project WD says that generation.
-    pub(crate) fn converged(&self, key: &Key, observed: i64) {
+    pub(crate) fn converged(&self, key: &Key, uid: impl Display, observed: i64) {
         let measured = self.convergence.lock().returned(key, observed, Instant::now());
         self.measure(&self.planes.metrics().convergence, &measured);
+        if let Some(recorder) = trace::recorder().filter(|_| self.planes.leads())
+            && let Some(took) = measured.took.into_iter().max()
+        {
+            let change = Change { uid: uid.to_string(), generation: observed };
+            recorder.converged(Converged { key: key.clone(), change, took });
+        }
     }
 
     fn measure(&self, histogram: &HistogramVec, measured: &Measured) {

@@ -7,6 +7,7 @@ use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::Part;
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::trace::{Change, answers};
 use fedhub_engine::{Outcome, Reconciler, Step};
 use fedhub_planes::Plane;
 use tokio::time::Instant;
@@ -101,6 +102,7 @@ impl Reconciler for DeploymentReconcile<'_> {
         self.fetched = self.fetched.take().filter(|it| it.hub.as_ref().is_none_or(is_there));
         self.live = self.live.take().filter(|live| live.hub_namespace_name == seen.hub_namespace_name);
         self.put_read(&mut seen);
+        answers(|| Some(Change { uid: seen.project.uid.to_string(), generation: seen.project.generation }));
         self.stalled |= federator.is_stalled(&seen, self.of.key).await?;
         seen.stalled = self.stalled;
         if seen.hub.as_ref().is_some_and(|hub| hub.moving().is_some()) && !self.is_synced(&seen) {

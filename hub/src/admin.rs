@@ -1,13 +1,17 @@
-//! The process's own HTTP server: `/livez`, `/readyz`, `/metrics`, and `/log` for callers on the same host.
+//! The process's own HTTP server: `/livez` and `/readyz` for everybody; the read-only pages, `/metrics` among them, and
+//! `/log` for callers on the same host. Others read those pages over `crate::secure`.
 
 use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use fedhub_core::errors;
+use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,6 +23,9 @@ use crate::log_filter::LogFilter;
 const TEXT: &str = "text/plain; charset=utf-8";
 /// How long a log filter may be, in bytes.
 const LONGEST_FILTER: usize = 4096;
+/// What a caller from elsewhere is told.
+const ELSEWHERE: &str = "only from the same host: use kubectl port-forward, or for /metrics --metrics-address, which \
+                         serves it over HTTPS to callers with the right to it (deploy/components/metrics-auth)\n";
 
 /// What the admin page asks the process.
 pub trait Status: Send + Sync + 'static {
@@ -28,16 +35,52 @@ pub trait Status: Send + Sync + 'static {
     fn metrics(&self) -> Result<String, String>;
 }
 
-/// Listens on `address` and answers until `stop`. Returns the address that was bound (port 0 asks for any).
-pub async fn serve(
-    address: SocketAddr,
-    status: Arc<dyn Status>,
-    log: Arc<LogFilter>,
-    stop: CancellationToken,
-) -> std::io::Result<SocketAddr> {
-    let listener = TcpListener::bind(address).await?;
-    let bound = listener.local_addr()?;
-    tokio::spawn(async move {
+/// An answer to a request.
+pub type Answer = Response<Full<Bytes>>;
+
+/// The read-only pages of the process, for callers who may read them: a page, or nothing where the path has none. Who may
+/// is decided by the server that is asked: here by where the caller is, in `crate::secure` by who the caller is.
+pub type Pages = Arc<dyn Fn(Parts) -> Pin<Box<dyn Future<Output = Option<Answer>> + Send>> + Send + Sync>;
+
+/// All of them.
+pub fn pages(status: Arc<dyn Status>) -> Pages {
+    Arc::new(move |request| {
+        let status = status.clone();
+        Box::pin(async move { page(&request, status.as_ref()) })
+    })
+}
+
+fn page(request: &Parts, status: &dyn Status) -> Option<Answer> {
+    let answer = match request.uri.path() {
+        "/metrics" => match status.metrics() {
+            Ok(text) => answer(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text),
+            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, error),
+        },
+        _ => return None,
+    };
+    Some(answer)
+}
+
+/// What the server answers from.
+pub struct Admin {
+    /// The process.
+    pub status: Arc<dyn Status>,
+    /// Its pages.
+    pub pages: Pages,
+    /// Its log.
+    pub log: Arc<LogFilter>,
+}
+
+impl Admin {
+    /// Listens on `address` and answers until `stop`. Returns the address that was bound (port 0 asks for any).
+    pub async fn serve(self, address: SocketAddr, stop: CancellationToken) -> std::io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address).await?;
+        let bound = listener.local_addr()?;
+        tokio::spawn(Arc::new(self).accept(listener, stop));
+        Ok(bound)
+    }
+
+    async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken) {
         loop {
             let (stream, peer) = tokio::select! {
                 () = stop.cancelled() => return,
@@ -51,11 +94,11 @@ pub async fn serve(
                     }
                 },
             };
-            let (status, log, stop) = (status.clone(), log.clone(), stop.clone());
+            let (this, stop) = (self.clone(), stop.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |request| {
-                    let (status, log) = (status.clone(), log.clone());
-                    async move { Ok::<_, Infallible>(answer(request, peer, status.as_ref(), &log).await) }
+                    let this = this.clone();
+                    async move { Ok::<_, Infallible>(this.answer(request, peer).await) }
                 });
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
@@ -63,64 +106,69 @@ pub async fn serve(
                 tokio::select! { () = stop.cancelled() => (), _ = connection => () }
             });
         }
-    });
-    Ok(bound)
-}
-
-async fn answer(
-    request: Request<Incoming>,
-    peer: SocketAddr,
-    status: &dyn Status,
-    log: &Arc<LogFilter>,
-) -> Response<Full<Bytes>> {
-    let (code, content, body) = match request.uri().path() {
-        "/livez" => (StatusCode::OK, TEXT, "ok\n".to_owned()),
-        "/readyz" => match status.ready() {
-            Ok(()) => (StatusCode::OK, TEXT, "ok\n".to_owned()),
-            Err(causes) => (StatusCode::SERVICE_UNAVAILABLE, TEXT, causes.join("\n") + "\n"),
-        },
-        "/metrics" => match status.metrics() {
-            Ok(text) => (StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", text),
-            Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, TEXT, error),
-        },
-        "/log" => {
-            let (code, body) = change_log(request, peer, log).await;
-            (code, TEXT, body)
-        }
-        _ => (StatusCode::NOT_FOUND, TEXT, "try /livez, /readyz, /metrics or /log\n".to_owned()),
-    };
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = code;
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
-    response
-}
-
-/// Shows or changes the log filter. Only for callers on the same host, as `kubectl port-forward` is, so that the right to
-/// that is the right to this.
-async fn change_log(
-    request: Request<Incoming>,
-    peer: SocketAddr,
-    log: &Arc<LogFilter>,
-) -> (StatusCode, String) {
-    if !is_local(peer) {
-        return (StatusCode::FORBIDDEN, "only from the same host: use kubectl port-forward\n".to_owned());
     }
+
+    async fn answer<B>(&self, request: Request<B>, peer: SocketAddr) -> Answer
+    where
+        B: Body + Send,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        match request.uri().path() {
+            "/livez" => text(StatusCode::OK, "ok\n"),
+            "/readyz" => match self.status.ready() {
+                Ok(()) => text(StatusCode::OK, "ok\n"),
+                Err(causes) => text(StatusCode::SERVICE_UNAVAILABLE, causes.join("\n") + "\n"),
+            },
+            // As `kubectl port-forward` is on the same host, the right to that is the right to these.
+            _ if !is_local(peer) => text(StatusCode::FORBIDDEN, ELSEWHERE),
+            "/log" => change_log(request, &self.log).await,
+            _ => {
+                let page = (self.pages)(request.into_parts().0).await;
+                page.unwrap_or_else(|| text(StatusCode::NOT_FOUND, "try /livez, /readyz, /metrics or /log\n"))
+            }
+        }
+    }
+}
+
+/// An answer in plain text.
+pub fn text(code: StatusCode, body: impl Into<String>) -> Answer {
+    answer(code, TEXT, body)
+}
+
+/// An answer of that content type.
+pub fn answer(code: StatusCode, content: &'static str, body: impl Into<String>) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(body.into())));
+    *answer.status_mut() = code;
+    answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content));
+    answer
+}
+
+/// Shows or changes the log filter.
+async fn change_log<B>(request: Request<B>, log: &Arc<LogFilter>) -> Answer
+where
+    B: Body + Send,
+    B::Data: Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     match *request.method() {
         Method::GET => {}
         Method::DELETE => log.reset(),
         Method::PUT => {
             let query = request.uri().query().unwrap_or_default().to_owned();
-            let Ok(body) = Limited::new(request.into_body(), LONGEST_FILTER).collect().await else {
-                return (StatusCode::BAD_REQUEST, format!("no log filter of up to {LONGEST_FILTER} bytes\n"));
+            let body = std::pin::pin!(Limited::new(request.into_body(), LONGEST_FILTER));
+            let Ok(body) = body.collect().await else {
+                let refusal = format!("no log filter of up to {LONGEST_FILTER} bytes\n");
+                return text(StatusCode::BAD_REQUEST, refusal);
             };
             let filter = String::from_utf8_lossy(&body.to_bytes()).into_owned();
             if let Err(fault) = log.change(&filter, &query) {
-                return (StatusCode::BAD_REQUEST, fault + "\n");
+                return text(StatusCode::BAD_REQUEST, fault + "\n");
             }
         }
-        _ => return (StatusCode::METHOD_NOT_ALLOWED, "try GET, PUT or DELETE\n".to_owned()),
+        _ => return text(StatusCode::METHOD_NOT_ALLOWED, "try GET, PUT or DELETE\n"),
     }
-    (StatusCode::OK, log.show())
+    text(StatusCode::OK, log.show())
 }
 
 /// Whether the caller is on this host; an IPv4 one may come as an IPv6 address.

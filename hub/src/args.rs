@@ -23,6 +23,7 @@ use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
 use crate::planes::PlanesArgs;
+use crate::secure::args::MetricsArgs;
 
 pub use renamed::Renamed;
 
@@ -173,15 +174,21 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_IDENTITY", value_name = "NAME")]
     pub identity: Option<String>,
 
-    /// Address of /livez, /readyz, /metrics and /log.
+    /// Address of /livez and /readyz, and for callers on the same host of /metrics and /log.
     #[arg(long, env = "FEDHUB_ADMIN_ADDRESS", default_value = "0.0.0.0:8081", value_name = "IP:PORT")]
     pub admin_address: SocketAddr,
+    /// The pages for callers on other hosts.
+    #[command(flatten)]
+    pub metrics: MetricsArgs,
     /// Log filter, such as `info` or `info,fedhub_planes=debug`.
     #[arg(long, env = "FEDHUB_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
     /// Log format: `text` or `json`.
     #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
+    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables OTEL_EXPORTER_OTLP_* say.
+    #[arg(long, env = "FEDHUB_TRACES")]
+    pub traces: bool,
 
     /// Concurrent reconciles of each controller.
     #[arg(long, env = "FEDHUB_WORKERS", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
@@ -278,7 +285,7 @@ impl RunArgs {
             ("--cell-kubeconfig", &self.cell_kubeconfig),
             ("--quota-kubeconfig", &self.quota_kubeconfig),
         ];
-        for (flag, file) in files {
+        for (flag, file) in files.into_iter().chain(self.metrics.files()) {
             if let Some(file) = file
                 && let Err(error) = std::fs::File::open(file)
             {
@@ -287,6 +294,7 @@ impl RunArgs {
         }
         faults.extend(self.cell_faults());
         faults.extend(self.discovery_faults());
+        faults.extend(self.metrics.faults());
         if self.lease_duration <= self.lease_renew * 2 {
             faults.push(
                 "--lease-duration must be longer than twice --lease-renew: one failed renewal would end the lease"

@@ -7,8 +7,8 @@
 //!    `man`).
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
-//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `preflight` checks at the start what has
-//!    to stand on the hub.
+//! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `secure` serves the pages to callers on
+//!    other hosts; `preflight` checks at the start what has to stand on the hub.
 //!
 //! `deploy` holds tests only: that the kustomizations and `docs/install.md` say what the program needs.
 
@@ -30,7 +30,9 @@ mod planes;
 mod preflight;
 mod process_metrics;
 mod run;
+mod secure;
 mod status;
+mod traces;
 
 use std::process::ExitCode;
 

@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use fedhub_api::facts::Digest;
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::budget::Reserved;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::metrics::Hop;
 use fedhub_core::object::{Kind, ObjectRef, PlaneId};
+use fedhub_core::trace::{Change, answers};
 use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
 use fedhub_planes::{Plane, ProjectNamespace};
 
@@ -63,6 +64,11 @@ impl Controller for Projector {
         }
         Ok(outcome)
     }
+}
+
+/// The change that the hub has of an Instance's WD.
+fn change(owner: &Digest, hub: &Digest) -> Option<Change> {
+    Some(Change { uid: owner.uid.to_string(), generation: hub.deployment()?.generation })
 }
 
 /// Reconciles one hub Instance.
@@ -137,6 +143,7 @@ impl Reconciler for InstanceReconciler<'_> {
             return Ok(ControlFlow::Break(Outcome::RequeueAfter(wait)));
         }
         let owner = seen.owner.clone().or_else(|| self.confirmed.as_ref()?.owner.clone());
+        answers(|| change(owner.as_ref()?, seen.hub_deployment.as_ref()?));
         let (live, confirmed) = (self.live.take(), self.confirmed.clone());
         let since_event = self.job.since.elapsed();
         let Fetched { instance, projection } = self.fetched.clone();

@@ -3,6 +3,7 @@
 use fedhub_core::errors::Error;
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
+use fedhub_core::trace::{Change, answers};
 use fedhub_engine::{Controller, Job, Outcome};
 use fedhub_planes::Precondition;
 
@@ -89,7 +90,9 @@ impl Controller for DeploymentController {
         if unbind {
             return self.unbind().await;
         }
-        match cell.store(Kind::WorkloadDeployment).object(&job.key.namespace, &job.key.name) {
+        let wd = cell.store(Kind::WorkloadDeployment).object(&job.key.namespace, &job.key.name);
+        answers(|| Change::of_mark(wd.as_ref()?));
+        match wd {
             None => Ok(Outcome::Unchanged),
             Some(wd) if wd.is_terminating() => self.finalize(&wd).await,
             Some(wd) => self.sync(wd).await,

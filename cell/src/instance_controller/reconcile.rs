@@ -2,16 +2,19 @@
 
 use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
+use fedhub_core::trace::answers;
 use fedhub_engine::{Controller, Job, Outcome};
 
 use super::InstanceController;
 use super::quota::QuotaOutcome;
+use crate::trace::change_of;
 
 impl InstanceController {
     async fn instance(&self, key: &Key) -> Result<Outcome, Error> {
         if !self.cell.anchor().synced() {
             return Err(Error::NotEngaged(PlaneId::Cell));
         }
+        answers(|| change_of(self.cell.anchor(), key));
         let Some(instance) = self.living(key) else { return self.terminating(key).await };
         let QuotaOutcome { quota, failed, rest, again } = self.ask(&instance).await?;
         // It may have changed while its project was asked.

@@ -6,12 +6,14 @@ use fedhub_api::cells::CellId;
 use fedhub_core::errors::Error;
 use fedhub_core::metrics::Hop;
 use fedhub_core::object::{Key, Kind, PlaneId};
+use fedhub_core::trace::answers;
 use fedhub_engine::reconcile::{Reconciler, Step, reconcile};
 use fedhub_engine::{Controller, Job, Outcome};
 
 use super::WriteBack;
 use super::plan::{WriteBackPlan, plan};
 use super::snapshot::{LiveReads, Snapshot};
+use crate::trace::change_of;
 
 /// One reconcile of one Instance.
 pub(super) struct Pass<'a> {
@@ -68,6 +70,7 @@ impl WriteBack {
                 return Err(Error::NotEngaged(plane.id.clone()));
             }
         }
+        answers(|| change_of(self.cell.anchor(), &job.key));
         // The event of its identity requeues everything.
         let Some(cell) = self.identity.get() else { return Err(Error::NotEngaged(PlaneId::Cell)) };
         let mut pass = Pass { controller: self, job, cell, reads: LiveReads::default(), updated: false };

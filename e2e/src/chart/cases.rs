@@ -29,14 +29,14 @@ const ROLES: [Role; 4] = [
         namespace: "fedhub-system",
         values: &[],
         always: &[],
-        optional: &["high-availability", "network-policy", "service-monitor", "projected-hub-token"],
+        optional: &["high-availability", "network-policy", "metrics-auth", "projected-hub-token"],
     },
     Role {
         overlay: "milo",
         namespace: "fedhub-system",
         values: &["discovery=milo"],
         always: &["discovery-milo"],
-        optional: &["high-availability", "network-policy", "service-monitor", "projected-hub-token"],
+        optional: &["high-availability", "network-policy", "metrics-auth", "projected-hub-token"],
     },
     Role {
         overlay: "cell",
@@ -50,7 +50,7 @@ const ROLES: [Role; 4] = [
             "cell-networking",
             "cell-quota",
             "cell-referenced-data",
-            "service-monitor",
+            "cell-metrics-auth",
         ],
     },
     Role {
@@ -58,7 +58,7 @@ const ROLES: [Role; 4] = [
         namespace: "fedhub-system",
         values: &["role=single-cluster", "cell.name=cell-dfw", "cell.city=DFW"],
         always: &["single-cluster"],
-        optional: &["high-availability", "network-policy", "cell-networking", "service-monitor"],
+        optional: &["high-availability", "network-policy", "cell-networking", "metrics-auth"],
     },
 ];
 
@@ -71,6 +71,7 @@ fn values(component: &str) -> &'static [&'static str] {
         "cell-referenced-data" => &["features.referencedData=true"],
         "cell-without-write-back" => &["features.writeBack=false"],
         "high-availability" => &["highAvailability.enabled=true"],
+        "metrics-auth" | "cell-metrics-auth" => &["metricsAuth.enabled=true"],
         "network-policy" => &["networkPolicy.enabled=true"],
         "projected-hub-token" => &["projectedHubToken.enabled=true"],
         "service-monitor" => &["serviceMonitor.enabled=true"],
@@ -101,12 +102,14 @@ pub fn all() -> Vec<Case> {
             "cell-quota-milo",
             "cell-referenced-data",
         ],
-        &["cell-quota", "projected-hub-token"],
+        &["cell-quota", "cell-metrics-auth", "service-monitor", "projected-hub-token"],
     ] {
         all.push(Case { overlay: "cell", components: Some(components.to_vec()) });
     }
-    let components = Some(vec!["single-cluster", "projected-hub-token"]);
-    all.push(Case { overlay: "single-cluster", components });
+    for (overlay, role) in [("single-cluster", "single-cluster"), ("milo", "discovery-milo")] {
+        let components = Some(vec![role, "metrics-auth", "service-monitor", "projected-hub-token"]);
+        all.push(Case { overlay, components });
+    }
     all
 }
 

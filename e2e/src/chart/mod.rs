@@ -42,7 +42,7 @@ const CHANGES: [(&str, &str, &str, &str); 11] = [
     ("secrets.hub=mine", "Deployment", "/spec/template/spec/volumes/0/secret/secretName", "mine"),
     ("networkPolicy.apiServerPorts={443,32443}", "NetworkPolicy", "/spec/egress/1/ports/1/port", "32443"),
     (
-        "serviceMonitor.enabled=true,serviceMonitor.labels.release=mine",
+        "metricsAuth.enabled=true,serviceMonitor.enabled=true,serviceMonitor.labels.release=mine",
         "ServiceMonitor",
         "/metadata/labels/release",
         "mine",
@@ -52,7 +52,7 @@ const CHANGES: [(&str, &str, &str, &str); 11] = [
 ];
 
 /// Values that Helm has to refuse.
-const REFUSED: [&str; 8] = [
+const REFUSED: [&str; 9] = [
     "role=both",
     "role=cell",
     "role=cell,cell.name=a",
@@ -60,6 +60,7 @@ const REFUSED: [&str; 8] = [
     "discovery=single",
     "role=single-cluster,cell.name=a,cell.city=b,discovery=milo",
     "extraArgs={run}",
+    "serviceMonitor.enabled=true",
     "replica=3",
 ];
 

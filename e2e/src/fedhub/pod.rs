@@ -6,7 +6,7 @@
 //! |---|---|
 //! | a file of a Secret | the kubeconfig that the harness put into that Secret |
 //! | the service account of the Pod | `--management-kubeconfig`, with that account's token |
-//! | the port of the Pod | `--admin-address`, with one of this machine |
+//! | the ports of the Pod | `--admin-address`, with one of this machine, and `--metrics-address`, with any of it |
 //!
 //! A Secret, a `ConfigMap` or a key that is not on the plane, and anything in a manifest that this does not know, is an error:
 //! so a flag or a name that is wrong in `deploy/` fails every suite.
@@ -33,13 +33,16 @@ const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 /// Flags that a suite may give a process beside those of its Deployment, or in place of them: where something is, which
 /// identity it claims, how long things take, and the switches that docs/install.md has an installer add by hand. The
 /// features of a cell are set by components.
-const MAY_DIFFER: [&str; 9] = [
+const MAY_DIFFER: [&str; 12] = [
     "--cell-city",
     "--cell-name",
     "--max-inferred-deletes-per-minute",
     "--hub-kubeconfig",
     "--lease-duration",
     "--lease-renew",
+    "--metrics-client-ca",
+    "--metrics-tls-cert",
+    "--metrics-tls-key",
     "--policy-gc-delay",
     "--quota",
     "--termination-deadline",
@@ -245,6 +248,11 @@ fn pod(deployment: &Deployment, surroundings: &Surroundings, port: u16) -> Resul
         .collect::<Result<_, _>>()?;
     if arguments.iter().any(|argument| name_of(argument) == "--management-kubeconfig") {
         return Err("--management-kubeconfig: a Pod is in the cluster that it works for".to_owned());
+    }
+    for argument in &mut arguments {
+        if name_of(argument) == "--metrics-address" {
+            "--metrics-address=127.0.0.1:0".clone_into(argument);
+        }
     }
     arguments.push(format!("--management-kubeconfig={}", surroundings.account.display()));
     arguments.push(format!("--admin-address=127.0.0.1:{port}"));

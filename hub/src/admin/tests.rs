@@ -18,6 +18,11 @@ impl Status for Unready {
     }
 }
 
+fn admin(log: Arc<LogFilter>) -> Admin {
+    let status = Arc::new(Unready);
+    Admin { pages: pages(status.clone()), status, log }
+}
+
 /// Sends one request, and returns the code and the body.
 async fn send(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -36,7 +41,7 @@ async fn send(address: SocketAddr, method: &str, path: &str, body: &str) -> (u16
 async fn probes_metrics_and_the_log_filter_are_served() {
     let ((log, set), stop) = (filter(), CancellationToken::new());
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let at = serve(any, Arc::new(Unready), log, stop.clone()).await.unwrap();
+    let at = admin(log).serve(any, stop.clone()).await.unwrap();
     let too_long = "x".repeat(LONGEST_FILTER + 1);
     for (method, path, body, code, answer) in [
         ("GET", "/livez", "", 200, "ok\n"),
@@ -59,9 +64,11 @@ async fn probes_metrics_and_the_log_filter_are_served() {
     stop.cancel();
 }
 
-#[test]
-fn only_callers_on_the_same_host_change_the_log() {
-    for (peer, local) in [
+#[tokio::test]
+async fn callers_elsewhere_get_the_probes_and_nothing_else() {
+    let (log, set) = filter();
+    let admin = admin(log);
+    for (peer, is_local) in [
         ("127.0.0.1:1", true),
         ("[::1]:1", true),
         ("[::ffff:127.0.0.1]:1", true),
@@ -69,6 +76,24 @@ fn only_callers_on_the_same_host_change_the_log() {
         ("[::ffff:10.0.0.7]:1", false),
         ("[2001:db8::1]:1", false),
     ] {
-        assert_eq!(is_local(peer.parse().unwrap()), local, "{peer}");
+        for (method, path, code) in [
+            ("GET", "/livez", 200),
+            ("GET", "/readyz", 503),
+            ("GET", "/metrics", if is_local { 200 } else { 403 }),
+            ("GET", "/log", if is_local { 200 } else { 403 }),
+            ("PUT", "/log", if is_local { 200 } else { 403 }),
+            ("GET", "/", if is_local { 404 } else { 403 }),
+        ] {
+            let body = Full::new(Bytes::from("debug"));
+            let request = Request::builder().method(method).uri(path).body(body).unwrap();
+            let answer = admin.answer(request, peer.parse().unwrap()).await;
+            assert_eq!(answer.status().as_u16(), code, "{peer} {method} {path}");
+            if code == 403 {
+                let body = answer.into_body().collect().await.unwrap().to_bytes();
+                assert!(String::from_utf8_lossy(&body).contains("--metrics-address"), "{body:?}");
+            }
+        }
+        assert_eq!(*set.lock() == "debug", is_local, "{peer}");
+        admin.log.reset();
     }
 }

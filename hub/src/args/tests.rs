@@ -50,6 +50,29 @@ fn faults_are_named_one_by_one() {
 }
 
 #[test]
+fn faults_of_the_metrics_server_are_named() {
+    let at = "--metrics-address=127.0.0.1:0";
+    let (cert, key) = ("--metrics-tls-cert=/dev/null", "--metrics-tls-key=/dev/null");
+    for (flags, expected) in [
+        (&[at][..], &[][..]),
+        (&[at, cert, key], &[]),
+        (&[at, "--metrics-client-ca=/dev/null"], &[]),
+        (&[at, cert], &["--metrics-tls-cert needs --metrics-tls-key"]),
+        (&[at, key], &["--metrics-tls-key needs --metrics-tls-cert"]),
+        (
+            &[cert, "--metrics-client-ca=/dev/null"],
+            &["--metrics-tls-cert is for --metrics-address", "--metrics-client-ca is for --metrics-address"],
+        ),
+        (&[at, "--metrics-client-ca=/nowhere"], &["--metrics-client-ca /nowhere"]),
+    ] {
+        let usual = ["--enable-management-controllers", "--hub-kubeconfig=/dev/null"];
+        let faults = run(&[&usual[..], flags].concat()).validate();
+        let named = faults.iter().zip(expected).all(|(fault, expected)| fault.contains(expected));
+        assert!(named && faults.len() == expected.len(), "{flags:?}: {faults:?}");
+    }
+}
+
+#[test]
 fn faults_of_the_cell_role_are_named() {
     let (role, off, hub) = ("--enable-cell-controllers", "--write-back=false", "--hub-kubeconfig=/dev/null");
     for (flags, expected) in [

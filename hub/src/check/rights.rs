@@ -42,6 +42,10 @@ fn claims(args: &RunArgs) -> bool {
     is_cell(args) && args.quota_kubeconfig.is_some()
 }
 
+fn serves_metrics(args: &RunArgs) -> bool {
+    args.metrics.address.is_some()
+}
+
 /// Every role of `deploy/`.
 const ROLES: &[RoleFile] = roles! {
     "base/role.yaml" on Management if manages;
@@ -57,6 +61,10 @@ const ROLES: &[RoleFile] = roles! {
     "components/milo-for-cells/cluster-role.yaml" on Quota
         if |args| claims(args) && args.discovery == Discovery::Milo;
     "components/project-plane-for-cells/cluster-role.yaml" on QuotaProject if claims;
+    "components/metrics-auth/cluster-role.yaml" on Management if |args| serves_metrics(args) && manages(args);
+    "components/metrics-auth/cluster-role.yaml" on Cell if |args| serves_metrics(args) && !manages(args);
+    // For whoever scrapes.
+    "components/metrics-auth/reader.yaml" on Management if |_| false;
 };
 
 /// What is asked for.
@@ -265,6 +273,13 @@ mod tests {
         );
         for part in [Part::Management, Part::Quota, Part::QuotaProject, Part::Project] {
             assert!(words(&cell, part).is_empty(), "{part:?}");
+        }
+        let reviews = "create tokenreviews.authentication.k8s.io".to_owned();
+        for (role, part) in
+            [("--enable-management-controllers", Part::Management), ("--enable-cell-controllers", Part::Cell)]
+        {
+            assert!(words(&run(&[role, "--metrics-address=0.0.0.0:1"]), part).contains(&reviews), "{part:?}");
+            assert!(!words(&run(&[role]), part).contains(&reviews), "{part:?}");
         }
         assert!(words(&run(&["--enable-cell-controllers", "--write-back=false"]), Part::Hub).is_empty());
         let claims = run(&["--enable-cell-controllers", "--quota-kubeconfig=q", "--discovery=kubeconfigs"]);

@@ -201,10 +201,10 @@ fn what_belongs_to_it_selects_its_pods() {
 /// A port that is not let in is not scraped; what goes out is DNS and API servers.
 #[test]
 fn the_network_policy_and_the_monitor_name_the_port_of_metrics() {
-    let overlay = Overlay::of("overlays/cell", &["service-monitor"]);
+    let overlay = Overlay::of("overlays/cell", &["cell-metrics-auth", "service-monitor"]);
     let (deployment, objects) = deployment(&overlay);
     let of = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
-    let metrics = &container(&deployment)["ports"][0]["name"];
+    let metrics = &container(&deployment)["ports"][1]["name"];
     let policy = &of("NetworkPolicy")["spec"];
     assert_eq!(policy["ingress"].as_array().unwrap().len(), 1);
     assert_eq!(policy["ingress"][0]["ports"].as_array().unwrap().len(), 1);
@@ -240,7 +240,16 @@ fn its_probes_ask_where_the_program_answers_and_its_end_may_take_its_time() {
             assert_eq!((&asked["path"], &asked["port"]), (&path.into(), &port["name"]), "{overlay:?}");
         }
         let service = objects.iter().find(|object| object["kind"] == "Service").unwrap();
-        assert_eq!(service["spec"]["ports"][0]["targetPort"], port["name"]);
+        let (ports, served) = (container["ports"].as_array().unwrap(), &service["spec"]["ports"]);
+        let scraped = overlay.has("metrics-auth") || overlay.has("cell-metrics-auth");
+        assert_eq!(args.metrics.address.is_some(), scraped, "{overlay:?}");
+        // Elsewhere than on the same host metrics are served over HTTPS only, so that is what is called by their name.
+        assert_eq!(served[0]["name"] == "metrics", scraped, "{overlay:?}");
+        assert_eq!(served[0]["targetPort"], ports[usize::from(scraped)]["name"], "{overlay:?}");
+        if let Some(address) = args.metrics.address {
+            assert_eq!(ports[1]["containerPort"], address.port(), "{overlay:?}");
+            assert!(address.ip().is_unspecified() && served[0]["port"] == address.port());
+        }
         let grace = pod(&deployment)["terminationGracePeriodSeconds"].as_u64().unwrap_or(30);
         assert!(
             grace > args.shutdown_timeout.as_secs(),

@@ -42,6 +42,14 @@ struct Patch {
 #[serde(deny_unknown_fields)]
 struct Target {
     kind: String,
+    name: Option<String>,
+}
+
+impl Target {
+    fn is(&self, object: &Value) -> bool {
+        let named = |name: &String| object["metadata"]["name"] == name.as_str();
+        object["kind"] == self.kind.as_str() && self.name.as_ref().is_none_or(named)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -130,7 +138,7 @@ fn accumulate(directory: &Path, kustomization: Kustomization, objects: &mut Vec<
     }
     for Patch { target, patch } in kustomization.patches {
         let operations: json_patch::Patch = serde_saphyr::from_str(&patch).unwrap();
-        for object in objects.iter_mut().filter(|object| object["kind"] == target.kind.as_str()) {
+        for object in objects.iter_mut().filter(|object| target.is(object)) {
             json_patch::patch(object, &operations)
                 .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         }

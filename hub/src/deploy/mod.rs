@@ -39,7 +39,7 @@ impl Overlay {
     }
 
     fn is_cell(&self) -> bool {
-        self.directory.ends_with("cell")
+        self.directory == "cell" || self.directory == "overlays/cell"
     }
 }
 
@@ -51,6 +51,10 @@ fn overlays() -> Vec<Overlay> {
         Overlay::of("base", &["single-cluster"]),
         Overlay::of("base", &["single-cluster", "cell-networking"]),
         Overlay::of("base", &["projected-hub-token"]),
+        Overlay::of("base", &["metrics-auth"]),
+        Overlay::of("base", &["single-cluster", "metrics-auth"]),
+        Overlay::of("cell", &["cell-metrics-auth"]),
+        Overlay::of("cell", &["cell-metrics-auth", "cell-networking", "cell-quota"]),
         Overlay::of("cell", &["cell-quota-milo"]),
         Overlay::of("cell", &["cell-without-write-back"]),
         Overlay::of("cell", &["cell-without-write-back", "cell-quota", "cell-networking"]),
@@ -64,7 +68,8 @@ fn overlays() -> Vec<Overlay> {
         ["overlays/management-plane", "overlays/milo", "overlays/cell", "overlays/single-cluster"]
     {
         all.push(Overlay::of(directory, &[]));
-        all.push(Overlay::of(directory, &["service-monitor", "projected-hub-token"]));
+        let metrics = if directory == "overlays/cell" { "cell-metrics-auth" } else { "metrics-auth" };
+        all.push(Overlay::of(directory, &[metrics, "service-monitor", "projected-hub-token"]));
     }
     all.push(Overlay::of("overlays/cell", &FEATURES));
     all.push(Overlay::of("overlays/single-cluster", &["cell-networking"]));

@@ -239,6 +239,28 @@ fn the_cell_role_may_do_what_it_does() {
     milo.needs(Who::User("fedhub-cell"), None, "events.k8s.io", "events", "create patch");
 }
 
+/// Whoever reads metrics is asked about on the plane that the process runs in.
+#[test]
+fn each_role_may_ask_who_reads_its_metrics_where_that_is_served() {
+    for (base, component, who) in
+        [("base", "metrics-auth", Who::Management), ("cell", "cell-metrics-auth", Who::Cell)]
+    {
+        let asks = |plane: &Plane, who| {
+            plane.allows(who, None, "authentication.k8s.io", "tokenreviews", "create")
+                && plane.allows(who, None, "authorization.k8s.io", "subjectaccessreviews", "create")
+        };
+        let with = Plane { name: base, objects: overlay(base, &[component]) };
+        assert!(asks(&with, who), "{base}");
+        let other = if matches!(who, Who::Cell) { Who::Management } else { Who::Cell };
+        assert!(!asks(&with, other) && !asks(&Plane { name: base, objects: overlay(base, &[]) }, who));
+        // It reads no metrics itself, and a reader asks about nobody.
+        assert!(with.rules(who, None).iter().all(|rule| rule["nonResourceURLs"].is_null()), "{base}");
+        let reader = with.objects.iter().find(|object| object["metadata"]["name"] == "fedhub-metrics-reader");
+        let expected = serde_json::json!([{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]);
+        assert_eq!(reader.unwrap()["rules"], expected);
+    }
+}
+
 #[test]
 fn one_process_may_do_what_both_roles_do() {
     let who = Who::Management;

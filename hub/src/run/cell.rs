@@ -32,6 +32,8 @@ pub struct Cell {
     /// What the process shows of it.
     pub role: Role,
     identity: Arc<Identity>,
+    /// The cell, where that is the cluster that the process runs in.
+    home: Option<Server>,
     /// Where quota is claimed.
     quota: Option<Server>,
     /// Whether Instances are written back to the hub.
@@ -43,7 +45,9 @@ impl Cell {
     /// Reads credentials, and takes part in the election on the cell.
     pub fn new(runtime: &Runtime) -> anyhow::Result<Self> {
         let args = &runtime.args;
-        let client = runtime.follow("cell", sources::cell(args))?.client(&PlaneId::Cell);
+        let server = runtime.follow("cell", sources::cell(args))?;
+        let client = server.client(&PlaneId::Cell);
+        let home = args.cell_kubeconfig.is_none().then_some(server);
         let hub = args.hub.source().filter(|_| args.write_back);
         let hub = hub.map(|source| runtime.follow("hub", source)).transpose()?;
         let quota = sources::quota(args).map(|source| runtime.follow("quota", source)).transpose()?;
@@ -89,12 +93,17 @@ impl Cell {
         let around_hub = registries.get(1).filter(|_| hub.is_some()).cloned();
         let identity = Identity::new(name, cell, around_hub);
         let role = Role { name: "cell", registries, controllers, identity: Some(identity.clone()) };
-        Ok(Self { role, identity, quota, writes_back: hub.is_some(), leadership })
+        Ok(Self { role, identity, home, quota, writes_back: hub.is_some(), leadership })
+    }
+
+    /// The cell, where that is the cluster that the process runs in.
+    pub fn home(&self) -> Option<&Server> {
+        self.home.as_ref()
     }
 
     /// Starts watches and workers.
     pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
-        let Self { role, identity, quota, writes_back, leadership } = self;
+        let Self { role, identity, home: _, quota, writes_back, leadership } = self;
         let args = &runtime.args;
         let (cell, others) = (role.registries[0].clone(), role.registries.get(1).cloned());
         let config = DeploymentControllerConfig {

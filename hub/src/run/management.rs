@@ -67,6 +67,11 @@ impl Management {
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
     }
 
+    /// The management plane.
+    pub fn home(&self) -> &Server {
+        &self.home
+    }
+
     /// Starts watches and workers.
     pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
         let Self { role, hub, home, projects, leadership } = self;

@@ -9,19 +9,29 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
+use fedhub_core::object::PlaneId;
 use fedhub_core::{errors, telemetry};
+use fedhub_planes::transport::Server;
+use opentelemetry::KeyValue;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::admin;
+use crate::admin::{self, Admin};
 use crate::args::{Renamed, RunArgs};
 use crate::common::{MISUSE, install_tls_provider};
 use crate::log_filter::LogFilter;
+use crate::secure::Secure;
 use crate::status::Status;
+use crate::traces::Traces;
+use crate::traces::settings::Settings;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
 pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     let mut faults = args.validate();
+    let traces = trace_settings(&args).unwrap_or_else(|found| {
+        faults.extend(found);
+        None
+    });
     let log = telemetry::start(&args.log, args.log_format);
     faults.extend(log.as_ref().err().cloned());
     let log = match log {
@@ -41,7 +51,7 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    match runtime.block_on(run(args, log)) {
+    match runtime.block_on(run(args, log, traces)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fedhub: {}", errors::chain(error.as_ref()));
@@ -50,11 +60,28 @@ pub fn main(args: RunArgs, renamed: &[Renamed]) -> ExitCode {
     }
 }
 
-async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
+/// How traces are exported, if they are.
+fn trace_settings(args: &RunArgs) -> Result<Option<Settings>, Vec<String>> {
+    if args.traces { Settings::of(|name| std::env::var(name).ok()) } else { Ok(None) }
+}
+
+/// Has the reconciles of this process traced.
+fn start_traces(args: &RunArgs, settings: Option<&Settings>) -> anyhow::Result<Option<Arc<Traces>>> {
+    let Some(settings) = settings else { return Ok(None) };
+    let cell = args.cell_name.iter().map(|name| KeyValue::new("fedhub.cell", name.clone()));
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let traces =
+        Traces::start(settings, std::iter::once(version).chain(cell).collect()).context("--traces")?;
+    fedhub_core::trace::record_to(traces.clone());
+    Ok(Some(traces))
+}
+
+async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> anyhow::Result<()> {
     // Asked for first: a signal that comes while the process starts must not be lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     install_tls_provider()?;
+    let traces = start_traces(&args, settings.as_ref())?;
     let runtime = Runtime::new(args)?;
     let management = runtime
         .args
@@ -65,7 +92,12 @@ async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
     let status = Arc::new(Status::of(&roles, &runtime)?);
-    let bound = admin::serve(runtime.args.admin_address, status, log, runtime.stop.clone())
+    let pages = admin::pages(status.clone());
+    let own = || own_cluster(&runtime, management.as_ref(), cell.as_ref());
+    serve_pages(&runtime, pages.clone(), own).await?;
+    let admin = Admin { status, pages, log };
+    let bound = admin
+        .serve(runtime.args.admin_address, runtime.stop.clone())
         .await
         .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;
     let names: Vec<_> = roles.iter().map(|role| role.name).collect();
@@ -83,5 +115,40 @@ async fn run(args: RunArgs, log: Arc<LogFilter>) -> anyhow::Result<()> {
         _ = interrupt.recv() => tracing::info!("received SIGINT, shutting down"),
     }
     runtime.shut_down(running).await;
+    if let Some(traces) = traces {
+        traces.end().await;
+    }
     Ok(())
+}
+
+/// Serves the pages to callers on other hosts, where that is asked for.
+async fn serve_pages(
+    runtime: &Runtime,
+    pages: admin::Pages,
+    own_cluster: impl FnOnce() -> anyhow::Result<Server>,
+) -> anyhow::Result<()> {
+    let args = &runtime.args;
+    let Some(address) = args.metrics.address else { return Ok(()) };
+    let cluster = own_cluster()?.client(&PlaneId::Management);
+    let secure = Secure::of(&args.metrics, pages, cluster, runtime.metrics.clone())?;
+    let bound = secure
+        .serve(address, args.credentials_interval, runtime.stop.clone())
+        .await
+        .with_context(|| format!("--metrics-address {address}"))?;
+    tracing::info!(%bound, "serving metrics over HTTPS");
+    Ok(())
+}
+
+/// The cluster that the process runs in, which knows its callers.
+fn own_cluster(
+    runtime: &Runtime,
+    management: Option<&management::Management>,
+    cell: Option<&cell::Cell>,
+) -> anyhow::Result<Server> {
+    let known = management.map(management::Management::home).or_else(|| cell.and_then(cell::Cell::home));
+    // Of a cell with a kubeconfig of its own the process knows other clusters only.
+    known.map_or_else(
+        || runtime.follow("management", runtime.args.management.source()),
+        |home| Ok(home.clone()),
+    )
 }

@@ -5,7 +5,7 @@
 //!
 //! 1. [`object`] is an object as it travels: metadata typed, everything else the JSON that a plane sent. [`names`] has the
 //!    labels, annotations and finalizers of the wire contract.
-//! 2. [`errors`] and [`message`] describe what goes wrong; [`metrics`] and [`telemetry`] report it.
+//! 2. [`errors`] and [`message`] describe what goes wrong; [`metrics`], [`telemetry`] and [`trace`] report it.
 //! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`] compares
 //!    values, [`rate_limit`] a limit on rates.
 
@@ -19,3 +19,4 @@ pub mod names;
 pub mod object;
 pub mod rate_limit;
 pub mod telemetry;
+pub mod trace;

@@ -126,6 +126,8 @@ metrics! {
     pub credentials_expiry: IntGaugeVec = "credentials_expiry_timestamp_seconds" ["credentials"];
     "Credentials that were replaced while the process ran."
     pub credentials_reloads: IntCounterVec = "credentials_reloads_total" ["credentials"];
+    "Requests for pages at --metrics-address that were refused."
+    pub page_requests_refused: IntCounterVec = "page_requests_refused_total" ["reason"];
     "Watches that restarted after an error."
     pub watch_restarts: IntCounterVec = "watch_restarts_total" ["plane_kind", "reason"];
     "Watch events without consequence."

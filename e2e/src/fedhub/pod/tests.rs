@@ -37,11 +37,13 @@ const USUAL: [&str; 3] = ["run", "--enable-cell-controllers", "--hub-kubeconfig=
 
 #[test]
 fn a_process_is_told_what_its_container_would_be_told() {
-    let pod = pod(&deployment(&USUAL), &surroundings(), 7).unwrap();
+    let arguments = [&USUAL[..], &["--metrics-address=0.0.0.0:8443"]].concat();
+    let pod = pod(&deployment(&arguments), &surroundings(), 7).unwrap();
     let expected = [
         "run",
         "--enable-cell-controllers",
         "--hub-kubeconfig=/here/hub.yaml",
+        "--metrics-address=127.0.0.1:0",
         "--management-kubeconfig=/here/cell-dfw.yaml",
         "--admin-address=127.0.0.1:7",
     ];
@@ -75,12 +77,14 @@ fn what_a_kubelet_would_not_find_or_this_does_not_know_fails() {
 fn a_suite_may_not_say_what_deploy_has_to_say() {
     let may = |flag: &str| may_differ(&[flag.to_owned()]).is_ok();
     assert!(may("--lease-duration=10m") && may("--hub-kubeconfig=/x") && may("--quota=false"));
+    assert!(may("--metrics-tls-cert=/x"));
     for flag in [
         "--networking",
         "--discovery=milo",
         "--namespace=x",
         "--quota-kubeconfig=/x",
         "--enable-cell-controllers",
+        "--metrics-address=0.0.0.0:1",
     ] {
         assert!(!may(flag), "{flag}");
     }

@@ -1,0 +1,65 @@
+//! Answers that are remembered for a while, at most so many.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Values by key, each with its end.
+pub struct Cache<K, V> {
+    entries: HashMap<K, (V, Instant)>,
+    most: usize,
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
+    /// An empty one, for at most `most` values.
+    pub fn of(most: usize) -> Self {
+        Self { entries: HashMap::new(), most }
+    }
+
+    /// The value, while it stands.
+    pub fn get(&self, key: &K) -> Option<V> {
+        let (value, end) = self.entries.get(key)?;
+        (Instant::now() < *end).then(|| value.clone())
+    }
+
+    /// Has `value` stand for `time`. Where there is no room the one goes that ends first: refusals stand for less time than
+    /// what is allowed, so a flood of what is refused costs no one else their answer.
+    pub fn put(&mut self, key: K, value: V, time: Duration) {
+        let now = Instant::now();
+        if self.entries.len() >= self.most && !self.entries.contains_key(&key) {
+            self.entries.retain(|_, (_, end)| now < *end);
+        }
+        if self.entries.len() >= self.most && !self.entries.contains_key(&key) {
+            let first = self.entries.iter().min_by_key(|(_, (_, end))| *end).map(|(key, _)| key.clone());
+            first.and_then(|first| self.entries.remove(&first));
+        }
+        self.entries.insert(key, (value, now + time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_stands_for_its_time_and_a_flood_of_short_ones_pushes_no_long_one_out() {
+        let (minute, moment) = (Duration::from_mins(1), Duration::from_secs(10));
+        let mut cache = Cache::of(4);
+        cache.put(0, "good", minute);
+        for key in 1..100 {
+            tokio::time::advance(Duration::from_millis(1)).await;
+            cache.put(key, "bad", moment);
+            assert!(cache.entries.len() <= 4);
+        }
+        assert_eq!((cache.get(&0), cache.get(&99), cache.get(&1)), (Some("good"), Some("bad"), None));
+        tokio::time::advance(moment).await;
+        assert_eq!((cache.get(&0), cache.get(&99)), (Some("good"), None));
+        cache.put(0, "better", moment);
+        tokio::time::advance(moment).await;
+        assert_eq!(cache.get(&0), None);
+        cache.put(1, "bad", moment);
+        assert_eq!(cache.entries.len(), 1, "what has ended makes room");
+    }
+}

@@ -1,0 +1,366 @@
+//! Over real TLS, on loopback, with an API server that answers reviews.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::{Request, Response};
+use kube::client::Body;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+mod trusting;
+
+use trusting::Trusting;
+
+use super::*;
+use crate::admin::{Status, pages};
+
+struct Process;
+
+impl Status for Process {
+    fn ready(&self) -> Result<(), Vec<String>> {
+        Ok(())
+    }
+
+    fn metrics(&self) -> Result<String, String> {
+        Ok("fedhub_leader 1\n".to_owned())
+    }
+}
+
+/// The API server: it knows `prometheus`, who may get `/metrics`, and `tenant`, who may get nothing.
+#[derive(Clone, Default)]
+struct Cluster {
+    asked: Arc<AtomicUsize>,
+    fails: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Cluster {
+    fn client(&self) -> kube::Client {
+        let this = self.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let this = this.clone();
+            async move { Ok::<_, tower::BoxError>(this.answer(request).await) }
+        });
+        kube::Client::new(service, "default")
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if self.fails.load(Ordering::SeqCst) {
+            let status =
+                json!({"kind": "Status", "status": "Failure", "message": "etcd", "reason": "", "code": 500});
+            let answer = Response::builder().status(500).body(Body::from(status.to_string().into_bytes()));
+            return answer.unwrap();
+        }
+        let path = request.uri().path().to_owned();
+        let body = request.into_body().collect_bytes().await.unwrap();
+        let mut review: Value = serde_json::from_slice(&body).unwrap();
+        let spec = &review["spec"];
+        review["status"] = match path.as_str() {
+            "/apis/authentication.k8s.io/v1/tokenreviews" => match spec["token"].as_str().unwrap() {
+                "expired" => json!({"authenticated": false, "error": "expired"}),
+                token => json!({"authenticated": true, "user": {"username": token, "groups": ["g"]}}),
+            },
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews" => {
+                assert_eq!(spec["groups"], json!(["g"]));
+                let asked = &spec["nonResourceAttributes"];
+                let allowed =
+                    spec["user"] == "prometheus" && *asked == json!({"path": "/metrics", "verb": "get"});
+                json!({"allowed": allowed})
+            }
+            other => panic!("{other}"),
+        };
+        Response::builder().status(201).body(Body::from(review.to_string().into_bytes())).unwrap()
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+type Authority = CertifiedIssuer<'static, KeyPair>;
+
+fn authority() -> Authority {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// A certificate of that CA and its key, in PEM.
+fn signed(by: &Authority) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    (params.signed_by(&key, by).unwrap().pem(), key.serialize_pem())
+}
+
+fn write(directory: &Path, by: &Authority) {
+    let (certificate, key) = signed(by);
+    std::fs::write(directory.join("tls.crt"), certificate).unwrap();
+    std::fs::write(directory.join("tls.key"), key).unwrap();
+}
+
+fn flags(directory: &Path) -> MetricsArgs {
+    MetricsArgs {
+        tls_cert: Some(directory.join("tls.crt")),
+        tls_key: Some(directory.join("tls.key")),
+        ..MetricsArgs::default()
+    }
+}
+
+struct Server {
+    at: SocketAddr,
+    metrics: Metrics,
+    cluster: Cluster,
+    stop: CancellationToken,
+}
+
+impl Server {
+    async fn of(args: &MetricsArgs) -> Self {
+        let (metrics, cluster, stop) =
+            (Metrics::new().unwrap(), Cluster::default(), CancellationToken::new());
+        let secure = Secure::of(args, pages(Arc::new(Process)), cluster.client(), metrics.clone()).unwrap();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let at = secure.serve(any, Duration::from_millis(10), stop.clone()).await.unwrap();
+        Self { at, metrics, cluster, stop }
+    }
+
+    fn refused(&self, reason: &str) -> u64 {
+        self.metrics.page_requests_refused.with_label_values(&[reason]).get()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// What a client trusts, and what it shows.
+fn client(trusts: &str, shows: Option<(String, String)>) -> TlsConnector {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(trusts.as_bytes()).unwrap()).unwrap();
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = builder.with_root_certificates(roots);
+    let config = match shows {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+            builder.with_client_auth_cert(chain, key).unwrap()
+        }
+    };
+    TlsConnector::from(Arc::new(config))
+}
+
+/// Sends a request over a connection of its own, and returns code and body.
+async fn send(
+    at: SocketAddr,
+    tls: &TlsConnector,
+    line: &str,
+    token: Option<&str>,
+) -> std::io::Result<(u16, String)> {
+    let stream = TcpStream::connect(at).await?;
+    let mut stream = tls.connect(ServerName::try_from("localhost").unwrap(), stream).await?;
+    let token = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
+    let request = format!("{line} HTTP/1.1\r\nhost: fedhub\r\nconnection: close\r\n{token}\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::UnexpectedEof)?;
+    Ok((head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned()))
+}
+
+#[tokio::test]
+async fn the_cluster_says_who_may_read_a_page_and_is_asked_once() {
+    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    write(directory.path(), &ca);
+    let server = Server::of(&flags(directory.path())).await;
+    let tls = client(&ca.pem(), None);
+    for (line, token, code, says, asks) in [
+        ("GET /metrics", None, 401, "no bearer token", 0),
+        ("GET /metrics", Some("expired"), 401, "not valid", 1),
+        ("GET /metrics", Some("tenant"), 403, "tenant may not get /metrics", 2),
+        ("GET /metrics", Some("prometheus"), 200, "fedhub_leader 1\n", 2),
+        ("GET /readyz", Some("prometheus"), 403, "may not get /readyz", 1),
+        ("GET /log", Some("prometheus"), 403, "may not get /log", 1),
+        ("PUT /metrics", Some("prometheus"), 405, "GET", 0),
+        // Now the answers are known.
+        ("GET /metrics", Some("expired"), 401, "not valid", 0),
+        ("GET /metrics", Some("tenant"), 403, "fedhub-metrics-reader", 0),
+        ("GET /metrics?again", Some("prometheus"), 200, "fedhub_leader 1\n", 0),
+    ] {
+        let before = server.cluster.asked();
+        let (got, body) = send(server.at, &tls, line, token).await.unwrap();
+        assert!(got == code && body.contains(says), "{line} {token:?}: {got} {body}");
+        assert_eq!(server.cluster.asked() - before, asks, "{line} {token:?}");
+    }
+    for (reason, times) in [("no_credential", 1), ("invalid_token", 2), ("forbidden", 4), ("method", 1)] {
+        assert_eq!(server.refused(reason), times, "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_that_fails_lets_nobody_in_and_what_it_said_before_stands() {
+    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    write(directory.path(), &ca);
+    let server = Server::of(&flags(directory.path())).await;
+    let tls = client(&ca.pem(), None);
+    assert_eq!(send(server.at, &tls, "GET /metrics", Some("prometheus")).await.unwrap().0, 200);
+    server.cluster.fails.store(true, Ordering::SeqCst);
+    assert_eq!(send(server.at, &tls, "GET /metrics", Some("another")).await.unwrap().0, 503);
+    assert_eq!(send(server.at, &tls, "GET /metrics", Some("prometheus")).await.unwrap().0, 200);
+    server.cluster.fails.store(false, Ordering::SeqCst);
+    assert_eq!(send(server.at, &tls, "GET /metrics", Some("another")).await.unwrap().0, 403);
+    assert_eq!(server.refused("review_failed"), 1);
+}
+
+#[tokio::test]
+async fn a_client_certificate_of_the_ca_is_let_in_and_no_other() {
+    let (directory, ca, clients) = (tempfile::tempdir().unwrap(), authority(), authority());
+    write(directory.path(), &ca);
+    let bundle = directory.path().join("clients.crt");
+    std::fs::write(&bundle, clients.pem()).unwrap();
+    let args = MetricsArgs { client_ca: Some(bundle), ..flags(directory.path()) };
+    let server = Server::of(&args).await;
+    let with = |shows| client(&ca.pem(), shows);
+    let known = with(Some(signed(&clients)));
+    assert_eq!(send(server.at, &known, "GET /metrics", None).await.unwrap().0, 200);
+    assert_eq!(send(server.at, &known, "GET /other", None).await.unwrap().0, 404);
+    assert_eq!(server.cluster.asked(), 0);
+    send(server.at, &with(Some(signed(&ca))), "GET /metrics", Some("prometheus")).await.unwrap_err();
+    // Without one, by token as before.
+    assert_eq!(send(server.at, &with(None), "GET /metrics", None).await.unwrap().0, 401);
+    assert_eq!(send(server.at, &with(None), "GET /metrics", Some("prometheus")).await.unwrap().0, 200);
+    // Without a CA none counts.
+    let server = Server::of(&flags(directory.path())).await;
+    assert_eq!(send(server.at, &known, "GET /metrics", None).await.unwrap().0, 401);
+}
+
+async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let met = async {
+        while !holds().await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), met).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+#[tokio::test]
+async fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
+    let (directory, old, new) = (tempfile::tempdir().unwrap(), authority(), authority());
+    write(directory.path(), &old);
+    let server = Server::of(&flags(directory.path())).await;
+    let scrape = async |ca: &Authority| {
+        let sent = send(server.at, &client(&ca.pem(), None), "GET /metrics", Some("prometheus")).await;
+        sent.is_ok_and(|(code, _)| code == 200)
+    };
+    let stale = || server.metrics.credentials_stale.with_label_values(&["metrics"]).get();
+    assert!(scrape(&old).await && !scrape(&new).await);
+    // Half of a change: the key is still that of the other certificate.
+    let (certificate, key) = signed(&new);
+    std::fs::write(directory.path().join("tls.crt"), certificate).unwrap();
+    until("it says that the pair does not fit", async || stale() == 1).await;
+    assert!(scrape(&old).await);
+    std::fs::write(directory.path().join("tls.key"), key).unwrap();
+    until("the new certificate is used", async || scrape(&new).await).await;
+    until("it is told", async || stale() == 0).await;
+    assert!(!scrape(&old).await);
+    assert_eq!(server.metrics.credentials_reloads.with_label_values(&["metrics"]).get(), 1);
+    assert!(server.metrics.credentials_expiry.with_label_values(&["metrics"]).get() > 0);
+    std::fs::remove_file(directory.path().join("tls.crt")).unwrap();
+    until("it says that the file is missing", async || stale() == 1).await;
+    assert!(scrape(&new).await);
+}
+
+#[tokio::test]
+async fn without_a_certificate_the_process_makes_one() {
+    let server = Server::of(&MetricsArgs::default()).await;
+    let other = Server::of(&MetricsArgs::default()).await;
+    // Nobody can verify it, as nobody vouches for it.
+    let tls = client(&authority().pem(), None);
+    send(server.at, &tls, "GET /metrics", Some("prometheus")).await.unwrap_err();
+    let (mut seen, trusting) = (Vec::new(), Arc::new(Trusting::default()));
+    for at in [server.at, other.at] {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .dangerous()
+            .with_custom_certificate_verifier(trusting.clone())
+            .with_no_client_auth();
+        let tls = TlsConnector::from(Arc::new(config));
+        assert_eq!(send(at, &tls, "GET /metrics", Some("prometheus")).await.unwrap().0, 200);
+        seen.push(trusting.seen.lock().take().unwrap());
+    }
+    assert_ne!(seen[0], seen[1]);
+}
+
+#[test]
+fn files_that_make_no_server_are_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let refused = |args: &MetricsArgs| match Tls::of(args) {
+        Ok(_) => panic!("{args:?}"),
+        Err(error) => errors::chain(&error),
+    };
+    assert!(refused(&flags(directory.path())).contains("tls.crt"));
+    write(directory.path(), &authority());
+    for (file, flag) in [("tls.crt", "--metrics-tls-cert"), ("tls.key", "--metrics-tls-key")] {
+        let content = std::fs::read(at(file)).unwrap();
+        std::fs::write(at(file), "nonsense").unwrap();
+        assert!(refused(&flags(directory.path())).contains(flag), "{flag}");
+        std::fs::write(at(file), content).unwrap();
+    }
+    std::fs::write(at("ca.crt"), "").unwrap();
+    let args = MetricsArgs { client_ca: Some(at("ca.crt")), ..flags(directory.path()) };
+    assert!(refused(&args).contains("--metrics-client-ca"));
+    Tls::of(&flags(directory.path())).unwrap();
+}
+
+/// I8: whoever does not begin, or does not go on, is not waited for, and cannot take all places for long.
+#[tokio::test(start_paused = true)]
+async fn i8_a_connection_that_stalls_ends() {
+    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    write(directory.path(), &ca);
+    let cluster = Cluster::default().client();
+    let pages = pages(Arc::new(Process));
+    let secure = Secure::of(&flags(directory.path()), pages, cluster, Metrics::new().unwrap()).unwrap();
+    let began = tokio::time::Instant::now();
+    let (_client, server) = tokio::io::duplex(1024);
+    secure.connection(server).await;
+    assert_eq!(began.elapsed(), BEGINS_WITHIN.0);
+    let (client_side, server) = tokio::io::duplex(1 << 16);
+    let (tls, name) = (client(&ca.pem(), None), ServerName::try_from("localhost").unwrap());
+    let ((), connected) = tokio::join!(secure.connection(server), async {
+        let mut stream = tls.connect(name, client_side).await.unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n").await.unwrap();
+        stream
+    });
+    assert!(began.elapsed() <= BEGINS_WITHIN.0 + BEGINS_WITHIN.1 + Duration::from_secs(1));
+    drop(connected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_a_cluster_that_does_not_answer_is_not_waited_for() {
+    let silent = tower::service_fn(|_: Request<Body>| {
+        std::future::pending::<Result<Response<Body>, tower::BoxError>>()
+    });
+    let reviews = Reviews::of(kube::Client::new(silent, "default"));
+    let began = tokio::time::Instant::now();
+    let checks = (0..100).map(|n| {
+        let reviews = &reviews;
+        async move { reviews.check(&format!("token-{n}"), "/metrics").await }
+    });
+    for refused in futures::future::join_all(checks).await {
+        assert_eq!(refused, Err(Refusal::ReviewFailed));
+    }
+    assert!(began.elapsed() < Duration::from_secs(10));
+}

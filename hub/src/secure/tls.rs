@@ -1,0 +1,216 @@
+//! The certificate of the secure server, and the CA that it trusts: from files that change while the process runs, as
+//! cert-manager and the kubelet write them, or made at the start.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_core::errors;
+use fedhub_core::metrics::Metrics;
+use jiff::Timestamp;
+use parking_lot::RwLock;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig};
+use tokio_util::sync::CancellationToken;
+use x509_parser::parse_x509_certificate;
+
+use super::args::MetricsArgs;
+
+/// Whose the files are, in metrics and logs.
+const NAME: &str = "metrics";
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("failed to read {}", .0.display())]
+    Unreadable(PathBuf, #[source] std::io::Error),
+    /// It holds no certificate, or none that can be read.
+    #[error("{0} holds no certificate in PEM")]
+    NoCertificate(String),
+    /// It holds no key, or none that can be read.
+    #[error("{0} holds no private key in PEM")]
+    NoKey(String),
+    /// The certificate and its key do not make a server.
+    #[error("the certificate and its key cannot be used")]
+    Pair(#[source] rustls::Error),
+    /// The CA cannot be used.
+    #[error("the CA of client certificates cannot be used")]
+    ClientCa(#[source] rustls::server::VerifierBuilderError),
+    /// No certificate could be made.
+    #[error("failed to make a certificate")]
+    SelfSigned(#[from] rcgen::Error),
+}
+
+/// Where the parts are.
+struct Source {
+    /// Certificate and key, unless they are those that the process made.
+    pair: Result<(PathBuf, PathBuf), Pair>,
+    client_ca: Option<PathBuf>,
+}
+
+/// A certificate with its chain, and its key, in PEM.
+#[derive(Clone, PartialEq, Eq)]
+struct Pair {
+    certificate: Vec<u8>,
+    key: Vec<u8>,
+}
+
+/// What the files hold.
+#[derive(Clone, PartialEq, Eq)]
+struct Content {
+    pair: Pair,
+    client_ca: Option<Vec<u8>>,
+}
+
+impl Source {
+    fn read(&self) -> Result<Content, TlsError> {
+        let read =
+            |path: &Path| std::fs::read(path).map_err(|error| TlsError::Unreadable(path.to_owned(), error));
+        let pair = match &self.pair {
+            Ok((certificate, key)) => Pair { certificate: read(certificate)?, key: read(key)? },
+            Err(own) => own.clone(),
+        };
+        Ok(Content { pair, client_ca: self.client_ca.as_deref().map(read).transpose()? })
+    }
+}
+
+impl Pair {
+    /// One for this host that nobody vouches for, as `controller-runtime` makes it where it is given none.
+    fn self_signed() -> Result<Self, TlsError> {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let names = ["localhost", "127.0.0.1", "::1", host.trim()].map(str::to_owned);
+        let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let made = rcgen::generate_simple_self_signed(names)?;
+        let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        Ok(Self { certificate: certificate.into_bytes(), key: key.into_bytes() })
+    }
+}
+
+fn certificates(pem: &[u8], of: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    found.ok().filter(|found| !found.is_empty()).ok_or_else(|| TlsError::NoCertificate(of.to_owned()))
+}
+
+impl Content {
+    fn config(&self) -> Result<ServerConfig, TlsError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Pair)?;
+        let builder = match &self.client_ca {
+            None => builder.with_no_client_auth(),
+            Some(pem) => {
+                let mut roots = RootCertStore::empty();
+                for root in certificates(pem, "--metrics-client-ca")? {
+                    roots.add(root).map_err(TlsError::Pair)?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
+                    .allow_unauthenticated()
+                    .build()
+                    .map_err(TlsError::ClientCa)?;
+                builder.with_client_cert_verifier(verifier)
+            }
+        };
+        let chain = certificates(&self.pair.certificate, "--metrics-tls-cert")?;
+        let key = PrivateKeyDer::from_pem_slice(&self.pair.key)
+            .map_err(|_| TlsError::NoKey("--metrics-tls-key".to_owned()))?;
+        let mut config = builder.with_single_cert(chain, key).map_err(TlsError::Pair)?;
+        // HTTP/2 would let one connection ask for much at once.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // A session that is resumed shows no certificate again: one that has ended since would still count.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
+
+    /// When the first certificate of the server's chain ends.
+    fn end(&self) -> Option<Timestamp> {
+        let chain = certificates(&self.pair.certificate, "").unwrap_or_default();
+        let ends = chain.iter().filter_map(|der| {
+            let (_, certificate) = parse_x509_certificate(der).ok()?;
+            Timestamp::from_second(certificate.validity().not_after.timestamp()).ok()
+        });
+        ends.min()
+    }
+}
+
+/// What new connections are met with.
+pub struct Tls {
+    source: Source,
+    current: RwLock<(Content, Arc<ServerConfig>)>,
+}
+
+impl Tls {
+    /// By these flags.
+    pub fn of(args: &MetricsArgs) -> Result<Arc<Self>, TlsError> {
+        let pair = if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
+            Ok((certificate.clone(), key.clone()))
+        } else {
+            tracing::info!(
+                "serving pages with a self-signed certificate, which no client can verify: see --metrics-tls-cert"
+            );
+            Err(Pair::self_signed()?)
+        };
+        let source = Source { pair, client_ca: args.client_ca.clone() };
+        let content = source.read()?;
+        let config = Arc::new(content.config()?);
+        Ok(Arc::new(Self { source, current: RwLock::new((content, config)) }))
+    }
+
+    /// For a connection that begins now.
+    pub fn current(&self) -> Arc<ServerConfig> {
+        self.current.read().1.clone()
+    }
+
+    /// Looks at the files every `interval`, until `stop`, and takes what has changed. What cannot be used changes nothing, is
+    /// said once and looked at again.
+    pub async fn follow(self: Arc<Self>, interval: Duration, metrics: Metrics, stop: CancellationToken) {
+        let mut failure = None;
+        loop {
+            // A certificate and its key are two files: half of a change does not fit together, and is looked at again.
+            let this = self.clone();
+            let looked = tokio::task::spawn_blocking(move || this.look().map_err(|e| errors::chain(&e)));
+            let looked = looked.await.unwrap_or_else(|error| Err(error.to_string()));
+            metrics.credentials_stale.with_label_values(&[NAME]).set(looked.is_err().into());
+            match looked {
+                Ok(changed) => {
+                    if failure.take().is_some() || changed {
+                        tracing::info!(credentials = NAME, "serving certificate is valid");
+                    }
+                    metrics.credentials_reloads.with_label_values(&[NAME]).inc_by(changed.into());
+                    let end = self.current.read().0.end();
+                    let gauge = metrics.credentials_expiry.with_label_values(&[NAME]);
+                    gauge.set(end.map_or(0, Timestamp::as_second));
+                }
+                Err(error) if failure.as_ref() != Some(&error) => {
+                    tracing::warn!(
+                        credentials = NAME,
+                        error,
+                        "failed to reload the serving certificate, keeping the previous one"
+                    );
+                    failure = Some(error);
+                }
+                Err(_) => {}
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(interval) => {}
+            }
+        }
+    }
+
+    /// Returns whether something else is in use from now on.
+    fn look(&self) -> Result<bool, TlsError> {
+        let content = self.source.read()?;
+        if content == self.current.read().0 {
+            return Ok(false);
+        }
+        let config = Arc::new(content.config()?);
+        *self.current.write() = (content, config);
+        Ok(true)
+    }
+}
