@@ -40,6 +40,17 @@ pub enum Error {
         /// The program that it lacks.
         program: &'static str,
     },
+    /// The clone does not hold a commit that is to be built: it is shallow.
+    #[error(
+        "this clone does not hold commit {commit}, which {} names: fetch the whole history (`git fetch --unshallow`)",
+        path.display()
+    )]
+    NotInHistory {
+        /// The commit.
+        commit: String,
+        /// The file that names it.
+        path: PathBuf,
+    },
     /// A command that the harness ran said no.
     #[error("`{command}` failed ({status}):\n{output}")]
     Command {

@@ -1,5 +1,5 @@
-//! The programs that the planes are made of, built from pinned Go modules, and those that watch them, from Debian
-//! packages.
+//! The programs that the planes are made of, built from pinned Go modules, those that watch them, from Debian packages,
+//! and fedhub as it was released before, from this repository's history.
 //!
 //! `e2e/tools/<tool>/go.mod` pins each module; the checksum database and `go.sum` vouch for what is downloaded. A Debian
 //! package is pinned by its name; the signed Release files of the machine's own package sources vouch for it. What is
@@ -10,6 +10,7 @@ mod build;
 mod cache;
 mod debian;
 mod go;
+mod history;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub(crate) async fn output(command: Command) -> Result<String, Error> {
     .await
 }
 
-/// One pinned Go module or Debian package, and the programs that come from it.
+/// One pinned Go module, Debian package or commit, and the programs that come from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     /// etcd.
@@ -48,11 +49,13 @@ pub enum Tool {
     Prometheus,
     /// prometheus-alertmanager and amtool.
     Alertmanager,
+    /// fedhub of the release before this one.
+    PreviousRelease,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Etcd,
         Self::Kubernetes,
         Self::Karmada,
@@ -60,9 +63,10 @@ impl Tool {
         Self::Helm,
         Self::Prometheus,
         Self::Alertmanager,
+        Self::PreviousRelease,
     ];
 
-    /// Its name: of a Go module that of its directory under `e2e/tools`, of a Debian package that of the package.
+    /// Its name: of a Debian package that of the package, of others that of its directory under `e2e/tools`.
     pub fn name(self) -> &'static str {
         self.recipe().name
     }
@@ -76,6 +80,7 @@ impl Tool {
             Self::Helm => ("helm", Source::Go(&HELM)),
             Self::Prometheus => ("prometheus", Source::Debian(&PROMETHEUS)),
             Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
+            Self::PreviousRelease => ("previous-release", Source::History),
         };
         Recipe { name, source }
     }
@@ -95,6 +100,8 @@ enum Source {
     Go(&'static GoModule),
     /// The Debian package of the tool's name.
     Debian(&'static DebianPackage),
+    /// fedhub at the commit that `e2e/tools/<tool>/commit` names.
+    History,
 }
 
 /// How programs are built from a Go module.

@@ -19,7 +19,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::events::{ObjectReference, reference, reference_to};
-use fedhub_planes::{Distrust, Plane, ProjectNamespace};
+use fedhub_planes::{Distrust, Plane, ProjectNamespace, WriteState};
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -105,8 +105,9 @@ impl ConditionWriter {
 
     fn wd(&self, key: &Key) -> Option<(Arc<Plane>, Digest)> {
         let PlaneId::Project(plane) = &key.plane else { return None };
-        // One that is suspended takes no writes; all of it is checked when it is resumed.
-        let project = self.federator.planes.engaged(plane).filter(|plane| !plane.is_suspended())?;
+        // One that is suspended or paused takes no writes; all of it is checked when it is resumed.
+        let project =
+            self.federator.planes.engaged(plane).filter(|plane| plane.write_state() == WriteState::Active)?;
         let wd = project.store(Kind::WorkloadDeployment).digest(&key.namespace, &key.name)?;
         Some((project, wd))
     }

@@ -78,7 +78,7 @@ impl HubChange {
             Self::Follow(metadata) => {
                 let spec = bodies.project.spec();
                 differs = !settled(spec, wanted.spec(), normalization);
-                metadata.render(&bodies.project, seen.suspended, &mut wanted);
+                metadata.render(&bodies.project, seen.is_suspended(), &mut wanted);
                 set_field(&mut wanted, "spec", spec.clone());
             }
         }

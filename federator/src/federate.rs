@@ -54,6 +54,11 @@ impl FederationPlan {
         *self == Self::default()
     }
 
+    /// The WD is left as it is, here and on the hub, until an operator resumes its plane (I12).
+    pub(crate) fn await_resume() -> Self {
+        Self { then: NextStep::AwaitChange, ..Self::default() }
+    }
+
     /// Whether nothing is to be written, whatever comes next.
     pub(crate) fn writes_nothing(&self) -> bool {
         *self == Self { then: self.then.clone(), ..Self::default() }
@@ -180,7 +185,7 @@ fn deployment(seen: &Snapshot, moving: Option<&Move>) -> Option<HubChange> {
     let metadata = hub_metadata(seen, moving);
     let follows = seen.hub.as_ref().is_some_and(|hub| {
         // What a suspended project's annotations are to be, only the WD itself shows.
-        !seen.suspended
+        !seen.is_suspended()
             && hub.hub_identity == metadata.hub_identity()
             && hub.mirrored_hash == seen.project.mirrored_hash
             && settled_hash(seen.project.spec, hub.spec, seen.spec_normalization)

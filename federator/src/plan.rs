@@ -1,5 +1,7 @@
 //! What a pass over one WD does: a pure function from its [`Snapshot`] to what is to be done.
 
+use fedhub_planes::WriteState;
+
 use crate::federate::follow;
 pub use crate::federate::{FederationPlan, NextStep, StatusIntent};
 use crate::finalize;
@@ -7,11 +9,14 @@ use crate::snapshot::Snapshot;
 
 /// Decides. See the specification, section 4, for the rules by their numbers.
 pub fn plan(seen: &Snapshot) -> FederationPlan {
+    if seen.writes == WriteState::Paused {
+        return FederationPlan::await_resume();
+    }
     if seen.project.terminating {
         return finalize::plan(seen);
     }
     let plan = follow(seen);
-    if seen.suspended { reading_only(plan) } else { plan }
+    if seen.is_suspended() { reading_only(plan) } else { plan }
 }
 
 /// What remains of a plan while the project plane takes no writes: what concerns the hub, if the WD is marked (I2).

@@ -11,7 +11,7 @@ use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{CITY_CODE, TOUCHED, binding_name};
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::Outcome;
-use fedhub_planes::{Plane, Precondition, ProjectNamespace};
+use fedhub_planes::{Plane, Precondition, ProjectNamespace, WriteState};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -34,6 +34,9 @@ impl Federator {
         };
         // Who is on the way cannot be known while the plane is not in sync.
         let project = self.planes.engaged(&plane).ok_or(Error::NotEngaged(PlaneId::Project(plane)))?;
+        if project.write_state() == WriteState::Paused {
+            return Ok(Outcome::AwaitChange);
+        }
         let used = |code: &str| {
             let any = |of: &Plane, space: &str, on_hub| {
                 of.store(Kind::WorkloadDeployment).any(Some(space), |wd| uses(wd.digest, code, on_hub))

@@ -183,7 +183,7 @@ impl Federator {
             cell_lost: project_wd.terminating && self.is_lost(city.unwrap_or_default()),
             spec_normalization: wds.normalization(&hub_namespace, &key.name, Part::Spec),
             status_normalization: project.store(kind).normalization(&key.namespace, &key.name, Part::Status),
-            suspended: project.is_suspended(),
+            writes: project.write_state(),
             arrived: false,
             stalled: false,
             distrust: self.planes.distrust(),

@@ -10,7 +10,7 @@ use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_planes::{Distrust, ProjectNamespace};
+use fedhub_planes::{Distrust, ProjectNamespace, WriteState};
 use jiff::Timestamp;
 
 /// The facts of a WD, and which version of it they are of.
@@ -97,8 +97,8 @@ pub struct Snapshot {
     pub spec_normalization: Option<ServerNormalization>,
     /// What the project plane made of the last status that was sent.
     pub status_normalization: Option<ServerNormalization>,
-    /// Whether the project is suspended: its plane is read and not written.
-    pub suspended: bool,
+    /// Whether fedhub may write for the project.
+    pub writes: WriteState,
     /// Whether the cell of the new city has reported on a hub WD that records a move (F6).
     pub arrived: bool,
     /// Whether Karmada is to apply the hub WD again (F8).
@@ -119,6 +119,11 @@ impl Snapshot {
     /// `spec.cityCode`, empty where there is none.
     pub fn city(&self) -> &str {
         self.project.city.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the project is suspended: its plane is read and not written, and its WDs on the hub say so.
+    pub fn is_suspended(&self) -> bool {
+        self.writes == WriteState::Suspended
     }
 
     /// The origin mark of this WD: `<plane>/<namespace>/<name>`.
@@ -157,7 +162,7 @@ impl Snapshot {
             .number(self.hub.as_ref().map_or(0, |hub| hub.content))
             .maybe(self.hub_namespace.as_ref().map(|n| n.version()))
             .number(self.cells as u64)
-            .number(self.suspended.into())
+            .number(self.writes as u64)
             .maybe(self.cell_down.as_ref().map(CellDown::to_string).as_deref());
         let policies = self.policies.iter();
         policies.fold(sum, |sum, p| sum.text(p.object.uid()).text(p.object.version())).end().max(1)

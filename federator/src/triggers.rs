@@ -9,7 +9,7 @@ use fedhub_cache::digest::Uid;
 use fedhub_core::names::{CITY_CODE, PlaneName, hub_namespace, project_namespace_uid};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::Listener;
-use fedhub_planes::{Plane, ProjectNamespace};
+use fedhub_planes::{Plane, ProjectNamespace, WriteState};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -97,7 +97,7 @@ impl Federator {
         }
         // Only a WD that is federated there proves its namespace; while a list is under way, one that it has not named yet
         // may be gone, and its namespace with it.
-        let federated = seen.hub.is_some() && !seen.project.terminating && !seen.suspended;
+        let federated = seen.hub.is_some() && !seen.project.terminating && seen.writes == WriteState::Active;
         if let (true, Some(uid)) = (
             in_sync && federated && wds.confirmed(namespace, name),
             project_namespace_uid(&seen.hub_namespace_name),

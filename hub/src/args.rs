@@ -19,16 +19,17 @@ use fedhub_planes::discovery::Discovery;
 use crate::audit::AuditArgs;
 use crate::cells::CellsArgs;
 use crate::check::flags::{AFTER_HELP, CheckArgs, shown};
-use crate::common::{HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
+use crate::common::{CELL_NAMESPACE, HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::explain::ExplainArgs;
 use crate::history::HubCommand;
+use crate::kubeconfig::args::KubeconfigCommand;
+use crate::pause::{PauseArgs, ResumeArgs};
 use crate::planes::PlanesArgs;
 use crate::secure::args::MetricsArgs;
+use crate::snapshot::SnapshotArgs;
+use crate::uninstall::UninstallArgs;
 
 pub use renamed::Renamed;
-
-/// The namespace that `deploy/` gives the cell role, on every plane.
-pub const CELL_NAMESPACE: &str = "fedhub-cells";
 
 /// Federation hub: bridges project planes with a Karmada hub.
 #[derive(Debug, Parser)]
@@ -74,8 +75,19 @@ pub enum Command {
     },
     /// List the project planes of discovery `kubeconfigs`, and how each answers. Reads only.
     Planes(PlanesArgs),
+    /// Write what `fedhub explain` reads of all planes into a file, to explain offline. Reads only.
+    Snapshot(Box<SnapshotArgs>),
+    /// Write nothing for a project plane, or for all of them, until it is resumed.
+    Pause(PauseArgs),
+    /// End a pause: everything that has changed meanwhile is reconciled.
+    Resume(ResumeArgs),
     /// Compare the project planes with the hub, and name what differs, orphans and leftovers. Reads only, unless --reclaim.
     Audit(Box<AuditArgs>),
+    /// Make kubeconfigs with tokens of `ServiceAccount`s, store them where fedhub reads them, and renew them.
+    #[command(subcommand)]
+    Kubeconfig(KubeconfigCommand),
+    /// Take fedhub away from planes: its finalizers, and what it keeps on the hub. Instances keep running.
+    Uninstall(Box<UninstallArgs>),
     /// Print the completions of a shell, for its start-up file.
     Completions {
         /// The shell.
@@ -186,7 +198,7 @@ pub struct RunArgs {
     /// Log format: `text` or `json`.
     #[arg(long, env = "FEDHUB_LOG_FORMAT", default_value = "text", hide_possible_values = true)]
     pub log_format: LogFormat,
-    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables OTEL_EXPORTER_OTLP_* say.
+    /// Export the way of each change as a trace, over OTLP/HTTP to where the variables `OTEL_EXPORTER_OTLP_*` say.
     #[arg(long, env = "FEDHUB_TRACES")]
     pub traces: bool,
 

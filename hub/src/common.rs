@@ -8,6 +8,9 @@ use fedhub_planes::discovery::credentials::Source;
 /// The namespace that `deploy/` gives the management role.
 pub const MANAGEMENT_NAMESPACE: &str = "fedhub-system";
 
+/// The namespace that `deploy/` gives the cell role, on every plane.
+pub const CELL_NAMESPACE: &str = "fedhub-cells";
+
 /// Exit code for a bad flag or configuration: nothing was started.
 pub const MISUSE: u8 = 2;
 
@@ -50,7 +53,7 @@ pub struct ManagementArgs {
         value_name = "FILE"
     )]
     pub kubeconfig: Option<PathBuf>,
-    /// Context in the management kubeconfig, in place of its current one.
+    /// Context in the management kubeconfig, in place of its current one; without a kubeconfig, in kubectl's.
     #[arg(
         id = "management_context",
         long = "management-context",

@@ -3,8 +3,8 @@
 //! # The way through
 //!
 //! 1. `args` is the command line; each command has a module: `run`, `crds`, `history` (`fedhub hub`), `cells`, `check`,
-//!    `explain`, `planes`, `audit`, of which `operator` is what the last five share; `manual` (`fedhub completions` and
-//!    `man`).
+//!    `explain`, `planes`, `pause` (`fedhub pause` and `resume`), `snapshot`, `audit`, `kubeconfig`, `uninstall`, of which
+//!    `operator` is what the last nine share; `manual` (`fedhub completions` and `man`).
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
 //! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers; `secure` serves the pages to callers on
@@ -23,16 +23,20 @@ mod crds;
 mod deploy;
 mod explain;
 mod history;
+mod kubeconfig;
 mod log_filter;
 mod manual;
 mod operator;
+mod pause;
 mod planes;
 mod preflight;
 mod process_metrics;
 mod run;
 mod secure;
+mod snapshot;
 mod status;
 mod traces;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -52,7 +56,12 @@ fn main() -> ExitCode {
         Command::Check { check, run } => check::main(&check, &run),
         Command::Explain(args) => explain::main(&args),
         Command::Planes(args) => planes::main(&args),
+        Command::Snapshot(args) => snapshot::main(&args),
+        Command::Pause(args) => pause::pause(&args),
+        Command::Resume(args) => pause::resume(&args),
         Command::Audit(args) => audit::main(&args),
+        Command::Kubeconfig(command) => kubeconfig::main(&command),
+        Command::Uninstall(args) => uninstall::main(&args),
         Command::Completions { shell } => manual::completions(shell),
         Command::Man { dir } => manual::man(dir.as_deref()),
     }

@@ -36,6 +36,7 @@ impl admin::Status for Status {
         let anchors = self.roles.iter().filter_map(|role| Some(role.registries.first()?.anchor()));
         let missing = anchors.filter(|anchor| !anchor.synced()).map(|anchor| match anchor.health() {
             Health::Unreachable(why) => format!("{}: {why}", anchor.id),
+            _ if !anchor.knows_pauses() => format!("{}: it is not known yet what is paused", anchor.id),
             _ => format!("{}: the first lists are not complete", anchor.id),
         });
         let faults = self.faults().into_iter().map(|fault| fault.to_string());
@@ -55,7 +56,9 @@ impl admin::Status for Status {
             metrics.cell_refused.with_label_values(&[label]).set(stands.into());
         }
         metrics.oldest_unsynced_plane.reset();
-        self.roles.iter().flat_map(|role| &role.controllers).for_each(|controlled| self.queued(controlled));
+        for role in &self.roles {
+            role.controllers.iter().for_each(|controlled| self.queued(role, controlled));
+        }
         for role in &self.roles {
             let Some(planes) = role.registries.first() else { continue };
             self.synced(role, planes);
@@ -101,14 +104,16 @@ impl Status {
         metrics.cache_bytes.set(number(bytes));
     }
 
-    fn queued(&self, Controlled { name, kind, queue }: &Controlled) {
+    fn queued(&self, role: &Role, Controlled { name, kind, queue }: &Controlled) {
         let metrics = &self.metrics;
         metrics.queue_depth.with_label_values(&[name]).set(number(queue.depth()));
         metrics.circuit_breakers_open.with_label_values(&[name]).set(number(queue.circuits_open()));
         if let Some(kind) = kind {
             metrics.objects.with_label_values(&[name, "pending"]).set(number(queue.unsynced(*kind)));
         }
-        let ages = queue.oldest_by_lane();
+        // What an operator paused is not overdue, also where the plane fails meanwhile.
+        let mut ages = queue.oldest_by_lane();
+        ages.retain(|(plane, _)| !role.registries.iter().any(|planes| planes.is_paused(plane)));
         let oldest = ages.first().map_or(0.0, |(_, age)| age.as_secs_f64());
         metrics.oldest_unsynced.with_label_values(&[name]).set(oldest);
         for (plane, age) in ages.iter().take(WORST) {

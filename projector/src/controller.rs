@@ -100,7 +100,7 @@ impl Projector {
             refetched: false,
             live: None,
             down,
-            suspended: project.is_suspended(),
+            writes: project.write_state(),
             since_event: Duration::ZERO,
             grace: self.config.grace,
             now: self.planes.clock().now(),

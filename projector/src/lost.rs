@@ -19,7 +19,7 @@ use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::Listener;
 use fedhub_planes::events::reference;
-use fedhub_planes::{Plane, Planes, Precondition, ProjectNamespace};
+use fedhub_planes::{Plane, Planes, Precondition, ProjectNamespace, WriteState};
 
 use crate::rate_limits::DeleteLimits;
 
@@ -198,7 +198,10 @@ impl Controller for LostCells {
         }
         let project = self.planes.engaged(name).ok_or_else(|| Error::NotEngaged(job.key.plane.clone()))?;
         // When it is resumed, it is enqueued again.
-        if project.is_suspended() { Ok(Outcome::AwaitChange) } else { self.release(name, &project).await }
+        match project.write_state() {
+            WriteState::Active => self.release(name, &project).await,
+            WriteState::Suspended | WriteState::Paused => Ok(Outcome::AwaitChange),
+        }
     }
 }
 

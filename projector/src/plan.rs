@@ -9,7 +9,7 @@ use fedhub_api::facts::instance::{self, StatusOrigin};
 use fedhub_api::facts::{Digest, DigestExt, Instance};
 use fedhub_cache::normalization::settled_hash;
 use fedhub_core::object::ObjectView;
-use fedhub_planes::WriteMode;
+use fedhub_planes::{WriteMode, WriteState};
 
 use crate::desired::{Owner, managed};
 use crate::intents::ProjectionPlan;
@@ -26,7 +26,8 @@ pub fn plan(seen: &Snapshot) -> ProjectionPlan {
         Some((instance, facts)) => project(seen, instance, facts).unwrap_or_else(|plan| plan),
         None => prune::plan(seen),
     };
-    if seen.suspended && plan != ProjectionPlan::Synced { ProjectionPlan::AwaitResume } else { plan }
+    let waits = seen.writes != WriteState::Active && plan != ProjectionPlan::Synced;
+    if waits { ProjectionPlan::AwaitResume } else { plan }
 }
 
 fn facts(digest: Option<&Digest>) -> Option<(&Digest, &Instance)> {

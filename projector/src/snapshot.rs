@@ -8,7 +8,7 @@ use fedhub_api::transitions::Signal;
 use fedhub_cache::ServerNormalization;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView};
-use fedhub_planes::{Distrust, ProjectNamespace};
+use fedhub_planes::{Distrust, ProjectNamespace, WriteState};
 use jiff::Timestamp;
 
 /// Everything that [`crate::plan::plan`] decides by.
@@ -46,8 +46,8 @@ pub struct Snapshot {
     pub spec_normalization: Option<ServerNormalization>,
     /// What the project plane made of the last status that was sent.
     pub status_normalization: Option<ServerNormalization>,
-    /// Whether the project is suspended.
-    pub suspended: bool,
+    /// Whether fedhub may write for the project.
+    pub writes: WriteState,
     /// The time since the event that this reconcile answers.
     pub since_event: Duration,
     /// How long a hub Instance may be without its WD before that is final (P7).

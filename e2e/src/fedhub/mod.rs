@@ -82,6 +82,8 @@ pub struct Once {
     pub plane: Option<String>,
     /// With these flags of `fedhub run`, each in place of the one of its name if there is one.
     pub flags: Vec<String>,
+    /// From this program, in place of the one that it was first started from.
+    pub program: Option<PathBuf>,
 }
 
 /// A fedhub beside an instance, or simulated services for it. Dropping it leaves it running; [`end`] ends it.
@@ -140,7 +142,8 @@ impl Fedhub {
         let port = port(layout, member)?;
         let own = [format!("--admin-address=127.0.0.1:{port}")];
         let arguments = replaced(&first.arguments, &own);
-        State { arguments, port, otherwise: false, identity: None, ..first }.save(layout, member)?;
+        State { arguments, port, otherwise: false, other_program: None, identity: None, ..first }
+            .save(layout, member)?;
         Ok(Self { layout: layout.clone(), member, port })
     }
 
@@ -162,7 +165,7 @@ impl Fedhub {
         let lock = self.layout.lock().await?;
         let mut state = self.state()?;
         if !state.runs() {
-            state.spawn(&self.layout, self.member, pod.as_ref(), &once.flags)?;
+            state.spawn(&self.layout, self.member, pod.as_ref(), once)?;
         }
         drop(lock);
         self.ready(overlay.as_ref()).await
@@ -174,9 +177,9 @@ impl Fedhub {
         self.stop().await?;
         let lock = self.layout.lock().await?;
         let mut state = self.state()?;
-        let mut child = state.spawn(&self.layout, self.member, pod.as_ref(), &once.flags)?;
+        let mut child = state.spawn(&self.layout, self.member, pod.as_ref(), once)?;
         drop(lock);
-        child.wait().await.map_err(Error::file("wait for", &state.program))
+        child.wait().await.map_err(Error::file("wait for", state.running()))
     }
 
     /// The overlay of `deploy/` that it is started from for once, if another than usual.
@@ -281,11 +284,12 @@ impl Fedhub {
         until("fedhub to engage every project plane", START, || async {
             self.check()?;
             let metrics = self.metrics().await.map_err(NotYet::again)?;
-            match sample(&metrics, "fedhub_planes{state=\"engaged\"}") {
-                #[allow(clippy::cast_precision_loss)] // a handful
-                Some(engaged) if engaged >= planes as f64 => Ok(()),
-                engaged => Err(NotYet::again(format!("engaged: {engaged:?} of {planes}"))),
-            }
+            // One that is paused is engaged, too.
+            let states = ["engaged", "paused"].map(|state| format!("fedhub_planes{{state=\"{state}\"}}"));
+            let engaged: f64 = states.iter().filter_map(|state| sample(&metrics, state)).sum();
+            #[allow(clippy::cast_precision_loss)] // a handful
+            let all = engaged >= planes as f64;
+            if all { Ok(()) } else { Err(NotYet::again(format!("engaged: {engaged} of {planes}"))) }
         })
         .await?;
         self.lead().await

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use serde::{Deserialize, Serialize};
 use tokio::process::Child;
 
+use super::Once;
 use super::member::Member;
 use super::pod::{Pod, name_of};
 use crate::Error;
@@ -40,6 +41,9 @@ pub struct State {
     /// The one that runs was started with other flags, for a while.
     #[serde(default)]
     pub otherwise: bool,
+    /// The program of the one that runs, where it was started from another.
+    #[serde(default)]
+    pub other_program: Option<PathBuf>,
     /// `None` if the harness was killed in the instant between starting it and writing this.
     pub identity: Option<Identity>,
 }
@@ -48,7 +52,8 @@ impl State {
     /// One that does not run yet.
     pub fn new(program: PathBuf, pod: Pod, port: u16) -> Self {
         let Pod { arguments, environment } = pod;
-        Self { program, arguments, environment, flags: Vec::new(), port, otherwise: false, identity: None }
+        let (flags, otherwise, other_program, identity) = (Vec::new(), false, None, None);
+        Self { program, arguments, environment, flags, port, otherwise, other_program, identity }
     }
 
     /// What is written down of a process, if it was ever started.
@@ -62,7 +67,7 @@ impl State {
         let mut state: Self = serde_json::from_slice(&content)
             .map_err(|error| Error::Manifest { path: path.clone(), problem: error.to_string() })?;
         if state.identity.is_none() {
-            state.identity = process::find(&state.program, &format!("{MARK}={}", path.display()));
+            state.identity = process::find(state.running(), &format!("{MARK}={}", path.display()));
         }
         Ok(Some(state))
     }
@@ -81,26 +86,35 @@ impl State {
         fs::remove_file(&path).map_err(Error::file("remove", path))
     }
 
-    /// Starts the process, as `pod` for this once if there is one, with these flags in place of those of their names.
+    /// The program of the process that runs.
+    pub fn running(&self) -> &Path {
+        self.other_program.as_deref().unwrap_or(&self.program)
+    }
+
+    /// Starts the process, as `pod` for this once if there is one, with the flags of `once` in place of those of their
+    /// names.
     /// The child itself need not be awaited: the runtime reaps it, and later checks go by its identity.
     pub fn spawn(
         &mut self,
         layout: &Layout,
         member: Member,
         pod: Option<&Pod>,
-        flags: &[String],
+        once: &Once,
     ) -> Result<Child, Error> {
         let path = layout.log(&member.name());
         let log =
             fs::File::options().create(true).append(true).open(&path).map_err(Error::file("open", &path))?;
         let errors = log.try_clone().map_err(Error::file("open", &path))?;
-        self.otherwise = pod.is_some() || !flags.is_empty();
+        // The kernel names a process's program without symbolic links.
+        let canonical = |path: &PathBuf| fs::canonicalize(path).map_err(Error::file("find", path));
+        self.other_program = once.program.as_ref().map(canonical).transpose()?;
+        self.otherwise = pod.is_some() || !once.flags.is_empty() || once.program.is_some();
         self.identity = None;
         self.save(layout, member)?;
-        let mut command = tokio::process::Command::new(&self.program);
+        let mut command = tokio::process::Command::new(self.running());
         let (arguments, environment) =
             pod.map_or((&self.arguments, &self.environment), |pod| (&pod.arguments, &pod.environment));
-        let arguments = replaced(&replaced(arguments, &self.flags), flags);
+        let arguments = replaced(&replaced(arguments, &self.flags), &once.flags);
         command.args(arguments).current_dir(layout.root());
         // Nothing but this: fedhub takes its flags from the environment too.
         command.env_clear().env(MARK, member.file(layout)).envs(environment);
@@ -109,7 +123,7 @@ impl State {
         }
         // A group of its own: Ctrl-C at the terminal reaches the harness alone, which ends things in order.
         command.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
-        let child = command.spawn().map_err(Error::file("start", &self.program))?;
+        let child = command.spawn().map_err(Error::file("start", self.running()))?;
         self.identity = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Identity::of);
         self.save(layout, member)?;
         Ok(child)
@@ -117,13 +131,13 @@ impl State {
 
     /// Whether it runs, paused or not.
     pub fn runs(&self) -> bool {
-        self.identity.as_ref().is_some_and(|identity| identity.runs(&self.program))
+        self.identity.as_ref().is_some_and(|identity| identity.runs(self.running()))
     }
 
     /// Sends it a signal, if it runs.
     pub fn signal(&self, signal: Signal) {
         if let Some(identity) = &self.identity {
-            identity.signal(&self.program, signal);
+            identity.signal(self.running(), signal);
         }
     }
 

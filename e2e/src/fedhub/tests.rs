@@ -16,7 +16,7 @@ async fn what_was_started_is_found_and_ended_by_a_later_command() {
     assert!(Fedhub::load(&layout).is_err());
     let mut state = sleeper(&layout);
     for replica in Member::all() {
-        state.spawn(&layout, replica, None, &[]).unwrap();
+        state.spawn(&layout, replica, None, &Once::default()).unwrap();
         state.identity = None;
         state.save(&layout, replica).unwrap();
     }

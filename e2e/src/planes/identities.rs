@@ -74,6 +74,11 @@ impl Holder {
         format!("system:serviceaccount:{namespace}:{name}")
     }
 
+    /// The group of the service accounts of its namespace.
+    pub fn group(self) -> String {
+        format!("system:serviceaccounts:{}", self.account().0)
+    }
+
     /// The role with that service account.
     fn of(namespace: &str, name: &str) -> Option<Self> {
         [Self::Fedhub, Self::Cell].into_iter().find(|holder| holder.account() == (namespace, name))

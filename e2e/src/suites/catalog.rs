@@ -1,11 +1,15 @@
 //! Which suites there are: each directory of `e2e/suites` with a `chainsaw-test.yaml`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use crate::Error;
+
+/// The label of a test that needs more than the planes and fedhub.
+const NEEDS: &str = "fedhub.dev/needs";
 
 /// A suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +20,8 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it breaks what others need: `concurrent: false` in its test.
     pub alone: bool,
+    /// Whether it runs the previous release: the label `fedhub.dev/needs: previous-release` of its test.
+    pub needs_previous_release: bool,
 }
 
 #[derive(Deserialize)]
@@ -27,6 +33,8 @@ struct Test {
 #[derive(Deserialize)]
 struct Metadata {
     name: String,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -71,8 +79,15 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
     if directory.file_name().is_none_or(|name| name != test.metadata.name.as_str()) {
         return Err(manifest(format!("the test is called `{}`, its directory is not", test.metadata.name)));
     }
-    let Metadata { name } = test.metadata;
-    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false) })
+    let Metadata { name, labels } = test.metadata;
+    let needs_previous_release = match labels.get(NEEDS).map(String::as_str) {
+        None => false,
+        Some("previous-release") => true,
+        Some(other) => {
+            return Err(manifest(format!("the label {NEEDS} is `{other}`: try `previous-release`")));
+        }
+    };
+    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), needs_previous_release })
 }
 
 #[cfg(test)]
@@ -84,11 +99,18 @@ mod tests {
         let suites = all().unwrap();
         let is = |name, alone| suites.iter().any(|suite| suite.name == name && suite.alone == alone);
         assert!(is("api-admission", false) && is("restart-writes-nothing", true));
+        let needing = suites.iter().filter(|suite| suite.needs_previous_release);
+        assert_eq!(needing.map(|suite| &*suite.name).collect::<Vec<_>>(), ["upgrade"]);
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
-        let suite = |name: &str| Suite { name: name.to_owned(), directory: PathBuf::new(), alone: false };
+        let suite = |name: &str| Suite {
+            name: name.to_owned(),
+            directory: PathBuf::new(),
+            alone: false,
+            needs_previous_release: false,
+        };
         let all = vec![suite("one"), suite("two")];
         assert_eq!(pick(all.clone(), &[]).unwrap(), all);
         assert_eq!(pick(all.clone(), &["two".to_owned()]).unwrap(), [suite("two")]);

@@ -32,6 +32,8 @@ pub struct Context<'a> {
     pub planes: &'a Planes,
     /// Where fedhub answers.
     pub fedhub_url: String,
+    /// fedhub's previous release, where a suite needs it.
+    pub previous_release: PathBuf,
     /// How many suites run at once.
     pub parallel: usize,
     /// How long an operation may take.
@@ -142,6 +144,7 @@ fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
         .env("E2E_INSTANCE", layout.name())
         .env("FEDHUB_URL", &context.fedhub_url)
         .env("FEDHUB_LOG", layout.log("fedhub"))
+        .env("PREVIOUS_RELEASE", &context.previous_release)
         .env("CELLS", layout.cell_role_kubeconfig("project-a").parent().unwrap_or(layout.root()))
         .env("KUBECONFIGS", default.parent().unwrap_or(layout.root()))
         // Chainsaw insists on a default cluster, although every suite names its own.

@@ -8,6 +8,7 @@
 //! | `KUBECONFIGS` | directory with `<plane>.yaml` for every plane; `KUBECONFIG` is that of the operation's cluster |
 //! | `FEDHUB_URL`, `FEDHUB_LOG` | where fedhub answers `/metrics`; what it writes. The logs of the others are beside it |
 //! | `CELLS` | directory with the cell role's kubeconfig for every plane; `hub-<cell>.yaml` is that of a cell for the hub |
+//! | `PREVIOUS_RELEASE` | fedhub's previous release, for suites that say that they need it; else empty |
 //! | `PATH` | begins with the directory of the planes' own `kubectl` |
 
 mod catalog;
@@ -16,7 +17,7 @@ mod output;
 pub mod rights;
 pub mod writes;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use catalog::{Suite, all, choose};
@@ -45,6 +46,7 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
     let progress = &options.servers.progress;
     let chainsaw = tools::ensure(Tool::Chainsaw, progress).await?;
     let kubernetes = tools::ensure(Tool::Kubernetes, progress).await?;
+    let (suites, previous) = with_previous_release(options).await?;
     let (planes, fedhub) = servers::up(&options.servers).await?;
     let context = chainsaw::Context {
         chainsaw: chainsaw.program("chainsaw"),
@@ -52,12 +54,13 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
         programs: kubernetes.dir().to_owned(),
         planes: &planes,
         fedhub_url: fedhub.url(),
+        previous_release: previous,
         parallel: options.parallel,
         timeout: options.timeout,
         progress,
     };
     let mut results = Vec::new();
-    let (alone, together): (Vec<_>, Vec<_>) = options.suites.iter().cloned().partition(|suite| suite.alone);
+    let (alone, together): (Vec<_>, Vec<_>) = suites.into_iter().partition(|suite| suite.alone);
     for batch in std::iter::once(together).chain(alone.into_iter().map(|suite| vec![suite])) {
         if batch.is_empty() {
             continue;
@@ -68,4 +71,25 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
         results.extend(chainsaw::run(&context, &batch).await?);
     }
     Ok(results)
+}
+
+/// The suites that can run, and the previous release if one of them needs it. A clone without its commit cannot build it:
+/// that skips what needs it, which is said.
+async fn with_previous_release(options: &Options) -> Result<(Vec<Suite>, PathBuf), Error> {
+    let (progress, suites) = (&options.servers.progress, &options.suites);
+    if !suites.iter().any(|suite| suite.needs_previous_release) {
+        return Ok((suites.clone(), PathBuf::new()));
+    }
+    match tools::ensure(Tool::PreviousRelease, progress).await {
+        Ok(built) => Ok((suites.clone(), built.program("fedhub"))),
+        Err(error @ Error::NotInHistory { .. }) => {
+            let (skipped, rest): (Vec<_>, Vec<_>) =
+                suites.iter().cloned().partition(|suite| suite.needs_previous_release);
+            for suite in skipped {
+                progress.warn(format!("SKIP {}: {error}", suite.name));
+            }
+            Ok((rest, PathBuf::new()))
+        }
+        Err(error) => Err(error),
+    }
 }

@@ -37,7 +37,9 @@ struct User {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ObjectRef {
+    api_group: Option<String>,
     resource: Option<String>,
     subresource: Option<String>,
     namespace: Option<String>,
@@ -59,14 +61,23 @@ impl Event {
             && !matches!(resource, Some("events" | "leases"))
     }
 
-    /// The plural of what was asked about, `/` and the subresource behind it where there is one.
+    /// The plural of what was asked about, `/` and the subresource behind it where there is one; the path of what is no
+    /// resource.
     pub fn resource(&self) -> String {
-        let of = self.object_ref.as_ref();
-        let resource = of.and_then(|object| object.resource.clone()).unwrap_or_default();
-        match of.and_then(|object| object.subresource.as_deref()) {
+        let Some((object, resource)) =
+            self.object_ref.as_ref().and_then(|object| Some((object, object.resource.as_deref()?)))
+        else {
+            return self.uri.split('?').next().unwrap_or_default().to_owned();
+        };
+        match &object.subresource {
             Some(subresource) => format!("{resource}/{subresource}"),
-            None => resource,
+            None => resource.to_owned(),
         }
+    }
+
+    /// The API group of what was asked about; empty for the core group, and for what is no resource.
+    pub fn group(&self) -> &str {
+        self.object_ref.as_ref().and_then(|object| object.api_group.as_deref()).unwrap_or_default()
     }
 
     /// Whether it was refused.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Built, Source, Tool, cache, debian, go};
+use super::{Built, Source, Tool, cache, debian, go, history};
 use crate::Error;
 use crate::progress::Progress;
 
@@ -12,12 +12,13 @@ pub async fn ensure(tool: Tool, progress: &Progress) -> Result<Built, Error> {
     let name = tool.name();
     let bin = cache::cache_root().join("bin");
     let pinned = match tool.recipe().source {
-        Source::Go(recipe) => Some(go::pinned(name, recipe).await?),
+        Source::Go(recipe) => Some(Pinned::Go(go::pinned(name, recipe).await?)),
+        Source::History => Some(Pinned::History(history::pinned(name).await?)),
         Source::Debian(_) => None,
     };
     // The version of a Debian package is known once it was fetched: any that is there serves.
     let kept = || match &pinned {
-        Some(pinned) => Ok(Some(bin.join(&pinned.name)).filter(|dir| dir.is_dir())),
+        Some(pinned) => Ok(Some(bin.join(pinned.name())).filter(|dir| dir.is_dir())),
         None => debian::kept(tool.recipe(), &bin),
     };
     if let Some(dir) = kept()? {
@@ -38,13 +39,35 @@ pub async fn ensure(tool: Tool, progress: &Progress) -> Result<Built, Error> {
     let (made, dir) = match &pinned {
         Some(pinned) => {
             pinned.build(name, &scratch.0, progress).await?;
-            (scratch.0.clone(), bin.join(&pinned.name))
+            (scratch.0.clone(), bin.join(pinned.name()))
         }
         None => debian::fetch(tool.recipe(), &scratch.0, &bin, progress).await?,
     };
     fs::rename(&made, &dir).map_err(Error::file("rename into place", &dir))?;
     progress.step(format!("{name}: kept in {}", dir.display()));
     Ok(Built { dir })
+}
+
+/// What is built from source, and so known before it is built.
+enum Pinned {
+    Go(go::Pinned),
+    History(history::Pinned),
+}
+
+impl Pinned {
+    fn name(&self) -> &str {
+        match self {
+            Self::Go(pinned) => &pinned.name,
+            Self::History(pinned) => &pinned.name,
+        }
+    }
+
+    async fn build(&self, tool: &str, into: &Path, progress: &Progress) -> Result<(), Error> {
+        match self {
+            Self::Go(pinned) => pinned.build(tool, into, progress).await,
+            Self::History(pinned) => pinned.build(tool, into, progress).await,
+        }
+    }
 }
 
 /// Where a build puts its results until it is complete. Goes with this value, unless it was renamed.

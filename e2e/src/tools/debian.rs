@@ -17,7 +17,7 @@ fn package(recipe: Recipe) -> &'static DebianPackage {
     static NONE: DebianPackage = DebianPackage { programs: &[], moved: None };
     match recipe.source {
         Source::Debian(package) => package,
-        Source::Go(_) => &NONE,
+        Source::Go(_) | Source::History => &NONE,
     }
 }
 

@@ -9,12 +9,13 @@ deploy=$(dirname "$0")/../../../deploy
 roles=$(dirname "$KUBECONFIGS")/fedhub
 cell() { kubectl --kubeconfig "$KUBECONFIGS/cell-dfw.yaml" "$@"; }
 hub() { kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" "$@"; }
+mint() { "$(dirname "$E2E")/fedhub" kubeconfig mint --duration 1h "$@"; }
 case $1 in
   start)
     cell apply --server-side -k "$deploy/overlays/single-cluster"
     hub apply --server-side -k "$deploy/components/both-roles"
-    cell create secret generic fedhub-hub-kubeconfig --namespace fedhub-system --from-file=kubeconfig="$roles/hub.yaml"
-    KUBECONFIG=$KUBECONFIGS/cell-dfw.yaml "$deploy/kubeconfig.sh" cell-dfw fedhub-system fedhub 1h >"$roles/cell-dfw.yaml"
+    mint --for hub --hub-kubeconfig "$KUBECONFIGS/hub.yaml" --management-kubeconfig "$KUBECONFIGS/cell-dfw.yaml"
+    mint --for project --project-kubeconfig "single=$KUBECONFIGS/cell-dfw.yaml" --print >"$roles/cell-dfw.yaml"
     "$E2E" fedhub stop --cell dfw
     "$E2E" fedhub start --component=single-cluster --plane=cell-dfw
     ;;

@@ -24,6 +24,7 @@
 
 mod messages;
 mod objects;
+mod pauses;
 mod process;
 mod requests;
 mod servers;
@@ -32,6 +33,7 @@ pub use fedhub_fake_apiserver::{quiet, until};
 pub use insta;
 pub use messages::Messages;
 pub use objects::{condition, event_notes, instance_status, is_terminating, uid};
+pub use pauses::{HOME, follow_pauses, management_plane, set_paused};
 pub use process::{Process, Run};
 pub use requests::{asked, position, requests, writes};
 pub use servers::{

@@ -21,6 +21,8 @@ mod moves;
 #[cfg(test)]
 mod orphans;
 #[cfg(test)]
+mod paused;
+#[cfg(test)]
 mod planes;
 #[cfg(test)]
 mod policies;

@@ -10,7 +10,7 @@ use fedhub_core::object::{Object, ObjectView, PlaneId, set_field};
 use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::snapshot::Wd;
-use fedhub_planes::{Distrust, Write, WriteMode};
+use fedhub_planes::{Distrust, Write, WriteMode, WriteState};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub struct Model {
     pub dry_runs: usize,
     spec_normalization: Option<ServerNormalization>,
     status_normalization: Option<ServerNormalization>,
-    pub suspended: bool,
+    pub writes: WriteState,
     /// Whether the hub was restored from a backup, and its cells have not written back yet.
     pub distrust: Option<Distrust>,
     last_restore: Option<Timestamp>,
@@ -71,7 +71,7 @@ impl Model {
             dry_runs: 0,
             spec_normalization: None,
             status_normalization: None,
-            suspended: false,
+            writes: WriteState::Active,
             distrust: None,
             last_restore: None,
             seen_deleted: false,
@@ -101,7 +101,7 @@ impl Model {
             cell_lost: false,
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
-            suspended: self.suspended,
+            writes: self.writes,
             bound: self.bound.clone(),
             stalled: false,
             distrust: self.distrust,

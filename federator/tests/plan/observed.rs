@@ -12,7 +12,7 @@ use fedhub_federator::refusal::Refusal;
 pub use fedhub_federator::snapshot::KnownPolicy;
 use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
 use fedhub_federator::status;
-use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write};
+use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write, WriteState};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub struct Observed {
     pub cell_lost: bool,
     pub spec_normalization: Option<ServerNormalization>,
     pub status_normalization: Option<ServerNormalization>,
-    pub suspended: bool,
+    pub writes: WriteState,
     pub bound: Option<Bound>,
     pub stalled: bool,
     pub distrust: Option<Distrust>,
@@ -92,7 +92,7 @@ impl Observed {
             cell_lost: self.cell_lost,
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
-            suspended: self.suspended,
+            writes: self.writes,
             arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(arrived),
             stalled: self.stalled,
             distrust: self.distrust,

@@ -2,6 +2,7 @@
 
 use fedhub_core::names::SUSPENDED;
 use fedhub_core::object::ObjectView;
+use fedhub_planes::WriteState;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -16,7 +17,7 @@ proptest! {
     #[test]
     fn a_suspended_project_is_not_written_and_its_hub_wds_are_suspended(mut seen in states::observed()) {
         let active = plan(&seen);
-        seen.suspended = true;
+        seen.writes = WriteState::Suspended;
         let plan = plan(&seen);
         if seen.project.is_terminating() {
             // What it still holds is released: the plane permits that.
@@ -41,12 +42,12 @@ fn whatever_a_wd_says_itself_it_is_suspended_with_its_project_and_resumed_with_i
         }
         let mut model = Model::new(wd);
         model.settle();
-        model.suspended = true;
+        model.writes = WriteState::Suspended;
         model.settle().report(json!({"replicas": 1})).settle();
         let seen = model.seen().unwrap();
         assert_eq!(seen.hub.unwrap().annotation(SUSPENDED), Some("true"), "{own:?}");
         assert!(!seen.project.status().is_object(), "{own:?}: its status waits");
-        model.suspended = false;
+        model.writes = WriteState::Active;
         model.settle();
         let seen = model.seen().unwrap();
         assert_eq!(seen.hub.unwrap().annotation(SUSPENDED), own);

@@ -11,23 +11,19 @@ mod reclaim;
 mod report;
 mod world;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
-use fedhub_planes::discovery::credentials::Source;
 
-use crate::common::{HubArgs, MISUSE, ManagementArgs, OwnNamespaceArgs, install_tls_provider};
-use crate::operator::connect::{Connection, of_source};
-use crate::operator::named_file;
+use crate::common::{MISUSE, install_tls_provider};
+use crate::operator::consent::{agrees, can_ask};
 use crate::operator::output::{OutputArgs, colours};
-use crate::operator::read::Read;
+use crate::operator::plane_name;
+use crate::operator::sources::SourceArgs;
 use compare::audit;
 use finding::Finding;
 use read::{Gathered, Request, gather};
@@ -38,7 +34,8 @@ const FOUND: u8 = 3;
 
 /// The flags of `fedhub audit`.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("hub_kubeconfig", |arg| arg.required(true)), after_help = "\
+#[command(mut_arg("hub_kubeconfig", |arg| arg.required(true)),
+    mut_arg("timeout", |arg| arg.default_value("30s")), after_help = "\
 Examples:
   fedhub audit --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
   fedhub audit --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml --plane project-a -o wide
@@ -48,33 +45,18 @@ Exit codes: 0: everything was read, and nothing differs; 1: the hub, the managem
             nothing differs in what was; 2: misuse; 3: something differs.
             With --reclaim, 3: an orphan is left.")]
 pub struct AuditArgs {
-    /// The hub.
+    /// The planes that are read.
     #[command(flatten)]
-    pub hub: HubArgs,
-    /// The management plane, which has the Secrets of project planes.
-    #[command(flatten)]
-    pub management: ManagementArgs,
-    /// Where fedhub is on it.
-    #[command(flatten)]
-    pub own: OwnNamespaceArgs,
+    pub sources: SourceArgs,
     /// Audit this project plane alone.
     #[arg(long, value_name = "PLANE", value_parser = plane_name)]
     pub plane: Option<PlaneName>,
-    /// Name and kubeconfig of a project plane, in place of its Secret; may be given more than once.
-    #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
-    pub project_kubeconfigs: Vec<(String, PathBuf)>,
-    /// Name, as Karmada has it, and kubeconfig of a cell, which is compared too then; may be given more than once.
-    #[arg(long = "cell-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
-    pub cell_kubeconfigs: Vec<(String, PathBuf)>,
     /// How recent a change may be for what differs to count as under way.
     #[arg(long, default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
     pub grace: Duration,
     /// How many planes are read at a time.
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub concurrency: u16,
-    /// How long each page of a list and each read may take.
-    #[arg(long, default_value = "30s", value_parser = parse_duration, value_name = "DURATION")]
-    pub timeout: Duration,
     /// Show the orphans on the hub alone, and delete those that are proven, after asking.
     #[arg(long, conflicts_with_all = ["output", "json"])]
     pub reclaim: bool,
@@ -86,13 +68,9 @@ pub struct AuditArgs {
     pub output: OutputArgs,
 }
 
-fn plane_name(text: &str) -> Result<PlaneName, String> {
-    PlaneName::new(text).map_err(|error| error.to_string())
-}
-
 /// Reads, compares and prints.
 pub fn main(args: &AuditArgs) -> ExitCode {
-    if args.reclaim && !args.yes && !std::io::stdin().is_terminal() {
+    if args.reclaim && !args.yes && !can_ask() {
         eprintln!(
             "fedhub: --reclaim asks before it deletes, and there is no terminal; --yes does without asking"
         );
@@ -134,7 +112,8 @@ async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) ->
     }
     println!("{}\n", reclaim::list(&orphans, gathered.world.now));
     let provable: Vec<_> = orphans.iter().filter(|it| it.is_provable()).collect();
-    if provable.is_empty() || !(args.yes || reclaim::agrees(provable.len())) {
+    let question = format!("Delete {} of them, and end their Instances?", provable.len());
+    if provable.is_empty() || !(args.yes || agrees(&question, "yes")) {
         println!("nothing was deleted");
         return ExitCode::from(FOUND);
     }
@@ -173,32 +152,16 @@ async fn confirmed(gathered: &mut Gathered) -> anyhow::Result<Vec<Finding>> {
 }
 
 fn request(args: &AuditArgs) -> anyhow::Result<Request> {
-    let read = |files: &[(String, PathBuf)]| -> anyhow::Result<BTreeMap<String, Connection>> {
-        let each = files.iter().map(|(name, file)| {
-            Ok((name.clone(), Read::Found(of_source(&Source::file(file, None), args.timeout)?)))
-        });
-        each.collect()
-    };
+    let sources = &args.sources;
     Ok(Request {
-        management: management(args)?,
-        namespace: args.own.management_namespace.clone(),
-        hub: Read::Found(of_source(&args.hub.required()?, args.timeout)?),
-        projects: read(&args.project_kubeconfigs)?,
-        cells: read(&args.cell_kubeconfigs)?,
+        management: sources.management(!sources.project_kubeconfigs.is_empty())?,
+        namespace: sources.own.management_namespace.clone(),
+        hub: sources.hub()?,
+        projects: sources.projects()?,
+        cells: sources.cells()?,
         only: args.plane.clone(),
         concurrency: args.concurrency.into(),
-        timeout: args.timeout,
+        timeout: sources.timeout,
         grace: args.grace,
     })
-}
-
-/// The management plane. Where project planes are given it may do without.
-fn management(args: &AuditArgs) -> anyhow::Result<Connection> {
-    match of_source(&args.management.source(), args.timeout) {
-        Ok(plane) => Ok(Read::Found(plane)),
-        Err(_) if !args.project_kubeconfigs.is_empty() && args.management.kubeconfig.is_none() => {
-            Ok(Read::Skipped)
-        }
-        Err(error) => Err(error).context("failed to connect to the management plane"),
-    }
 }

@@ -5,21 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
-use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
+use anyhow::anyhow;
+use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::ProjectNamespace;
 use fedhub_planes::identity::hub;
 use jiff::Timestamp;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use super::finding::Finding;
 use super::world::{Cell, Hub, Objects, Project, World};
 use crate::explain::Cause;
+use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
-use crate::operator::planes::{identities, of_secret, remembered};
-use crate::operator::progress::Progress;
+use crate::operator::fleet::{Unread, check_identity, of_management, planes_of};
 use crate::operator::read::{Read, ReadError};
 use crate::operator::requests::{get, list, within};
 
@@ -45,27 +43,6 @@ pub struct Request {
     pub grace: Duration,
 }
 
-/// A plane that could not be read: nothing of it is judged.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unread {
-    /// The project plane, or `cell NAME`.
-    pub plane: String,
-    /// One of the causes of `fedhub explain`.
-    pub cause: Cause,
-    /// In words.
-    pub message: String,
-}
-
-impl Unread {
-    fn new(plane: &str, error: &ReadError) -> Self {
-        Self {
-            plane: plane.to_owned(),
-            cause: Cause::of_plane(error.failure),
-            message: error.message.clone(),
-        }
-    }
-}
-
 /// What was read.
 pub struct Gathered {
     /// All that was read whole.
@@ -84,7 +61,7 @@ pub struct Gathered {
 /// Reads everything once. An error where the hub or the management plane cannot be read.
 pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     let Request { management, namespace, hub, projects, cells, only, concurrency, timeout, grace } = request;
-    let (secrets, identities) = management_of(&management, &namespace).await?;
+    let (secrets, identities) = of_management(&management, &namespace).await?;
     let history = match management.found() {
         Some(plane) => match within(plane.timeout, hub::remembered(&plane.client, &namespace)).await {
             Read::Failed(error) => {
@@ -136,64 +113,6 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     Ok(Gathered { world, unread, hub, projects: connections, identities, concurrency })
 }
 
-/// Secrets of project planes, and remembered identities.
-async fn management_of(
-    management: &Connection,
-    namespace: &str,
-) -> anyhow::Result<(Vec<Object>, BTreeMap<String, String>)> {
-    let label = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
-    let (secrets, identities) = tokio::join!(
-        list(management, Kind::Secret.resource(), namespace, &label),
-        remembered(management, namespace)
-    );
-    let doing = |what: &str| format!("failed to list {what} on the management plane");
-    Ok((found(secrets, || doing("secrets"))?, found(identities, || doing("configmaps"))?))
-}
-
-fn found<T: Default>(read: Read<T>, doing: impl FnOnce() -> String) -> anyhow::Result<T> {
-    match read {
-        Read::Found(it) => Ok(it),
-        Read::Absent | Read::Skipped => Ok(T::default()),
-        Read::Failed(error) => Err(anyhow!("{}: {}", doing(), error.message)),
-    }
-}
-
-/// The planes to read: those given, and those of Secrets.
-fn planes_of(
-    secrets: Vec<Object>,
-    given: BTreeMap<String, Connection>,
-    only: Option<&PlaneName>,
-    timeout: Duration,
-) -> (BTreeMap<PlaneName, Connection>, Vec<Unread>) {
-    let (mut planes, mut unread) = (BTreeMap::new(), Vec::new());
-    let invalid = |plane: &str, message: String| Unread {
-        plane: plane.to_owned(),
-        cause: Cause::PlaneSecretInvalid,
-        message,
-    };
-    let of_secrets = secrets.iter().map(|secret| {
-        (secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned(), of_secret(secret, timeout))
-    });
-    // What is given by a flag stands in place of a Secret.
-    for (name, connection) in given.into_iter().chain(of_secrets) {
-        let plane = match PlaneName::new(&name) {
-            Ok(plane) => plane,
-            Err(error) => {
-                unread.push(invalid(&name, error.to_string()));
-                continue;
-            }
-        };
-        if planes.contains_key(&plane) || only.is_some_and(|only| *only != plane) {
-            continue;
-        }
-        match connection {
-            Read::Failed(error) => unread.push(Unread::new(&name, &error)),
-            connection => drop(planes.insert(plane, connection)),
-        }
-    }
-    (planes, unread)
-}
-
 /// The planes that the hub's namespaces name, and that were not asked.
 fn unknown(world: &World, asked: &BTreeMap<PlaneName, Connection>, unread: &[Unread]) -> Vec<Unread> {
     let named = world.hub.namespaces.iter().filter_map(|it| ProjectNamespace::of(&it.object));
@@ -216,7 +135,7 @@ async fn hub_of(hub: &Connection) -> anyhow::Result<Hub> {
     let all = |kind: Kind| async move {
         let objects = list(hub, kind.resource(), "", "").await;
         let plural = &kind.resource().plural;
-        let objects = found(objects, || format!("failed to list {plural} on the hub"))?;
+        let objects = objects.required(|| format!("failed to list {plural} on the hub"))?;
         anyhow::Ok(Objects::of(&PlaneId::Hub, kind, objects))
     };
     let (namespaces, deployments, instances, policies, clusters) = tokio::try_join!(
@@ -262,32 +181,6 @@ async fn project_of(
         namespaces.insert(namespace.to_owned(), uid);
     }
     Ok(Project { namespaces, deployments, instances })
-}
-
-/// Whether a plane answers, as the cluster that fedhub remembers for its name. Where it remembers none for the name, none of
-/// another name either.
-pub async fn check_identity(
-    name: &PlaneName,
-    plane: &Connection,
-    remembered: &BTreeMap<String, String>,
-) -> Result<(), Unread> {
-    let uids = match identities(plane).await {
-        Read::Found(uids) => uids,
-        Read::Failed(error) => return Err(Unread::new(name.as_str(), &error)),
-        Read::Absent | Read::Skipped => Vec::new(),
-    };
-    let shows = |uid: &String| uids.contains(uid);
-    let refusal = match remembered.get(name.as_str()) {
-        Some(known) if shows(known) => None,
-        Some(known) => Some(format!("the cluster {known} is remembered for the name, and another answers")),
-        None => {
-            let taken = remembered.iter().find(|(_, uid)| shows(uid));
-            taken.map(|(other, uid)| format!("the cluster {uid} is remembered as the plane {other}"))
-        }
-    };
-    refusal.map_or(Ok(()), |message| {
-        Err(Unread { plane: name.to_string(), cause: Cause::PlaneIdentityRefused, message })
-    })
 }
 
 async fn cell_of(plane: &Connection) -> Result<Cell, ReadError> {
@@ -354,33 +247,4 @@ impl Gathered {
         self.world.now = Timestamp::now();
         Ok(())
     }
-}
-
-/// Does something with each, so many at a time, and shows its progress.
-async fn all<T, U, F>(
-    what: &'static str,
-    items: impl IntoIterator<Item = T>,
-    concurrency: usize,
-    work: impl Fn(T) -> F,
-) -> anyhow::Result<Vec<U>>
-where
-    U: Send + 'static,
-    F: Future<Output = U> + Send + 'static,
-{
-    let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(concurrency)));
-    for item in items {
-        let (room, work) = (room.clone(), work(item));
-        tasks.spawn(async move {
-            // It is never closed.
-            let _room = room.acquire().await;
-            work.await
-        });
-    }
-    let (mut progress, mut done) = (Progress::new(what, tasks.len()), Vec::new());
-    while let Some(result) = tasks.join_next().await {
-        done.push(result.context("a read was not finished")?);
-        progress.done(done.len());
-    }
-    progress.finish();
-    Ok(done)
 }

@@ -3,23 +3,18 @@
 //! An orphan is proven where its plane answers as the very cluster that fedhub remembers for its name, a read of that plane
 //! finds no WD of its UID, and the hub WD is read again; it is deleted as it was read and not otherwise.
 
-use std::fmt;
-use std::io::{BufRead, Write};
-
-use fedhub_core::errors;
-use fedhub_core::names::{CITY_CODE, DELETION_PROTECTED};
+use fedhub_core::names::CITY_CODE;
 use fedhub_core::object::{Key, Kind, Object, ObjectView};
 use fedhub_federator::is_orphaned;
 use fedhub_federator::snapshot::source;
 use fedhub_planes::ProjectNamespace;
 use jiff::Timestamp;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, Preconditions};
-use serde_json::json;
 
 use super::finding::{Discrepancy, Finding};
-use super::read::{Gathered, check_identity};
+use super::read::Gathered;
 use crate::explain::age;
-use crate::operator::connect::Plane;
+use crate::operator::deletion::{Outcome, delete};
+use crate::operator::fleet::check_identity;
 use crate::operator::read::Read;
 use crate::operator::requests::get;
 use crate::operator::table::table;
@@ -41,37 +36,6 @@ pub struct Orphan {
     instances: usize,
     /// Why it cannot be proven an orphan.
     doubt: Option<String>,
-}
-
-/// What became of an orphan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is deleted.
-    Deleted,
-    /// It was gone already.
-    Gone,
-    /// It stays, for this reason.
-    Kept(String),
-    /// A request failed.
-    Failed(String),
-}
-
-impl Outcome {
-    /// Whether the orphan is there no more.
-    pub fn is_done(&self) -> bool {
-        matches!(self, Self::Deleted | Self::Gone)
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deleted => f.write_str("deleted"),
-            Self::Gone => f.write_str("gone already"),
-            Self::Kept(why) => write!(f, "kept: {why}"),
-            Self::Failed(error) => write!(f, "failed: {error}"),
-        }
-    }
 }
 
 /// The orphans among the findings.
@@ -117,14 +81,6 @@ pub fn list(orphans: &[Orphan], now: Timestamp) -> String {
     table(&std::iter::once(header).chain(orphans.iter().map(row)).collect::<Vec<_>>())
 }
 
-/// Asks whether so many are to be deleted.
-pub fn agrees(count: usize) -> bool {
-    eprint!("Delete {count} of them, and end their Instances? Type yes: ");
-    let mut answer = String::new();
-    let asked = std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer));
-    asked.is_ok() && answer.trim() == "yes"
-}
-
 impl Orphan {
     /// Whether it may be deleted at all.
     pub fn is_provable(&self) -> bool {
@@ -141,7 +97,7 @@ impl Orphan {
     pub async fn reclaim(&self, gathered: &Gathered) -> Outcome {
         match self.prove(gathered).await {
             Ok(hub) => match gathered.hub.found() {
-                Some(plane) => delete(plane, &hub).await,
+                Some(plane) => delete(plane, WD, &hub, MANAGER).await,
                 None => Outcome::Kept("the hub is not asked".to_owned()),
             },
             Err(outcome) => outcome,
@@ -179,45 +135,5 @@ impl Orphan {
         };
         let orphaned = is_orphaned(&hub, living.as_ref(), &source(&self.home, &self.key.name));
         if orphaned { Ok(hub) } else { Err(kept("it is no orphan any more")) }
-    }
-}
-
-/// Takes Karmada's protection off, and deletes: both this very version, and no other.
-async fn delete(plane: &Plane, hub: &Object) -> Outcome {
-    let api = Api::<Object>::namespaced_with(plane.client.clone(), hub.namespace(), WD.resource());
-    let mut version = hub.version().to_owned();
-    if hub.label(DELETION_PROTECTED.0).is_some() {
-        let labels = json!({DELETION_PROTECTED.0: null});
-        let patch = json!({"metadata": {"resourceVersion": version, "labels": labels}});
-        let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
-        let patch = Patch::Merge(patch);
-        match write(plane, api.patch(hub.name(), &params, &patch)).await {
-            Ok(unprotected) => unprotected.version().clone_into(&mut version),
-            Err(outcome) => return outcome,
-        }
-    }
-    let preconditions = Preconditions { uid: Some(hub.uid().to_owned()), resource_version: Some(version) };
-    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-    match write(plane, api.delete(hub.name(), &params)).await {
-        Ok(_) => Outcome::Deleted,
-        Err(Outcome::Kept(why)) => Outcome::Kept(format!("{why}; its deletion protection is off")),
-        Err(Outcome::Failed(error)) => Outcome::Failed(format!("{error}; its deletion protection is off")),
-        Err(outcome) => outcome,
-    }
-}
-
-/// A write of an object that may have changed meanwhile.
-async fn write<T>(plane: &Plane, request: impl Future<Output = kube::Result<T>>) -> Result<T, Outcome> {
-    match tokio::time::timeout(plane.timeout, request).await {
-        Ok(Ok(written)) => Ok(written),
-        Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(Outcome::Gone),
-        Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
-            Err(Outcome::Kept("it changed meanwhile; run the audit again".to_owned()))
-        }
-        Ok(Err(error)) => Err(Outcome::Failed(errors::chain(&error))),
-        Err(_) => {
-            let seconds = plane.timeout.as_secs_f64();
-            Err(Outcome::Failed(format!("no answer within {seconds} s: it may be deleted or not")))
-        }
     }
 }

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::finding::{Discrepancy, Finding};
-use super::read::Unread;
 use crate::explain::age;
+use crate::operator::fleet::Unread;
 use crate::operator::output::{Colour, Format, structured};
 use crate::operator::table::table;
 

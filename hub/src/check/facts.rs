@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fedhub_core::object::Object;
+use fedhub_planes::discovery::expiry::End;
+use fedhub_planes::pauses::stored::PausedPlanes;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::credentials::End;
 use super::finding::PlaneName;
 use super::rights::Right;
 use super::schema::Ours;
@@ -130,6 +131,8 @@ pub struct Facts {
     pub hub: Option<HubFacts>,
     /// The identities that fedhub remembers, by plane.
     pub remembered: Read<BTreeMap<String, String>>,
+    /// What operators paused.
+    pub paused: Read<PausedPlanes>,
     /// The cell, of the cell role.
     pub cell: Option<OwnCell>,
 }

@@ -28,6 +28,8 @@ pub enum CheckId {
     CellIdentities,
     /// Project planes are found.
     Discovery,
+    /// No plane is paused.
+    Paused,
     /// Project planes are the clusters that fedhub remembers.
     PlaneIdentities,
 }

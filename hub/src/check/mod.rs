@@ -3,7 +3,6 @@
 //! `gather` reads facts; `decide` makes findings of them, and is pure; `report` prints those.
 
 mod carried;
-mod credentials;
 mod decide;
 mod facts;
 mod finding;

@@ -50,6 +50,8 @@ fn serves_metrics(args: &RunArgs) -> bool {
 const ROLES: &[RoleFile] = roles! {
     "base/role.yaml" on Management if manages;
     "components/hub/cluster-role.yaml" on Hub if manages;
+    // For `fedhub kubeconfig rotate`, by whoever runs that.
+    "components/own-token/role.yaml" on Hub if |_| false;
     "components/milo/cluster-role.yaml" on Discovery if |args| manages(args) && args.discovery == Discovery::Milo;
     "components/project-plane-rights/cluster-role.yaml" on Project if manages;
     "components/hub-for-cells/cluster-role.yaml" on Hub if |args| is_cell(args) && args.write_back;
@@ -257,7 +259,7 @@ mod tests {
         let own = words(&management, Part::Management);
         assert!(own.contains(&"create leases.coordination.k8s.io in mine".to_owned()), "{own:?}");
         let hub = words(&management, Part::Hub);
-        assert!(hub.contains(&"get workloaddeployments.compute.datumapis.com/status".to_owned()), "{hub:?}");
+        assert!(hub.contains(&"delete workloaddeployments.compute.datumapis.com".to_owned()), "{hub:?}");
         assert!(words(&management, Part::Discovery).contains(&"get /apis/*".to_owned()));
         assert!(words(&management, Part::Cell).is_empty());
 

@@ -3,12 +3,18 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use clap::Parser;
+use fedhub_core::names::PlaneName;
+use fedhub_planes::discovery::credentials::Source;
 use serde_json::Value;
 
 use super::kustomize;
+use crate::args::{Args, Command};
+use crate::kubeconfig::Account;
+use crate::kubeconfig::args::{KubeconfigCommand, MintArgs};
 
 /// The documents that name directories of `deploy/`.
-const DOCUMENTS: [&str; 9] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "docs/architecture.md",
     "docs/install.md",
@@ -18,6 +24,7 @@ const DOCUMENTS: [&str; 9] = [
     "docs/runbooks/README.md",
     "docs/sizing.md",
     "docs/testing.md",
+    "docs/uninstall.md",
 ];
 
 fn document(path: &str) -> String {
@@ -54,21 +61,40 @@ fn original(directory: &str) -> String {
     copies().iter().find_map(copy).unwrap_or_else(|| directory.to_owned())
 }
 
-/// The Secrets that a command makes, each as `CONTEXT NAMESPACE/NAME KEY`.
-fn made() -> BTreeSet<String> {
-    let commands = commands();
-    let making = commands.iter().filter(|command| command.contains(" create secret "));
-    let keys = making.flat_map(|command| {
-        let words: Vec<_> = command.split_whitespace().collect();
-        let after = |word: &str| words[words.iter().position(|other| *other == word).unwrap() + 1];
-        let of = format!("{} {}/{}", after("--context"), after("-n"), after("generic"));
-        let key = |word: &&str| {
-            let rest = word.strip_prefix("--from-file=").or_else(|| word.strip_prefix("--from-literal="))?;
-            rest.split('=').next().map(|key| format!("{of} {key}"))
-        };
-        words.iter().filter_map(key).collect::<Vec<_>>()
+/// The kubeconfigs that the commands mint.
+fn minted() -> Vec<MintArgs> {
+    let mints = commands().into_iter().filter(|command| command.starts_with("fedhub kubeconfig mint "));
+    let parsed = mints.map(|command| {
+        let words = command.split_whitespace().take_while(|word| !word.starts_with('>'));
+        match Args::try_parse_from(words).unwrap().command {
+            Command::Kubeconfig(KubeconfigCommand::Mint(args)) => {
+                assert!(args.validate().is_empty(), "{command}: {:?}", args.validate());
+                *args
+            }
+            _ => panic!("{command}"),
+        }
     });
-    keys.collect()
+    parsed.collect()
+}
+
+/// The context of a plane that a kubeconfig is of, or is stored on.
+fn context(source: Option<Source>) -> String {
+    match source {
+        Some(Source::Kubectl { context }) => context,
+        other => panic!("no context: {other:?}"),
+    }
+}
+
+/// The Secrets of minted kubeconfigs, each as `CONTEXT NAMESPACE/NAME KEY`.
+fn secrets() -> BTreeSet<String> {
+    let stored = minted().into_iter().filter(|mint| !mint.print);
+    let secret = |mint: MintArgs| {
+        let (purpose, common) = (mint.purpose, &mint.common);
+        let plane = common.projects().into_keys().next().map(|name| PlaneName::new(&name).unwrap());
+        let store = context(common.store(purpose));
+        format!("{store} {}/{} kubeconfig", common.namespace(purpose), purpose.secret(plane.as_ref()))
+    };
+    stored.map(secret).collect()
 }
 
 #[test]
@@ -92,8 +118,9 @@ fn every_directory_of_deploy_that_is_named_is_there_and_every_component_is_named
 /// The Pods of a Deployment wait for them by name and key.
 #[test]
 fn what_deployments_wait_for_is_what_the_commands_make() {
-    let secrets = made();
+    let secrets = secrets();
     assert!(secrets.len() >= 5, "{secrets:?}");
+    assert!(!commands().iter().any(|command| command.contains(" create secret ")));
     for (overlay, components) in [("management-plane", &[][..]), ("cell", &["cell-quota"])] {
         let objects = kustomize::overlay(&format!("overlays/{overlay}"), components);
         let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
@@ -119,11 +146,10 @@ fn what_deployments_wait_for_is_what_the_commands_make() {
     }
 }
 
-/// Each kubeconfig is of an account that its plane has by then.
+/// Each kubeconfig is of an account that its plane has.
 #[test]
 fn kubeconfigs_are_of_accounts_that_were_made_before() {
     let mut accounts = BTreeSet::new();
-    let mut kubeconfigs = 0;
     for command in commands() {
         let words: Vec<_> = command.split_whitespace().collect();
         match words[..] {
@@ -142,15 +168,18 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
             ["deploy/cell-identity.sh", hub, _, name, _] => {
                 accounts.insert(format!("{hub} fedhub-cells {name}"));
             }
-            ["deploy/kubeconfig.sh", context, namespace, account, ..] => {
-                let wanted = format!("{context} {namespace} {account}");
-                assert!(accounts.contains(&wanted), "{wanted}: {accounts:?}");
-                kubeconfigs += 1;
-            }
             _ => {}
         }
     }
-    assert!(kubeconfigs >= 5, "{kubeconfigs}");
+    let minted = minted();
+    assert!(minted.len() >= 5, "{minted:?}");
+    for mint in minted {
+        let (purpose, common) = (mint.purpose, &mint.common);
+        let target = common.target(purpose).or_else(|| common.projects().into_values().next());
+        let Account { namespace, name } = purpose.account(common.cell_name.as_deref().unwrap_or_default());
+        let wanted = format!("{} {namespace} {name}", context(target));
+        assert!(accounts.contains(&wanted), "{wanted}: {accounts:?}");
+    }
 }
 
 /// Figures are measured once, in `docs/benchmarks.md`.

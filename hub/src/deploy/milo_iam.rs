@@ -36,7 +36,8 @@ fn protected() -> BTreeSet<String> {
     all
 }
 
-/// The rules of these directories' `ClusterRole`s as permissions.
+/// The rules of these directories' `ClusterRole`s as permissions. Where a Milo's authorization does not tell a subresource
+/// from its resource, the resource's permission is asked for.
 fn granted(directories: &[&str]) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     let objects = directories.iter().flat_map(|directory| overlay(directory, &[]));
@@ -45,8 +46,10 @@ fn granted(directories: &[&str]) -> BTreeSet<String> {
             for group in strings(&rule["apiGroups"]) {
                 let service = if group.is_empty() { "core.miloapis.com" } else { group };
                 for resource in strings(&rule["resources"]) {
-                    let verbs = strings(&rule["verbs"]).into_iter();
-                    all.extend(verbs.map(|verb| format!("{service}/{resource}.{verb}")));
+                    let whole = resource.split('/').next().unwrap();
+                    for verb in strings(&rule["verbs"]) {
+                        all.extend([resource, whole].map(|on| format!("{service}/{on}.{verb}")));
+                    }
                 }
             }
         }

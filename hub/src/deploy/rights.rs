@@ -153,7 +153,7 @@ fn elects(plane: &Plane, who: Who) {
 
 fn on_project(plane: &Plane, who: Who) {
     plane.watches(who, &watched::all(&PROJECT_KINDS));
-    plane.needs(who, None, COMPUTE, "workloaddeployments", "get update patch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
     plane.needs(who, None, COMPUTE, "instances", "get create update delete");
     // The UID of kube-system, and of the WorkloadDeployment's own.
@@ -179,7 +179,7 @@ fn the_management_role_may_do_what_it_does() {
     let management = management();
     elects(&management, who);
     management.needs(who, own, "", "secrets", "list watch");
-    management.needs(who, own, "", "configmaps", "get list watch create update patch");
+    management.needs(who, own, "", "configmaps", "get list watch create update");
     management.needs(who, own, "events.k8s.io", "events", "create patch");
     on_hub_of_management(&hub(), who);
     on_project(&project(), who);
@@ -192,8 +192,8 @@ fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
     elects(plane, who);
     plane.watches(who, &in_cell(args));
     // C10: who the cell is, by the UID of kube-system.
-    plane.needs(who, None, "", "namespaces", "get list watch");
-    plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
+    plane.needs(who, None, "", "namespaces", "list watch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
     plane.needs(who, None, COMPUTE, "instances", "get create patch delete");
     // Owner references with blockOwnerDeletion, where OwnerReferencesPermissionEnforcement is on.
@@ -206,7 +206,6 @@ fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
     if args.networking {
         plane.needs(who, None, NETWORKING, "networkbindings subnetclaims", "get create");
         plane.needs(who, None, NETWORKING, "networkbindings", "delete");
-        plane.needs(who, None, NETWORKING, "networkcontexts", "get");
     }
 }
 
@@ -272,6 +271,28 @@ fn one_process_may_do_what_both_roles_do() {
     let hub = Plane::of("the hub", &both);
     on_hub_of_management(&hub, who);
     on_hub_of_cell(&hub, who);
+}
+
+/// With a component of its own, and for its own `ServiceAccount` alone.
+#[test]
+fn the_management_role_may_renew_its_own_token_where_that_is_wanted() {
+    let (who, own) = (Who::Management, Some("fedhub-system"));
+    for plane in [management(), hub(), project(), cell()] {
+        for who in [Who::Management, Who::Cell] {
+            let allowed = plane.allows(who, Some(who.namespace()), "", "serviceaccounts/token", "create");
+            assert!(!allowed, "{who:?} on {}", plane.name);
+        }
+    }
+    for directory in ["components/hub", "components/project-plane"] {
+        let plane = Plane::of("a plane", &[directory, "components/own-token"]);
+        plane.needs(who, own, "", "serviceaccounts/token", "create");
+        assert!(!plane.allows(who, None, "", "serviceaccounts/token", "create"), "{directory}");
+        let rules = plane.rules(who, own);
+        let tokens =
+            rules.iter().filter(|rule| strings(&rule["resources"]).contains(&"serviceaccounts/token"));
+        let names: Vec<_> = tokens.flat_map(|rule| strings(&rule["resourceNames"])).collect();
+        assert_eq!(names, ["fedhub"]);
+    }
 }
 
 /// Cells hold credentials for what is not theirs: these may be in the wrong hands one day.

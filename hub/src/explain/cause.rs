@@ -79,6 +79,8 @@ causes! {
     PlaneIdentityRefused: ProjectWd, "another cluster answers than the one that fedhub remembers for this plane",
         Operator("correct the kubeconfig, or remove the plane's entry from the ConfigMap of identities"),
         "the UID of the plane's kube-system against the ConfigMaps fedhub-plane-identities-*";
+    PlanePaused: ProjectWd, "an operator paused the plane: fedhub writes nothing for it, neither there nor on the hub",
+        Operator("run fedhub resume, once what it was paused for is done"), "the ConfigMap fedhub-paused on the management plane";
     HubUnreachable: HubWd, "the federation hub does not answer",
         Reason("HubUnreachable"), "the requests to the hub get no answer, or a 5xx; or Federated=False, HubUnreachable";
     HubForbidden: HubWd, "the hub does not accept the credentials, or they lack a right that explain needs",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use fedhub_api::conditions::{find, is_default};
 use fedhub_core::names::{CITY_CODE, SOURCE_GENERATION};
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_planes::pauses::stored::Pause;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -58,6 +59,8 @@ pub struct Management {
     pub lease: Read<LeaseFacts>,
     /// Whether the project plane is the cluster that fedhub remembers for its name.
     pub identity_matches: Read<bool>,
+    /// The pause of the project plane, or of all planes; absent where there is none.
+    pub pause: Read<Pause>,
     /// Whether the hub is considered restored from a backup.
     pub hub_restored: Read<bool>,
 }

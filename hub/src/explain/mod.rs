@@ -11,21 +11,15 @@ mod output;
 mod read;
 mod rows;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::Context;
-use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
-use fedhub_planes::discovery::credentials::Source;
 
-use crate::common::{HubArgs, ManagementArgs, OwnNamespaceArgs, install_tls_provider};
-use crate::operator::connect::{Connection, of_source};
-use crate::operator::named_file;
+use crate::common::install_tls_provider;
 use crate::operator::output::{OutputArgs, colours};
-use crate::operator::read::Read;
+use crate::operator::recording::Snapshot;
+use crate::operator::sources::SourceArgs;
 pub use cause::Cause;
 use chain::{Chain, Subject, SubjectKind};
 pub use output::age;
@@ -47,9 +41,10 @@ pub enum KindArg {
 
 /// The flags of `fedhub explain`.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("hub_kubeconfig", |arg| arg.required(true)), after_help = "\
+#[command(mut_arg("hub_kubeconfig", |arg| arg.required_unless_present("from")), after_help = "\
 Example:
   fedhub explain wd web -n shop --plane project-a --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
+  fedhub explain wd web -n shop --plane project-a --from snapshot.json
 
 Exit codes: 0: in sync, or on its way within its deadlines; 1: what it needs cannot be read; 2: misuse;
             3: blocked or stuck.")]
@@ -65,27 +60,15 @@ pub struct ExplainArgs {
     /// The name of its project plane.
     #[arg(long, value_name = "PLANE", value_parser = plane_name)]
     pub plane: String,
-    /// The hub.
+    /// The planes that are read.
     #[command(flatten)]
-    pub hub: HubArgs,
-    /// The management plane, which has the Secrets of project planes and fedhub's Lease.
-    #[command(flatten)]
-    pub management: ManagementArgs,
-    /// Where fedhub is on it.
-    #[command(flatten)]
-    pub own: OwnNamespaceArgs,
+    pub sources: SourceArgs,
+    /// A file of `fedhub snapshot`, which is read in place of all planes.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["hub_kubeconfig", "management_kubeconfig", "project_kubeconfigs", "cell_kubeconfigs"])]
+    pub from: Option<PathBuf>,
     /// Name of fedhub's Lease.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
-    /// Name and kubeconfig of a project plane, in place of its Secret; may be given more than once.
-    #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
-    pub project_kubeconfigs: Vec<(String, PathBuf)>,
-    /// Name, as Karmada has it, and kubeconfig of a cell, which is read too then; may be given more than once.
-    #[arg(long = "cell-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
-    pub cell_kubeconfigs: Vec<(String, PathBuf)>,
-    /// How long each read may take.
-    #[arg(long, default_value = "5s", value_parser = parse_duration, value_name = "DURATION")]
-    pub timeout: Duration,
     /// The format.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -119,40 +102,31 @@ pub fn main(args: &ExplainArgs) -> ExitCode {
 
 async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
     install_tls_provider()?;
-    let project = args.project_kubeconfigs.iter().find(|(name, _)| *name == args.plane);
-    let project = match project {
-        Some((_, file)) => Some(Read::Found(of_source(&Source::file(file, None), args.timeout)?)),
-        None => None,
-    };
-    let hub = args.hub.required()?;
-    let mut cells = BTreeMap::new();
-    for (name, file) in &args.cell_kubeconfigs {
-        cells.insert(name.clone(), Read::Found(of_source(&Source::file(file, None), args.timeout)?));
-    }
     let kind = match args.kind {
         KindArg::WorkloadDeployment => SubjectKind::WorkloadDeployment,
         KindArg::Instance => SubjectKind::Instance,
     };
     let (plane, namespace) = (args.plane.clone(), args.namespace.clone());
-    let request = Request {
-        subject: Subject { kind, plane, namespace, name: args.name.clone() },
-        management: management(args, project.is_some())?,
-        namespace: args.own.management_namespace.clone(),
-        lease: args.lease_name.clone(),
-        project,
-        hub: Read::Found(of_source(&hub, args.timeout)?),
-        cells,
-        timeout: args.timeout,
+    let subject = Subject { kind, plane, namespace, name: args.name.clone() };
+    let lease = args.lease_name.clone();
+    let request = match &args.from {
+        Some(file) => Request::recorded(subject, lease, &Snapshot::read(file)?),
+        None => live(&args.sources, subject, lease)?,
     };
     Ok(Box::pin(read::read(request)).await)
 }
 
-/// The management plane. Where the project's kubeconfig is given it may do without.
-fn management(args: &ExplainArgs, optional: bool) -> anyhow::Result<Connection> {
-    let source = args.management.source();
-    match of_source(&source, args.timeout) {
-        Ok(plane) => Ok(Read::Found(plane)),
-        Err(_) if optional && args.management.kubeconfig.is_none() => Ok(Read::Skipped),
-        Err(error) => Err(error).context("failed to connect to the management plane"),
-    }
+fn live(sources: &SourceArgs, subject: Subject, lease: String) -> anyhow::Result<Request> {
+    let project = sources.projects()?.remove(&subject.plane);
+    Ok(Request {
+        now: None,
+        subject,
+        management: sources.management(project.is_some())?,
+        namespace: sources.own.management_namespace.clone(),
+        lease,
+        project,
+        hub: sources.hub()?,
+        cells: sources.cells()?,
+        timeout: sources.timeout,
+    })
 }

@@ -1,7 +1,6 @@
 //! Reads the objects of a chain: some twenty requests, whatever the number of planes.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use fedhub_core::names::{
@@ -10,28 +9,28 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::identity::{IdentityEntry, hub};
+use fedhub_planes::pauses::stored::Pause;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::Api;
-use kube::core::{ApiResource, GroupVersionKind};
 use tokio::task::JoinSet;
 
-use super::chain::{Cell, Chain, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all};
+use super::chain::{
+    Cell, Chain, Failure, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all,
+};
 use crate::operator::connect::Connection;
+use crate::operator::karmada::{BINDING_ID, WORK};
 use crate::operator::planes;
+use crate::operator::recording::{Recording, Snapshot};
 use crate::operator::requests::{get, list, within};
 
-/// Karmada's Work: a WD as it is sent to a cell.
-static WORK: LazyLock<ApiResource> = LazyLock::new(|| {
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("work.karmada.io", "v1alpha1", "Work"), "works")
-});
-/// Karmada's label that a `ResourceBinding` and its Works share.
-const BINDING_ID: &str = "resourcebinding.karmada.io/permanent-id";
 /// The namespace on the hub with the Works of a cell, less the cell's name.
 const EXECUTION_NAMESPACE: &str = "karmada-es-";
 
 /// What is to be read, and by what.
 pub struct Request {
+    /// When a snapshot was taken; of planes that are read now, now.
+    pub now: Option<Timestamp>,
     /// What is explained.
     pub subject: Subject,
     /// The management plane; skipped where the plane is given and the management plane is not.
@@ -50,17 +49,41 @@ pub struct Request {
     pub timeout: Duration,
 }
 
+impl Request {
+    /// What is to be read of a snapshot.
+    pub fn recorded(subject: Subject, lease: String, snapshot: &Snapshot) -> Self {
+        let project = snapshot.projects.get(&subject.plane);
+        let connection = |(name, plane): (&String, &Recording)| (name.clone(), plane.connection());
+        Self {
+            now: Some(snapshot.taken_at),
+            management: snapshot.management.connection(),
+            namespace: snapshot.namespace.clone(),
+            lease,
+            project: Some(project.map_or(Read::Absent, Recording::connection)),
+            hub: snapshot.hub.connection(),
+            cells: snapshot.cells.iter().map(connection).collect(),
+            timeout: Duration::ZERO,
+            subject,
+        }
+    }
+}
+
 /// Reads the chain.
 pub async fn read(request: Request) -> Chain {
-    let Request { subject, management, namespace, lease, project, hub, cells, timeout } = request;
+    let Request { now, subject, management, namespace, lease, project, hub, cells, timeout } = request;
+    let given = project.is_some();
     let project = match project {
         Some(project) => project,
         None => planes::find(&management, &namespace, &subject.plane, timeout).await,
     };
-    let source = project.clone().map(|_| ());
+    let source = match project.clone().map(|_| ()) {
+        // The plane of a snapshot did not answer, which says nothing of where it was found.
+        Read::Failed(error) if given && error.failure != Failure::Invalid => Read::Found(()),
+        source => source,
+    };
     let deployment = deployment_of(&project, &subject).await;
     let wd_kind = Kind::WorkloadDeployment.resource();
-    let (wd, own_namespace, instances, kube_system, lease, identities, restored) = tokio::join!(
+    let (wd, own_namespace, instances, kube_system, lease, identities, restored, pause) = tokio::join!(
         get(&project, wd_kind, &subject.namespace, &deployment),
         get(&project, Kind::Namespace.resource(), "", &subject.namespace),
         instances(&project, &subject.namespace, &deployment),
@@ -68,6 +91,7 @@ pub async fn read(request: Request) -> Chain {
         lease_of(&management, &namespace, &lease),
         remembered(&management, &namespace, &subject.plane),
         restored(&management, &namespace),
+        pause(&management, &namespace, &subject.plane),
     );
     let marked = wd.found().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE));
     let of_namespace = || own_namespace.found().map(|namespace| hub_namespace(namespace.uid()));
@@ -84,8 +108,8 @@ pub async fn read(request: Request) -> Chain {
     Chain {
         subject,
         deployment,
-        now: Timestamp::now(),
-        management: Management { source, lease, identity_matches, hub_restored: restored },
+        now: now.unwrap_or_else(Timestamp::now),
+        management: Management { source, lease, identity_matches, pause, hub_restored: restored },
         project: Project { namespace: own_namespace, wd, instances, in_its_place },
         hub,
         cells,
@@ -232,6 +256,16 @@ fn matches(remembered: &Read<IdentityEntry>, shown: &[String]) -> Read<bool> {
     match remembered.found() {
         Some(entry) if !shown.is_empty() => Read::Found(shown.contains(&entry.identity)),
         _ => Read::Skipped,
+    }
+}
+
+/// The pause that holds that plane.
+async fn pause(management: &Connection, namespace: &str, plane: &str) -> Read<Pause> {
+    match planes::paused(management, namespace).await {
+        Read::Found(paused) => paused.pause(plane).cloned().map_or(Read::Absent, Read::Found),
+        Read::Absent => Read::Absent,
+        Read::Skipped => Read::Skipped,
+        Read::Failed(error) => Read::Failed(error),
     }
 }
 

@@ -1,15 +1,29 @@
 //! What the commands for operators share: connections, reads that keep their errors, project planes by their Secrets,
 //! tables as kubectl prints them. They read only, and ask no fedhub process (U4).
 
+pub mod concurrent;
 pub mod connect;
+pub mod consent;
+pub mod deletion;
+pub mod fleet;
+pub mod karmada;
 pub mod output;
 pub mod planes;
 pub mod progress;
 pub mod read;
+pub mod recording;
 pub mod requests;
+pub mod sources;
 pub mod table;
 
 use std::path::PathBuf;
+
+use fedhub_core::names::PlaneName;
+
+/// The name of a project plane.
+pub fn plane_name(text: &str) -> Result<PlaneName, String> {
+    PlaneName::new(text).map_err(|error| error.to_string())
+}
 
 /// A name and a file, as `NAME=FILE`.
 pub fn named_file(text: &str) -> Result<(String, PathBuf), String> {

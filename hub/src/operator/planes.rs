@@ -9,6 +9,7 @@ use fedhub_core::names::{IDENTITIES, PLANE_NAME, PLANE_SECRET};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::discovery::credentials;
 use fedhub_planes::identity::IdentityEntry;
+use fedhub_planes::pauses::stored::{NAME as PAUSED, PausedPlanes};
 use k8s_openapi::ByteString;
 use kube::Config;
 
@@ -17,7 +18,7 @@ use super::read::{Failure, Read, ReadError};
 use super::requests::{Part, Query, each, get, list};
 
 /// The key of the Secret that holds the kubeconfig.
-const KEY: &str = "kubeconfig";
+pub const KEY: &str = "kubeconfig";
 
 /// The project plane of that name. One whose Secret has its name is one read; only for one that an annotation names is
 /// the metadata of all Secrets read.
@@ -79,14 +80,18 @@ pub fn of_secret(secret: &Object, timeout: Duration) -> Connection {
     }
 }
 
-/// The configuration in a Secret, or why there is none that may be used.
-pub fn config_of_secret(secret: &Object) -> Result<Config, String> {
+/// The kubeconfig in a Secret.
+pub fn content_of_secret(secret: &Object) -> Result<String, String> {
     let bytes = serde_json::from_value::<ByteString>(secret.data["data"][KEY].clone());
     let Ok(ByteString(bytes)) = bytes else {
         return Err(format!("the Secret has no key {KEY:?}"));
     };
-    let content = String::from_utf8(bytes).map_err(|_| format!("key {KEY:?} is not text"))?;
-    credentials::from_secret(&content).map_err(|error| errors::chain(&error))
+    String::from_utf8(bytes).map_err(|_| format!("key {KEY:?} is not text"))
+}
+
+/// The configuration in a Secret, or why there is none that may be used.
+pub fn config_of_secret(secret: &Object) -> Result<Config, String> {
+    credentials::from_secret(&content_of_secret(secret)?).map_err(|error| errors::chain(&error))
 }
 
 /// The UIDs by which a plane is identified: of `kube-system`, and of `default`.
@@ -115,4 +120,17 @@ pub async fn remembered(management: &Connection, namespace: &str) -> Read<BTreeM
         let identity = |value: &serde_json::Value| IdentityEntry::read(value.as_str()?).map(|it| it.identity);
         entries.filter_map(|(plane, value)| Some((plane.clone(), identity(value)?))).collect()
     })
+}
+
+/// What operators paused.
+pub async fn paused(management: &Connection, namespace: &str) -> Read<PausedPlanes> {
+    match get(management, Kind::ConfigMap.resource(), namespace, PAUSED).await {
+        Read::Absent => Read::Found(PausedPlanes::default()),
+        read => read.map(|map| {
+            let entries = map.data["data"].as_object().into_iter().flatten();
+            PausedPlanes::of(
+                entries.map(|(plane, entry)| (plane.as_str(), entry.as_str().unwrap_or_default())),
+            )
+        }),
+    }
 }

@@ -1,5 +1,7 @@
 //! What came of a read, errors included, so that a command shows what it could not read beside what it could.
 
+use anyhow::anyhow;
+
 /// Why something could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "kebab-case")]
@@ -59,6 +61,18 @@ impl<T> Read<T> {
     /// Whether it is known not to be there.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
+    }
+
+    /// What was found, or nothing of it; an error, in words of what was done, where it could not be read.
+    pub fn required(self, doing: impl FnOnce() -> String) -> anyhow::Result<T>
+    where
+        T: Default,
+    {
+        match self {
+            Self::Found(it) => Ok(it),
+            Self::Absent | Self::Skipped => Ok(T::default()),
+            Self::Failed(error) => Err(anyhow!("{}: {}", doing(), error.message)),
+        }
     }
 
     /// The same of what was found.

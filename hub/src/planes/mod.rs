@@ -5,25 +5,23 @@ mod report;
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
-use fedhub_core::names::{FEDERATOR_FINALIZER, PLANE_NAME, PLANE_SECRET, PlaneName};
+use fedhub_core::names::{FEDERATOR_FINALIZER, PLANE_NAME, PlaneName};
 use fedhub_core::object::{Kind, Object, ObjectView};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use crate::common::{ManagementArgs, OwnNamespaceArgs, install_tls_provider};
 use crate::explain::Cause;
+use crate::operator::concurrent::all;
 use crate::operator::connect::{Connection, of_source};
+use crate::operator::fleet::of_management;
 use crate::operator::output::{OutputArgs, colours};
-use crate::operator::planes::{identities, of_secret, remembered};
-use crate::operator::progress::Progress;
+use crate::operator::planes::{identities, of_secret, paused};
 use crate::operator::read::{Read, ReadError};
-use crate::operator::requests::{Part, Query, each, list};
+use crate::operator::requests::{Part, Query, each};
 use report::{Counts, PlaneLine, Problem, Report};
 
 /// The exit code where planes were read and one of them has a problem.
@@ -78,41 +76,14 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
     let management = of_source(&args.management.source(), args.timeout)
         .context("failed to connect to the management plane")?;
     let management = Read::Found(management);
-    let (namespace, label) =
-        (&args.own.management_namespace, format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1));
-    let (secrets, remembered) = tokio::join!(
-        list(&management, Kind::Secret.resource(), namespace, &label),
-        remembered(&management, namespace)
-    );
-    let secrets = required(secrets, "secrets")?;
-    let remembered = required(remembered, "configmaps")?;
-    let mut progress = Progress::new("planes", secrets.len());
-    let (mut asked, room) = (JoinSet::new(), Arc::new(Semaphore::new(args.concurrency.into())));
-    for secret in secrets {
-        let (room, timeout) = (room.clone(), args.timeout);
-        asked.spawn(async move {
-            // It is never closed.
-            let _room = room.acquire().await;
-            ask(&secret, timeout).await
-        });
-    }
-    let mut lines = Vec::new();
-    while let Some(line) = asked.join_next().await {
-        lines.push(line.context("a plane was not asked to the end")?);
-        progress.done(lines.len());
-    }
-    progress.finish();
-    Ok(Report::of(lines, &remembered))
-}
-
-fn required<T: Default>(read: Read<T>, what: &str) -> anyhow::Result<T> {
-    match read {
-        Read::Found(it) => Ok(it),
-        Read::Absent | Read::Skipped => Ok(T::default()),
-        Read::Failed(error) => {
-            Err(anyhow!("failed to list {what} on the management plane: {}", error.message))
-        }
-    }
+    let namespace = &args.own.management_namespace;
+    let (fleet, paused) = tokio::join!(of_management(&management, namespace), paused(&management, namespace));
+    let (secrets, remembered) = fleet?;
+    let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
+    let timeout = args.timeout;
+    let lines =
+        all("planes", secrets, args.concurrency.into(), |secret| async move { ask(&secret, timeout).await });
+    Ok(Report::of(lines.await?, &remembered, &paused))
 }
 
 /// What a plane answers.

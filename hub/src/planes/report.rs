@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use serde_json::{Value, json};
 
 use crate::explain::Cause;
@@ -52,6 +53,8 @@ pub struct PlaneLine {
     pub identities: Vec<String>,
     /// Its WDs.
     pub counts: Option<Counts>,
+    /// Its pause, or that of all planes.
+    pub pause: Option<Pause>,
     /// What is wrong with it.
     pub problem: Option<Problem>,
 }
@@ -73,17 +76,27 @@ impl PlaneLine {
     }
 }
 
+/// A pause in a cell of the table.
+fn paused(pause: &Pause, wide: bool) -> String {
+    if wide { pause.to_string() } else { "yes".to_owned() }
+}
+
 /// All planes, by name.
 #[derive(Debug)]
 pub struct Report(Vec<PlaneLine>);
 
 impl Report {
-    /// Of what was read, and the identities that fedhub remembers by plane.
-    pub fn of(mut lines: Vec<PlaneLine>, remembered: &BTreeMap<String, String>) -> Self {
+    /// Of what was read, the identities that fedhub remembers by plane, and what is paused.
+    pub fn of(
+        mut lines: Vec<PlaneLine>,
+        remembered: &BTreeMap<String, String>,
+        paused: &PausedPlanes,
+    ) -> Self {
         lines.sort_by(|a, b| (&a.name, &a.secret).cmp(&(&b.name, &b.secret)));
         let mut names: BTreeMap<String, String> = BTreeMap::new();
         let mut clusters: BTreeMap<String, String> = BTreeMap::new();
         for line in &mut lines {
+            line.pause = paused.pause(&line.name).cloned();
             if let Some(other) = names.get(&line.name) {
                 let message = format!("Secret {other} names the plane already");
                 line.refuse(Cause::PlaneSecretInvalid, message);
@@ -119,7 +132,7 @@ impl Report {
     }
 
     fn table(&self, wide: bool, colours: bool) -> String {
-        let mut header = vec!["NAME", "SERVER", "LATENCY", "WDS", "FEDERATED", "DELETING"];
+        let mut header = vec!["NAME", "SERVER", "LATENCY", "WDS", "FEDERATED", "DELETING", "PAUSED"];
         if wide {
             header.push("SECRET");
         }
@@ -138,6 +151,7 @@ impl Report {
                 number(|counts| counts.deployments, line),
                 number(|counts| counts.federated, line),
                 number(|counts| counts.held, line),
+                line.pause.as_ref().map_or_else(String::new, |pause| paused(pause, wide)),
             ];
             if wide {
                 row.push(line.secret.clone());
@@ -163,6 +177,7 @@ impl Report {
         let plane = |line: &PlaneLine| {
             json!({
                 "name": line.name,
+                "paused": line.pause,
                 "secret": line.secret,
                 "server": line.server,
                 "latencyMilliseconds": line.latency.map(|latency| u64::try_from(latency.as_millis()).unwrap_or(u64::MAX)),
@@ -193,6 +208,13 @@ mod tests {
         }
     }
 
+    fn paused() -> PausedPlanes {
+        let reason = Some("etcd maintenance".to_owned());
+        let pause =
+            Pause { reason, by: Some("eve".to_owned()), since: Some("2026-01-02T03:04:05Z".to_owned()) };
+        PausedPlanes { all: None, planes: [("c".to_owned(), pause)].into() }
+    }
+
     fn report() -> Report {
         let error = ReadError { failure: Failure::Unreachable, message: "no answer within 5 s".to_owned() };
         let silent = PlaneLine { latency: None, counts: None, identities: Vec::new(), ..line("b", "b", "") };
@@ -204,7 +226,7 @@ mod tests {
             line("a", "z", "1"),
             line("d", "d", "1"),
         ];
-        Report::of(lines, &remembered)
+        Report::of(lines, &remembered, &paused())
     }
 
     #[test]
@@ -220,7 +242,11 @@ mod tests {
             [None, Some("plane-secret-invalid"), Some("plane-unreachable"), identity, identity],
             "{planes:#}"
         );
-        let healthy = Report::of(vec![line("a", "a", "1"), line("b", "b", "2")], &BTreeMap::new());
+        let healthy = Report::of(
+            vec![line("a", "a", "1"), line("b", "b", "2")],
+            &BTreeMap::new(),
+            &PausedPlanes::default(),
+        );
         assert!(healthy.is_in_order());
         let mut counts = Counts::default();
         for (federated, terminating) in [(true, true), (true, false), (false, true)] {

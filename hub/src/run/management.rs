@@ -10,7 +10,7 @@ use fedhub_lease::Leadership;
 use fedhub_planes::events::OperatorEvents;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
-use fedhub_planes::{Identities, PROJECT_KINDS, Planes, Settings};
+use fedhub_planes::{Identities, PROJECT_KINDS, Pauses, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
 
@@ -39,11 +39,13 @@ impl Management {
         let leadership = runtime.election(home.client(&PlaneId::Management), args.lease_name.clone());
         let fence = leadership.as_ref().map_or_else(Fence::open, Leadership::fence);
         let identities = Identities::new(args.namespace());
+        let pauses = Pauses::stored(home.client(&PlaneId::Management), args.namespace());
         let settings = Settings {
             seed: runtime.seed,
             max_concurrent_lists: usize::from(args.max_concurrent_lists),
             fence: fence.clone(),
             identities: Some(identities.clone()),
+            pauses,
             operators: Some(OperatorEvents::new(
                 home.client(&PlaneId::Management),
                 args.namespace(),
@@ -56,6 +58,7 @@ impl Management {
         };
         let planes = Planes::with(hub.clone(), runtime.metrics.clone(), Clock::system(), settings);
         let memory = home.client(&PlaneId::Management);
+        tokio::spawn(planes.clone().follow_pauses(runtime.stop.clone()));
         tokio::spawn(identities.run(memory, planes.clone(), fence, runtime.stop.clone()));
         let controllers = vec![
             runtime.controlled("federator", Kind::WorkloadDeployment, &planes),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::metrics::Metrics;
+use fedhub_planes::discovery::expiry;
 use jiff::Timestamp;
 use parking_lot::RwLock;
 use rustls::pki_types::pem::PemObject;
@@ -14,7 +15,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use tokio_util::sync::CancellationToken;
-use x509_parser::parse_x509_certificate;
 
 use super::args::MetricsArgs;
 
@@ -128,12 +128,7 @@ impl Content {
 
     /// When the first certificate of the server's chain ends.
     fn end(&self) -> Option<Timestamp> {
-        let chain = certificates(&self.pair.certificate, "").unwrap_or_default();
-        let ends = chain.iter().filter_map(|der| {
-            let (_, certificate) = parse_x509_certificate(der).ok()?;
-            Timestamp::from_second(certificate.validity().not_after.timestamp()).ok()
-        });
-        ends.min()
+        expiry::of_chain(&self.pair.certificate).map(|(_, end)| end)
     }
 }
 

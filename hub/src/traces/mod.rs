@@ -20,7 +20,7 @@ use opentelemetry_otlp::{SpanExporter, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{
     BatchSpanProcessor, IdGenerator, RandomIdGenerator, Sampler, SamplingDecision, ShouldSample, SpanData,
-    SpanProcessor,
+    SpanEvents, SpanLinks, SpanProcessor,
 };
 
 use self::http::Http;
@@ -95,8 +95,8 @@ impl Traces {
             end_time,
             attributes,
             dropped_attributes_count: 0,
-            events: Default::default(),
-            links: Default::default(),
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
             status,
             instrumentation_scope: self.scope.clone(),
         });

@@ -9,6 +9,7 @@ use http::{Request, Response, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::ByteString;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::{Value, json};
 use tower::{BoxError, Service};
@@ -24,6 +25,10 @@ pub struct Quirks {
     pub pruned: Option<(&'static str, &'static str, &'static str)>,
     /// By how much its clock is ahead.
     pub ahead: SignedDuration,
+    /// How long the tokens of its service accounts last at most, in seconds.
+    pub longest: Option<i64>,
+    /// What tokens begin with that it does not accept.
+    pub refused: Option<&'static str>,
     /// The project whose plane it serves, as a Milo does, and that plane.
     pub project: Option<(&'static str, ApiService)>,
 }
@@ -56,8 +61,16 @@ impl Service<Request<Incoming>> for Front {
                 }
             }
             let path = request.uri().path().to_owned();
+            let bearer = request.headers().get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
+            let bearer = bearer.and_then(|it| it.strip_prefix("Bearer ")).unwrap_or_default();
+            let refused = quirks.refused.is_some_and(|start| bearer.starts_with(start));
             let absent = quirks.without.is_some_and(|group| path.contains(group));
-            let mut response = if absent {
+            let mut response = if refused {
+                answer(401, &json!({"kind": "Status", "code": 401, "reason": "Unauthorized"}))
+            } else if path.contains("/serviceaccounts/") && path.ends_with("/token") {
+                let body = request.into_body().collect().await?.to_bytes();
+                answer(201, &granted(&path, serde_json::from_slice(&body)?, &quirks))
+            } else if absent {
                 answer(404, &json!({"kind": "Status", "code": 404, "reason": "NotFound", "details": {}}))
             } else if path.ends_with("/selfsubjectaccessreviews") {
                 let body = request.into_body().collect().await?.to_bytes();
@@ -79,6 +92,30 @@ fn answer(code: u16, body: &Value) -> Response<AnswerBody> {
     let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {}).boxed_unsync();
     Response::builder().status(code).header(header::CONTENT_TYPE, "application/json").body(body).unwrap()
 }
+
+/// A token of the service account of that path, as asked for, or for as long as the server allows.
+fn granted(path: &str, mut request: Value, quirks: &Quirks) -> Value {
+    let parts: Vec<&str> = path.split('/').collect();
+    let (namespace, name) = (parts[4], parts[6]);
+    let lasts = request["spec"]["expirationSeconds"].as_i64().unwrap();
+    let lasts = quirks.longest.map_or(lasts, |longest| lasts.min(longest));
+    let now = Timestamp::now();
+    let ends = now + SignedDuration::from_secs(lasts);
+    let token = token(&format!("system:serviceaccount:{namespace}:{name}"), now, ends);
+    request["status"] = json!({"token": token, "expirationTimestamp": ends.to_string()});
+    request
+}
+
+/// A token of a user as a server makes it, but for the signature.
+pub fn token(user: &str, since: Timestamp, ends: Timestamp) -> String {
+    let claims = json!({"sub": user, "iat": since.as_second(), "exp": ends.as_second()}).to_string();
+    let coded = serde_json::to_value(ByteString(claims.into_bytes())).unwrap();
+    let coded = coded.as_str().unwrap().replace('+', "-").replace('/', "_");
+    format!("{MADE}{}.c2ln", coded.trim_end_matches('='))
+}
+
+/// What every token of [`token`] begins with.
+pub const MADE: &str = "e30.";
 
 fn reviewed(mut review: Value, quirks: &Quirks) -> Value {
     let asked = &review["spec"]["resourceAttributes"];

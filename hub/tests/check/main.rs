@@ -4,4 +4,6 @@
 
 mod faults;
 mod front;
+mod kubeconfigs;
 mod planes;
+mod uninstalls;

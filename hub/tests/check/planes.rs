@@ -182,7 +182,12 @@ impl Planes {
 
     /// The kubeconfig in the Secret of the project plane.
     pub fn secret_content(&self) -> String {
-        let secret = self.management.server.get("Secret", "fedhub-system", "project-a").unwrap();
+        self.content("project-a")
+    }
+
+    /// The kubeconfig in a Secret.
+    pub fn content(&self, name: &str) -> String {
+        let secret = self.management.server.get("Secret", "fedhub-system", name).unwrap();
         let ByteString(bytes) = serde_json::from_value(secret["data"]["kubeconfig"].clone()).unwrap();
         String::from_utf8(bytes).unwrap()
     }
@@ -201,8 +206,13 @@ impl Planes {
     }
 
     async fn fedhub(&self, flags: Vec<String>) -> Checked {
+        self.command(["check".to_owned()].into_iter().chain(flags).collect()).await
+    }
+
+    /// Runs the program with these words.
+    pub async fn command(&self, words: Vec<String>) -> Checked {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fedhub"));
-        command.arg("check").args(flags).env_clear();
+        command.args(words).env_clear();
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let errors = String::from_utf8(output.stderr).unwrap();

@@ -2,9 +2,11 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod commands;
 mod links;
 mod markdown;
 mod reference;
+mod security;
 mod specification;
 
 use std::fs;

@@ -28,7 +28,7 @@ fn bracketed<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The help text of a command, on a terminal so wide that no line is wrapped.
-fn help(arguments: &[&str]) -> String {
+pub fn help(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fedhub"));
     let help = command.args(arguments).arg("--help").env("COLUMNS", "1000").output().unwrap();
     String::from_utf8(help.stdout).unwrap()

@@ -9,7 +9,7 @@ use super::objects::{SPACE, cluster, condition, instance, put_identity, put_leas
 use super::planes::Planes;
 
 /// What goes wrong, the cause that is named for it, and the exit code.
-type Case = (&'static str, i32, fn(&Planes));
+pub type Case = (&'static str, i32, fn(&Planes));
 
 fn patch_hub(planes: &Planes, kind: &str, name: &str, patch: &Value) {
     let namespace = if kind == "Cluster" { "" } else { SPACE };
@@ -33,7 +33,7 @@ fn remove(server: &ApiServer, kind: &str, namespace: &str, name: &str) {
     assert!(server.delete(kind, namespace, name).unwrap(), "{kind} {name} is held");
 }
 
-const CASES: &[Case] = &[
+pub const CASES: &[Case] = &[
     ("in-sync", 0, |_| {}),
     ("management-unreachable", 1, |p| fault(&p.management, Fault::Status(500))),
     ("plane-not-known", 3, |p| remove(&p.management, "Secret", "fedhub-system", "project-a")),

@@ -6,3 +6,4 @@ mod audits;
 mod faults;
 mod objects;
 mod planes;
+mod snapshots;

@@ -9,6 +9,8 @@ mod events;
 #[cfg(test)]
 mod lost;
 #[cfg(test)]
+mod paused;
+#[cfg(test)]
 mod relist;
 #[cfg(test)]
 mod repair;

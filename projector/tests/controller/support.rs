@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fedhub_core::fence::Fence;
 use fedhub_core::names::{
     CITY_CODE, FEDERATION_NAMESPACE, PROJECTED_FROM, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
     WORKLOAD_DEPLOYMENT_NAME, WORKLOAD_DEPLOYMENT_UID,
@@ -12,7 +11,7 @@ use fedhub_engine::Queue;
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_lease::{Leadership, LeaseConfig};
 use fedhub_planes::events::OperatorEvents;
-use fedhub_planes::{Planes, Settings};
+use fedhub_planes::{Pauses, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
 use fedhub_testing::{Process, gap, put_hub_namespace};
@@ -111,21 +110,27 @@ impl World {
         };
         let process = Process::on(&self.hub);
         let fence = Leadership::start(management.client(), config, process.clock, &process.metrics).fence();
-        let run = self.run_fenced(ProjectorConfig::default(), fence);
+        let run = self.run_settled(ProjectorConfig::default(), Settings { fence, ..Settings::default() });
         run.queue.hold();
         run
     }
 
     /// A process: registry, queue, projector, workers; both planes engaged.
     pub fn run_with(&self, config: ProjectorConfig) -> Run {
-        self.run_fenced(config, Fence::open())
+        self.run_settled(config, Settings::default())
     }
 
-    fn run_fenced(&self, config: ProjectorConfig, fence: Fence) -> Run {
+    /// A process that honours these pauses.
+    pub fn run_honouring(&self, pauses: &Arc<Pauses>) -> Run {
+        let settings = Settings { pauses: pauses.clone(), ..Settings::default() };
+        self.run_settled(ProjectorConfig::default(), settings)
+    }
+
+    fn run_settled(&self, config: ProjectorConfig, settings: Settings) -> Run {
         let mut process = Process::on(&self.hub);
         let operators =
             Some(OperatorEvents::new(self.management.client(), "default", "fedhub", &process.metrics));
-        let settings = Settings { seed: 7, fence, operators, ..Settings::default() };
+        let settings = Settings { seed: 7, operators, ..settings };
         let planes = process.planes(client(&self.hub), settings);
         let queue = process.queue(planes.seed());
         let projector = Projector::new(planes.clone(), queue.clone(), config);

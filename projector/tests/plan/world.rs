@@ -8,7 +8,7 @@ use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
-use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write, WriteMode};
+use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write, WriteMode, WriteState};
 use fedhub_projector::desired::desired;
 use fedhub_projector::intents::{DeletionUnconfirmed, ProjectionPlan};
 use fedhub_projector::plan;
@@ -80,7 +80,7 @@ impl Observed {
             down: self.down.clone(),
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
-            suspended: false,
+            writes: WriteState::Active,
             refetched: false,
             since_event: Duration::from_mins(1),
             grace: self.grace,

@@ -5,7 +5,7 @@ mod wording;
 
 use kube::core::Status;
 
-pub use unsent::{CircuitOpen, Fenced, IdentityUnknown, PlaneDisengaged, Suspended};
+pub use unsent::{CircuitOpen, Fenced, IdentityUnknown, Paused, PlaneDisengaged, Suspended};
 pub use wording::{address, chain, json, kubeconfig};
 
 use crate::object::{PlaneId, Unreadable};
@@ -202,6 +202,7 @@ pub fn category(error: &kube::Error) -> Category {
                 || cause.is::<PlaneDisengaged>()
                 || cause.is::<IdentityUnknown>()
                 || cause.is::<Suspended>()
+                || cause.is::<Paused>()
                 || cause.is::<CircuitOpen>() =>
         {
             Category::NotEngaged

@@ -4,7 +4,8 @@
 
 use fedhub_core::clock::parse_duration;
 use fedhub_core::errors::{
-    Category, CircuitOpen, Error, Fenced, IdentityUnknown, PlaneDisengaged, RequestError, Suspended, chain,
+    Category, CircuitOpen, Error, Fenced, IdentityUnknown, Paused, PlaneDisengaged, RequestError, Suspended,
+    chain,
 };
 use fedhub_core::names::{InvalidPlaneName, PlaneName};
 use fedhub_core::object::{PlaneId, TooLarge, Unreadable};
@@ -35,6 +36,7 @@ fn errors_read_well() {
         unsent(Fenced),
         unsent(CircuitOpen),
         unsent(Suspended),
+        unsent(Paused),
         unsent(IdentityUnknown),
         unsent(PlaneDisengaged),
         unsent(unreadable),

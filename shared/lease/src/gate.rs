@@ -1,6 +1,7 @@
 //! What a term means for the rest of the process: whether its workers are given keys; and what the rest means for it:
 //! whether it is worth to have one.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use fedhub_api::facts::Change;
@@ -48,6 +49,12 @@ pub fn follow(
                 epoch = term.map(|term| term.epoch);
                 hold(&queues);
                 if let Some(term) = term {
+                    // What operators paused just now, the watch may not have shown yet.
+                    match read_pauses(&mut terms, &registries, term.epoch).await {
+                        Ok(true) => {}
+                        Ok(false) => continue,
+                        Err(_) => return,
+                    }
                     for queue in &queues {
                         queue.gather(term.since);
                     }
@@ -61,6 +68,31 @@ pub fn follow(
             }
             if terms.changed().await.is_err() {
                 return;
+            }
+        }
+    }
+}
+
+/// Reads what is paused, and returns whether that succeeded in the same term. An error where the election has ended.
+async fn read_pauses(
+    terms: &mut watch::Receiver<Option<Term>>,
+    registries: &[Arc<Planes>],
+    epoch: i32,
+) -> Result<bool, watch::error::RecvError> {
+    let mut read = pin!(async {
+        for planes in registries {
+            planes.read_pauses().await;
+        }
+    });
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut read => return Ok(true),
+            changed = terms.changed() => {
+                changed?;
+                if terms.borrow().map(|term| term.epoch) != Some(epoch) {
+                    return Ok(false);
+                }
             }
         }
     }

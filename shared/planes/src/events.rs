@@ -5,7 +5,6 @@ mod recorder;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedhub_api::facts::Known;
@@ -23,6 +22,7 @@ use prometheus::IntCounterVec;
 use tokio::sync::Semaphore;
 
 use crate::transport::Connection;
+use crate::write_state::{WriteState, WriteSwitch};
 use recorder::EitherGroup;
 
 /// How many forbidden requests are distinguished at most.
@@ -46,7 +46,7 @@ pub struct Events {
     recorder: Arc<EitherGroup>,
     refused: Refused,
     /// Where the plane takes none for now.
-    silent: Option<Arc<AtomicBool>>,
+    silent: Option<WriteSwitch>,
     /// Those that were not stored, by reason.
     dropped: Option<IntCounterVec>,
     room: Arc<Semaphore>,
@@ -90,9 +90,9 @@ impl Events {
         }
     }
 
-    /// The same, but none are written while `silent`.
+    /// The same, but none are written while that plane takes no writes.
     #[must_use]
-    pub fn unless(self, silent: Arc<AtomicBool>) -> Self {
+    pub(crate) fn unless(self, silent: WriteSwitch) -> Self {
         Self { silent: Some(silent), ..self }
     }
 
@@ -151,9 +151,10 @@ impl Events {
         reason: &str,
         note: String,
     ) {
-        if self.silent.as_ref().is_some_and(|silent| silent.load(Ordering::Acquire)) {
-            self.dropped("suspended");
-            return;
+        match self.silent.as_ref().map_or(WriteState::Active, WriteSwitch::state) {
+            WriteState::Active => {}
+            WriteState::Suspended => return self.dropped("suspended"),
+            WriteState::Paused => return self.dropped("paused"),
         }
         // Conditions may have longer ones.
         let reason = &reason[..reason.floor_char_boundary(REASON_MAX)];

@@ -34,7 +34,7 @@ impl Lists {
         // The semaphores are never closed.
         let failing = match plane.health() {
             Health::Unreachable(_) => Some(self.failing.acquire().await.ok()?),
-            Health::Engaging | Health::Engaged | Health::Suspended => None,
+            Health::Engaging | Health::Engaged | Health::Suspended | Health::Paused => None,
         };
         Some(ListPermit { _failing: failing, _of_all: self.all.acquire().await.ok()? })
     }

@@ -16,7 +16,7 @@ pub struct Origin {
     /// The UID of the Project, whose server is the authority on which planes there are. None for a Secret: that says
     /// where a plane is, and not which.
     pub project: Option<String>,
-    /// The project is suspended: its plane refuses writes. Clones share the state.
+    /// Whether discovery says that the project is suspended. Clones share it.
     pub suspended: Arc<AtomicBool>,
 }
 
@@ -39,7 +39,7 @@ mod tests {
     use fedhub_core::names::PlaneName;
     use fedhub_fake_apiserver::ApiServer;
 
-    use crate::Planes;
+    use crate::{Planes, WriteState};
 
     #[tokio::test]
     async fn a_project_that_is_suspended_while_its_plane_is_engaged_anew_stays_so() {
@@ -50,6 +50,6 @@ mod tests {
         let new = planes.fresh(&name, old.connection().clone(), old.origin.clone(), Some(&old));
         // Told to the one that stands.
         planes.suspend(&name, true);
-        assert!(old.is_suspended() && new.is_suspended());
+        assert_eq!([old.write_state(), new.write_state()], [WriteState::Suspended; 2]);
     }
 }

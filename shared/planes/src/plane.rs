@@ -21,9 +21,11 @@ use crate::identity::Recognition;
 use crate::marks::{Held, Marks};
 use crate::notices::Notices;
 use crate::origin::Origin;
+use crate::pauses::Pauses;
 use crate::revision::Revision;
 use crate::transport::{Connection, ConnectionAttempt};
 use crate::watched::Watched;
+use crate::write_state::{WriteState, WriteSwitch};
 
 /// How a plane is, as far as its watches tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub enum Health {
     Engaged,
     /// All watches are in sync, and the project is suspended: its plane is read and not written.
     Suspended,
+    /// All watches are in sync, and an operator paused the plane: nothing is written there, nor for it on the hub.
+    Paused,
     /// A watch fails, for this reason.
     Unreachable(String),
 }
@@ -45,6 +49,7 @@ impl Health {
             Self::Engaging => "engaging",
             Self::Engaged => "engaged",
             Self::Suspended => "suspended",
+            Self::Paused => "paused",
             Self::Unreachable(_) => "unreachable",
         }
     }
@@ -73,6 +78,7 @@ pub struct Plane {
     pub(super) marks: Arc<Marks>,
     pub(super) notices: Notices,
     pub(super) origin: Origin,
+    pub(super) pauses: Arc<Pauses>,
     pub(super) budget: MemoryBudget,
 }
 
@@ -105,6 +111,7 @@ impl Plane {
             marks: Arc::default(),
             notices: Notices::default(),
             origin: Origin::default(),
+            pauses: Pauses::never(),
             budget: budget.clone(),
         }
     }
@@ -121,15 +128,37 @@ impl Plane {
         self
     }
 
-    /// The plane was found there. No Events are written to one that is suspended.
-    pub(super) fn is_from(&mut self, origin: Origin) {
-        self.events = self.events.clone().unless(origin.suspended.clone());
-        self.origin = origin;
+    /// The same plane, whose writes honour these pauses.
+    pub(super) fn honouring(mut self, pauses: &Arc<Pauses>) -> Self {
+        self.pauses = pauses.clone();
+        self
     }
 
-    /// Whether the project is suspended: then its plane refuses writes but those to what is being deleted.
-    pub fn is_suspended(&self) -> bool {
-        self.origin.suspended.load(Ordering::Acquire)
+    /// The plane was found there. No Events are written to one that takes no writes for now.
+    pub(super) fn is_from(&mut self, origin: Origin) {
+        self.origin = origin;
+        self.events = self.events.clone().unless(self.write_switch());
+    }
+
+    fn write_switch(&self) -> WriteSwitch {
+        let (suspended, pauses) = (self.origin.suspended.clone(), self.pauses.clone());
+        WriteSwitch { plane: self.id.clone(), suspended, pauses }
+    }
+
+    /// Whether fedhub may write for the project of this plane.
+    pub fn write_state(&self) -> WriteState {
+        self.write_switch().state()
+    }
+
+    /// Whether it is known what operators paused.
+    pub fn knows_pauses(&self) -> bool {
+        self.pauses.known()
+    }
+
+    /// The metric label of the plane: one that an operator paused is that, also where it does not answer.
+    pub fn state(&self) -> &'static str {
+        let paused = self.pauses.known() && self.write_state() == WriteState::Paused;
+        if paused { Health::Paused.state() } else { self.health().state() }
     }
 
     /// Sets whether the project is suspended, and returns whether that is news.
@@ -182,10 +211,10 @@ impl Plane {
         self.marks.close(self.store(Kind::WorkloadDeployment))
     }
 
-    /// Whether the plane is the one that its name stands for, and all lists are complete, so that absence means
-    /// something.
+    /// Whether the plane is the one that its name stands for, it is known what is paused, and all lists are complete, so
+    /// that absence means something.
     pub fn synced(&self) -> bool {
-        self.recognition.holds() && self.all().all(Store::synced)
+        self.recognition.holds() && self.pauses.known() && self.all().all(Store::synced)
     }
 
     /// How many objects are known.
@@ -203,8 +232,11 @@ impl Plane {
         let failures = self.failures.lock();
         match failures.values().next() {
             Some(reason) => Health::Unreachable(reason.clone()),
-            None if self.synced() && self.is_suspended() => Health::Suspended,
-            None if self.synced() => Health::Engaged,
+            None if self.synced() => match self.write_state() {
+                WriteState::Active => Health::Engaged,
+                WriteState::Suspended => Health::Suspended,
+                WriteState::Paused => Health::Paused,
+            },
             None => Health::Engaging,
         }
     }

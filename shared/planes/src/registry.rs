@@ -26,6 +26,7 @@ use crate::identity::Identities;
 use crate::listener::Listener;
 use crate::lists::{ListPermit, Lists};
 use crate::outages::Outages;
+use crate::pauses::Pauses;
 use crate::plane::{Health, Plane};
 use crate::settings::Settings;
 use crate::tenancy::TenantIndex;
@@ -54,6 +55,7 @@ pub struct Planes {
     pub(crate) tasks: TaskTracker,
     lists: Lists,
     pub(crate) identities: Option<Arc<Identities>>,
+    pub(crate) pauses: Arc<Pauses>,
     operators: Option<OperatorEvents>,
     refused_events: Refused,
 }
@@ -80,10 +82,11 @@ impl Planes {
             fence,
             identities,
             operators,
+            pauses,
             budget,
         } = settings;
         let refused_events = Refused::default();
-        let anchor = Plane::new(anchor, connection, &anchor_kinds, fence.clone(), &budget);
+        let anchor = Plane::new(anchor, connection, &anchor_kinds, fence.clone(), &budget).honouring(&pauses);
         Arc::new(Self {
             anchor: Arc::new(anchor.reporting_to(operators.as_ref(), &refused_events, &metrics)),
             project_kinds,
@@ -102,6 +105,7 @@ impl Planes {
             tasks: TaskTracker::new(),
             lists: Lists::new(max_concurrent_lists),
             identities,
+            pauses,
             operators,
             refused_events,
         })
@@ -177,8 +181,8 @@ impl Planes {
     }
 
     /// How many project planes there are in each state, for the metric `planes`.
-    pub fn states(&self) -> [(&'static str, i64); 4] {
-        let count = |state| self.projects.iter().filter(|p| p.value().health().state() == state).count();
+    pub fn states(&self) -> [(&'static str, i64); 5] {
+        let count = |state| self.projects.iter().filter(|p| p.value().state() == state).count();
         let refused = self.refused.lock().len();
         let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
         [
@@ -186,6 +190,7 @@ impl Planes {
             ("engaged", number(count("engaged"))),
             ("unreachable", number(count("unreachable") + refused)),
             ("suspended", number(count("suspended"))),
+            ("paused", number(count("paused"))),
         ]
     }
 

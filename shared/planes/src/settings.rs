@@ -8,6 +8,7 @@ use fedhub_core::object::{Kind, PlaneId};
 
 use crate::events::OperatorEvents;
 use crate::identity::Identities;
+use crate::pauses::Pauses;
 use crate::watched::{self, Watched};
 
 /// The kinds that the hub role watches on the hub.
@@ -33,6 +34,8 @@ pub struct Settings {
     pub fence: Fence,
     /// What is remembered of the identities of project planes; without it they are taken for what they say.
     pub identities: Option<Arc<Identities>>,
+    /// What operators paused.
+    pub pauses: Arc<Pauses>,
     /// Publishes Events for operators.
     pub operators: Option<OperatorEvents>,
     /// The memory that objects of all planes share; registries of one process share it.
@@ -50,6 +53,7 @@ impl Default for Settings {
             max_concurrent_lists: 16,
             fence: Fence::open(),
             identities: None,
+            pauses: Pauses::never(),
             operators: None,
             budget: MemoryBudget::of(64 << 20),
         }

@@ -13,7 +13,7 @@ use kube::api::{
 use kube::core::{Status, request};
 use serde_json::{Value, json};
 
-use crate::Plane;
+use crate::{Plane, WriteState};
 use crate::{listwatch, plane_responses};
 
 /// How many objects a page of a list has.
@@ -85,18 +85,17 @@ impl Plane {
     }
 
     /// Sends a write, if this process leads and the plane is not disengaged for as long as that takes. Where it had left
-    /// already, its end is as unknown as after a crash. A plane that is suspended takes only what lets go of objects that
-    /// are being deleted: those are `terminating`.
+    /// already, its end is as unknown as after a crash. See [`Self::refused`] for what is not sent at all.
     async fn fenced<T>(
         &self,
         dry_run: DryRun,
-        terminating: bool,
+        (kind, of): (Kind, &Object),
         request: impl Future<Output = kube::Result<T>>,
     ) -> kube::Result<T> {
         let answer = if let Err(held_back) = plane_responses::admit(&self.id) {
             Err(held_back)
-        } else if self.is_suspended() && !terminating {
-            Err(kube::Error::Service(Box::new(Suspended)))
+        } else if let Some(refused) = self.refused(kind, of) {
+            Err(refused)
         } else if dry_run == DryRun::Yes {
             request.await
         } else if !self.recognition.holds() {
@@ -112,7 +111,9 @@ impl Plane {
         };
         plane_responses::note(&self.id, &answer);
         match answer {
-            Err(kube::Error::Api(status)) if status.code == 403 && self.is_suspended() => {
+            Err(kube::Error::Api(status))
+                if status.code == 403 && self.write_state() == WriteState::Suspended =>
+            {
                 Err(kube::Error::Service(Box::new(Suspended)))
             }
             answer => answer,
@@ -129,7 +130,7 @@ impl Plane {
         request: impl Future<Output = kube::Result<Object>>,
     ) -> kube::Result<ObjectRef> {
         let mark = self.marks.begin(kind, of, finalizers).map_err(|e| kube::Error::Service(Box::new(e)))?;
-        let answer = self.fenced(DryRun::No, of.is_terminating(), request).await;
+        let answer = self.fenced(DryRun::No, (kind, of), request).await;
         let refused = |status: &Status| status.code < 500 && status.code != 408;
         let answered = match &answer {
             Ok(_) => true,
@@ -253,7 +254,7 @@ impl Plane {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
         let request = body(object).and_then(|body| api(kind, object.namespace()).create(&params, body));
         let made = self
-            .fenced(DryRun::No, false, self.ask(kind, request))
+            .fenced(DryRun::No, (kind, object), self.ask(kind, request))
             .await
             .map_err(self.failed("create", kind))?;
         Ok(self.learn(kind, made))
@@ -290,7 +291,7 @@ impl Plane {
         let request = body(object).and_then(|body| api.replace(object.name(), &params, body));
         let request = self.ask(kind, request);
         let answer = if dry_run == DryRun::Yes {
-            self.fenced(DryRun::Yes, object.is_terminating(), request).await.map(Arc::new)
+            self.fenced(DryRun::Yes, (kind, object), request).await.map(Arc::new)
         } else {
             let finalizers = object.metadata.finalizers.iter().flatten().map(String::as_str);
             self.marking(kind, object, &finalizers.collect::<Vec<_>>(), request).await
@@ -316,7 +317,7 @@ impl Plane {
         let request =
             body(&sent).and_then(|body| api.replace_subresource("status", of.name(), &params, body));
         let made = self
-            .fenced(dry_run, of.is_terminating(), self.ask(kind, request))
+            .fenced(dry_run, (kind, of), self.ask(kind, request))
             .await
             .map_err(self.failed("update", kind))?;
         Ok(if dry_run == DryRun::Yes { Arc::new(made) } else { self.learn(kind, made) })
@@ -368,7 +369,7 @@ impl Plane {
             ..DeleteParams::default()
         };
         let request = api(kind, object.namespace()).delete(object.name(), &params);
-        match self.fenced(DryRun::No, object.is_terminating(), self.ask(kind, request)).await {
+        match self.fenced(DryRun::No, (kind, object), self.ask(kind, request)).await {
             Ok(answer) => {
                 let is_status = answer.types.as_ref().is_some_and(|types| types.kind == "Status");
                 let held = (!is_status && answer.is_terminating() && answer.metadata.finalizers.is_some())

@@ -1,13 +1,12 @@
 //! `e2e chaos`: kills processes at random moments of rollouts.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fedhub_e2e::progress::Progress;
-use fedhub_e2e::{chaos, fedhub, servers};
+use fedhub_e2e::chaos;
 use jiff::Timestamp;
 
 use crate::interruption;
+use crate::target::Target;
 
 /// What to kill, how often, and what is rolled out meanwhile.
 #[derive(clap::Args)]
@@ -21,30 +20,15 @@ pub struct Chaos {
     /// How many Instances there are in each of the two cities.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     replicas: u32,
-    /// The instance of the planes [default: a name of this run's own].
-    #[arg(long, value_name = "INSTANCE")]
-    name: Option<String>,
-    /// Leave planes and fedhub running, for a look; `e2e down` ends them.
-    #[arg(long)]
-    keep: bool,
-    /// The fedhub to test [default: the one beside this program].
-    #[arg(long, value_name = "PATH")]
-    fedhub: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// Kills, and waits for the recovery. Exit code 1 where something did not recover.
 pub async fn run(arguments: Chaos) -> anyhow::Result<ExitCode> {
-    let named = arguments.name.is_some();
-    let servers = servers::Options {
-        name: arguments.name.unwrap_or_else(|| format!("e2e-{}", std::process::id())),
-        fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
-        fedhub_arguments: Vec::new(),
-        reuse: false,
-        replace: false,
-        progress: Progress::stderr(),
-    };
+    let target = arguments.target;
     let options = chaos::Options {
-        servers,
+        servers: target.servers(),
         kills: usize::from(arguments.kills),
         seed: arguments.seed.unwrap_or_else(some_seed),
         replicas: arguments.replicas,
@@ -55,7 +39,7 @@ pub async fn run(arguments: Chaos) -> anyhow::Result<ExitCode> {
     };
     let discreet = crate::kept_its_secrets(&options.servers)?;
     let recovered = discreet && done.as_ref().is_ok_and(|report| report.failure.is_none());
-    crate::leave(&options.servers, arguments.keep, named || !recovered).await?;
+    crate::leave(&options.servers, target.keep, target.name.is_some() || !recovered).await?;
     let report = done?;
     if let Some(failure) = &report.failure {
         println!("{failure}");

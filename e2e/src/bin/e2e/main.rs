@@ -3,6 +3,7 @@
 mod alerts;
 mod chaos;
 mod run;
+mod target;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,6 +63,9 @@ enum Command {
         /// once. Only some may be: what is tested is `deploy/`.
         #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
         flags: Vec<String>,
+        /// With `start` or `attend`: another program for this once.
+        #[arg(long, value_name = "PATH")]
+        program: Option<PathBuf>,
         /// Do it to a second replica beside the usual one.
         #[arg(long)]
         second: bool,
@@ -223,7 +227,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, components, plane, flags, second, cell, services, instance } => {
+        Command::Fedhub { action, components, plane, flags, program, second, cell, services, instance } => {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = match cell {
                 Some(cell) if services => Fedhub::services(&layout, &cell)?,
@@ -231,7 +235,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 None if second => Fedhub::second(&layout)?,
                 None => Fedhub::load(&layout)?,
             };
-            act(&fedhub, action, &Once { components, plane, flags }).await?;
+            act(&fedhub, action, &Once { components, plane, flags, program }).await?;
         }
         Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
@@ -278,9 +282,11 @@ async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
 }
 
 async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()> {
-    let Once { components, plane, flags } = once;
+    let Once { components, plane, flags, program } = once;
     match action {
-        Action::Start if components.is_empty() && plane.is_none() && flags.is_empty() => {
+        Action::Start
+            if components.is_empty() && plane.is_none() && flags.is_empty() && program.is_none() =>
+        {
             fedhub.start_again().await?;
         }
         Action::Start => fedhub.start_with(once).await?,
@@ -320,6 +326,16 @@ fn had_its_rights(servers: &servers::Options) -> anyhow::Result<bool> {
         println!("deploy/ does not grant: {right}");
     }
     Ok(missing.is_empty())
+}
+
+/// Whether fedhub used every right that it is granted; those that no request used are printed. Only a run of all suites
+/// can tell.
+async fn used_its_rights(servers: &servers::Options) -> anyhow::Result<bool> {
+    let unused = rights::unused(&Planes::load(&servers.name)?).await?;
+    for right in &unused {
+        println!("deploy/ grants, and nothing used: {right}");
+    }
+    Ok(unused.is_empty())
 }
 
 /// Takes planes and fedhub down, or keeps them. With `evidence`, logs and audit logs stay.

@@ -1,13 +1,12 @@
 //! `e2e` without a command: runs the suites.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use fedhub_e2e::progress::Progress;
-use fedhub_e2e::{fedhub, servers, suites};
+use fedhub_e2e::{servers, suites};
 
 use crate::interruption;
+use crate::target::Target;
 
 /// Which suites, against what.
 #[derive(clap::Args)]
@@ -15,12 +14,8 @@ pub struct Run {
     /// Run this suite only; may be given more than once.
     #[arg(long = "suite", value_name = "NAME")]
     suites: Vec<String>,
-    /// The instance of the planes [default: a name of this run's own].
-    #[arg(long, value_name = "INSTANCE")]
-    name: Option<String>,
-    /// The fedhub to test [default: the one beside this program].
-    #[arg(long, value_name = "PATH")]
-    fedhub: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
     /// One more flag of `fedhub run`; may be given more than once.
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     fedhub_arg: Vec<String>,
@@ -30,10 +25,7 @@ pub struct Run {
     /// How many seconds an operation of a suite may take before it counts as failed.
     #[arg(long, default_value_t = 90, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=600))]
     timeout: u64,
-    /// Leave planes and fedhub running, for a look or for `--reuse`; `e2e down` ends them.
-    #[arg(long)]
-    keep: bool,
-    /// Use the instance that runs already, and the fedhub that runs there unless one is given; leave them running.
+    /// Use the instance that `--keep` left, and the fedhub that runs there unless one is given; leave them running.
     #[arg(long, requires = "name")]
     reuse: bool,
     /// List the suites.
@@ -57,15 +49,14 @@ pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let named = arguments.name.is_some();
-    let name = arguments.name.unwrap_or_else(|| format!("e2e-{}", std::process::id()));
+    // What runs before this in an instance that is reused is in its audit logs too, and only adds to what is used.
+    let all = arguments.suites.is_empty();
+    let target = arguments.target;
     let servers = servers::Options {
-        name,
-        replace: arguments.fedhub.is_some() || !arguments.fedhub_arg.is_empty(),
-        fedhub: arguments.fedhub.unwrap_or_else(|| fedhub::Options::new().program),
+        replace: target.fedhub.is_some() || !arguments.fedhub_arg.is_empty(),
         fedhub_arguments: arguments.fedhub_arg,
         reuse: arguments.reuse,
-        progress: Progress::stderr(),
+        ..target.servers()
     };
     let options = suites::Options {
         suites,
@@ -79,10 +70,13 @@ pub async fn run(arguments: Run) -> anyhow::Result<ExitCode> {
     };
     let (discreet, allowed) =
         (crate::kept_its_secrets(&options.servers)?, crate::had_its_rights(&options.servers)?);
-    let passed =
+    let mut passed =
         discreet && allowed && done.as_ref().is_ok_and(|results| results.iter().all(|result| result.passed));
+    if passed && all {
+        passed = crate::used_its_rights(&options.servers).await?;
+    }
     // An instance without a name of its own, and without failures to look into, leaves nothing behind.
-    crate::leave(&options.servers, arguments.keep || arguments.reuse, named || !passed).await?;
+    crate::leave(&options.servers, target.keep || arguments.reuse, target.name.is_some() || !passed).await?;
     let results = done?;
     let failed: Vec<_> = results.iter().filter(|result| !result.passed).map(|result| &*result.name).collect();
     if !failed.is_empty() {

@@ -8,7 +8,7 @@ use fedhub_core::message::Quoted;
 use fedhub_core::names::{INSTANCE_CITY, MOVING, PlaneName};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_federator::hub_namespace::HubNamespace;
-use fedhub_planes::ProjectNamespace;
+use fedhub_planes::{ProjectNamespace, WriteState};
 use fedhub_projector::desired::desired;
 use fedhub_projector::intents::ProjectionPlan;
 use fedhub_projector::plan::plan;
@@ -128,7 +128,7 @@ impl<'a> Copy<'a> {
             down: facts.and_then(|facts| self.context.unreachable.get(facts.city)),
             spec_normalization: None,
             status_normalization: None,
-            suspended: false,
+            writes: WriteState::Active,
             since_event: Duration::MAX,
             grace: PROJECTION_GRACE,
             now: world.now,

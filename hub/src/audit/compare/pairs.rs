@@ -7,7 +7,7 @@ use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_federator::desired::Bodies;
 use fedhub_federator::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
-use fedhub_planes::ProjectNamespace;
+use fedhub_planes::{ProjectNamespace, WriteState};
 
 use super::context::{Context, key};
 use crate::audit::world::Stored;
@@ -54,7 +54,7 @@ impl<'a> Pair<'a> {
     }
 
     /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived is not asked.
-    pub fn snapshot(&self, suspended: bool) -> Option<Snapshot> {
+    pub fn snapshot(&self, writes: WriteState) -> Option<Snapshot> {
         let (context, hub) = (self.context, self.hub());
         let project = Wd::new(self.wd.digest.clone())?;
         let on_hub = hub.and_then(|hub| Wd::new(hub.digest.clone()));
@@ -76,7 +76,7 @@ impl<'a> Pair<'a> {
             cell_lost: project.terminating && is_city_lost(&context.clusters, its_city),
             spec_normalization: None,
             status_normalization: None,
-            suspended,
+            writes,
             arrived: false,
             stalled: false,
             distrust: context.distrust(),

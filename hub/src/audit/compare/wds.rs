@@ -11,7 +11,7 @@ use fedhub_federator::origin::conflict;
 use fedhub_federator::plan::{FederationPlan, NextStep, plan};
 use fedhub_federator::snapshot::Snapshot;
 use fedhub_federator::status;
-use fedhub_planes::{ProjectNamespace, Write};
+use fedhub_planes::{ProjectNamespace, Write, WriteState};
 use jiff::Timestamp;
 
 use super::context::{Context, Draft, Findings, key};
@@ -38,14 +38,14 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
 }
 
 fn judge(pair: &Pair<'_>) -> Vec<Draft> {
-    let found = |suspended| pair.snapshot(suspended).map(|seen| pair.differences(&seen)).unwrap_or_default();
-    let drafts = found(false);
+    let found = |writes| pair.snapshot(writes).map(|seen| pair.differences(&seen)).unwrap_or_default();
+    let drafts = found(WriteState::Active);
     // That a project is suspended only discovery knows; its hub WDs say so, and nothing is written in it.
     let on_hub = pair.hub().and_then(|hub| hub.object.annotation(SUSPENDED)) == Some("true");
     if drafts.is_empty() || !on_hub || pair.wd.object.annotation(SUSPENDED) == Some("true") {
         return drafts;
     }
-    let suspended = found(true);
+    let suspended = found(WriteState::Suspended);
     if suspended.is_empty() { suspended } else { drafts }
 }
 

@@ -6,7 +6,7 @@ mod plane;
 use std::collections::BTreeMap;
 
 use super::facts::Facts;
-use super::finding::{CheckId, Finding, Part};
+use super::finding::{CheckId, Finding, Part, PlaneName, some};
 use crate::operator::read::Read;
 
 /// All findings, by plane as those were asked.
@@ -45,7 +45,33 @@ pub fn decide(facts: &Facts) -> Vec<Finding> {
         findings.extend(plane::decide(facts, plane));
     }
     findings.extend(identities(facts));
+    findings.extend(paused(facts));
     findings
+}
+
+/// Whether operators paused anything (I12): where that is not read, fedhub writes nothing at all.
+fn paused(facts: &Facts) -> Option<Finding> {
+    const CHECK: CheckId = CheckId::Paused;
+    let management = PlaneName::of(Part::Management);
+    Some(match &facts.paused {
+        Read::Skipped | Read::Absent => return None,
+        Read::Found(paused) if paused.is_empty() => Finding::ok(CHECK, &management, "no plane is paused"),
+        Read::Found(paused) => {
+            let all = paused.all.iter().map(|pause| format!("all planes ({pause})"));
+            let planes = paused.planes.iter().map(|(name, pause)| format!("{name} ({pause})"));
+            let found = format!("nothing is written for {}", some(&all.chain(planes).collect::<Vec<_>>()));
+            Finding::warning(
+                CHECK,
+                &management,
+                found,
+                "run fedhub resume, once what it was paused for is done",
+            )
+        }
+        Read::Failed(error) => {
+            let remedy = "let fedhub get ConfigMaps in its namespace: until it has read what is paused, it writes nothing";
+            Finding::failed(CHECK, &management, error.message.clone(), remedy)
+        }
+    })
 }
 
 /// Whether project planes are the clusters that fedhub remembers, each under one name.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_core::clock::stamp;
+use fedhub_planes::discovery::expiry::End;
 use jiff::SignedDuration;
 
-use super::super::credentials::End;
 use super::super::facts::{Clocks, Facts, PlaneFacts, Served};
 use super::super::finding::{CheckId, Finding, PlaneName, State, some};
 use crate::operator::read::{Failure, Read, ReadError};

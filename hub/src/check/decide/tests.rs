@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fedhub_core::object::Object;
+use fedhub_planes::discovery::expiry::{Credential, End};
+use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use fedhub_testing::{Messages, assert_messages};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::super::carried::{KARMADA, SINCE_1_14, interpreter, policies};
-use super::super::credentials::{Credential, End};
 use super::super::facts::{Clocks, Facts, HubFacts, OwnCell, PlaneFacts, Served};
 use super::super::finding::{CheckId, Finding, Part, PlaneName, State};
 use super::super::rights::{Object as Granted, Right};
@@ -88,6 +89,7 @@ fn in_order() -> Facts {
     Facts {
         now: now(),
         pre: false,
+        paused: Read::Found(PausedPlanes::default()),
         ours: Arc::new(ours().unwrap()),
         planes: vec![
             plane(management.clone()),
@@ -130,6 +132,12 @@ type Case = (CheckId, State, fn(&mut Facts));
 
 const PLANES: &[Case] = &[
     (CheckId::Kubeconfig, State::Failed, |f| first(f).refused = Some("no such file".to_owned())),
+    (CheckId::Paused, State::Failed, |f| f.paused = failed(Failure::Forbidden)),
+    (CheckId::Paused, State::Warning, |f| {
+        let reason = Some("etcd maintenance".to_owned());
+        let planes = [("project-a".to_owned(), Pause { reason, ..Pause::default() })].into();
+        f.paused = Read::Found(PausedPlanes { all: Some(Pause::default()), planes });
+    }),
     (CheckId::Reachable, State::Failed, |f| first(f).version = failed(Failure::Unreachable)),
     (CheckId::Reachable, State::Failed, |f| first(f).version = failed(Failure::Unauthorized)),
     (CheckId::Reachable, State::Ok, |f| first(f).version = failed(Failure::Forbidden)),

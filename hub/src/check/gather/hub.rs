@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::super::carried::{KARMADA, interpreter, policies};
 use super::super::facts::HubFacts;
 use super::plane::{get as get_path, names};
-use crate::args::CELL_NAMESPACE;
+use crate::common::CELL_NAMESPACE;
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::read::Read;
 use crate::operator::requests::{Part, Query, each, get, list};

@@ -22,7 +22,7 @@ use super::rights::{Right, needed};
 use super::schema::{Ours, ours};
 use crate::args::RunArgs;
 use crate::operator::connect::{Connection, plane as connect};
-use crate::operator::planes::remembered;
+use crate::operator::planes::{paused, remembered};
 use crate::operator::progress::Progress;
 use crate::operator::read::Read;
 use crate::run::sources;
@@ -38,6 +38,7 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
         discovered: Vec::new(),
         hub: None,
         remembered: Read::Skipped,
+        paused: Read::Skipped,
         cell: own_cell(run),
     };
     let mut targets = Vec::new();
@@ -56,7 +57,9 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
         facts.hub = Some(hub::gather(&hub, args.pre).await?);
     }
     if run.enable_management_controllers {
-        facts.remembered = remembered(&connection(Part::Management), run.namespace()).await;
+        let management = connection(Part::Management);
+        facts.remembered = remembered(&management, run.namespace()).await;
+        facts.paused = paused(&management, run.namespace()).await;
     }
     let mut projects = Vec::new();
     for (part, root) in roots {

@@ -1,5 +1,6 @@
 //! Reads of one plane, whichever it is.
 
+use fedhub_planes::discovery::expiry::ends;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
@@ -11,7 +12,6 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::super::credentials::ends;
 use super::super::facts::{Clocks, PlaneFacts, Served};
 use super::super::finding::PlaneName;
 use super::super::rights::Right;

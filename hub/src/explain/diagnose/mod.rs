@@ -19,6 +19,7 @@ const STEPS: &[Step] = &[
     plane::project,
     plane::identity,
     deletion::absent,
+    plane::paused,
     deletion::terminating,
     plane::input,
     plane::namespace,

@@ -38,6 +38,12 @@ pub fn identity(chain: &Chain) -> Option<Diagnosis> {
     differs.then(|| Diagnosis::blocked(Cause::PlaneIdentityRefused, None, evidence))
 }
 
+/// An operator paused the plane: whatever else is so, nothing moves (I12).
+pub fn paused(chain: &Chain) -> Option<Diagnosis> {
+    let pause = chain.management.pause.found()?;
+    Some(Diagnosis::blocked(Cause::PlanePaused, pause.since(), pause.to_string()))
+}
+
 /// What the WD calls for by itself.
 pub fn input(chain: &Chain) -> Option<Diagnosis> {
     let wd = chain.wd()?;

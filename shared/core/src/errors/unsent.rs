@@ -15,6 +15,11 @@ pub struct CircuitOpen;
 #[error("the project is suspended")]
 pub struct Suspended;
 
+/// An operator paused the plane that the object is of (`fedhub pause`), or it is not known yet which planes are paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("paused by an operator")]
+pub struct Paused;
+
 /// The plane may be another cluster than its name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the plane is not recognised")]

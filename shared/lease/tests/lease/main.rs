@@ -7,6 +7,8 @@ mod faults;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod pauses;
+#[cfg(test)]
 mod replicas;
 #[cfg(test)]
 mod support;

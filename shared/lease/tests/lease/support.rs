@@ -15,7 +15,7 @@ use fedhub_engine::{Controller, Job, Outcome, Queue, QueueConfig, run_workers};
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_lease::{Leadership, LeaseConfig, WarmUp, follow};
 use fedhub_planes::Listener;
-use fedhub_planes::{Plane, Planes, Settings};
+use fedhub_planes::{Pauses, Plane, Planes, Settings};
 pub use fedhub_testing::{quiet, until};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -120,6 +120,11 @@ impl Replica {
 
     /// With this client of the management plane.
     pub fn over(management: kube::Client, hub: &ApiServer, identity: &str) -> Self {
+        Self::honouring(management, hub, identity, Pauses::never())
+    }
+
+    /// One that honours these pauses.
+    pub fn honouring(management: kube::Client, hub: &ApiServer, identity: &str, pauses: Arc<Pauses>) -> Self {
         let clock = Clock::from_tokio(hub.clock().now());
         let metrics = Metrics::new().unwrap();
         let leadership = Leadership::start(management, config(identity), clock.clone(), &metrics);
@@ -127,7 +132,7 @@ impl Replica {
             hub.client_as(identity),
             metrics.clone(),
             clock,
-            Settings { seed: 7, fence: leadership.fence(), ..Settings::default() },
+            Settings { seed: 7, fence: leadership.fence(), pauses, ..Settings::default() },
         );
         let queue = Arc::new(Queue::new(QueueConfig::default()));
         let terms = leadership.terms();

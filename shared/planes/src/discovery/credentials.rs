@@ -43,6 +43,15 @@ pub enum CredentialsError {
         #[source]
         source: Fault,
     },
+    /// A context of kubectl's kubeconfig cannot be used.
+    #[error("context {context} of kubectl's kubeconfig")]
+    Kubectl {
+        /// The context.
+        context: String,
+        /// What is wrong with it.
+        #[source]
+        source: Fault,
+    },
     /// A file that the kubeconfig refers to cannot be read.
     #[error("{0}")]
     Unreadable(String, #[source] std::io::Error),
@@ -73,6 +82,11 @@ pub enum Source {
         /// The context in it, in place of its current one.
         context: Option<String>,
     },
+    /// A context of the kubeconfig that kubectl uses: of `$KUBECONFIG`, else of `~/.kube/config`.
+    Kubectl {
+        /// The context.
+        context: String,
+    },
     /// The pod's own service account.
     InCluster,
 }
@@ -83,9 +97,18 @@ impl Source {
         Self::File { path: path.to_owned(), context: context.map(str::to_owned) }
     }
 
-    /// The file, where one is named; else the pod's own service account.
+    /// The file, where one is named; where a context alone is, that of kubectl's kubeconfig; `None` without either.
+    pub fn named(file: Option<&Path>, context: Option<&str>) -> Option<Self> {
+        match (file, context) {
+            (Some(file), context) => Some(Self::file(file, context)),
+            (None, Some(context)) => Some(Self::Kubectl { context: context.to_owned() }),
+            (None, None) => None,
+        }
+    }
+
+    /// The same; without either, the pod's own service account.
     pub fn of(file: Option<&Path>, context: Option<&str>) -> Self {
-        file.map_or(Self::InCluster, |file| Self::file(file, context))
+        Self::named(file, context).unwrap_or(Self::InCluster)
     }
 
     /// Reads everything: the configuration holds the content of the files that it names, and names none any more, so
@@ -93,6 +116,11 @@ impl Source {
     pub fn read(&self) -> Result<Loaded, CredentialsError> {
         let config = match self {
             Self::InCluster => Config::incluster().map_err(CredentialsError::NotInCluster)?,
+            Self::Kubectl { context } => {
+                let failed = |source| CredentialsError::Kubectl { context: context.clone(), source };
+                let kubeconfig = Kubeconfig::read().map_err(|e| failed(e.into()))?;
+                configured(kubeconfig, Some(context)).map_err(failed)?
+            }
             Self::File { path, context } => {
                 let failed = |source| CredentialsError::File {
                     path: path.display().to_string(),

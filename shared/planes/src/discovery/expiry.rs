@@ -3,22 +3,84 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use fedhub_core::metrics::Metrics;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::Config;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::Value;
 use x509_parser::parse_x509_certificate;
 
-/// When the first of a configuration's credentials ends: its client certificate, with those that vouch for it, or its
-/// bearer token, where that is a JWT with `exp`. `None` where none says so, as of a program that is asked for them. To be
-/// given a configuration that refers to no file, as [`super::credentials::Source::read`] makes it.
-pub fn expires_at(config: &Config) -> Option<Timestamp> {
+/// What ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+pub enum Credential {
+    /// The certificate that the client shows.
+    #[strum(serialize = "client certificate")]
+    ClientCertificate,
+    /// The bearer token.
+    #[strum(serialize = "token")]
+    Token,
+    /// An authority that the server's certificate is checked by.
+    #[strum(serialize = "certificate authority")]
+    Authority,
+}
+
+/// The end of a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct End {
+    /// Which one.
+    pub of: Credential,
+    /// Since when it is valid, where it says so.
+    pub since: Option<Timestamp>,
+    /// When; `None` where it cannot be read.
+    pub at: Option<Timestamp>,
+}
+
+impl End {
+    fn new(of: Credential, validity: Option<(Timestamp, Timestamp)>) -> Self {
+        let (since, at) = validity.unzip();
+        Self { of, since, at }
+    }
+
+    /// How long it is valid, from its beginning to its end.
+    pub fn lifetime(&self) -> Option<SignedDuration> {
+        self.since.zip(self.at).map(|(since, at)| at.duration_since(since))
+    }
+
+    /// How long before its end it is warned of. What lives for a short time is renewed by a program, such as the tokens of
+    /// Pods by the kubelet when a fifth of their time is left.
+    pub fn notice(&self) -> SignedDuration {
+        const USUAL: SignedDuration = SignedDuration::from_hours(14 * 24);
+        const SHORT: SignedDuration = SignedDuration::from_hours(30 * 24);
+        self.lifetime().filter(|lifetime| *lifetime < SHORT).map_or(USUAL, |lifetime| lifetime / 10)
+    }
+
+    /// Whether less than a third of its life remains; also where its beginning or its end is not known.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        let left = |lifetime| self.at.map(|at| at.duration_since(now) < lifetime / 3);
+        self.lifetime().and_then(left).unwrap_or(true)
+    }
+}
+
+/// The ends of what a configuration holds. A token that says nothing of its end has none, and neither has what a program is
+/// asked for. To be given a configuration that refers to no file, as [`super::credentials::Source::read`] makes it.
+pub fn ends(config: &Config) -> Vec<End> {
     // As JSON, for a secret is blacked out where it is printed.
     let auth = serde_json::to_value(&config.auth_info).unwrap_or_default();
-    let certificate = auth["client-certificate-data"].as_str().and_then(certificate_end);
-    let token = auth["token"].as_str().and_then(token_end);
-    certificate.into_iter().chain(token).min()
+    let mut ends = Vec::new();
+    if let Some(coded) = auth["client-certificate-data"].as_str() {
+        let pem = STANDARD.decode(coded).unwrap_or_default();
+        ends.push(End::new(Credential::ClientCertificate, of_chain(&pem)));
+    }
+    ends.extend(auth["token"].as_str().and_then(of_token));
+    let authorities = config.root_cert.iter().flatten().map(|der| validity(der));
+    ends.extend(authorities.map(|validity| End::new(Credential::Authority, validity)));
+    ends
+}
+
+/// When the first of a configuration's own credentials ends. Authorities do not count: while they are exchanged, a bundle
+/// holds old and new ones, and goes on working when the old ones have ended.
+pub fn expires_at(config: &Config) -> Option<Timestamp> {
+    ends(config).into_iter().filter(|end| end.of != Credential::Authority).filter_map(|end| end.at).min()
 }
 
 /// Sets the metric of these credentials, or takes it away where their end is not known.
@@ -29,30 +91,41 @@ pub(super) fn publish(credentials: &str, expires: Option<Timestamp>, metrics: &M
     }
 }
 
-/// The first end in a chain: without the certificate that vouches for it, a valid one is not accepted either.
-fn certificate_end(coded: &str) -> Option<Timestamp> {
-    let pem = STANDARD.decode(coded).ok()?;
-    let ends = CertificateDer::pem_slice_iter(&pem).filter_map(|certificate| {
-        let certificate = certificate.ok()?;
-        let (_, certificate) = parse_x509_certificate(&certificate).ok()?;
-        Timestamp::from_second(certificate.validity().not_after.timestamp()).ok()
-    });
-    ends.min()
+/// From the beginning of the first certificate of a chain in PEM, the holder's own, to the first end in the chain: without
+/// the certificate that vouches for it, a valid one is not accepted either.
+pub fn of_chain(pem: &[u8]) -> Option<(Timestamp, Timestamp)> {
+    let mut chain = CertificateDer::pem_slice_iter(pem).map(|certificate| validity(&certificate.ok()?));
+    let (since, at) = chain.next()??;
+    Some((since, chain.flatten().map(|(_, at)| at).fold(at, Timestamp::min)))
 }
 
-/// `exp` of a JWT. Its signature is the server's business.
-fn token_end(token: &str) -> Option<Timestamp> {
+/// The times of a certificate.
+fn validity(der: &[u8]) -> Option<(Timestamp, Timestamp)> {
+    let (_, certificate) = parse_x509_certificate(der).ok()?;
+    let validity = certificate.validity();
+    let time = |time: x509_parser::time::ASN1Time| Timestamp::from_second(time.timestamp()).ok();
+    Some((time(validity.not_before)?, time(validity.not_after)?))
+}
+
+/// The claims of a JSON web token. Its signature is the server's business.
+pub fn claims(token: &str) -> Option<Value> {
     let payload = URL_SAFE_NO_PAD.decode(token.trim().split('.').nth(1)?).ok()?;
-    let claims: Value = serde_json::from_slice(&payload).ok()?;
-    let exp = &claims["exp"];
-    // RFC 7519 allows fractions.
-    let whole = || {
-        Timestamp::new(0, 0)
-            .ok()?
-            .checked_add(jiff::SignedDuration::try_from_secs_f64(exp.as_f64()?).ok()?)
-            .ok()
+    serde_json::from_slice(&payload).ok()
+}
+
+/// `iat` and `exp` of a JSON web token.
+fn of_token(token: &str) -> Option<End> {
+    let claims = claims(token)?;
+    Some(End { of: Credential::Token, since: time(&claims["iat"]), at: Some(time(&claims["exp"])?) })
+}
+
+/// A time of a JSON web token: RFC 7519 allows fractions.
+fn time(claim: &Value) -> Option<Timestamp> {
+    let fraction = || {
+        let since = SignedDuration::try_from_secs_f64(claim.as_f64()?).ok()?;
+        Timestamp::UNIX_EPOCH.checked_add(since).ok()
     };
-    exp.as_i64().map_or_else(whole, |seconds| Timestamp::from_second(seconds).ok())
+    claim.as_i64().map_or_else(fraction, |seconds| Timestamp::from_second(seconds).ok())
 }
 
 #[cfg(test)]
@@ -76,13 +149,20 @@ mod tests {
         format!("{}.{}.c2ln", part(&json!({"alg": "RS256"})), part(claims))
     }
 
-    fn ends(user: &Value) -> Option<String> {
+    /// `{"exp":1767225600}`, and the same with `"iat":1767222000`.
+    const TOKEN: &str = "e30.eyJleHAiOjE3NjcyMjU2MDB9.c2ln";
+    const DATED: &str = "e30.eyJpYXQiOjE3NjcyMjIwMDAsImV4cCI6MTc2NzIyNTYwMH0.c2ln";
+
+    fn config(user: &Value, authority: Option<String>) -> Config {
+        let mut cluster = json!({"server": "https://127.0.0.1:1"});
+        if let Some(pem) = authority {
+            cluster["certificate-authority-data"] = json!(STANDARD.encode(pem));
+        }
         let kubeconfig = json!({
             "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
-            "clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}],
-            "users": [{"name": "u", "user": user}],
+            "clusters": [{"name": "c", "cluster": cluster}], "users": [{"name": "u", "user": user}],
         });
-        expires_at(&from_secret(&kubeconfig.to_string()).unwrap()).map(|end| end.to_string())
+        from_secret(&kubeconfig.to_string()).unwrap()
     }
 
     #[test]
@@ -108,7 +188,75 @@ mod tests {
             ),
             (json!({"client-certificate-data": data(&leaf), "token": token}), Some("2030-01-01T00:00:00Z")),
         ] {
-            assert_eq!(ends(&user).as_deref(), end, "{user}");
+            assert_eq!(expires_at(&config(&user, None)).map(|end| end.to_string()).as_deref(), end, "{user}");
+        }
+        let authority = config(&json!({"token": token}), Some(certificate(2029)));
+        assert_eq!(
+            expires_at(&authority),
+            "2030-01-01T00:00:00Z".parse().ok(),
+            "an authority does not count"
+        );
+    }
+
+    #[test]
+    fn u4_every_end_is_found_with_its_beginning() {
+        let data = |pem: &str| STANDARD.encode(pem);
+        let end = |of, since: &str, at: &str| End { of, since: since.parse().ok(), at: at.parse().ok() };
+        let (january, since) = ("2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z");
+        let year = |of, year: i32| end(of, "2020-01-01T00:00:00Z", &format!("{year}-01-01T00:00:00Z"));
+        let (leaf, issuer) = (certificate(2031), certificate(2030));
+        for (user, authority, expected) in [
+            (json!({"token": "abc"}), None, vec![]),
+            (json!({"token": jwt(&json!({"iat": 1_767_222_000}))}), None, vec![]),
+            (json!({"token": TOKEN}), None, vec![end(Credential::Token, "", january)]),
+            (json!({"token": DATED}), None, vec![end(Credential::Token, since, january)]),
+            (json!({"token": "abc"}), Some(certificate(2027)), vec![year(Credential::Authority, 2027)]),
+            (
+                json!({"client-certificate-data": data(&(leaf + &issuer)), "token": DATED}),
+                Some(certificate(2027) + &certificate(2028)),
+                vec![
+                    year(Credential::ClientCertificate, 2030),
+                    end(Credential::Token, since, january),
+                    year(Credential::Authority, 2027),
+                    year(Credential::Authority, 2028),
+                ],
+            ),
+            (
+                json!({"client-certificate-data": "aHVudGVyMg=="}),
+                None,
+                vec![End::new(Credential::ClientCertificate, None)],
+            ),
+        ] {
+            assert_eq!(ends(&config(&user, authority)), expected, "{user}");
+        }
+    }
+
+    #[test]
+    fn u4_what_is_renewed_often_is_warned_of_late() {
+        let at: Timestamp = "2026-02-03T00:00:00Z".parse().unwrap();
+        for (hours, expected) in [(1, Some(6)), (30 * 24 - 1, Some(4314)), (30 * 24, None), (365 * 24, None)]
+        {
+            let since = at - SignedDuration::from_hours(hours);
+            let notice = End::new(Credential::Token, Some((since, at))).notice();
+            assert_eq!(notice.as_mins(), expected.unwrap_or(14 * 24 * 60), "{hours}");
+        }
+        assert_eq!(End { of: Credential::Token, since: None, at: Some(at) }.notice().as_hours(), 14 * 24);
+    }
+
+    #[test]
+    fn a_token_is_due_when_less_than_a_third_of_its_life_remains() {
+        let since = Timestamp::UNIX_EPOCH;
+        let at = since + SignedDuration::from_secs(300);
+        let token = |since, at| End { of: Credential::Token, since, at };
+        for (end, second, due) in [
+            (token(Some(since), Some(at)), 0, false),
+            (token(Some(since), Some(at)), 200, false),
+            (token(Some(since), Some(at)), 201, true),
+            (token(Some(since), Some(at)), 400, true),
+            (token(None, Some(at)), 0, true),
+            (token(Some(since), None), 0, true),
+        ] {
+            assert_eq!(end.is_due(since + SignedDuration::from_secs(second)), due, "{end:?} {second}");
         }
     }
 
@@ -128,10 +276,10 @@ mod tests {
     proptest! {
         #[test]
         fn no_credentials_whatever_they_are_make_it_panic(token in ".{0,80}", pem: Vec<u8>) {
-            token_end(&token);
-            token_end(&format!("a.{}.b", URL_SAFE_NO_PAD.encode(&pem)));
-            certificate_end(&STANDARD.encode(&pem));
-            certificate_end(&token);
+            of_token(&token);
+            of_token(&format!("a.{}.b", URL_SAFE_NO_PAD.encode(&pem)));
+            of_chain(&pem);
+            of_chain(token.as_bytes());
         }
     }
 }

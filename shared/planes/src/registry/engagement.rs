@@ -45,6 +45,7 @@ impl Planes {
     ) -> Arc<Plane> {
         let id = PlaneId::Project(name.clone());
         let mut plane = Plane::new(id, connection, &self.project_kinds, self.fence.clone(), &self.budget)
+            .honouring(&self.pauses)
             .reporting_to(self.operators.as_ref(), &self.refused_events, &self.metrics);
         plane.is_from(origin);
         if let Some(old) = old {
@@ -72,11 +73,11 @@ impl Planes {
     /// Suspends or resumes a project: all objects of its plane are reconciled again.
     pub fn suspend(&self, name: &PlaneName, suspended: bool) {
         let Some(plane) = self.project(name) else { return };
+        let before = plane.health().state();
         if !plane.set_suspended(suspended) {
             return;
         }
-        let (before, now) = if suspended { ("engaged", "suspended") } else { ("suspended", "engaged") };
-        tracing::info!(plane = %name, before, now, "plane state changed");
+        tracing::info!(plane = %name, before, now = plane.health().state(), "plane state changed");
         if let Some(kind) = plane.kinds().next().filter(|_| plane.synced()) {
             for listener in self.listeners().iter() {
                 listener.synced(&plane, kind);

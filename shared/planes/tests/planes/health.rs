@@ -23,7 +23,10 @@ async fn i8_a_server_that_hangs_costs_the_time_out_and_no_other_plane_anything()
     until("the time-out", || bad.health() != Health::Engaging).await;
     assert!((HEADERS.as_secs()..=HEADERS.as_secs() + 1).contains(&start.elapsed().as_secs()));
     assert!(reason(&bad.health()).contains("no answer within 9s"), "{}", reason(&bad.health()));
-    assert_eq!(planes.states(), [("engaging", 0), ("engaged", 1), ("unreachable", 1), ("suspended", 0)]);
+    assert_eq!(
+        planes.states(),
+        [("engaging", 0), ("engaged", 1), ("unreachable", 1), ("suspended", 0), ("paused", 0)]
+    );
 
     fine.put(instance("b")).unwrap();
     quiet(1).await;

@@ -114,7 +114,7 @@ async fn i4_another_cluster_behind_a_known_name_is_refused_until_an_operator_say
     }
     assert_eq!(
         process.planes.states(),
-        [("engaging", 0), ("engaged", 0), ("unreachable", 1), ("suspended", 0)]
+        [("engaging", 0), ("engaged", 0), ("unreachable", 1), ("suspended", 0), ("paused", 0)]
     );
     assert!(!worked_on(&twin), "not even listed");
     let refused = |p: &Process| {

@@ -21,6 +21,8 @@ mod milo_projects;
 #[cfg(test)]
 mod milo_vanished;
 #[cfg(test)]
+mod pauses;
+#[cfg(test)]
 mod planes;
 #[cfg(test)]
 mod pump;

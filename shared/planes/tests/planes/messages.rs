@@ -21,6 +21,8 @@ fn refusals_and_errors_of_planes_read_well() {
     let credentials = one_of_each![
         CredentialsError::File { .. } =>
             CredentialsError::File { path, context, source: Fault::NoUser("admin".to_owned()) },
+        CredentialsError::Kubectl { .. } =>
+            CredentialsError::Kubectl { context: "hub".to_owned(), source: Fault::NoUser("admin".to_owned()) },
         CredentialsError::Unreadable(..) => CredentialsError::Unreadable(
             "tokenFile token".to_owned(), io::Error::from(io::ErrorKind::NotFound)),
         CredentialsError::NoAuthority => CredentialsError::NoAuthority,

@@ -128,7 +128,10 @@ async fn a_suspended_project_is_a_plane_that_is_read_and_not_written() {
     until("sync", || run.planes.engaged(&plane_name("a")).is_some()).await;
     let plane = run.planes.project(&plane_name("a")).unwrap();
     assert_eq!(plane.health(), Health::Suspended);
-    assert_eq!(run.planes.states()[1..], [("engaged", 0), ("unreachable", 0), ("suspended", 1)]);
+    assert_eq!(
+        run.planes.states()[1..],
+        [("engaged", 0), ("unreachable", 0), ("suspended", 1), ("paused", 0)]
+    );
 
     let mark = a.mark();
     let wd = plane.refresh(Kind::WorkloadDeployment, "n", "one").await.unwrap().unwrap();

@@ -75,7 +75,10 @@ async fn i8_engaging_waits_for_nobody() {
     until("sync", || fine.synced()).await;
     quiet(120).await;
     assert!(stuck.iter().all(|p| matches!(p.health(), Health::Unreachable(_))));
-    assert_eq!(planes.states(), [("engaging", 0), ("engaged", 1), ("unreachable", 50), ("suspended", 0)]);
+    assert_eq!(
+        planes.states(),
+        [("engaging", 0), ("engaged", 1), ("unreachable", 50), ("suspended", 0), ("paused", 0)]
+    );
     tokio::time::timeout(HEADERS, planes.stop()).await.expect("stopping waits for no server");
 }
 
@@ -89,7 +92,10 @@ async fn refusals_are_news_once_and_end_with_the_engagement() {
     let server = ApiServer::project_plane("a");
     let plane = planes.engage(&plane_name("a"), client(&server));
     until("sync", || plane.synced()).await;
-    assert_eq!(planes.states(), [("engaging", 0), ("engaged", 1), ("unreachable", 0), ("suspended", 0)]);
+    assert_eq!(
+        planes.states(),
+        [("engaging", 0), ("engaged", 1), ("unreachable", 0), ("suspended", 0), ("paused", 0)]
+    );
     planes.stop().await;
 }
 

@@ -2,6 +2,7 @@
 
 use fedhub_core::object::Object;
 use fedhub_federator::cleanup::CleanupBlocked;
+use fedhub_planes::pauses::stored::Pause;
 use serde_json::{Value, json};
 use strum::VariantArray;
 
@@ -96,6 +97,10 @@ const DOWN: &[Case] = &[
     }),
     (Cause::HubStateLost, State::Stuck, |c| {
         (c.hub.namespace, c.hub.wd) = (Read::Absent, Read::Absent);
+    }),
+    (Cause::PlanePaused, State::Blocked, |c| {
+        c.management.pause =
+            Read::Found(Pause { reason: Some("etcd maintenance".to_owned()), ..Pause::default() });
     }),
     (Cause::ProjectSuspended, State::Blocked, |c| {
         patch(

@@ -200,6 +200,7 @@ pub fn healthy() -> Chain {
             source: Read::Found(()),
             lease: Read::Found(lease),
             identity_matches: Read::Found(true),
+            pause: Read::Absent,
             hub_restored: Read::Found(false),
         },
         project: project(),

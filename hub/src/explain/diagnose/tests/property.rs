@@ -2,6 +2,7 @@
 
 use fedhub_api::responsibility::{Responsible, reasons};
 use fedhub_core::object::Object;
+use fedhub_planes::pauses::stored::Pause;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -106,7 +107,8 @@ fn apply(chain: &mut Chain, at: usize, change: &Change) {
         11 => of_all(&mut cell.instances, change),
         12 => chain.management.lease = Read::Absent,
         13 => chain.management.hub_restored = Read::Found(true),
-        14 => chain.management.source = Read::Skipped,
+        14 => chain.management.pause = Read::Found(Pause::default()),
+        15 => chain.management.source = Read::Skipped,
         _ => (chain.subject.kind, chain.subject.name) = (SubjectKind::Instance, "web-0".to_owned()),
     }
 }
@@ -114,7 +116,7 @@ fn apply(chain: &mut Chain, at: usize, change: &Change) {
 proptest! {
     #[test]
     fn u4_every_chain_has_a_cause_and_never_in_sync_where_something_is_amiss(
-        changes in prop::collection::vec((0..16usize, change()), 0..5),
+        changes in prop::collection::vec((0..17usize, change()), 0..5),
     ) {
         let mut chain = healthy();
         for (at, change) in &changes {

@@ -3,7 +3,7 @@
 #
 #   leads.sh first|second
 set -eu
-. "$(dirname "$0")/../lib/wait.sh"
+. "$(dirname "$0")/wait.sh"
 leads() { timeout 5 "$E2E" fedhub metrics "$@" 2>&1 | sed -n 's/^fedhub_leader //p'; }
 case $1 in
   first) expected='1 0' alone='1 ' ;;

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Runs `fedhub uninstall` on all planes, and checks what it left.
+#
+#   uninstall.sh run EXIT-CODE WORD FLAG...   runs it; its output has to contain WORD
+#   uninstall.sh clean                        no finalizer of fedhub is left on any plane
+#   uninstall.sh uids HUB                     prints the UIDs of the WDs and Instances of a namespace of cell-dfw
+#   uninstall.sh empty HUB                    nothing of fedhub is left in a hub namespace, nor its Works
+set -eu
+. "$(dirname "$0")/../lib/wait.sh"
+of() {
+  plane=$1
+  shift
+  kubectl --kubeconfig "$KUBECONFIGS/$plane.yaml" "$@"
+}
+case $1 in
+  run)
+    expected=$2 word=$3
+    shift 3
+    code=0
+    output=$("$(dirname "$E2E")/fedhub" uninstall "$@" --timeout 5s --management-kubeconfig "$KUBECONFIGS/management.yaml" \
+      --hub-kubeconfig "$KUBECONFIGS/hub.yaml" --cell-kubeconfig "cell-dfw=$KUBECONFIGS/cell-dfw.yaml" \
+      --cell-kubeconfig "cell-ord=$KUBECONFIGS/cell-ord.yaml" 2>&1) || code=$?
+    printf '%s\n' "$output"
+    [ "$code" = "$expected" ]
+    printf '%s\n' "$output" | grep -qF -e "$word"
+    ;;
+  clean)
+    for plane in project-a project-b cell-dfw cell-ord; do
+      left=$(of "$plane" get --all-namespaces workloaddeployments,instances \
+        -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.finalizers}{"\n"}{end}')
+      if printf '%s\n' "$left" | grep -F 'compute.datumapis.com/'; then exit 1; fi
+    done
+    ;;
+  uids)
+    of cell-dfw get --namespace "$2" workloaddeployments,instances \
+      -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}{"\n"}{end}' | sort
+    ;;
+  empty)
+    left=$(of hub get --namespace "$2" workloaddeployments,instances,propagationpolicies,resourcebindings --output name)
+    if [ -n "$left" ]; then echo "$left"; exit 1; fi
+    until
+      works=$(of hub get --namespace karmada-es-cell-dfw works -o 'jsonpath={range .items[*]}{.spec.workload.manifests}{"\n"}{end}')
+      ! printf '%s\n' "$works" | grep -F "\"namespace\":\"$2\"" | grep -qF '"kind":"WorkloadDeployment"'
+    do again "Works are left"; done
+    ;;
+esac

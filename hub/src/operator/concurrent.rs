@@ -1,0 +1,38 @@
+//! Work on many planes or objects, so many at a time.
+
+use std::sync::Arc;
+
+use anyhow::Context;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::progress::Progress;
+
+/// Does something with each, so many at a time, and shows its progress.
+pub async fn all<T, U, F>(
+    what: &'static str,
+    items: impl IntoIterator<Item = T>,
+    concurrency: usize,
+    work: impl Fn(T) -> F,
+) -> anyhow::Result<Vec<U>>
+where
+    U: Send + 'static,
+    F: Future<Output = U> + Send + 'static,
+{
+    let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(concurrency)));
+    for item in items {
+        let (room, work) = (room.clone(), work(item));
+        tasks.spawn(async move {
+            // It is never closed.
+            let _room = room.acquire().await;
+            work.await
+        });
+    }
+    let (mut progress, mut done) = (Progress::new(what, tasks.len()), Vec::new());
+    while let Some(result) = tasks.join_next().await {
+        done.push(result.context("a task was not finished")?);
+        progress.done(done.len());
+    }
+    progress.finish();
+    Ok(done)
+}

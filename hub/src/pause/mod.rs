@@ -1,0 +1,145 @@
+//! `fedhub pause` and `fedhub resume`: tell fedhub to write nothing for one plane, or for all of them (I12).
+
+mod report;
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use fedhub_core::errors;
+use fedhub_core::names::PlaneName;
+use fedhub_planes::pauses::stored::{Pause, update};
+use jiff::Timestamp;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
+use kube::api::PostParams;
+use kube::{Api, Client};
+
+use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider};
+use report::{Change, paused, resumed};
+
+/// The longest reason: it is shown in tables, and all pauses are in one object.
+const REASON_MAX: usize = 256;
+
+/// What is paused or resumed, and where that is stored.
+#[derive(Debug, clap::Args)]
+pub struct Target {
+    /// The project plane, by its name in fedhub; without it, all planes at once, those that join later too.
+    #[arg(long, value_name = "NAME", value_parser = plane)]
+    pub plane: Option<PlaneName>,
+    /// The management plane.
+    #[command(flatten)]
+    pub management: ManagementArgs,
+    /// fedhub's own namespace on the management plane.
+    #[arg(long, env = "FEDHUB_NAMESPACE", default_value = MANAGEMENT_NAMESPACE, value_name = "NAME")]
+    pub namespace: String,
+}
+
+/// The flags of `fedhub pause`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+fedhub goes on reading, and honours the pause within seconds, without a restart and whoever leads. Nothing is written
+for the plane, neither there nor on the hub: changes, status and deletions wait, finalizers stay, what is edited by hand
+is not repaired. What runs in cells keeps running, and cells go on writing to the hub what they report.
+
+Examples:
+  fedhub pause --plane project-a --reason 'etcd maintenance until 18:00'
+  fedhub pause --reason 'hub upgrade'")]
+pub struct PauseArgs {
+    /// What is paused.
+    #[command(flatten)]
+    pub target: Target,
+    /// Why, for those who find it paused.
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub reason: Option<String>,
+}
+
+/// The flags of `fedhub resume`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without --plane the pause of all planes ends; a plane that was paused by its name stays paused until it is resumed by it.
+
+Examples:
+  fedhub resume --plane project-a
+  fedhub resume")]
+pub struct ResumeArgs {
+    /// What is resumed.
+    #[command(flatten)]
+    pub target: Target,
+}
+
+fn plane(name: &str) -> Result<PlaneName, String> {
+    PlaneName::new(name).map_err(|error| error.to_string())
+}
+
+fn reason(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() || text.len() > REASON_MAX || text.contains(char::is_control) {
+        return Err(format!("a reason is one line of 1 to {REASON_MAX} bytes"));
+    }
+    Ok(text.to_owned())
+}
+
+/// Pauses, and prints what that means.
+pub fn pause(args: &PauseArgs) -> ExitCode {
+    run(perform_pause(args))
+}
+
+/// Resumes, and prints what stays paused.
+pub fn resume(args: &ResumeArgs) -> ExitCode {
+    run(perform_resume(&args.target))
+}
+
+fn run(command: impl Future<Output = anyhow::Result<String>>) -> ExitCode {
+    let report = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(command));
+    match report {
+        Ok(report) => {
+            println!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
+    let (target, client) = (&args.target, client(&args.target)?);
+    let by = user(&client).await;
+    let new = Pause { reason: args.reason.clone(), by, since: Some(Timestamp::now().to_string()) };
+    let change = update(&client, &target.namespace, |stored| {
+        let change = Change::pause(stored, target.plane.as_ref(), &new);
+        let news = change.is_news();
+        (change, news)
+    });
+    let change = change.await.context("failed to store the pause: nothing was changed")?;
+    Ok(paused(target.plane.as_ref(), &change))
+}
+
+async fn perform_resume(target: &Target) -> anyhow::Result<String> {
+    let client = client(target)?;
+    let change = update(&client, &target.namespace, |stored| {
+        let change = Change::resume(stored, target.plane.as_ref());
+        let news = change.is_news();
+        ((change, stored.clone()), news)
+    });
+    let (change, left) = change.await.context("failed to end the pause: nothing was changed")?;
+    Ok(resumed(target.plane.as_ref(), &change, &left))
+}
+
+fn client(target: &Target) -> anyhow::Result<Client> {
+    install_tls_provider()?;
+    let source = target.management.source();
+    let config = source.read().context("failed to connect to the management plane")?.config;
+    Ok(Client::try_from(config)?)
+}
+
+/// Who the management plane says that the operator is; nobody where it does not say.
+async fn user(client: &Client) -> Option<String> {
+    let api: Api<SelfSubjectReview> = Api::all(client.clone());
+    let answer = api.create(&PostParams::default(), &SelfSubjectReview::default()).await.ok()?;
+    answer.status?.user_info?.username
+}

@@ -1,0 +1,156 @@
+//! What pausing and resuming change, and how that is said. Pure.
+
+use fedhub_core::names::PlaneName;
+use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
+
+/// What became of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is paused now, or resumed.
+    Done,
+    /// It was paused already, like this.
+    Already(Pause),
+    /// It was not paused.
+    Nothing,
+}
+
+impl Change {
+    /// Pauses that plane, or all of them. A pause that stands is kept: who was first, and why, is not forgotten.
+    pub fn pause(stored: &mut PausedPlanes, plane: Option<&PlaneName>, new: &Pause) -> Self {
+        let stands = match plane {
+            Some(plane) => stored.planes.get(plane.as_str()),
+            None => stored.all.as_ref(),
+        };
+        if let Some(stands) = stands {
+            return Self::Already(stands.clone());
+        }
+        match plane {
+            Some(plane) => drop(stored.planes.insert(plane.to_string(), new.clone())),
+            None => stored.all = Some(new.clone()),
+        }
+        Self::Done
+    }
+
+    /// Ends the pause of that plane, or that of all of them.
+    pub fn resume(stored: &mut PausedPlanes, plane: Option<&PlaneName>) -> Self {
+        let ended = match plane {
+            Some(plane) => stored.planes.remove(plane.as_str()),
+            None => stored.all.take(),
+        };
+        if ended.is_some() { Self::Done } else { Self::Nothing }
+    }
+
+    /// Whether there is anything to store.
+    pub fn is_news(&self) -> bool {
+        *self == Self::Done
+    }
+}
+
+/// The output of `fedhub pause`.
+pub fn paused(plane: Option<&PlaneName>, change: &Change) -> String {
+    let (what, resume) = match plane {
+        Some(plane) => (format!("plane {plane} is"), format!("fedhub resume --plane {plane}")),
+        None => ("all planes are".to_owned(), "fedhub resume".to_owned()),
+    };
+    let effect = "fedhub reads on and writes nothing for it, neither there nor on the hub: changes and deletions wait.";
+    match change {
+        Change::Already(pause) => format!("{what} paused already, {}\nto resume: {resume}", pause),
+        Change::Done | Change::Nothing => {
+            let effect = if plane.is_some() {
+                effect.to_owned()
+            } else {
+                effect.replace("for it, neither there", "for any plane, neither there")
+            };
+            format!("{what} paused: {effect}\nto resume: {resume}")
+        }
+    }
+}
+
+/// The output of `fedhub resume`.
+pub fn resumed(plane: Option<&PlaneName>, change: &Change, left: &PausedPlanes) -> String {
+    let (what, verb) = plane.map_or_else(
+        || ("the pause of all planes".to_owned(), "has ended"),
+        |plane| (format!("plane {plane}"), "is resumed"),
+    );
+    let first = match (change, plane) {
+        (Change::Nothing, Some(plane)) => {
+            format!("nothing to resume: plane {plane} is not paused by its name")
+        }
+        (Change::Nothing, None) => "nothing to resume: the pause of all planes is not on".to_owned(),
+        (Change::Done | Change::Already(_), _) => {
+            format!("{what} {verb}: fedhub reconciles what has changed meanwhile")
+        }
+    };
+    let all =
+        left.all.iter().map(|pause| format!("all planes stay paused, {}; to resume: fedhub resume", pause));
+    let planes = left.planes.iter().filter(|_| plane.is_none()).map(|(name, pause)| {
+        format!("plane {name} stays paused, {}; to resume: fedhub resume --plane {name}", pause)
+    });
+    std::iter::once(first).chain(all).chain(planes).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_testing::{Messages, assert_messages};
+
+    use super::*;
+
+    fn pause(reason: &str) -> Pause {
+        Pause {
+            reason: Some(reason.to_owned()),
+            by: Some("eve".to_owned()),
+            since: Some("2026-01-02T03:04:05Z".to_owned()),
+        }
+    }
+
+    #[test]
+    fn i12_pausing_and_resuming_are_idempotent_and_do_not_mix_one_plane_with_all() {
+        let a = PlaneName::new("a").unwrap();
+        let mut stored = PausedPlanes::default();
+        for target in [Some(&a), None] {
+            assert_eq!(Change::pause(&mut stored, target, &pause("first")), Change::Done);
+            assert_eq!(Change::pause(&mut stored, target, &pause("second")), Change::Already(pause("first")));
+        }
+        assert_eq!(Change::resume(&mut stored, None), Change::Done);
+        assert!(stored.pause("a").is_some() && stored.pause("b").is_none());
+        assert_eq!(Change::resume(&mut stored, None), Change::Nothing);
+        assert_eq!(Change::resume(&mut stored, Some(&a)), Change::Done);
+        assert_eq!(Change::resume(&mut stored, Some(&a)), Change::Nothing);
+        assert!(stored.is_empty());
+    }
+
+    #[test]
+    fn the_outcomes_read_well() {
+        let a = PlaneName::new("project-a").unwrap();
+        let already = Change::Already(pause("etcd maintenance"));
+        let mut left = PausedPlanes { all: Some(pause("hub upgrade")), ..PausedPlanes::default() };
+        left.planes.insert("project-b".to_owned(), Pause::default());
+        let nothing = PausedPlanes::default();
+        let mut messages = Messages::default();
+        messages
+            .section(
+                "fedhub pause",
+                [
+                    ("one plane", paused(Some(&a), &Change::Done)),
+                    ("one plane, again", paused(Some(&a), &already)),
+                    ("all planes", paused(None, &Change::Done)),
+                    ("all planes, again", paused(None, &already)),
+                ],
+            )
+            .section(
+                "fedhub resume",
+                [
+                    ("one plane", resumed(Some(&a), &Change::Done, &nothing)),
+                    ("one plane, while all are paused", resumed(Some(&a), &Change::Done, &left)),
+                    ("one plane, again", resumed(Some(&a), &Change::Nothing, &nothing)),
+                    ("all planes", resumed(None, &Change::Done, &nothing)),
+                    (
+                        "all planes, while one is paused",
+                        resumed(None, &Change::Done, &PausedPlanes { all: None, ..left }),
+                    ),
+                    ("all planes, again", resumed(None, &Change::Nothing, &nothing)),
+                ],
+            );
+        assert_messages!("pause", messages);
+    }
+}

@@ -1,0 +1,257 @@
+//! `fedhub snapshot`: writes what `fedhub explain` reads of all planes into one file. Reads only, and asks no fedhub (U4).
+
+mod strip;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, LazyLock};
+
+use anyhow::Context;
+use fedhub_core::errors;
+use fedhub_core::names::{IDENTITIES, PLANE_NAME, PLANE_SECRET};
+use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_planes::identity::hub::NAME as HUB_HISTORY;
+use fedhub_planes::pauses::stored::NAME as PAUSED;
+use kube::api::{Api, ListParams};
+use kube::core::{ApiResource, GroupVersionKind, Status};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::common::install_tls_provider;
+use crate::operator::connect::{Connection, Plane};
+use crate::operator::karmada::WORK;
+use crate::operator::planes::of_secret;
+use crate::operator::progress::Progress;
+use crate::operator::read::{Failure, Read, ReadError};
+use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
+use crate::operator::requests::list;
+use crate::operator::sources::SourceArgs;
+
+/// How many objects a page of a list has.
+const PAGE: u32 = 500;
+/// The exit code where a plane could not be read whole.
+const INCOMPLETE: u8 = 3;
+
+/// Where a recording has the `ConfigMaps`.
+const CONFIG_MAPS: &str = "v1/configmaps";
+
+static LEASE: LazyLock<ApiResource> = LazyLock::new(|| {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease"), "leases")
+});
+
+/// The flags of `fedhub snapshot`.
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("hub_kubeconfig", |arg| arg.required(true)),
+    mut_arg("timeout", |arg| arg.default_value("30s")), after_help = "\
+The file has metadata and status of WorkloadDeployments, Instances and what Karmada makes of them, of namespaces and
+Clusters, and fedhub's own ConfigMaps and Lease. It has no Secret, no credential and no template of a workload.
+
+Example:
+  fedhub snapshot --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml --file snapshot.json
+  fedhub explain wd web -n shop --plane project-a --from snapshot.json
+
+Exit codes: 0: written; 1: it could not be written, or the management plane cannot be read; 2: misuse;
+            3: written, and a plane could not be read whole: the file says why.")]
+pub struct SnapshotArgs {
+    /// The file to write; it is replaced.
+    #[arg(long, value_name = "FILE")]
+    pub file: PathBuf,
+    /// The planes that are read.
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    /// How many planes are read at a time.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub concurrency: u16,
+}
+
+/// Reads, and writes the file.
+pub fn main(args: &SnapshotArgs) -> ExitCode {
+    let written = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(take(args)))
+        .and_then(|snapshot| write(&args.file, &snapshot).map(|()| snapshot));
+    match written {
+        Ok(snapshot) => {
+            let gaps = snapshot.gaps();
+            for gap in &gaps {
+                eprintln!("fedhub: not read: {gap}");
+            }
+            println!(
+                "{}: {} project planes, {} cells, as of {}",
+                args.file.display(),
+                snapshot.projects.len(),
+                snapshot.cells.len(),
+                snapshot.taken_at
+            );
+            if gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
+        }
+        Err(error) => {
+            eprintln!("fedhub: {}", errors::chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes the file whole or not at all.
+fn write(path: &Path, snapshot: &Snapshot) -> anyhow::Result<()> {
+    let doing = || format!("failed to write {}", path.display());
+    let directory = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().with_context(doing)?.to_string_lossy();
+    let partial = directory.join(format!(".{name}.partial"));
+    std::fs::write(&partial, serde_json::to_vec(snapshot)?).with_context(doing)?;
+    std::fs::rename(&partial, path).with_context(doing)
+}
+
+async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {
+    install_tls_provider()?;
+    let sources = &args.sources;
+    let management = sources.management(!sources.project_kubeconfigs.is_empty())?;
+    let namespace = &sources.own.management_namespace;
+    let projects = projects(sources, &management, namespace).await?;
+    let mut snapshot = Snapshot::new(
+        namespace,
+        of_management(&management, namespace).await,
+        record(&sources.hub()?, &on_hub()).await,
+    );
+    snapshot.projects = all(projects, &on_project(), "planes", args.concurrency).await?;
+    snapshot.cells = all(sources.cells()?, &on_cell(), "cells", args.concurrency).await?;
+    Ok(snapshot)
+}
+
+/// What is listed of a plane: a kind, and the namespace it is in where that is one.
+type Wanted = (ApiResource, String);
+
+fn everywhere(kinds: &[Kind]) -> Vec<Wanted> {
+    kinds.iter().map(|kind| (kind.resource().clone(), String::new())).collect()
+}
+
+fn on_project() -> Vec<Wanted> {
+    everywhere(&[Kind::Namespace, Kind::WorkloadDeployment, Kind::Instance])
+}
+
+fn on_cell() -> Vec<Wanted> {
+    everywhere(&[Kind::WorkloadDeployment, Kind::Instance])
+}
+
+fn on_hub() -> Vec<Wanted> {
+    let mut wanted = everywhere(&[
+        Kind::Namespace,
+        Kind::WorkloadDeployment,
+        Kind::Instance,
+        Kind::PropagationPolicy,
+        Kind::Cluster,
+        Kind::ResourceBinding,
+    ]);
+    wanted.push((WORK.clone(), String::new()));
+    wanted
+}
+
+/// The management plane: of `ConfigMaps` fedhub's own alone, and no Secret.
+async fn of_management(management: &Connection, namespace: &str) -> Recording {
+    let kinds = [Kind::ConfigMap.resource().clone(), LEASE.clone()];
+    let mut recording = record(management, &kinds.map(|kind| (kind, namespace.to_owned()))).await;
+    if let Some(Listed::Objects(maps)) = recording.resources.get_mut(CONFIG_MAPS) {
+        let is_state = |map: &Object| [HUB_HISTORY, PAUSED].contains(&map.name());
+        maps.retain(|map| is_state(map) || map.label(IDENTITIES.0) == Some(IDENTITIES.1));
+    }
+    recording
+}
+
+/// The project planes: those given, and those of Secrets.
+async fn projects(
+    sources: &SourceArgs,
+    management: &Connection,
+    namespace: &str,
+) -> anyhow::Result<BTreeMap<String, Connection>> {
+    let label = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
+    let secrets = list(management, Kind::Secret.resource(), namespace, &label).await;
+    if let Some(error) = secrets.failure() {
+        anyhow::bail!("failed to list secrets on the management plane: {}", error.message);
+    }
+    let mut planes = sources.projects()?;
+    for secret in secrets.found().into_iter().flatten() {
+        let name = secret.annotation(PLANE_NAME).unwrap_or(secret.name());
+        planes.entry(name.to_owned()).or_insert_with(|| of_secret(secret, sources.timeout));
+    }
+    Ok(planes)
+}
+
+async fn all(
+    planes: BTreeMap<String, Connection>,
+    wanted: &[Wanted],
+    what: &'static str,
+    concurrency: u16,
+) -> anyhow::Result<BTreeMap<String, Recording>> {
+    let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(concurrency.into())));
+    for (name, connection) in planes {
+        let (room, wanted) = (room.clone(), wanted.to_vec());
+        tasks.spawn(async move {
+            // It is never closed.
+            let _room = room.acquire().await;
+            (name, record(&connection, &wanted).await)
+        });
+    }
+    let (mut progress, mut done) = (Progress::new(what, tasks.len()), BTreeMap::new());
+    while let Some(recorded) = tasks.join_next().await {
+        let (name, recording) = recorded.context("a plane was not read to the end")?;
+        done.insert(name, recording);
+        progress.done(done.len());
+    }
+    progress.finish();
+    Ok(done)
+}
+
+/// Reads a plane. One that does not answer is recorded as that.
+async fn record(connection: &Connection, wanted: &[Wanted]) -> Recording {
+    let failed = |error: &ReadError| Recording { failed: Some(Failed::from(error)), ..Recording::default() };
+    let plane = match connection {
+        Read::Found(plane) => plane,
+        Read::Failed(error) => return failed(error),
+        Read::Absent | Read::Skipped => return Recording::default(),
+    };
+    let mut recording = Recording::default();
+    for (kind, namespace) in wanted {
+        let listed = match listed(plane, kind, namespace).await {
+            Ok(objects) => Listed::Objects(objects.into_iter().map(|it| strip::strip(kind, it)).collect()),
+            Err(Refusal::Answered(status)) => Listed::Refused(status),
+            Err(Refusal::Failed(error)) => return failed(&error),
+        };
+        recording.resources.insert(format!("{}/{}", kind.api_version, kind.plural), listed);
+    }
+    recording
+}
+
+/// Why a list was not read.
+enum Refusal {
+    /// By an answer of the server.
+    Answered(Box<Status>),
+    /// Without one.
+    Failed(ReadError),
+}
+
+async fn listed(plane: &Plane, kind: &ApiResource, namespace: &str) -> Result<Vec<Object>, Refusal> {
+    let client = plane.client.clone();
+    let api: Api<Object> = if namespace.is_empty() {
+        Api::all_with(client, kind)
+    } else {
+        Api::namespaced_with(client, namespace, kind)
+    };
+    let (mut params, mut objects) = (ListParams::default().limit(PAGE), Vec::new());
+    let unreachable = |message| Refusal::Failed(ReadError { failure: Failure::Unreachable, message });
+    loop {
+        let page = match tokio::time::timeout(plane.timeout, api.list(&params)).await {
+            Ok(Ok(page)) => page,
+            Ok(Err(kube::Error::Api(status))) => return Err(Refusal::Answered(status)),
+            Ok(Err(error)) => return Err(unreachable(errors::chain(&error))),
+            Err(_) => return Err(unreachable(format!("no answer within {} s", plane.timeout.as_secs_f64()))),
+        };
+        objects.extend(page.items);
+        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
+        if params.continue_token.is_none() {
+            return Ok(objects);
+        }
+    }
+}

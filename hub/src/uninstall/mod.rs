@@ -1,0 +1,312 @@
+//! `fedhub uninstall`: takes fedhub away from planes without ending what runs.
+//!
+//! fedhub has to be stopped: its Leases say whether it is (`lease`). Then its finalizers go, plane by plane (`strip`), and where
+//! it is wanted the hub is emptied (`hub`). `plan` decides both; each write is of an object as it was read.
+
+mod hub;
+mod lease;
+mod plan;
+mod report;
+mod strip;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use fedhub_core::errors;
+
+use crate::common::{CELL_NAMESPACE, MISUSE, install_tls_provider};
+use crate::operator::concurrent::all;
+use crate::operator::connect::Connection;
+use crate::operator::consent::{agrees, can_ask};
+use crate::operator::fleet::{check_identity, of_management, planes_of};
+use crate::operator::output::{OutputArgs, colours};
+use crate::operator::read::Read;
+use crate::operator::sources::SourceArgs;
+use plan::{Emptying, Place};
+use report::{Line, Report};
+use strip::Order;
+
+/// The exit code where something of fedhub remains.
+const REMAINS: u8 = 3;
+
+/// What becomes of the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum HubFate {
+    /// It stays as it is, and Karmada keeps the cells as they are.
+    Keep,
+    /// fedhub's WDs, Instances and policies are deleted on it. What runs in the cells is left to itself.
+    Empty,
+}
+
+/// The flags of `fedhub uninstall`.
+#[derive(Debug, clap::Args)]
+#[command(
+    group(clap::ArgGroup::new("mode").required(true).args(["plan", "run"])),
+    mut_arg("timeout", |arg| arg.default_value("30s")),
+    after_help = "\
+Examples:
+  fedhub uninstall --plan --management-kubeconfig management.yaml
+  fedhub uninstall --run --management-kubeconfig management.yaml --cell-kubeconfig cell-dfw=cell-dfw.yaml
+  fedhub uninstall --run --hub empty --management-kubeconfig management.yaml --hub-kubeconfig hub.yaml
+
+Stop fedhub first. Instances keep running in every case.
+
+Exit codes: 0: nothing of fedhub remains, or would; 1: fedhub runs, or a plane that is needed cannot be read; 2: misuse;
+            3: something remains, or would; run it again."
+)]
+pub struct UninstallArgs {
+    /// Show what would be written, and write nothing.
+    #[arg(long)]
+    pub plan: bool,
+    /// Show it, ask, and do it.
+    #[arg(long)]
+    pub run: bool,
+    /// What becomes of the hub.
+    #[arg(long = "hub", default_value = "keep", value_name = "FATE")]
+    pub fate: HubFate,
+    /// The planes; fedhub is taken away from the cells that are given, too.
+    #[command(flatten)]
+    pub sources: SourceArgs,
+    /// Name of fedhub's Lease; that of a cell ends in `-cell`.
+    #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
+    pub lease_name: String,
+    /// Namespace of fedhub in cells.
+    #[arg(long, default_value = CELL_NAMESPACE, value_name = "NAME")]
+    pub cell_namespace: String,
+    /// Release objects that are being deleted, too. What runs for them stays.
+    #[arg(long)]
+    pub abandon_deletions: bool,
+    /// Do not ask before writing.
+    #[arg(long, conflicts_with = "plan")]
+    pub yes: bool,
+    /// Do not ask before the hub is emptied.
+    #[arg(long, conflicts_with = "plan")]
+    pub yes_empty_hub: bool,
+    /// How many planes are worked on at a time.
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub concurrency: u16,
+    /// The format.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl UninstallArgs {
+    fn validate(&self, can_ask: bool) -> Vec<&'static str> {
+        let empties = self.fate == HubFate::Empty;
+        let mut faults = Vec::new();
+        if empties && self.sources.hub.kubeconfig.is_none() {
+            faults.push("--hub empty needs --hub-kubeconfig");
+        }
+        if self.yes_empty_hub && !empties {
+            faults.push("--yes-empty-hub is for --hub empty");
+        }
+        if self.run && !self.yes && !can_ask {
+            faults.push("--run asks before it writes, and there is no terminal; --yes does without asking");
+        }
+        if self.run && empties && !self.yes_empty_hub && !can_ask {
+            faults.push(
+                "--hub empty asks of its own, and there is no terminal; --yes-empty-hub does without asking",
+            );
+        }
+        faults
+    }
+}
+
+/// Plans, asks, and does it.
+pub fn main(args: &UninstallArgs) -> ExitCode {
+    let faults = args.validate(can_ask());
+    if !faults.is_empty() {
+        for fault in faults {
+            eprintln!("fedhub: {fault}");
+        }
+        return ExitCode::from(MISUSE);
+    }
+    let done = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(perform(args)));
+    done.unwrap_or_else(|error| {
+        eprintln!("fedhub: {}", errors::chain(error.as_ref()));
+        ExitCode::FAILURE
+    })
+}
+
+/// The planes that are worked on.
+struct Planes {
+    /// Project planes and cells, as the report names them.
+    all: Vec<(String, Place, Connection)>,
+    /// Those that are known and cannot be worked on.
+    unread: Vec<Line>,
+    management: Connection,
+    hub: Connection,
+}
+
+async fn perform(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
+    install_tls_provider()?;
+    let planes = planes(args).await?;
+    let emptying = match args.fate {
+        HubFate::Keep => None,
+        HubFate::Empty => Some(hub::plan(&planes.hub).await?),
+    };
+    let planned = report(args, &planes, emptying.as_ref(), false).await?;
+    if args.plan {
+        held_leases(args, &planes).await?;
+        println!("{}", planned.print(args.output.format(), colours()));
+        return Ok(code(&planned));
+    }
+    stopped(args, &planes).await?;
+    if !consents(args, &planned, emptying.as_ref()) {
+        eprintln!("fedhub: nothing was written");
+        return Ok(ExitCode::from(REMAINS));
+    }
+    let done = report(args, &planes, emptying.as_ref(), true).await?;
+    println!("{}", done.print(args.output.format(), colours()));
+    stopped(args, &planes).await.context("a fedhub was started meanwhile: stop it, and run this again")?;
+    Ok(code(&done))
+}
+
+fn code(report: &Report) -> ExitCode {
+    if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(REMAINS) }
+}
+
+fn consents(args: &UninstallArgs, planned: &Report, emptying: Option<&Emptying>) -> bool {
+    if !args.yes {
+        eprintln!("{}\n", planned.print(crate::operator::output::Format::Table, false));
+        let question = format!("Write to {} objects? Instances keep running.", planned.planned());
+        if !agrees(&question, "yes") {
+            return false;
+        }
+    }
+    match emptying {
+        Some(plan) if !args.yes_empty_hub => {
+            eprintln!(
+                "The hub is to be emptied: {} WDs, {} Instances and {} policies are deleted on it. Karmada is first told to leave \
+                 what runs in the cells (preserveResourcesOnDeletion); from then on nobody manages it there.",
+                plan.deployments.len(),
+                plan.instances.len(),
+                plan.policies.len()
+            );
+            agrees("Empty the hub?", "empty")
+        }
+        _ => true,
+    }
+}
+
+/// What becomes of all planes; with `run`, after it has.
+async fn report(
+    args: &UninstallArgs,
+    planes: &Planes,
+    emptying: Option<&Emptying>,
+    run: bool,
+) -> anyhow::Result<Report> {
+    let order = Order { abandon_deletions: args.abandon_deletions, run };
+    let lines = all("planes", planes.all.clone(), args.concurrency.into(), |(name, place, connection)| {
+        strip::plane(name, place, connection, order)
+    });
+    let mut lines = lines.await?;
+    lines.extend(planes.unread.iter().cloned());
+    if let Some(plan) = emptying {
+        let clean = Report::of(lines.clone()).is_clean();
+        lines.push(match (run, clean) {
+            (false, _) => hub::planned(plan),
+            (true, true) => hub::empty(&planes.hub, plan, args.concurrency.into()).await?,
+            (true, false) => Line {
+                plane: "hub".to_owned(),
+                problem: Some("left as it is, for something remains on other planes".to_owned()),
+                ..Line::default()
+            },
+        });
+    }
+    Ok(Report::of(lines))
+}
+
+/// Connects to everything, and checks which cluster each project plane is.
+async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
+    let sources = &args.sources;
+    let management = sources.management(false)?;
+    let hub = match sources.hub.kubeconfig {
+        Some(_) => sources.hub().context("failed to connect to the hub")?,
+        None => Read::Skipped,
+    };
+    let (secrets, identities) = of_management(&management, &sources.own.management_namespace).await?;
+    let (projects, unread) = planes_of(secrets, sources.projects()?, None, sources.timeout);
+    let mut unread: Vec<Line> = unread.iter().map(Line::unread).collect();
+    if hub.found().is_some() {
+        let names =
+            projects.keys().map(ToString::to_string).chain(unread.iter().map(|line| line.plane.clone()));
+        unread.extend(unknown(&hub::read(&hub).await?, &names.collect()));
+    }
+    let identities = Arc::new(identities);
+    let checked = all("planes", projects, args.concurrency.into(), |(name, connection)| {
+        let identities = identities.clone();
+        async move {
+            let refused = check_identity(&name, &connection, &identities).await.err();
+            (name, connection, refused)
+        }
+    });
+    let mut working = Vec::new();
+    for (name, connection, refused) in checked.await? {
+        match refused {
+            Some(refused) => unread.push(Line::unread(&refused)),
+            None => working.push((name.to_string(), Place::Project, connection)),
+        }
+    }
+    let cells = sources.cells()?.into_iter();
+    working.extend(cells.map(|(name, connection)| (format!("cell {name}"), Place::Cell, connection)));
+    Ok(Planes { all: working, unread, management, hub })
+}
+
+/// Planes that have WDs on the hub, and to which nothing leads: their WDs may hold fedhub's finalizer.
+fn unknown(hub: &plan::Hub, known: &BTreeSet<String>) -> Vec<Line> {
+    let missing = plan::planes(hub).into_iter().filter(|name| !known.contains(name));
+    let problem = "it has WDs on the hub, and no Secret names it: give its --project-kubeconfig";
+    missing.map(|plane| Line { plane, entries: Vec::new(), problem: Some(problem.to_owned()) }).collect()
+}
+
+/// Each Lease of fedhub, with the connection of its plane.
+fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connection, lease::Seat)> {
+    let management = lease::Seat {
+        what: "the management plane".to_owned(),
+        namespace: args.sources.own.management_namespace.clone(),
+        name: args.lease_name.clone(),
+        remedy: "stop it, such as by kubectl scale deployment fedhub --replicas=0",
+    };
+    let cells = planes.all.iter().filter(|(_, place, _)| *place == Place::Cell);
+    let cell = |(name, _, connection): &'a (String, Place, Connection)| {
+        let place = lease::Seat {
+            what: name.clone(),
+            namespace: args.cell_namespace.clone(),
+            name: format!("{}-cell", args.lease_name),
+            remedy: "stop it, such as by kubectl scale deployment fedhub-cell --replicas=0",
+        };
+        (connection, place)
+    };
+    std::iter::once((&planes.management, management)).chain(cells.map(cell)).collect()
+}
+
+/// An error where a fedhub runs.
+async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
+    for (connection, seat) in leases(args, planes) {
+        if let Some(plane) = connection.found() {
+            lease::refuse_while_held(plane, &seat).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Says where a fedhub may run; of a plan that is no error.
+async fn held_leases(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
+    for (connection, seat) in leases(args, planes) {
+        if let Some(plane) = connection.found()
+            && let Some(record) = lease::record(plane, &seat).await?
+        {
+            eprintln!("fedhub: {}: {} holds the Lease: {}", seat.what, record.holder, seat.remedy);
+        }
+    }
+    Ok(())
+}

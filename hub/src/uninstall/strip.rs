@@ -1,0 +1,142 @@
+//! Takes fedhub's finalizers off on project planes and in cells.
+
+use std::ops::ControlFlow;
+
+use fedhub_core::errors;
+use fedhub_core::object::{Kind, Object, ObjectView};
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+
+use super::plan::{Place, Release, release};
+use super::report::{Entry, Line, Outcome};
+use crate::operator::connect::{Connection, Plane};
+use crate::operator::read::Read;
+use crate::operator::requests::{Part, Query, each, get};
+
+/// Field manager of the writes.
+pub const MANAGER: &str = "fedhub-uninstall";
+/// How often an object that others write meanwhile is tried.
+const TRIES: usize = 5;
+/// What is said of an object whose deletion is not done.
+const HELD: &str =
+    "it is being deleted, and what runs for it would stay: let fedhub finish, or give --abandon-deletions";
+
+/// How finalizers are taken off.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// Whether objects that are being deleted are released too.
+    pub abandon_deletions: bool,
+    /// Whether anything is written.
+    pub run: bool,
+}
+
+/// Does it on one plane, object by object, whatever becomes of the others.
+pub async fn plane(name: String, place: Place, connection: Connection, order: Order) -> Line {
+    let mut line = Line { plane: name, ..Line::default() };
+    for (kind, finalizer) in place.finalizers() {
+        let found = match carrying(&connection, *kind, finalizer).await {
+            Ok(found) => found,
+            Err(problem) => {
+                line.problem = Some(problem);
+                return line;
+            }
+        };
+        for object in found {
+            let outcome = object_of(&connection, *kind, finalizer, &object, order).await;
+            line.entries.push(entry(*kind, &object, outcome));
+        }
+        if order.run {
+            line.problem = remaining(&connection, *kind, finalizer, &line.entries).await;
+        }
+    }
+    line
+}
+
+/// An entry of the report.
+pub fn entry(kind: Kind, object: &Object, outcome: Outcome) -> Entry {
+    Entry {
+        kind: kind.resource().kind.clone(),
+        namespace: object.namespace().to_owned(),
+        name: object.name().to_owned(),
+        outcome,
+    }
+}
+
+/// The metadata of the objects with that finalizer.
+async fn carrying(plane: &Connection, kind: Kind, finalizer: &str) -> Result<Vec<Object>, String> {
+    let mut found = Vec::new();
+    let all = Query { kind: kind.resource(), namespace: "", labels: "" };
+    let read = each(plane, all, Part::Metadata, |object| {
+        if object.has_finalizer(finalizer) {
+            found.push(object);
+        }
+        ControlFlow::Continue(())
+    });
+    match read.await {
+        Read::Failed(error) => Err(format!("failed to list {}: {}", kind.resource().plural, error.message)),
+        Read::Found(()) | Read::Absent | Read::Skipped => Ok(found),
+    }
+}
+
+/// What carries the finalizer still, and is not among what is known to remain: somebody puts it there.
+async fn remaining(plane: &Connection, kind: Kind, finalizer: &str, known: &[Entry]) -> Option<String> {
+    let remains = |entry: &&Entry| matches!(entry.outcome, Outcome::Left(_) | Outcome::Failed(_));
+    let is_known = |object: &Object| {
+        known.iter().filter(remains).any(|it| it.namespace == object.namespace() && it.name == object.name())
+    };
+    match carrying(plane, kind, finalizer).await {
+        Err(error) => Some(error),
+        Ok(found) => {
+            let new = found.iter().filter(|object| !is_known(object)).count();
+            let plural = &kind.resource().plural;
+            (new > 0).then(|| format!("{new} {plural} carry {finalizer} again: does a fedhub run?"))
+        }
+    }
+}
+
+async fn object_of(
+    connection: &Connection,
+    kind: Kind,
+    finalizer: &str,
+    listed: &Object,
+    order: Order,
+) -> Outcome {
+    let mut object = listed.clone();
+    for _ in 0..TRIES {
+        let others = match release(&object, finalizer, order.abandon_deletions) {
+            Release::Nothing => return Outcome::Gone,
+            Release::Hold => return Outcome::Left(HELD.to_owned()),
+            Release::Strip(_) if !order.run => return Outcome::Planned,
+            Release::Strip(others) => others,
+        };
+        let Some(plane) = connection.found() else { return Outcome::Failed("it is not asked".to_owned()) };
+        if let Ok(outcome) = write(plane, kind, &object, &others).await {
+            return outcome;
+        }
+        object = match get(connection, kind.resource(), listed.namespace(), listed.name()).await {
+            Read::Found(now) if now.uid() == listed.uid() => now,
+            Read::Found(_) | Read::Absent | Read::Skipped => return Outcome::Gone,
+            Read::Failed(error) => return Outcome::Failed(error.message),
+        };
+    }
+    Outcome::Failed("others write it again and again".to_owned())
+}
+
+/// Another writer was first.
+struct Conflict;
+
+/// Leaves the other finalizers on this very version.
+async fn write(plane: &Plane, kind: Kind, object: &Object, others: &[String]) -> Result<Outcome, Conflict> {
+    let api = Api::<Object>::namespaced_with(plane.client.clone(), object.namespace(), kind.resource());
+    let metadata = json!({"uid": object.uid(), "resourceVersion": object.version(), "finalizers": others});
+    let params = PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() };
+    let patch = Patch::Merge(json!({ "metadata": metadata }));
+    let written = tokio::time::timeout(plane.timeout, api.patch_metadata(object.name(), &params, &patch));
+    match written.await {
+        Ok(Ok(_)) => Ok(Outcome::Done),
+        Ok(Err(kube::Error::Api(status))) if status.code == 404 => Ok(Outcome::Gone),
+        Ok(Err(kube::Error::Api(status))) if status.code == 409 => Err(Conflict),
+        Ok(Err(error)) => Ok(Outcome::Failed(errors::chain(&error))),
+        Err(_) => Ok(Outcome::Failed(format!("no answer within {} s", plane.timeout.as_secs_f64()))),
+    }
+}
