@@ -22,7 +22,7 @@ NAME ?= default
 # How many processes `chaos` kills.
 KILLS ?= 50
 
-.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e alerts page chaos storm bench messages crds rules build need-rust need-go
+.PHONY: help demo planes down test lint fmt-check clippy doc deny unit image-check e2e alerts page chart-check chaos storm bench messages crds rules chart build need-rust need-go
 
 help: ## List the targets
 	@printf 'fedhub: what `make` can do\n\n'
@@ -46,7 +46,7 @@ down: build ## End the demonstration, the planes of NAME, and whatever a killed 
 	done
 
 test: KILLS = 10
-test: lint unit e2e alerts page chaos ## All tests: lint, unit and property tests, then every suite on real planes, alerts, the status page, and a few kills
+test: lint unit chart-check e2e alerts page chaos ## All tests: lint, unit and property tests, the chart, every suite on real planes, alerts, the status page, a few kills
 
 lint: fmt-check clippy doc deny ## Formatting, clippy for all targets, rustdoc, licences and duplicates of dependencies
 
@@ -64,6 +64,9 @@ alerts: build ## Alerts and dashboards on a real Prometheus; RULES=1 tests the r
 
 page: build ## The status page in a real browser, on real planes; PAGES=directory looks at pages that unit tests wrote
 	$(TARGET)/e2e page $(if $(PAGES),--pages $(PAGES))
+
+chart-check: build ## What Helm makes of deploy/chart, field by field beside what kubectl makes of the overlays
+	$(TARGET)/e2e chart
 
 chaos: build ## Kill processes at random moments of rollouts, KILLS=50 times; SEED=number repeats a run
 	$(TARGET)/e2e chaos --kills $(KILLS) $(if $(SEED),--seed $(SEED))
@@ -87,6 +90,10 @@ crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the type
 rules: need-rust ## Write the objects of deploy/components/alerts and dashboards anew from the rules and the JSON beside them
 	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q -p fedhub-e2e --test monitoring objects
 	@git --no-pager diff --stat -- deploy/components
+
+chart: need-rust ## Write the templates of deploy/chart anew from the overlays
+	UPDATE_CHART=1 $(CARGO) test $(LOCKED) -q -p fedhub --bin fedhub deploy::chart
+	@git --no-pager diff --stat -- deploy/chart
 
 fmt-check: need-rust
 	$(CARGO) fmt --all --check

@@ -10,7 +10,8 @@
 //!    no log holds a credential.
 //! 4. [`chaos`] kills processes in the midst of rollouts; [`demo`] shows the way of an object; [`mod@bench`] measures;
 //!    [`conformance`] compares the API servers in memory with a real one.
-//! 5. [`alerts`] has a real Prometheus evaluate the rules and the dashboards of `deploy/`.
+//! 5. [`alerts`] has a real Prometheus evaluate the rules and the dashboards of `deploy/`; [`chart`] compares what Helm
+//!    renders with what kubectl builds.
 //!
 //! [`gateway`] puts the planes of projects below paths of one server, [`link`] is a line to a plane that can be cut.
 //!
@@ -20,6 +21,7 @@
 pub mod alerts;
 pub mod bench;
 pub mod chaos;
+pub mod chart;
 pub mod conformance;
 pub mod demo;
 pub mod error;

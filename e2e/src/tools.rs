@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub use build::ensure;
 pub use cache::cache_root;
+pub(crate) use go::copy;
 use tokio::process::Command;
 
 use crate::Error;
@@ -42,6 +43,8 @@ pub enum Tool {
     Karmada,
     /// The test runner.
     Chainsaw,
+    /// What renders the chart.
+    Helm,
     /// prometheus and promtool.
     Prometheus,
     /// prometheus-alertmanager and amtool.
@@ -59,6 +62,7 @@ impl Tool {
         Self::Kubernetes,
         Self::Karmada,
         Self::Chainsaw,
+        Self::Helm,
         Self::Prometheus,
         Self::Alertmanager,
         Self::Chromium,
@@ -76,6 +80,7 @@ impl Tool {
             Self::Kubernetes => ("kubernetes", Source::Go(&KUBERNETES)),
             Self::Karmada => ("karmada", Source::Go(&KARMADA)),
             Self::Chainsaw => ("chainsaw", Source::Go(&CHAINSAW)),
+            Self::Helm => ("helm", Source::Go(&HELM)),
             Self::Prometheus => ("prometheus", Source::Debian(&PROMETHEUS)),
             Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
             Self::Chromium => ("chromium", Source::Debian(&CHROMIUM)),
@@ -166,6 +171,15 @@ static CHAINSAW: GoModule = GoModule {
     version_package: None,
     // v0.2.14 implements an interface of package testing that grew in Go 1.26.
     toolchain: Some("go1.25.5"),
+    manifests: &[],
+    usual_time: "about three minutes",
+};
+
+static HELM: GoModule = GoModule {
+    module: "helm.sh/helm/v4",
+    programs: &[("helm", "helm.sh/helm/v4/cmd/helm")],
+    version_package: None,
+    toolchain: None,
     manifests: &[],
     usual_time: "about three minutes",
 };

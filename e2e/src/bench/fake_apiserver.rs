@@ -1,7 +1,6 @@
 //! Many planes in memory behind one address, for what real planes cannot show on one machine: see
 //! `e2e/fake-apiserver/README.md`.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -21,7 +20,7 @@ use tokio::process::{Child, Command};
 use super::process::Process;
 use super::{Options, environment};
 use crate::Error;
-use crate::fedhub::pod::Pod;
+use crate::fedhub::pod::{Overlay, Pod};
 use crate::planes::wait::{NotYet, until};
 use crate::planes::{Layout, ports, ports_directory};
 use crate::progress::Progress;
@@ -43,8 +42,8 @@ pub struct Fleet {
     layout: Layout,
     program: PathBuf,
     port: u16,
-    /// Whether the planes of projects are behind a server of their own.
-    apart: bool,
+    /// What fedhub is started with.
+    pod: Pod,
     /// How many project planes there are.
     pub planes: usize,
     /// Says what is being done.
@@ -134,17 +133,20 @@ impl Fleet {
             .take()
             .ok_or_else(|| Error::Benchmark("the fake API server has no output".to_owned()))?;
         let line = BufReader::new(ready).lines().next_line().await.map_err(Error::file("read", &log))?;
-        let ready = serde_json::from_str(&line.unwrap_or_default()).map_err(|error| {
+        let ready: Ready = serde_json::from_str(&line.unwrap_or_default()).map_err(|error| {
             Error::Benchmark(format!("the fake API server does not start ({}): {error}", log.display()))
         })?;
+        let root = if apart { &ready.projects_kubeconfig } else { &ready.management_kubeconfig };
+        let kubeconfigs = [&*ready.hub_kubeconfig, root, &*ready.management_kubeconfig];
+        let pod = Overlay::milo_pod(&layout, kubeconfigs, port).await?;
         let fleet = Self {
             _child: child,
+            pod,
             ready,
             http: HttpClient::builder(TokioExecutor::new()).build_http(),
             layout,
             program: options.fedhub()?,
             port,
-            apart,
             planes,
             progress: options.progress.clone(),
         };
@@ -154,19 +156,8 @@ impl Fleet {
 
     /// Starts a fedhub with these flags beside those that each is given, and returns at once.
     pub fn spawn(&self, flags: &[&str]) -> Result<Process, Error> {
-        let mut all = vec![
-            "run".to_owned(),
-            "--enable-management-controllers".to_owned(),
-            "--discovery=milo".to_owned(),
-            format!("--hub-kubeconfig={}", self.ready.hub_kubeconfig.display()),
-            format!("--management-kubeconfig={}", self.ready.management_kubeconfig.display()),
-            format!("--admin-address=127.0.0.1:{}", self.port),
-        ];
-        if self.apart {
-            all.push(format!("--discovery-kubeconfig={}", self.ready.projects_kubeconfig.display()));
-        }
-        all.extend(flags.iter().map(|flag| (*flag).to_owned()));
-        let pod = Pod { arguments: all, environment: BTreeMap::new() };
+        let mut pod = self.pod.clone();
+        pod.arguments.extend(flags.iter().map(|flag| (*flag).to_owned()));
         Process::spawn(&self.program, &pod, self.port, &self.layout.log("fedhub"))
     }
 

@@ -83,7 +83,7 @@ impl Overlay {
     pub fn of(member: Member, components: &[String], plane: Option<&str>) -> Result<Option<Self>, Error> {
         let usual = match member {
             Member::First | Member::Second => Self::management()?,
-            Member::Cell(plane) => Self { base: "cell", components: Vec::new(), plane },
+            Member::Cell(plane) => Self { base: "overlays/cell", components: Vec::new(), plane },
             Member::Services(_) | Member::Quota => return Ok(None),
         };
         let plane = plane.map(Plane::named).transpose()?.unwrap_or(usual.plane);
@@ -92,7 +92,28 @@ impl Overlay {
 
     /// The management role's, as it is.
     pub fn management() -> Result<Self, Error> {
-        Ok(Self { base: "base", components: Vec::new(), plane: Plane::named(MANAGEMENT)? })
+        Ok(Self {
+            base: "overlays/management-plane",
+            components: Vec::new(),
+            plane: Plane::named(MANAGEMENT)?,
+        })
+    }
+
+    /// The management role's with the project planes of a Milo, for planes that no kubelet and no harness has filled: with the
+    /// kubeconfigs of the hub, of the root server and of the management plane in place of its Secrets and its account.
+    pub async fn milo_pod(
+        layout: &Layout,
+        [hub, root, management]: [&Path; 3],
+        port: u16,
+    ) -> Result<Pod, Error> {
+        let overlay = Self { base: "overlays/milo", ..Self::management()? };
+        let file =
+            |secret: &str, path: &Path| ((secret.to_owned(), "kubeconfig".to_owned()), path.to_owned());
+        let files = [file(identities::HUB_SECRET, hub), file(identities::DISCOVERY_SECRET, root)];
+        let surroundings =
+            Surroundings { files: files.into(), values: BTreeMap::new(), account: management.to_owned() };
+        pod(&overlay.deployment(layout).await?, &surroundings, port)
+            .map_err(|problem| overlay.problem(problem))
     }
 
     /// Whether it has this component.

@@ -24,9 +24,9 @@ pub const NAMESPACE: &str = "fedhub-system";
 /// The namespace of the cell role, on every plane.
 pub const CELLS_NAMESPACE: &str = "fedhub-cells";
 /// Names of the Secrets with kubeconfigs that Deployments mount.
-const HUB_SECRET: &str = "fedhub-hub-kubeconfig";
+pub const HUB_SECRET: &str = "fedhub-hub-kubeconfig";
 const QUOTA_SECRET: &str = "fedhub-quota-kubeconfig";
-const DISCOVERY_SECRET: &str = "fedhub-discovery-kubeconfig";
+pub const DISCOVERY_SECRET: &str = "fedhub-discovery-kubeconfig";
 /// The `ConfigMap` by which the hub's policies know the cells.
 const KNOWN_CELLS: &str = "fedhub-cells";
 /// Longer than throw-away planes live.

@@ -38,7 +38,8 @@ pub fn read(path: &Path, replace: &[(&str, &str)]) -> Result<Vec<DynamicObject>,
     parse(path, &text)
 }
 
-fn parse(path: &Path, text: &str) -> Result<Vec<DynamicObject>, Error> {
+/// Reads manifests; `path` is what an error names.
+pub fn parse(path: &Path, text: &str) -> Result<Vec<DynamicObject>, Error> {
     serde_saphyr::from_multiple(text).map_err(|error| problem(path, error))
 }
 

@@ -47,12 +47,12 @@ struct Applied {
     cell: [&'static str; 1],
 }
 
-/// What `docs/install.md` has an installer apply, and nothing else.
+/// What `docs/install.md` has an installer apply, and nothing else. Each cell gets its own name and city afterwards.
 const APPLIED: Applied = Applied {
-    management: ["base", "components/management-for-cells"],
+    management: ["overlays/management-plane", "components/management-for-cells"],
     project: ["components/project-plane", "components/project-plane-for-cells"],
     hub: ["components/hub", "components/hub-for-cells"],
-    cell: ["cell"],
+    cell: ["overlays/cell"],
 };
 
 /// The kustomizations of `deploy/`, built.
@@ -235,6 +235,10 @@ mod tests {
         assert_eq!(applied("MANAGEMENT"), BTreeSet::from(APPLIED.management));
         assert_eq!(applied("PROJECT"), with_crds(&APPLIED.project));
         assert_eq!(applied("HUB"), with_crds(&APPLIED.hub));
-        assert_eq!(applied("CELL"), with_crds(&APPLIED.cell));
+        // A copy of it, with the cell's name and city.
+        assert!(guide.contains("\ncp -r deploy/overlays/cell deploy/overlays/cell-dfw\n"));
+        let with_copies: BTreeSet<&str> = with_crds(&APPLIED.cell);
+        let copied = |of: &&'static str| if *of == "overlays/cell" { "overlays/cell-dfw" } else { of };
+        assert_eq!(applied("CELL"), with_copies.iter().map(copied).collect());
     }
 }

@@ -97,7 +97,7 @@ async fn keep_manifests(
 }
 
 /// Copies a file or a tree; unlike the module cache's, the copies are writable.
-fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+pub fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     if from.is_dir() {
         fs::create_dir_all(to).map_err(Error::file("create", to))?;
         for entry in fs::read_dir(from).map_err(Error::file("list", from))?.flatten() {

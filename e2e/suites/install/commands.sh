@@ -55,12 +55,11 @@ case $1 in
     contexts "$scratch"
     kubectl --context MANAGEMENT -n fedhub-system delete --ignore-not-found secret fedhub-hub-kubeconfig plane-project-a
     kubectl --context MANAGEMENT -n fedhub-cells delete --ignore-not-found secret plane-project-a
-    kubectl --context CELL -n fedhub-cells delete --ignore-not-found configmap fedhub-cell
     kubectl --context CELL -n fedhub-cells delete --ignore-not-found secret fedhub-hub-kubeconfig fedhub-quota-kubeconfig
     ;;
   restore)
     contexts "$scratch"
-    kubectl --context CELL apply --server-side -k "$repository/deploy/cell"
+    kubectl --context CELL apply --server-side -k "$repository/deploy/overlays/cell"
     kubectl --context CELL delete --ignore-not-found -k "$repository/deploy/components/cell-referenced-data"
     rm -rf "$scratch"
     ;;

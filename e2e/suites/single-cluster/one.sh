@@ -12,11 +12,8 @@ hub() { kubectl --kubeconfig "$KUBECONFIGS/hub.yaml" "$@"; }
 mint() { "$(dirname "$E2E")/fedhub" kubeconfig mint --duration 1h "$@"; }
 case $1 in
   start)
-    cell apply --server-side -k "$deploy/components/project-plane"
-    cell apply --server-side -k "$deploy/components/both-roles"
-    cell apply --server-side -k "$deploy/base"
+    cell apply --server-side -k "$deploy/overlays/single-cluster"
     hub apply --server-side -k "$deploy/components/both-roles"
-    cell create configmap fedhub-cell --namespace fedhub-system --from-literal=name=cell-dfw --from-literal=city=DFW
     mint --for hub --hub-kubeconfig "$KUBECONFIGS/hub.yaml" --management-kubeconfig "$KUBECONFIGS/cell-dfw.yaml"
     mint --for project --project-kubeconfig "single=$KUBECONFIGS/cell-dfw.yaml" --print >"$roles/cell-dfw.yaml"
     "$E2E" fedhub stop --cell dfw

@@ -3,15 +3,15 @@
 use clap::{CommandFactory, Parser};
 use serde_json::Value;
 
-use super::{Overlay, kustomize, overlays, strings};
+use super::{Overlay, overlays, strings};
 use crate::args::{Args, Command, RunArgs};
 
 /// The Deployment of an overlay, and all of its objects.
-fn deployment((base, components): &Overlay) -> (Value, Vec<Value>) {
-    let objects = kustomize::overlay(base, components);
+fn deployment(overlay: &Overlay) -> (Value, Vec<Value>) {
+    let objects = overlay.objects();
     let mut found = objects.iter().filter(|object| object["kind"] == "Deployment");
-    let deployment = found.next().unwrap_or_else(|| panic!("{base} has no Deployment")).clone();
-    assert!(found.next().is_none(), "{base} {components:?} has several");
+    let deployment = found.next().unwrap_or_else(|| panic!("{overlay:?} has no Deployment")).clone();
+    assert!(found.next().is_none(), "{overlay:?} has several");
     (deployment, objects)
 }
 
@@ -89,11 +89,10 @@ fn every_flag_of_every_overlay_is_one_that_the_program_knows_and_finds_nothing_w
         all.extend(variables(&deployment));
         let args = parsed(&all);
         assert_eq!(args.validate(), Vec::<String>::new(), "{overlay:?}");
-        let (base, components) = overlay;
-        let has = |component: &str| components.contains(&component);
+        let has = |component: &str| overlay.has(component);
         let single = has("single-cluster");
-        assert_eq!(args.enable_management_controllers, base == "base");
-        assert_eq!(args.enable_cell_controllers, base == "cell" || single);
+        assert_eq!(args.enable_management_controllers, !overlay.is_cell());
+        assert_eq!(args.enable_cell_controllers, overlay.is_cell() || single);
         assert_eq!(args.is_single_cluster(), single);
         assert_eq!(args.write_back, !has("cell-without-write-back"));
         assert_eq!(args.hub.kubeconfig.is_some(), args.write_back);
@@ -101,7 +100,7 @@ fn every_flag_of_every_overlay_is_one_that_the_program_knows_and_finds_nothing_w
         assert_eq!(args.referenced_data, has("cell-referenced-data"));
         assert_eq!(args.quota_kubeconfig.is_some(), has("cell-quota") || has("cell-quota-milo"));
         let name = (args.cell_name.as_deref(), args.cell_city.as_deref());
-        assert_eq!(name == (Some("cell-dfw"), Some("DFW")), args.enable_cell_controllers, "{components:?}");
+        assert_eq!(name == (Some("cell-dfw"), Some("DFW")), args.enable_cell_controllers, "{overlay:?}");
     }
 }
 
@@ -117,39 +116,114 @@ fn its_namespace_is_the_programs_default_too() {
     }
 }
 
+/// Each volume with its mount.
+fn volumes(deployment: &Value) -> Vec<(&Value, &Value)> {
+    let (volumes, mounts) = (&pod(deployment)["volumes"], &container(deployment)["volumeMounts"]);
+    let (volumes, mounts) = (volumes.as_array().unwrap(), mounts.as_array().unwrap());
+    assert_eq!(volumes.len(), mounts.len());
+    for (volume, mount) in volumes.iter().zip(mounts) {
+        assert_eq!(volume["name"], mount["name"]);
+        assert_eq!(mount["readOnly"], true);
+    }
+    volumes.iter().zip(mounts).collect()
+}
+
 #[test]
 fn what_it_names_is_there() {
     for overlay in overlays() {
         let (deployment, objects) = deployment(&overlay);
-        let (pod, container) = (pod(&deployment), container(&deployment));
         let namespace = &deployment["metadata"]["namespace"];
         let mine = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == kind);
-        assert!(mine("Namespace").any(|object| object["metadata"]["name"] == *namespace), "{overlay:?}");
+        let named = |kind, name: &Value| mine(kind).any(|object| object["metadata"]["name"] == *name);
         for object in &objects {
             let own = &object["metadata"]["namespace"];
-            assert!(own.is_null() || own == namespace, "{overlay:?}: {} is elsewhere", object["kind"]);
+            assert!(own.is_null() || named("Namespace", own), "{overlay:?}: {} is nowhere", object["kind"]);
+            let elsewhere = overlay.has("single-cluster") && *own == "fedhub-cells";
+            assert!(own.is_null() || own == namespace || elsewhere, "{overlay:?}: {}", object["kind"]);
         }
-        let account = &pod["serviceAccountName"];
-        assert!(mine("ServiceAccount").any(|object| object["metadata"]["name"] == *account), "{overlay:?}");
-        let (volumes, mounts) =
-            (pod["volumes"].as_array().unwrap(), container["volumeMounts"].as_array().unwrap());
-        assert_eq!(volumes.len(), mounts.len(), "{overlay:?}");
-        for (volume, mount) in volumes.iter().zip(mounts) {
-            assert_eq!(volume["name"], mount["name"], "{overlay:?}");
-            let of = volume["secret"]["secretName"].as_str().unwrap();
+        assert!(named("ServiceAccount", &pod(&deployment)["serviceAccountName"]), "{overlay:?}");
+        let mut tokens = 0;
+        for (volume, mount) in volumes(&deployment) {
             let at = mount["mountPath"].as_str().unwrap().strip_prefix("/etc/fedhub/").unwrap();
-            assert_eq!(of, format!("fedhub-{at}-kubeconfig"));
-            assert_eq!(mount["readOnly"], true);
+            if let Some(of) = volume["secret"]["secretName"].as_str() {
+                assert_eq!(of, format!("fedhub-{at}-kubeconfig"));
+                continue;
+            }
+            let token = &volume["projected"]["sources"][0]["serviceAccountToken"];
+            // The least that a server grants.
+            assert!(token["expirationSeconds"].as_u64().unwrap() >= 600);
+            assert_eq!((at, &token["path"]), ("hub-token", &"token".into()));
+            tokens += 1;
         }
+        assert_eq!(tokens == 1, overlay.has("projected-hub-token"), "{overlay:?}");
+        for map in mine("ConfigMap") {
+            assert_eq!(
+                (&map["metadata"]["name"], &map["metadata"]["namespace"]),
+                (&"fedhub-cell".into(), namespace)
+            );
+            assert!(map["data"]["name"].is_string() && map["data"]["city"].is_string(), "{overlay:?}");
+        }
+    }
+}
+
+/// The port of a Service, a budget, a policy and a monitor are about its Pods.
+#[test]
+fn what_belongs_to_it_selects_its_pods() {
+    for overlay in overlays() {
+        let (deployment, objects) = deployment(&overlay);
         let labels = &deployment["spec"]["template"]["metadata"]["labels"];
         assert_eq!(deployment["spec"]["selector"]["matchLabels"], *labels);
-        let spread = &pod["topologySpreadConstraints"][0];
-        assert_eq!(spread["labelSelector"]["matchLabels"], *labels);
-        let selecting = |kind| mine(kind).map(|object| &object["spec"]["selector"]).collect::<Vec<_>>();
-        assert_eq!(selecting("Service"), [labels], "{overlay:?}");
-        let of_budget = selecting("PodDisruptionBudget");
-        assert!(of_budget.len() == 1 && of_budget[0]["matchLabels"] == *labels, "{overlay:?}");
+        let of = |kind: &str, at: &str| -> Vec<Value> {
+            let all = objects.iter().filter(|object| object["kind"] == kind);
+            all.map(|object| object.pointer(at).unwrap().clone()).collect()
+        };
+        let own = |has: bool| if has { vec![labels.clone()] } else { Vec::new() };
+        assert_eq!(of("Service", "/spec/selector"), own(true), "{overlay:?}");
+        let available = own(overlay.has("high-availability"));
+        assert_eq!(of("PodDisruptionBudget", "/spec/selector/matchLabels"), available, "{overlay:?}");
+        let spread = pod(&deployment)["topologySpreadConstraints"].as_array();
+        let spread = spread.into_iter().flatten().map(|of| of["labelSelector"]["matchLabels"].clone());
+        assert_eq!(spread.collect::<Vec<_>>(), available, "{overlay:?}");
+        let fenced = own(overlay.has("network-policy"));
+        assert_eq!(of("NetworkPolicy", "/spec/podSelector/matchLabels"), fenced, "{overlay:?}");
+        let monitored = own(overlay.has("service-monitor"));
+        assert_eq!(of("ServiceMonitor", "/spec/selector/matchLabels"), monitored, "{overlay:?}");
+        for kind in ["PodDisruptionBudget", "NetworkPolicy", "ServiceMonitor"] {
+            for field in ["name", "namespace", "labels"] {
+                for value in of(kind, &format!("/metadata/{field}")) {
+                    assert_eq!(value, deployment["metadata"][field], "{overlay:?}: {kind}");
+                }
+            }
+        }
     }
+}
+
+/// A port that is not let in is not scraped; what goes out is DNS and API servers.
+#[test]
+fn the_network_policy_and_the_monitor_name_the_port_of_metrics() {
+    let overlay = Overlay::of("overlays/cell", &["cell-metrics-auth", "service-monitor"]);
+    let (deployment, objects) = deployment(&overlay);
+    let of = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    let metrics = &container(&deployment)["ports"][1]["name"];
+    let policy = &of("NetworkPolicy")["spec"];
+    assert_eq!(policy["ingress"].as_array().unwrap().len(), 1);
+    assert_eq!(policy["ingress"][0]["ports"].as_array().unwrap().len(), 1);
+    assert_eq!(policy["ingress"][0]["ports"][0]["port"], *metrics);
+    assert_eq!(strings(&policy["policyTypes"]), ["Ingress", "Egress"]);
+    let monitor = &of("ServiceMonitor")["spec"]["endpoints"][0];
+    let service = of("Service");
+    assert_eq!(monitor["port"], service["spec"]["ports"][0]["name"]);
+    // The label by which alerts about a cell inhibit others: Prometheus writes other characters as `_`.
+    let relabelled = &monitor["relabelings"][0];
+    assert_eq!(relabelled["targetLabel"], "cell");
+    let source = strings(&relabelled["sourceLabels"])[0];
+    let labels = service["metadata"]["labels"].as_object().unwrap();
+    let as_meta = |label: &str| {
+        let plain = label.replace(|character: char| !character.is_ascii_alphanumeric(), "_");
+        format!("__meta_kubernetes_service_label_{plain}")
+    };
+    let taken = labels.iter().find(|(label, _)| as_meta(label) == source);
+    assert_eq!(taken.unwrap().1, &of("ConfigMap")["data"]["name"]);
 }
 
 #[test]
@@ -167,7 +241,7 @@ fn its_probes_ask_where_the_program_answers_and_its_end_may_take_its_time() {
         }
         let service = objects.iter().find(|object| object["kind"] == "Service").unwrap();
         let (ports, served) = (container["ports"].as_array().unwrap(), &service["spec"]["ports"]);
-        let scraped = overlay.1.iter().any(|component| component.ends_with("metrics-auth"));
+        let scraped = overlay.has("metrics-auth") || overlay.has("cell-metrics-auth");
         assert_eq!(args.metrics.address.is_some(), scraped, "{overlay:?}");
         // Elsewhere than on the same host metrics are served over HTTPS only, so that is what is called by their name.
         assert_eq!(served[0]["name"] == "metrics", scraped, "{overlay:?}");
@@ -186,19 +260,18 @@ fn its_probes_ask_where_the_program_answers_and_its_end_may_take_its_time() {
     }
 }
 
-/// What the Pod Security Standard `restricted` asks for, and a read-only root file system.
+/// Requests are what the scheduler goes by; docs/sizing.md has what they are made of.
 #[test]
-fn its_pods_are_allowed_nothing_that_they_do_not_need() {
+fn its_containers_request_what_they_need() {
     for overlay in overlays() {
         let (deployment, _) = deployment(&overlay);
-        let (of_pod, container) = (&pod(&deployment)["securityContext"], container(&deployment));
-        let of_container = &container["securityContext"];
-        assert_eq!(of_pod["runAsNonRoot"], true);
-        assert_eq!(of_pod["seccompProfile"]["type"], "RuntimeDefault");
-        assert_eq!(of_container["allowPrivilegeEscalation"], false);
-        assert_eq!(of_container["readOnlyRootFilesystem"], true);
-        assert_eq!(strings(&of_container["capabilities"]["drop"]), ["ALL"]);
-        let resources = &container["resources"];
-        assert!(resources["limits"]["memory"].is_string() && resources["requests"]["cpu"].is_string());
+        let resources = &container(&deployment)["resources"];
+        for (of, what) in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")] {
+            assert!(resources[of][what].is_string(), "{overlay:?}: {of} of {what}");
+        }
+        assert!(
+            resources["limits"]["cpu"].is_null(),
+            "{overlay:?}: a leader that is throttled loses its Lease"
+        );
     }
 }

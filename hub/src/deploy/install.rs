@@ -8,19 +8,21 @@ use fedhub_core::names::PlaneName;
 use fedhub_planes::discovery::credentials::Source;
 use serde_json::Value;
 
-use super::{kustomize, overlays};
+use super::kustomize;
 use crate::args::{Args, Command};
 use crate::kubeconfig::Account;
 use crate::kubeconfig::args::{KubeconfigCommand, MintArgs};
 
 /// The documents that name directories of `deploy/`.
-const DOCUMENTS: [&str; 8] = [
+const DOCUMENTS: [&str; 10] = [
     "README.md",
     "docs/architecture.md",
     "docs/install.md",
     "docs/limits.md",
     "docs/operations.md",
     "docs/reference/cli.md",
+    "docs/runbooks/README.md",
+    "docs/sizing.md",
     "docs/testing.md",
     "docs/uninstall.md",
 ];
@@ -40,6 +42,23 @@ fn commands() -> Vec<String> {
     blocks
         .flat_map(|block| block.replace("\\\n", " ").lines().map(str::to_owned).collect::<Vec<_>>())
         .collect()
+}
+
+/// What `cp -r` makes: the copies, each with what it is of.
+fn copies() -> Vec<(String, String)> {
+    let copy = |command: String| match command.split_whitespace().collect::<Vec<_>>()[..] {
+        ["cp", "-r", from, to] => {
+            Some((to.strip_prefix("deploy/")?.to_owned(), from.strip_prefix("deploy/")?.to_owned()))
+        }
+        _ => None,
+    };
+    commands().into_iter().filter_map(copy).collect()
+}
+
+/// The directory of `deploy/` that one is, or is a copy of.
+fn original(directory: &str) -> String {
+    let copy = |(to, from): &(String, String)| directory.strip_prefix(to).map(|rest| format!("{from}{rest}"));
+    copies().iter().find_map(copy).unwrap_or_else(|| directory.to_owned())
 }
 
 /// The kubeconfigs that the commands mint.
@@ -78,24 +97,6 @@ fn secrets() -> BTreeSet<String> {
     stored.map(secret).collect()
 }
 
-/// The `ConfigMap`s or Secrets that a command of kubectl makes, each as `CONTEXT NAMESPACE/NAME KEY`.
-fn made(kind: &str) -> BTreeSet<String> {
-    let commands = commands();
-    let making = commands.iter().filter(|command| command.contains(&format!(" create {kind} ")));
-    let keys = making.flat_map(|command| {
-        let words: Vec<_> = command.split_whitespace().collect();
-        let after = |word: &str| words[words.iter().position(|other| *other == word).unwrap() + 1];
-        let name = if kind == "configmap" { after(kind) } else { after("generic") };
-        let of = format!("{} {}/{name}", after("--context"), after("-n"));
-        let key = |word: &&str| {
-            let rest = word.strip_prefix("--from-file=").or_else(|| word.strip_prefix("--from-literal="))?;
-            rest.split('=').next().map(|key| format!("{of} {key}"))
-        };
-        words.iter().filter_map(key).collect::<Vec<_>>()
-    });
-    keys.collect()
-}
-
 #[test]
 fn every_directory_of_deploy_that_is_named_is_there_and_every_component_is_named() {
     for path in DOCUMENTS {
@@ -103,27 +104,28 @@ fn every_directory_of_deploy_that_is_named_is_there_and_every_component_is_named
         for rest in document.split("deploy/").skip(1) {
             let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "-_./*".contains(c)));
             let named = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', '/']);
-            assert!(kustomize::deploy(named).exists(), "{path} names deploy/{named}");
+            assert!(kustomize::deploy(&original(named)).exists(), "{path} names deploy/{named}");
         }
     }
     let guide = guide();
-    for (_, components) in overlays() {
-        for component in components {
-            assert!(guide.contains(&format!("`{component}`")), "no installer hears of {component}");
-        }
+    for (directory, kustomization) in kustomize::all() {
+        let name = directory.file_name().unwrap().to_str().unwrap();
+        let told = kustomization.kind != "Component" || guide.contains(&format!("`{name}`"));
+        assert!(told, "no installer hears of {name}");
     }
 }
 
 /// The Pods of a Deployment wait for them by name and key.
 #[test]
 fn what_deployments_wait_for_is_what_the_commands_make() {
-    let (secrets, maps) = (secrets(), made("configmap"));
-    assert!(secrets.len() >= 5 && maps.len() == 2 && made("secret").is_empty(), "{secrets:?} {maps:?}");
-    for (base, components) in [("base", &[][..]), ("cell", &["cell-quota"])] {
-        let objects = kustomize::overlay(base, components);
+    let secrets = secrets();
+    assert!(secrets.len() >= 5, "{secrets:?}");
+    assert!(!commands().iter().any(|command| command.contains(" create secret ")));
+    for (overlay, components) in [("management-plane", &[][..]), ("cell", &["cell-quota"])] {
+        let objects = kustomize::overlay(&format!("overlays/{overlay}"), components);
         let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
         let namespace = deployment["metadata"]["namespace"].as_str().unwrap();
-        let context = if base == "base" { "MANAGEMENT" } else { "CELL" };
+        let context = if overlay == "cell" { "CELL" } else { "MANAGEMENT" };
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let pod = &deployment["spec"]["template"]["spec"];
         for volume in pod["volumes"].as_array().unwrap() {
@@ -133,8 +135,12 @@ fn what_deployments_wait_for_is_what_the_commands_make() {
         for variable in pod["containers"][0]["env"].as_array().unwrap() {
             let of = &variable["valueFrom"]["configMapKeyRef"];
             if !of.is_null() {
-                let waits = format!("{context} {namespace}/{} {}", text(&of["name"]), text(&of["key"]));
-                assert!(maps.contains(&waits), "{waits}: {maps:?}");
+                let maps = objects.iter().filter(|object| object["kind"] == "ConfigMap");
+                let has = |map: &Value| {
+                    map["metadata"]["name"] == of["name"]
+                        && map["data"][of["key"].as_str().unwrap()].is_string()
+                };
+                assert!(maps.into_iter().any(has), "{of}");
             }
         }
     }
@@ -151,7 +157,7 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
                 let Some(directory) = directory.strip_prefix("deploy/").filter(|of| *of != "crds") else {
                     continue;
                 };
-                for object in kustomize::overlay(directory, &[]) {
+                for object in kustomize::overlay(&original(directory), &[]) {
                     if object["kind"] == "ServiceAccount" {
                         let of = &object["metadata"];
                         let name = (of["namespace"].as_str().unwrap(), of["name"].as_str().unwrap());
@@ -173,5 +179,39 @@ fn kubeconfigs_are_of_accounts_that_were_made_before() {
         let Account { namespace, name } = purpose.account(common.cell_name.as_deref().unwrap_or_default());
         let wanted = format!("{} {namespace} {name}", context(target));
         assert!(accounts.contains(&wanted), "{wanted}: {accounts:?}");
+    }
+}
+
+/// Figures are measured once, in `docs/benchmarks.md`.
+#[test]
+fn what_sizing_says_was_measured_was_measured() {
+    let (sizing, benchmarks) = (document("docs/sizing.md"), document("docs/benchmarks.md"));
+    let measured = sizing.split("\n## Measured\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = measured.lines().filter(|line| line.starts_with("| `"));
+    let mut figures = 0;
+    for row in rows {
+        let words: Vec<_> = row.split([' ', ',', ';']).collect();
+        for pair in words.windows(2) {
+            if ["MB", "kB", "%", "times"].contains(&pair[1]) {
+                let figure = format!("{} {}", pair[0], pair[1]);
+                assert!(benchmarks.contains(&figure), "docs/benchmarks.md has no {figure}");
+                figures += 1;
+            }
+        }
+    }
+    assert!(figures >= 10, "{figures}");
+}
+
+#[test]
+fn the_first_row_of_what_to_request_is_what_deployments_request() {
+    let sizing = document("docs/sizing.md");
+    let row = sizing.lines().find(|line| line.starts_with("| up to 100 ")).unwrap();
+    for directory in ["base", "cell"] {
+        let objects = kustomize::overlay(directory, &[]);
+        let deployment = objects.iter().find(|object| object["kind"] == "Deployment").unwrap();
+        let resources = &deployment["spec"]["template"]["spec"]["containers"][0]["resources"];
+        let (requests, limits) = (&resources["requests"], &resources["limits"]);
+        let said = [&requests["cpu"], &requests["memory"], &limits["memory"]].map(|of| of.as_str().unwrap());
+        assert!(row.ends_with(&format!("| {} |", said.join(" | "))), "{directory}: {said:?}");
     }
 }

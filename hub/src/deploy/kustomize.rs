@@ -1,10 +1,15 @@
-//! Kustomizations, built as far as those of `deploy/` go: resources, components, JSON patches. Anything else in one fails.
+//! Kustomizations, built as far as those of `deploy/` go: resources, components, JSON patches, images and replacements.
+//! Anything else in one fails. `e2e chart` compares what is built with what `kubectl kustomize` builds.
+
+mod replacements;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use replacements::Replacement;
 
 /// A `kustomization.yaml`.
 #[derive(Debug, Deserialize)]
@@ -20,6 +25,10 @@ pub struct Kustomization {
     components: Vec<PathBuf>,
     #[serde(default)]
     patches: Vec<Patch>,
+    #[serde(default)]
+    images: Vec<Image>,
+    #[serde(default)]
+    replacements: Vec<Replacement>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -41,6 +50,14 @@ impl Target {
         let named = |name: &String| object["metadata"]["name"] == name.as_str();
         object["kind"] == self.kind.as_str() && self.name.as_ref().is_none_or(named)
     }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Image {
+    name: String,
+    new_name: String,
+    new_tag: String,
 }
 
 /// The directory `deploy/`, or one below it.
@@ -72,41 +89,80 @@ fn read(directory: &Path) -> Kustomization {
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The names of the components that a directory's own kustomization takes in.
+pub fn components(below: &str) -> Vec<String> {
+    let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    read(&deploy(below)).components.iter().map(name).collect()
+}
+
 /// The objects of an overlay with one base and these components.
 pub fn overlay(base: &str, components: &[&str]) -> Vec<Value> {
     let mut objects = Vec::new();
-    accumulate(&deploy(base), &mut objects);
+    accumulate(&deploy(base), read(&deploy(base)), &mut objects);
     for component in components {
-        accumulate(&deploy("components").join(component), &mut objects);
+        let component = deploy("components").join(component);
+        accumulate(&component, read(&component), &mut objects);
     }
     objects
 }
 
-fn accumulate(directory: &Path, objects: &mut Vec<Value>) {
-    let kustomization = read(directory);
+/// The objects of a directory that takes in these components in place of its own.
+pub fn with_components(below: &str, components: &[&str]) -> Vec<Value> {
+    let directory = deploy(below);
+    let way = |component: &&str| deploy("components").join(component);
+    let taken = components.iter().map(way).collect();
+    let mut objects = Vec::new();
+    accumulate(&directory, Kustomization { components: taken, ..read(&directory) }, &mut objects);
+    objects
+}
+
+fn accumulate(directory: &Path, kustomization: Kustomization, objects: &mut Vec<Value>) {
     for resource in &kustomization.resources {
         let path = directory.join(resource);
         if path.is_dir() {
-            accumulate(&path, objects);
+            // What it does is done to what it has, and not to what others have.
+            let mut own = Vec::new();
+            accumulate(&path, read(&path), &mut own);
+            add(own, &path, objects);
             continue;
         }
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text).unwrap();
-        for object in documents {
-            let taken = objects.iter().any(|other| id(other) == id(&object));
-            assert!(!taken, "{} has {:?}, which is there already", path.display(), id(&object));
-            objects.push(object);
-        }
+        add(documents, &path, objects);
     }
     for component in &kustomization.components {
-        accumulate(&directory.join(component), objects);
+        let path = directory.join(component);
+        let component = read(&path);
+        assert_eq!(component.kind, "Component", "{}", path.display());
+        accumulate(&path, component, objects);
     }
-    for Patch { target, patch } in &kustomization.patches {
-        let operations: json_patch::Patch = serde_saphyr::from_str(patch).unwrap();
+    for Patch { target, patch } in kustomization.patches {
+        let operations: json_patch::Patch = serde_saphyr::from_str(&patch).unwrap();
         for object in objects.iter_mut().filter(|object| target.is(object)) {
             json_patch::patch(object, &operations)
                 .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         }
+    }
+    for image in &kustomization.images {
+        let name = |container: &Value| container["image"] == image.name.as_str();
+        for container in objects.iter_mut().flat_map(containers).filter(|container| name(container)) {
+            container["image"] = format!("{}:{}", image.new_name, image.new_tag).into();
+        }
+    }
+    for replacement in &kustomization.replacements {
+        replacement.make(objects).unwrap_or_else(|problem| panic!("{}: {problem}", directory.display()));
+    }
+}
+
+fn containers(object: &mut Value) -> impl Iterator<Item = &mut Value> {
+    object.pointer_mut("/spec/template/spec/containers").and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+fn add(more: Vec<Value>, from: &Path, objects: &mut Vec<Value>) {
+    for object in more {
+        let taken = objects.iter().any(|other| id(other) == id(&object));
+        assert!(!taken, "{} has {:?}, which is there already", from.display(), id(&object));
+        objects.push(object);
     }
 }
 

@@ -1,10 +1,13 @@
 //! `deploy/` says what the program understands and what its code needs. A kubelet is not here to find out, and neither is
 //! an installer.
 
+mod chart;
 mod deployments;
 mod fence;
 mod install;
 mod kustomize;
+mod milo_iam;
+mod restricted;
 mod rights;
 
 use serde_json::Value;
@@ -12,28 +15,64 @@ use serde_json::Value;
 /// What an installer may want of a cell beside what every cell does. Any of them go together.
 const FEATURES: [&str; 3] = ["cell-networking", "cell-quota", "cell-referenced-data"];
 
-/// An overlay with a Deployment: a base, and components.
-type Overlay = (&'static str, Vec<&'static str>);
+/// An overlay with a Deployment.
+#[derive(Clone, Debug)]
+struct Overlay {
+    /// A directory of `deploy/`.
+    directory: &'static str,
+    /// Components that are added to those of the directory.
+    added: Vec<&'static str>,
+}
+
+impl Overlay {
+    fn of(directory: &'static str, added: &[&'static str]) -> Self {
+        Self { directory, added: added.to_vec() }
+    }
+
+    fn objects(&self) -> Vec<Value> {
+        kustomize::overlay(self.directory, &self.added)
+    }
+
+    fn has(&self, component: &str) -> bool {
+        self.added.contains(&component)
+            || kustomize::components(self.directory).iter().any(|own| own == component)
+    }
+
+    fn is_cell(&self) -> bool {
+        self.directory == "cell" || self.directory == "overlays/cell"
+    }
+}
 
 /// Every overlay that is offered.
 fn overlays() -> Vec<Overlay> {
     let mut all = vec![
-        ("base", vec![]),
-        ("base", vec!["discovery-milo"]),
-        ("base", vec!["metrics-auth"]),
-        ("base", vec!["single-cluster"]),
-        ("base", vec!["single-cluster", "cell-networking"]),
-        ("base", vec!["single-cluster", "metrics-auth"]),
-        ("cell", vec!["cell-metrics-auth"]),
-        ("cell", vec!["cell-metrics-auth", "cell-networking", "cell-quota"]),
-        ("cell", vec!["cell-quota-milo"]),
-        ("cell", vec!["cell-without-write-back"]),
-        ("cell", vec!["cell-without-write-back", "cell-quota", "cell-networking"]),
+        Overlay::of("base", &[]),
+        Overlay::of("base", &["discovery-milo"]),
+        Overlay::of("base", &["single-cluster"]),
+        Overlay::of("base", &["single-cluster", "cell-networking"]),
+        Overlay::of("base", &["projected-hub-token"]),
+        Overlay::of("base", &["metrics-auth"]),
+        Overlay::of("base", &["single-cluster", "metrics-auth"]),
+        Overlay::of("cell", &["cell-metrics-auth"]),
+        Overlay::of("cell", &["cell-metrics-auth", "cell-networking", "cell-quota"]),
+        Overlay::of("cell", &["cell-quota-milo"]),
+        Overlay::of("cell", &["cell-without-write-back"]),
+        Overlay::of("cell", &["cell-without-write-back", "cell-quota", "cell-networking"]),
     ];
     for chosen in 0..1_u8 << FEATURES.len() {
         let is_chosen = |(at, _): &(usize, &str)| chosen & (1 << at) != 0;
-        all.push(("cell", FEATURES.into_iter().enumerate().filter(is_chosen).map(|(_, of)| of).collect()));
+        let added: Vec<_> = FEATURES.into_iter().enumerate().filter(is_chosen).map(|(_, of)| of).collect();
+        all.push(Overlay::of("cell", &added));
     }
+    for directory in
+        ["overlays/management-plane", "overlays/milo", "overlays/cell", "overlays/single-cluster"]
+    {
+        all.push(Overlay::of(directory, &[]));
+        let metrics = if directory == "overlays/cell" { "cell-metrics-auth" } else { "metrics-auth" };
+        all.push(Overlay::of(directory, &[metrics, "service-monitor", "projected-hub-token"]));
+    }
+    all.push(Overlay::of("overlays/cell", &FEATURES));
+    all.push(Overlay::of("overlays/single-cluster", &["cell-networking"]));
     all
 }
 
@@ -43,21 +82,40 @@ fn strings(list: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_kustomization_builds_and_every_component_is_offered() {
+fn every_kustomization_builds_and_every_component_and_overlay_is_offered() {
     let mut components = Vec::new();
     for (directory, kustomization) in kustomize::all() {
         let name = directory.file_name().unwrap().to_str().unwrap().to_owned();
+        let below = directory.strip_prefix(kustomize::deploy("")).unwrap().to_str().unwrap().to_owned();
         match kustomization.kind.as_str() {
             "Component" => components.push(name),
             "Kustomization" => {
-                let below = directory.strip_prefix(kustomize::deploy("")).unwrap();
-                assert!(!kustomize::overlay(below.to_str().unwrap(), &[]).is_empty(), "{name}");
+                assert!(!kustomize::overlay(&below, &[]).is_empty(), "{name}");
+                let offered = overlays().iter().any(|overlay| overlay.directory == below);
+                assert!(offered || !below.starts_with("overlays/"), "nothing tests {below}");
             }
             other => panic!("{name}: {other}"),
         }
     }
     assert!(components.len() >= 5, "{components:?}");
     for component in components {
-        assert!(overlays().iter().any(|(_, of)| of.contains(&&*component)), "no overlay has {component}");
+        assert!(overlays().iter().any(|overlay| overlay.has(&component)), "no overlay has {component}");
+    }
+}
+
+/// Several may be applied to one plane, where the last one wins.
+#[test]
+fn a_namespace_says_the_same_wherever_it_is_and_holds_no_pod_but_restricted_ones() {
+    for (directory, kustomization) in kustomize::all() {
+        if kustomization.kind == "Component" {
+            continue;
+        }
+        let below = directory.strip_prefix(kustomize::deploy("")).unwrap().to_str().unwrap();
+        for object in kustomize::overlay(below, &[]) {
+            if object["kind"] == "Namespace" {
+                let enforced = &object["metadata"]["labels"]["pod-security.kubernetes.io/enforce"];
+                assert_eq!(enforced, "restricted", "{below}");
+            }
+        }
     }
 }

@@ -263,10 +263,7 @@ fn each_role_may_ask_who_reads_its_metrics_where_that_is_served() {
 #[test]
 fn one_process_may_do_what_both_roles_do() {
     let who = Who::Management;
-    let cluster = Plane::of(
-        "the cluster",
-        &["base", "components/cell", "components/both-roles", "components/project-plane"],
-    );
+    let cluster = Plane::of("the cluster", &["overlays/single-cluster"]);
     let args = run(&["--enable-management-controllers", "--enable-cell-controllers", "--networking"]);
     in_cell_of(&cluster, who, &args);
     on_project(&cluster, who);

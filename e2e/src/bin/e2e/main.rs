@@ -18,7 +18,7 @@ use fedhub_e2e::link::Link;
 use fedhub_e2e::planes::{Layout, Options, Planes};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::suites::{rights, writes};
-use fedhub_e2e::{Error, conformance, secrecy, servers};
+use fedhub_e2e::{Error, chart, conformance, secrecy, servers};
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -49,6 +49,9 @@ enum Command {
     Alerts(alerts::Alerts),
     /// Look at the status page in a real browser: planes, fedhub and the cells are brought up for it.
     Page(page::Page),
+    /// Compare what Helm renders of `deploy/chart` with what kubectl builds of the overlays, field by field, for each component;
+    /// without planes.
+    Chart,
     /// Do something to the fedhub of an instance, such as from a suite's script.
     Fedhub {
         /// What.
@@ -210,6 +213,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         Command::Alerts(arguments) => return alerts::run(arguments).await,
         Command::Chaos(arguments) => return chaos::run(arguments).await,
         Command::Page(arguments) => return page::run(arguments).await,
+        Command::Chart => chart::check(&Progress::stderr()).await?,
         Command::Gateway { kubeconfig, projects, seconds, instance } => {
             let projects = projects.into_iter().collect();
             let gateway = Gateway::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;
