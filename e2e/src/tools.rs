@@ -57,7 +57,7 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Etcd,
         Self::Kubernetes,
         Self::Karmada,

@@ -56,14 +56,14 @@ where
     Ok(listed.map_err(Error::api(format!("list {} on {}", K::plural(&()), plane.name)))?.items)
 }
 
-fn granted(roles: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &Plane) -> Vec<Grant> {
+fn granted(known: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &Plane) -> Vec<Grant> {
     let mut grants = Vec::new();
     for binding in bindings {
         let key = match &*binding.role.kind {
             "Role" => ("Role", binding.namespace, binding.role.name),
             _ => ("ClusterRole", String::new(), binding.role.name),
         };
-        let Some(rules) = roles.get(&key) else { continue };
+        let Some(rules) = known.get(&key) else { continue };
         let said = serde_json::json!(rules).to_string();
         let role = RoleId { name: format!("{} {}", key.0, key.2), rules: said };
         let holders: Vec<_> =
