@@ -63,12 +63,12 @@ fn granted(roles: &Roles, bindings: impl IntoIterator<Item = Binding>, plane: &P
             "Role" => ("Role", binding.namespace, binding.role.name),
             _ => ("ClusterRole", String::new(), binding.role.name),
         };
-        let Some(rules) = roles.get(&key) else { continue };
-        let said = serde_json::json!(rules).to_string();
+        let Some(permitted) = roles.get(&key) else { continue };
+        let said = serde_json::json!(permitted).to_string();
         let role = RoleId { name: format!("{} {}", key.0, key.2), rules: said };
         let holders: Vec<_> =
             Holder::on(plane).filter(|holder| is_bound(*holder, &binding.subjects)).collect();
-        for rule in rules {
+        for rule in permitted {
             for holder in &holders {
                 let of = |right| Grant { role: role.clone(), right };
                 grants.extend(of_rule(rule, *holder, plane).into_iter().map(of));
