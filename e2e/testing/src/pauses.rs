@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fedhub_fake_apiserver::ApiServer;
+use fedhub_planes::Planes;
 use fedhub_planes::pauses::stored::{Pause, PausedPlanes, update};
-use fedhub_planes::{Pauses, Planes};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -18,10 +18,10 @@ pub fn management_plane() -> ApiServer {
     server
 }
 
-/// Has a registry follow these pauses, until the guard is dropped.
-pub fn follow_pauses(pauses: &Arc<Pauses>, planes: &Arc<Planes>) -> DropGuard {
+/// Has a registry follow its pauses, until the guard is dropped.
+pub fn follow_pauses(planes: &Arc<Planes>) -> DropGuard {
     let stop = CancellationToken::new();
-    tokio::spawn(pauses.clone().run(planes.clone(), stop.clone()));
+    tokio::spawn(planes.clone().follow_pauses(stop.clone()));
     stop.drop_guard()
 }
 

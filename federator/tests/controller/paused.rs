@@ -1,29 +1,26 @@
 //! A plane that an operator pauses and resumes (I12).
 
-use std::sync::Arc;
-
 use fedhub_core::object::PlaneId;
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_planes::{Health, Pauses, Settings};
-use fedhub_testing::{HOME, management_plane, set_paused};
+use fedhub_testing::{HOME, follow_pauses, management_plane, set_paused};
 use serde_json::json;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use crate::support::*;
 
 /// A process that honours pauses, with both WDs federated.
 async fn federated(world: &World, management: &ApiServer) -> (Run, DropGuard) {
     let pauses = Pauses::stored(management.client(), HOME);
-    let settings = Settings { seed: 7, pauses: pauses.clone(), ..Settings::default() };
+    let settings = Settings { seed: 7, pauses, ..Settings::default() };
     let run = world.run_with(world.hub.client(), settings);
-    let stop = CancellationToken::new();
-    tokio::spawn(Arc::clone(&pauses).run(run.planes.clone(), stop.clone()));
+    let followed = follow_pauses(&run.planes);
     until("both WDs to be federated", || {
         world.hub_wd(WD).is_some() && world.hub_wd_of(&world.beta, WD).is_some()
     })
     .await;
     quiet(1).await;
-    (run, stop.drop_guard())
+    (run, followed)
 }
 
 fn health(run: &Run) -> Health {

@@ -149,7 +149,7 @@ impl Recording {
             ready(Ok::<_, Infallible>(answer(&resources, &request)))
         });
         let client = Client::new(service, "default");
-        Read::Found(Plane { client, server: String::new(), timeout: Duration::from_secs(60) })
+        Read::Found(Plane { client, server: String::new(), timeout: Duration::from_mins(1) })
     }
 }
 
@@ -162,7 +162,7 @@ fn answer(resources: &BTreeMap<String, Listed>, request: &Request<Body>) -> Resp
         None => Err(refusal(404, "NotFound", "404 page not found")),
         Some(path) => match resources.get(&path.resource) {
             None => Err(refusal(404, "NotFound", "404 page not found")),
-            Some(Listed::Refused(status)) => Err(status.as_ref().clone()),
+            Some(Listed::Refused(status)) => Err(status.clone()),
             Some(Listed::Objects(objects)) => path.answer(objects, request.uri().query().unwrap_or_default()),
         },
     };
@@ -175,8 +175,8 @@ fn answer(resources: &BTreeMap<String, Listed>, request: &Request<Body>) -> Resp
     response
 }
 
-fn refusal(code: u16, reason: &str, message: &str) -> Status {
-    Status::failure(message, reason).with_code(code)
+fn refusal(code: u16, reason: &str, message: &str) -> Box<Status> {
+    Box::new(Status::failure(message, reason).with_code(code))
 }
 
 /// What the path of a request names.
@@ -211,7 +211,7 @@ impl Asked {
         })
     }
 
-    fn answer(&self, objects: &[Object], query: &str) -> Result<Value, Status> {
+    fn answer(&self, objects: &[Object], query: &str) -> Result<Value, Box<Status>> {
         let here = |object: &&Object| {
             self.namespace.as_deref().is_none_or(|namespace| object.namespace() == namespace)
         };

@@ -54,7 +54,7 @@ pub fn paused(plane: Option<&PlaneName>, change: &Change) -> String {
     };
     let effect = "fedhub reads on and writes nothing for it, neither there nor on the hub: changes and deletions wait.";
     match change {
-        Change::Already(pause) => format!("{what} paused already, {}\nto resume: {resume}", pause),
+        Change::Already(pause) => format!("{what} paused already, {pause}\nto resume: {resume}"),
         Change::Done | Change::Nothing => {
             let effect = if plane.is_some() {
                 effect.to_owned()
@@ -82,9 +82,9 @@ pub fn resumed(plane: Option<&PlaneName>, change: &Change, left: &PausedPlanes) 
         }
     };
     let all =
-        left.all.iter().map(|pause| format!("all planes stay paused, {}; to resume: fedhub resume", pause));
+        left.all.iter().map(|pause| format!("all planes stay paused, {pause}; to resume: fedhub resume"));
     let planes = left.planes.iter().filter(|_| plane.is_none()).map(|(name, pause)| {
-        format!("plane {name} stays paused, {}; to resume: fedhub resume --plane {name}", pause)
+        format!("plane {name} stays paused, {pause}; to resume: fedhub resume --plane {name}")
     });
     std::iter::once(first).chain(all).chain(planes).collect::<Vec<_>>().join("\n")
 }

@@ -47,7 +47,7 @@ impl Management {
             max_concurrent_lists: usize::from(args.max_concurrent_lists),
             fence: fence.clone(),
             identities: Some(identities.clone()),
-            pauses: pauses.clone(),
+            pauses,
             operators: Some(OperatorEvents::new(
                 home.client(&PlaneId::Management),
                 args.namespace(),
@@ -60,7 +60,7 @@ impl Management {
         };
         let planes = Planes::with(hub.clone(), runtime.metrics.clone(), Clock::system(), settings);
         let memory = home.client(&PlaneId::Management);
-        tokio::spawn(pauses.run(planes.clone(), runtime.stop.clone()));
+        tokio::spawn(planes.clone().follow_pauses(runtime.stop.clone()));
         tokio::spawn(identities.run(memory, planes.clone(), fence, runtime.stop.clone()));
         let controllers = vec![
             runtime.controlled("federator", Kind::WorkloadDeployment, &planes),

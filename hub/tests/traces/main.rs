@@ -1,6 +1,8 @@
 //! One trace for a change on its way from its project to the cell and back: both roles as processes, on planes in memory,
 //! with an OTLP receiver. The test is Karmada.
 
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
 mod planes;
 mod receiver;
 
@@ -38,7 +40,7 @@ async fn i7_a_change_is_one_trace_across_federator_cell_and_projector_and_costs_
             }
         }
     };
-    let trace = tokio::time::timeout(Duration::from_secs(60), arrived).await;
+    let trace = tokio::time::timeout(Duration::from_secs(30), arrived).await;
     let trace = trace.unwrap_or_else(|_| panic!("{seen:?}"));
     drop(processes);
     let of: Vec<_> = spans.iter().filter(|span| span.trace_id == trace).collect();

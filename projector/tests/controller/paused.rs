@@ -13,7 +13,7 @@ async fn i12_projections_of_a_paused_plane_wait_and_those_of_another_do_not() {
     }
     let pauses = Pauses::stored(management.client(), HOME);
     let run = world.run_honouring(&pauses);
-    let _followed = follow_pauses(&pauses, &run.planes);
+    let _followed = follow_pauses(&run.planes);
     until("the projections", || world.projection("wd-1").is_some()).await;
     quiet(10).await;
     let health = || run.planes.project(&plane_name("alpha")).unwrap().health();

@@ -21,8 +21,8 @@ use parking_lot::Mutex;
 use prometheus::IntCounterVec;
 use tokio::sync::Semaphore;
 
-use crate::origin::{WriteState, WriteSwitch};
 use crate::transport::Connection;
+use crate::write_state::{WriteState, WriteSwitch};
 use recorder::EitherGroup;
 
 /// How many forbidden requests are distinguished at most.

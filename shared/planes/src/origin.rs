@@ -2,45 +2,11 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use fedhub_core::object::PlaneId;
 use k8s_openapi::api::core::v1::ObjectReference;
 
 use crate::events::Events;
-use crate::pauses::Pauses;
-
-/// Whether fedhub may write for a project: on its plane, and what stands for it on the hub.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WriteState {
-    /// It may.
-    #[default]
-    Active,
-    /// The project is suspended: its plane refuses writes but those to what is being deleted; the hub takes them.
-    Suspended,
-    /// An operator paused the plane (I12): no write whatsoever, neither there nor on the hub. Also of a project that is
-    /// suspended.
-    Paused,
-}
-
-/// What decides on the state of a plane: discovery and operators.
-#[derive(Clone)]
-pub(crate) struct WriteSwitch {
-    pub plane: PlaneId,
-    pub suspended: Arc<AtomicBool>,
-    pub pauses: Arc<Pauses>,
-}
-
-impl WriteSwitch {
-    /// The state now.
-    pub fn state(&self) -> WriteState {
-        match &self.plane {
-            PlaneId::Project(name) if self.pauses.is_paused(name) => WriteState::Paused,
-            _ if self.suspended.load(Ordering::Acquire) => WriteState::Suspended,
-            _ => WriteState::Active,
-        }
-    }
-}
 
 /// What stands for a project plane where it was found.
 #[derive(Clone, Default)]

@@ -21,11 +21,12 @@ use crate::health_log::{HealthLog, LastFailure};
 use crate::identity::Recognition;
 use crate::marks::{Held, Marks};
 use crate::notices::Notices;
-use crate::origin::{Origin, WriteState, WriteSwitch};
+use crate::origin::Origin;
 use crate::pauses::Pauses;
 use crate::revision::Revision;
 use crate::transport::{Connection, ConnectionAttempt};
 use crate::watched::Watched;
+use crate::write_state::{WriteState, WriteSwitch};
 
 /// How a plane is, as far as its watches tell.
 #[derive(Clone, Debug, PartialEq, Eq)]

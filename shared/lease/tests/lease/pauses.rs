@@ -2,7 +2,7 @@
 
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::Pauses;
-use fedhub_testing::{follow_pauses, set_paused};
+use fedhub_testing::{client, follow_pauses, set_paused};
 
 use crate::support::*;
 
@@ -12,10 +12,10 @@ async fn i12_a_new_leader_honours_a_pause_that_its_watch_has_not_shown() {
     let (management, hub) = (management(), ApiServer::hub("hub"));
     let one = Replica::start(&management, &hub, "one");
     until("one leads", || one.leads()).await;
-    let pauses = Pauses::stored(management.client(), SPACE);
+    let pauses = Pauses::stored(client(&management), SPACE);
     let two = Replica::honouring(management.client(), &hub, "two", pauses.clone());
     management.fault(Fault::Hang.on("watch", "configmaps"));
-    let _followed = follow_pauses(&pauses, &two.planes);
+    let _followed = follow_pauses(&two.planes);
     until("two is warm", || two.planes.hub().synced()).await;
     set_paused(&management, None, true).await;
     quiet(10).await;

@@ -117,12 +117,11 @@ pub async fn update<T>(
             return Ok(result);
         }
         let data = Some(paused.written().map_err(kube::Error::SerdeError)?);
-        let answer = match stored {
-            Some(stored) => api.replace(NAME, &params, &ConfigMap { data, ..stored }).await,
-            None => {
-                let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
-                api.create(&params, &ConfigMap { metadata, data, ..ConfigMap::default() }).await
-            }
+        let answer = if let Some(stored) = stored {
+            api.replace(NAME, &params, &ConfigMap { data, ..stored }).await
+        } else {
+            let metadata = ObjectMeta { name: Some(NAME.to_owned()), ..ObjectMeta::default() };
+            api.create(&params, &ConfigMap { metadata, data, ..ConfigMap::default() }).await
         };
         match answer {
             Ok(_) => return Ok(result),

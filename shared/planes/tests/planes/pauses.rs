@@ -40,11 +40,11 @@ impl World {
 
     fn run(&self) -> (Arc<Planes>, Arc<Plane>, Arc<Plane>, DropGuard) {
         let pauses = Pauses::stored(client(&self.management), HOME);
-        let settings = Settings { seed: 7, pauses: pauses.clone(), ..Settings::default() };
+        let settings = Settings { seed: 7, pauses, ..Settings::default() };
         let clock = Clock::from_tokio(self.hub.clock().now());
         let planes = Planes::with(client(&self.hub), metrics(), clock, settings);
         let stop = CancellationToken::new();
-        tokio::spawn(pauses.run(planes.clone(), stop.clone()));
+        tokio::spawn(planes.clone().follow_pauses(stop.clone()));
         planes.start();
         let alpha = planes.engage(&plane_name("alpha"), client(&self.alpha));
         let beta = planes.engage(&plane_name("beta"), client(&self.beta));

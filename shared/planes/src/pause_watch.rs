@@ -1,0 +1,87 @@
+//! Follows what operators paused, and has everything reconciled when that changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_core::errors;
+use fedhub_core::object::PlaneId;
+use futures::{StreamExt, pin_mut};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use tokio_util::sync::CancellationToken;
+
+use crate::pauses::Pauses;
+use crate::pauses::stored::NAME;
+use crate::registry::Planes;
+
+/// How long a watch lasts before the server ends it, in seconds: as those of the planes.
+const WATCH_SECONDS: u32 = 240;
+/// How long a read may take, and how long the next one waits after one that failed.
+const PATIENCE: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_secs(1);
+
+impl Planes {
+    /// The pauses that are honoured here.
+    pub fn pauses(&self) -> &Arc<Pauses> {
+        &self.pauses
+    }
+
+    /// Follows the `ConfigMap` until `stop`.
+    pub async fn follow_pauses(self: Arc<Self>, stop: CancellationToken) {
+        let Some(api) = self.pauses.stored.clone() else { return };
+        let config =
+            watcher::Config::default().fields(&format!("metadata.name={NAME}")).timeout(WATCH_SECONDS);
+        let stream = watcher(api, config).default_backoff();
+        pin_mut!(stream);
+        let mut listed = None;
+        loop {
+            let event = tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                event = stream.next() => event,
+            };
+            match event {
+                Some(Ok(Event::Init)) => listed = None,
+                Some(Ok(Event::InitApply(map))) => listed = Some(map),
+                Some(Ok(Event::InitDone)) => self.learn_pauses(listed.take().as_ref()),
+                Some(Ok(Event::Apply(map))) => self.learn_pauses(Some(&map)),
+                Some(Ok(Event::Delete(_))) => self.learn_pauses(None),
+                Some(Err(error)) => self.pauses.unreadable(&errors::chain(&error)),
+                None => return,
+            }
+        }
+    }
+
+    /// Whether that is a project plane that is paused.
+    pub fn is_paused(&self, plane: &PlaneId) -> bool {
+        matches!(plane, PlaneId::Project(name) if self.pauses.is_paused(name))
+    }
+
+    /// Reads the pauses past every watch: the beginning of a term, before its first write. Ends when they were read.
+    pub async fn read_pauses(&self) {
+        let Some(api) = &self.pauses.stored else { return };
+        loop {
+            let error = match tokio::time::timeout(PATIENCE, api.get_opt(NAME)).await {
+                Ok(Ok(map)) => return self.learn_pauses(map.as_ref()),
+                Ok(Err(error)) => errors::chain(&error),
+                Err(_) => format!("no answer within {PATIENCE:?}"),
+            };
+            self.pauses.unreadable(&error);
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Has everything reconciled again once it is known what is paused, and whenever that changes.
+    fn learn_pauses(&self, map: Option<&ConfigMap>) {
+        let Some(before) = self.pauses.learn(map) else { return };
+        for plane in self.projects() {
+            let PlaneId::Project(name) = &plane.id else { continue };
+            if before.was_paused(name) != self.pauses.is_paused(name) {
+                plane.state_since();
+                tracing::info!(plane = %name, now = plane.health().state(), "plane paused or resumed by an operator");
+            }
+        }
+        self.resync();
+    }
+}
