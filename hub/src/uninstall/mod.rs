@@ -47,6 +47,9 @@ pub enum HubFate {
 #[command(
     group(clap::ArgGroup::new("mode").required(true).args(["plan", "run"])),
     mut_arg("timeout", |arg| arg.default_value("30s")),
+    mut_arg("cell_kubeconfigs", |arg| {
+        arg.help("Name and kubeconfig of a cell, which fedhub is taken away from too then; may be given more than once")
+    }),
     after_help = "\
 Examples:
   fedhub uninstall --plan --management-kubeconfig management.yaml
