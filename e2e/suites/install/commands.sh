@@ -23,8 +23,11 @@ case $1 in
     "$repository/e2e/suites/lib/document.sh" install.md >"$scratch/commands"
     [ "$(grep -cE '^(kubectl|fedhub) ' "$scratch/commands")" -ge 15 ]
     cd "$scratch"
-    # An unset variable or a failing command is a fault of the document.
-    sh -eux commands
+    # An unset variable or a failing command is a fault of the document. That other suites left WDs in cities without a
+    # cell is a warning of `fedhub check`, which then exits with 4.
+    printf '%s\n' 'fedhub() { command fedhub "$@" || { code=$?; [ "$1 $code" = "check 4" ]; }; }' |
+      cat - commands >tolerant
+    sh -eux tolerant
     # What fedhub is to read, as files for the processes that run in place of Pods.
     save MANAGEMENT fedhub-system fedhub-hub-kubeconfig hub.yaml
     save MANAGEMENT fedhub-system plane-project-a project-a.yaml
