@@ -98,6 +98,18 @@ const UNSEEN: &[Unseen] = &[
         why: "an Event that is repeated is counted",
     },
     Unseen {
+        role: "ClusterRole fedhub-discovery",
+        verb: "get",
+        resource: "/apis",
+        why: "a Milo has no role system:discovery; asked where a kind is not served",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-discovery",
+        verb: "get",
+        resource: "/apis/*",
+        why: "a Milo has no role system:discovery; asked where a kind is not served",
+    },
+    Unseen {
         role: "ClusterRole fedhub-hub",
         verb: "get",
         resource: "propagationpolicies",
