@@ -10,6 +10,8 @@ use crate::Error;
 
 /// The label of a test that needs more than the planes and fedhub.
 const NEEDS: &str = "fedhub.dev/needs";
+/// The label of a test that has a place in the order.
+const RUNS: &str = "fedhub.dev/runs";
 
 /// A suite.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it breaks what others need: `concurrent: false` in its test.
     pub alone: bool,
+    /// Whether it changes what others left, and so runs after all of them: the label `fedhub.dev/runs: last` of its test.
+    pub last: bool,
     /// Whether it runs the previous release: the label `fedhub.dev/needs: previous-release` of its test.
     pub needs_previous_release: bool,
 }
@@ -42,7 +46,7 @@ struct Spec {
     concurrent: Option<bool>,
 }
 
-/// Every suite, by name.
+/// Every suite, by name; those that run last after the others.
 pub fn all() -> Result<Vec<Suite>, Error> {
     below(&crate::repository().join("e2e/suites"))
 }
@@ -68,7 +72,7 @@ fn below(directory: &Path) -> Result<Vec<Suite>, Error> {
             suites.push(read(&path, entry.path())?);
         }
     }
-    suites.sort_by(|one, other| one.name.cmp(&other.name));
+    suites.sort_by(|one, other| (one.last, &one.name).cmp(&(other.last, &other.name)));
     Ok(suites)
 }
 
@@ -87,7 +91,12 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
             return Err(manifest(format!("the label {NEEDS} is `{other}`: try `previous-release`")));
         }
     };
-    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), needs_previous_release })
+    let last = match labels.get(RUNS).map(String::as_str) {
+        None => false,
+        Some("last") => true,
+        Some(other) => return Err(manifest(format!("the label {RUNS} is `{other}`: try `last`"))),
+    };
+    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), last, needs_previous_release })
 }
 
 #[cfg(test)]
@@ -99,6 +108,7 @@ mod tests {
         let suites = all().unwrap();
         let is = |name, alone| suites.iter().any(|suite| suite.name == name && suite.alone == alone);
         assert!(is("api-admission", false) && is("restart-writes-nothing", true));
+        assert_eq!(suites.last().map(|suite| &*suite.name), Some("uninstall"));
         let needing = suites.iter().filter(|suite| suite.needs_previous_release);
         assert_eq!(needing.map(|suite| &*suite.name).collect::<Vec<_>>(), ["upgrade"]);
     }
@@ -109,6 +119,7 @@ mod tests {
             name: name.to_owned(),
             directory: PathBuf::new(),
             alone: false,
+            last: false,
             needs_previous_release: false,
         };
         let all = vec![suite("one"), suite("two")];

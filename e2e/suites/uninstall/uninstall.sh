@@ -36,8 +36,12 @@ case $1 in
       -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}{"\n"}{end}' | sort
     ;;
   empty)
-    left=$(of hub get --namespace "$2" workloaddeployments,instances,propagationpolicies,resourcebindings --output name)
-    if [ -n "$left" ]; then echo "$left"; exit 1; fi
+    # Karmada lets its policies and bindings go one after the other.
+    until
+      left=$(of hub get --namespace "$2" workloaddeployments,instances,propagationpolicies,resourcebindings --output name)
+      [ -z "$left" ]
+    do again "left on the hub: $left"; done
+    tries=0
     until
       works=$(of hub get --namespace karmada-es-cell-dfw works -o 'jsonpath={range .items[*]}{.spec.workload.manifests}{"\n"}{end}')
       ! printf '%s\n' "$works" | grep -F "\"namespace\":\"$2\"" | grep -qF '"kind":"WorkloadDeployment"'
