@@ -130,7 +130,7 @@ pub fn missing(layout: &Layout) -> Result<Vec<String>, Error> {
 }
 
 /// Every right that `deploy/` grants and no request of a whole run used, a line for each; and every entry of the list of
-/// exceptions that is none.
+/// exceptions that is not granted.
 pub async fn unused(planes: &Planes) -> Result<Vec<String>, Error> {
     let mut grants = Vec::new();
     for plane in &PLANES {
@@ -184,26 +184,26 @@ fn never_allowed(answers: Vec<(Right, bool)>) -> Vec<String> {
     rights(refused).difference(&rights(allowed)).map(Right::to_string).collect()
 }
 
-/// What no plane saw used of a role, and entries of `unseen` that are not among that.
+/// What no plane saw used of a role, and entries of `unseen` that no role grants. That one is used now and then is no fault:
+/// some paths are taken by chance.
 fn differences(grants: Vec<Grant>, used: &BTreeSet<Right>, unseen: &[Unseen]) -> Vec<String> {
     let mut roles: BTreeMap<(RoleId, String, String, String), bool> = BTreeMap::new();
     for Grant { role, right } in grants {
         let is_used = used.contains(&right);
         *roles.entry((role, right.group, right.resource, right.verb)).or_default() |= is_used;
     }
-    let unused: Vec<_> = roles.into_iter().filter_map(|(key, is_used)| (!is_used).then_some(key)).collect();
     let excused = |(role, _, resource, verb): &(RoleId, String, String, String), by: &Unseen| {
         (&*role.name, &**verb, &**resource) == (by.role, by.verb, by.resource)
     };
-    let superfluous = unused.iter().filter(|it| !unseen.iter().any(|by| excused(it, by))).map(
-        |(role, group, resource, verb)| {
+    let unused = roles.iter().filter(|(_, is_used)| !**is_used).map(|(key, _)| key);
+    let superfluous =
+        unused.filter(|it| !unseen.iter().any(|by| excused(it, by))).map(|(role, group, resource, verb)| {
             let dot = if group.is_empty() { "" } else { "." };
             format!("{verb} {resource}{dot}{group} by {}", role.name)
-        },
-    );
-    let stale = unseen.iter().filter(|by| !unused.iter().any(|it| excused(it, by))).map(
+        });
+    let stale = unseen.iter().filter(|by| !roles.keys().any(|it| excused(it, by))).map(
         |Unseen { role, verb, resource, why }| {
-            format!("{verb} {resource} by {role} is used or not granted, but listed as unseen: {why}")
+            format!("{verb} {resource} by {role} is not granted, but listed as unseen: {why}")
         },
     );
     superfluous.chain(stale).collect()
@@ -250,6 +250,11 @@ mod tests {
         assert_eq!(found(&[]), [other, finalizers]);
         assert_eq!(found(&[unseen("update", "x/finalizers")]), [other]);
         let stale = found(&[unseen("update", "x/finalizers"), unseen("get", "pods")]);
-        assert!(stale.len() == 2 && stale[1].starts_with("get pods by Role fedhub is used"), "{stale:?}");
+        assert!(
+            stale.len() == 2 && stale[1].starts_with("get pods by Role fedhub is not granted"),
+            "{stale:?}"
+        );
+        let by_chance = found(&[unseen("update", "x/finalizers"), unseen("list", "secrets")]);
+        assert!(by_chance.is_empty(), "one that is used now and then: {by_chance:?}");
     }
 }
