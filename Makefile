@@ -13,7 +13,8 @@ CARGO_DENY := $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 # Where cargo puts programs: a target directory of the user's own is respected.
 TARGET := $(or $(CARGO_TARGET_DIR),target)/debug
 RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
-# Cargo.lock is part of the repository, and what is tested is what it says.
+# Cargo.lock is part of the repository, and what is tested is what it says. Tests are chosen from the whole workspace: for
+# one package cargo would build every dependency once more, with other features.
 CARGO := cargo
 LOCKED := --locked
 
@@ -54,7 +55,7 @@ unit: need-rust ## Unit and property tests
 	INSTA_UPDATE=no $(CARGO) test $(LOCKED) --workspace
 
 image-check: need-rust ## Run the files of the Dockerfile's final stage in an empty root, without a container engine
-	$(CARGO) test $(LOCKED) -p fedhub --test image -- --nocapture
+	$(CARGO) test $(LOCKED) --workspace --test image -- --nocapture
 
 e2e: build ## The chainsaw suites on real planes; SUITE=name runs one
 	$(TARGET)/e2e $(if $(SUITE),--suite $(SUITE))
@@ -84,15 +85,15 @@ messages: need-rust ## Accept the messages in tests/snapshots as they are now
 	@git --no-pager diff --stat -- '*.snap'
 
 crds: need-rust ## Write deploy/crds and deploy/external-crds anew from the types in shared/api
-	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q -p fedhub-api --lib crds
+	UPDATE_CRDS=1 $(CARGO) test $(LOCKED) -q --workspace --lib crds
 	@git --no-pager diff --stat -- deploy/crds deploy/external-crds
 
 rules: need-rust ## Write the objects of deploy/components/alerts and dashboards anew from the rules and the JSON beside them
-	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q -p fedhub-e2e --test monitoring objects
+	UPDATE_RULES=1 $(CARGO) test $(LOCKED) -q --workspace --test monitoring objects
 	@git --no-pager diff --stat -- deploy/components
 
 chart: need-rust ## Write the templates of deploy/chart anew from the overlays
-	UPDATE_CHART=1 $(CARGO) test $(LOCKED) -q -p fedhub --bin fedhub deploy::chart
+	UPDATE_CHART=1 $(CARGO) test $(LOCKED) -q --workspace --bin fedhub deploy::chart
 	@git --no-pager diff --stat -- deploy/chart
 
 fmt-check: need-rust
