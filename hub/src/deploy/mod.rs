@@ -7,6 +7,7 @@ mod fence;
 mod install;
 mod kustomize;
 mod milo_iam;
+mod milo_service;
 mod restricted;
 mod rights;
 
