@@ -1,6 +1,7 @@
 //! What all commands have in common.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Context;
 use fedhub_planes::discovery::credentials::Source;
@@ -13,6 +14,14 @@ pub const CELL_NAMESPACE: &str = "fedhub-cells";
 
 /// Exit code for a bad flag or configuration: nothing was started.
 pub const MISUSE: u8 = 2;
+
+/// Prints what is wrong with the flags; the exit code where anything is.
+pub fn misuse(faults: &[String]) -> Option<ExitCode> {
+    for fault in faults {
+        eprintln!("fedhub: {fault}");
+    }
+    (!faults.is_empty()).then(|| ExitCode::from(MISUSE))
+}
 
 /// The flags of the hub. A command that cannot do without its kubeconfig requires it by `mut_arg`.
 #[derive(Clone, Debug, clap::Args)]

@@ -21,6 +21,7 @@ mod common;
 mod crds;
 #[cfg(test)]
 mod deploy;
+mod discovery;
 mod explain;
 mod history;
 mod kubeconfig;

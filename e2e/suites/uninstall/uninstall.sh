@@ -4,6 +4,7 @@
 #   uninstall.sh run EXIT-CODE WORD FLAG...   runs it; its output has to contain WORD
 #   uninstall.sh clean                        no finalizer of fedhub is left on any plane
 #   uninstall.sh uids HUB                     prints the UIDs of the WDs and Instances of a namespace of cell-dfw
+#   uninstall.sh explained CAUSE               waits until fedhub explain of the WD web says so
 #   uninstall.sh empty HUB                    nothing of fedhub is left in a hub namespace, nor its Works
 set -eu
 . "$(dirname "$0")/../lib/wait.sh"
@@ -34,6 +35,12 @@ case $1 in
   uids)
     of cell-dfw get --namespace "$2" workloaddeployments,instances \
       -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}{"\n"}{end}' | sort
+    ;;
+  explained)
+    until
+      cause=$(../lib/operator.sh explain wd web -n "$NAMESPACE" --plane project-a -o json | sed -n 's/^  "cause": "\(.*\)",*$/\1/p')
+      [ "$cause" = "$2" ]
+    do again "explain says $cause, not $2"; done
     ;;
   empty)
     # Karmada lets its policies and bindings go one after the other.

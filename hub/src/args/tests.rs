@@ -2,6 +2,8 @@
 
 use clap::CommandFactory;
 
+use crate::common::{CELL_NAMESPACE, MANAGEMENT_NAMESPACE};
+
 use super::*;
 
 fn run(flags: &[&str]) -> RunArgs {

@@ -108,6 +108,8 @@ discrepancies! {
         Operator, "see that fedhub runs: it puts the owner reference right";
     ProjectionLeft: Problem, "an Instance in the project whose hub Instance is gone",
         Operator, "see that fedhub runs; the detail says why it keeps the Instance";
+    ProjectionWdGone: Problem, "an Instance in the project whose WD is gone from it",
+        Operator, "see that the garbage collection of the project plane runs; once sure, delete the Instance";
     DanglingOwner: Problem, "an Instance is owned by a WD of another UID than the WD of that name has on its plane",
         Operator, "see that fedhub runs; on the hub, that its garbage collector runs";
     CellWdLeft: Problem, "a cell runs a WD that the hub does not have",
@@ -160,6 +162,8 @@ pub struct Finding {
     pub since: Option<Timestamp>,
     /// Whether that is so recent that it may be under way.
     pub settling: bool,
+    /// Whether an operator paused the plane, so that it differs on purpose.
+    pub paused: bool,
     /// The objects that it rests on.
     pub rests_on: Vec<Key>,
 }
@@ -172,7 +176,7 @@ impl Finding {
 
     /// Whether it stands and matters.
     pub fn is_problem(&self) -> bool {
-        !self.settling && self.discrepancy.is_problem()
+        !self.settling && !self.paused && self.discrepancy.is_problem()
     }
 }
 

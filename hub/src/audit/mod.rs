@@ -18,8 +18,9 @@ use std::time::Duration;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
+use fedhub_planes::pauses::stored::Pause;
 
-use crate::common::{MISUSE, install_tls_provider};
+use crate::common::{MISUSE, install_tls_provider, misuse};
 use crate::operator::consent::{agrees, can_ask};
 use crate::operator::output::{OutputArgs, colours};
 use crate::operator::plane_name;
@@ -28,6 +29,7 @@ use compare::audit;
 use finding::Finding;
 use read::{Gathered, Request, gather};
 use report::Report;
+use world::World;
 
 /// The exit code where something was found.
 const FOUND: u8 = 3;
@@ -70,6 +72,9 @@ pub struct AuditArgs {
 
 /// Reads, compares and prints.
 pub fn main(args: &AuditArgs) -> ExitCode {
+    if let Some(code) = misuse(&args.sources.faults()) {
+        return code;
+    }
     if args.reclaim && !args.yes && !can_ask() {
         eprintln!(
             "fedhub: --reclaim asks before it deletes, and there is no terminal; --yes does without asking"
@@ -95,7 +100,9 @@ async fn perform(args: &AuditArgs) -> anyhow::Result<ExitCode> {
         return Ok(reclaim(args, &gathered, &findings).await);
     }
     let Gathered { world, unread, .. } = gathered;
-    let report = Report { now: world.now, planes: world.projects.len(), findings, unread };
+    let planes = world.projects.len();
+    let paused = pauses(&world);
+    let report = Report { now: world.now, planes, findings, unread, paused };
     println!("{}", report.print(args.output.format(), colours()));
     Ok(exit_code(&report))
 }
@@ -130,6 +137,15 @@ async fn reclaim(args: &AuditArgs, gathered: &Gathered, findings: &[Finding]) ->
     }
 }
 
+/// The pauses of the planes that are audited, by plane.
+fn pauses(world: &World) -> Vec<(String, Pause)> {
+    let all = world.paused.all.iter().map(|pause| ("all planes", pause));
+    let planes = world.paused.planes.iter().map(|(plane, pause)| (plane.as_str(), pause));
+    let audited = |plane: &str| world.only.as_ref().is_none_or(|only| only.as_str() == plane);
+    let planes = planes.filter(|(plane, _)| audited(plane));
+    all.chain(planes).map(|(plane, pause)| (plane.to_owned(), pause.clone())).collect()
+}
+
 fn exit_code(report: &Report) -> ExitCode {
     match (report.has_problems(), report.is_complete()) {
         (true, _) => ExitCode::from(FOUND),
@@ -153,8 +169,10 @@ async fn confirmed(gathered: &mut Gathered) -> anyhow::Result<Vec<Finding>> {
 
 fn request(args: &AuditArgs) -> anyhow::Result<Request> {
     let sources = &args.sources;
+    let management = sources.management(!sources.project_kubeconfigs.is_empty())?;
     Ok(Request {
-        management: sources.management(!sources.project_kubeconfigs.is_empty())?,
+        source: sources.planes(&management)?,
+        management,
         namespace: sources.own.management_namespace.clone(),
         hub: sources.hub()?,
         projects: sources.projects()?,

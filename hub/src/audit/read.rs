@@ -9,6 +9,8 @@ use anyhow::anyhow;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::ProjectNamespace;
+use fedhub_planes::discovery::Discovery;
+use fedhub_planes::history::Remembered;
 use fedhub_planes::identity::hub;
 use jiff::Timestamp;
 
@@ -17,7 +19,9 @@ use super::world::{Cell, Hub, Objects, Project, World};
 use crate::explain::Cause;
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
-use crate::operator::fleet::{Unread, check_identity, of_management, planes_of};
+use crate::operator::discovery::PlaneSource;
+use crate::operator::fleet::{Unread, check_identity, discover, planes_of};
+use crate::operator::planes::paused;
 use crate::operator::read::{Read, ReadError};
 use crate::operator::requests::{get, list, within};
 
@@ -27,9 +31,11 @@ pub struct Request {
     pub management: Connection,
     /// fedhub's namespace there.
     pub namespace: String,
+    /// Where project planes are found.
+    pub source: PlaneSource,
     /// The hub.
     pub hub: Connection,
-    /// Project planes that were given, in place of their Secrets.
+    /// Project planes that were given, in place of what is found.
     pub projects: BTreeMap<String, Connection>,
     /// Cells by the names of their Clusters.
     pub cells: BTreeMap<String, Connection>,
@@ -60,36 +66,30 @@ pub struct Gathered {
 
 /// Reads everything once. An error where the hub or the management plane cannot be read.
 pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
-    let Request { management, namespace, hub, projects, cells, only, concurrency, timeout, grace } = request;
-    let (secrets, identities) = of_management(&management, &namespace).await?;
-    let history = match management.found() {
-        Some(plane) => match within(plane.timeout, hub::remembered(&plane.client, &namespace)).await {
-            Read::Failed(error) => {
-                return Err(anyhow!(
-                    "failed to read the state of the hub on the management plane: {}",
-                    error.message
-                ));
-            }
-            read => read.found().copied().flatten(),
-        },
-        None => None,
-    };
-    let (asked, mut unread) = planes_of(secrets, projects, only.as_ref(), timeout);
+    let Request { management, namespace, source, hub, projects, cells, only, concurrency, timeout, grace } =
+        request;
+    let (fleet, paused) =
+        tokio::join!(discover(&source, &management, &namespace), paused(&management, &namespace));
+    let (found, identities) = fleet?;
+    let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
+    let history = history(&management, &namespace).await?;
+    let (asked, mut unread) = planes_of(found, projects, only.as_ref(), timeout);
     let mut world = World {
         now: Timestamp::now(),
         grace,
         only,
+        paused,
         hub: Hub { history, ..Box::pin(hub_of(&hub)).await? },
         projects: BTreeMap::new(),
         cells: BTreeMap::new(),
     };
-    unread.extend(unknown(&world, &asked, &unread));
+    unread.extend(unknown(&world, source.mode, &asked, &unread));
     let mut connections = BTreeMap::new();
-    let remembered = Arc::new(identities.clone());
+    let (remembered, labels) = (Arc::new(identities.clone()), source.deployments());
     let read = all("planes", asked, concurrency, |(name, connection)| {
-        let remembered = remembered.clone();
+        let (remembered, labels) = (remembered.clone(), labels.clone());
         async move {
-            let project = project_of(&name, &connection, &remembered).await;
+            let project = project_of(&name, &connection, &labels, &remembered).await;
             (name, connection, project)
         }
     });
@@ -113,20 +113,33 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     Ok(Gathered { world, unread, hub, projects: connections, identities, concurrency })
 }
 
+/// What fedhub remembers of the hub's history.
+async fn history(management: &Connection, namespace: &str) -> anyhow::Result<Option<Remembered>> {
+    let Some(plane) = management.found() else { return Ok(None) };
+    let read = within(plane.timeout, hub::remembered(&plane.client, namespace)).await;
+    read.required(|| "failed to read the state of the hub on the management plane".to_owned())
+}
+
 /// The planes that the hub's namespaces name, and that were not asked.
-fn unknown(world: &World, asked: &BTreeMap<PlaneName, Connection>, unread: &[Unread]) -> Vec<Unread> {
+fn unknown(
+    world: &World,
+    mode: Discovery,
+    asked: &BTreeMap<PlaneName, Connection>,
+    unread: &[Unread],
+) -> Vec<Unread> {
     let named = world.hub.namespaces.iter().filter_map(|it| ProjectNamespace::of(&it.object));
     let planes: BTreeSet<PlaneName> = named.map(|home| home.plane).chain(world.only.clone()).collect();
     let is_known =
         |plane: &PlaneName| asked.contains_key(plane) || unread.iter().any(|it| it.plane == plane.as_str());
     let wanted = |plane: &PlaneName| world.only.as_ref().is_none_or(|only| only == plane);
     let missing = planes.into_iter().filter(|plane| wanted(plane) && !is_known(plane));
-    let message = "no project-plane Secret has that name; --project-kubeconfig names its kubeconfig";
+    let message =
+        format!("discovery {mode} finds no plane of that name; --project-kubeconfig names its kubeconfig");
     missing
         .map(|plane| Unread {
             plane: plane.to_string(),
             cause: Cause::PlaneNotKnown,
-            message: message.to_owned(),
+            message: message.clone(),
         })
         .collect()
 }
@@ -148,17 +161,19 @@ async fn hub_of(hub: &Connection) -> anyhow::Result<Hub> {
     Ok(Hub { namespaces, deployments, instances, policies, clusters, history: None })
 }
 
-/// Reads a project plane whole, if it is the cluster that fedhub remembers for the name.
+/// Reads a project plane whole, of WDs those with the labels of `deployments`, if it is the cluster that fedhub remembers for the name.
 async fn project_of(
     name: &PlaneName,
     plane: &Connection,
+    deployments: &str,
     remembered: &BTreeMap<String, String>,
 ) -> Result<Project, Unread> {
     let unread = |error: &ReadError| Unread::new(name.as_str(), error);
     check_identity(name, plane, remembered).await?;
     let id = PlaneId::Project(name.clone());
-    let all = |kind: Kind| async move { list(plane, kind.resource(), "", "").await };
-    let (deployments, instances) = tokio::join!(all(Kind::WorkloadDeployment), all(Kind::Instance));
+    let all = |kind: Kind, labels| async move { list(plane, kind.resource(), "", labels).await };
+    let (deployments, instances) =
+        tokio::join!(all(Kind::WorkloadDeployment, deployments), all(Kind::Instance, ""));
     let of = |kind, read: Read<Vec<Object>>| match read {
         Read::Found(objects) => Ok(Objects::of(&id, kind, objects)),
         Read::Failed(error) => Err(unread(&error)),

@@ -48,8 +48,11 @@ pub fn orphans(gathered: &Gathered, findings: &[Finding]) -> Vec<Orphan> {
         let home = ProjectNamespace::of(&hub.namespaces.get("", &key.namespace)?.object)?;
         let is_its =
             |it: &Object| fedhub_api::facts::instance::deployment_name(it) == Some(key.name.as_str());
-        let doubt = (!gathered.identities.contains_key(home.plane.as_str()))
-            .then(|| format!("fedhub remembers no identity of plane {}", home.plane));
+        let unknown = !gathered.identities.contains_key(home.plane.as_str());
+        let pause = gathered.world.paused.pause(home.plane.as_str());
+        let doubt = unknown
+            .then(|| format!("fedhub remembers no identity of plane {}", home.plane))
+            .or_else(|| pause.map(|pause| format!("plane {} is paused, {pause}", home.plane)));
         Some(Orphan {
             uid: object.uid().to_owned(),
             city: object.label(CITY_CODE).unwrap_or_default().to_owned(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use fedhub_core::clock::stamp;
 use fedhub_core::object::PlaneId;
+use fedhub_planes::pauses::stored::Pause;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -24,6 +25,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// What was not read.
     pub unread: Vec<Unread>,
+    /// What operators paused.
+    pub paused: Vec<(String, Pause)>,
 }
 
 impl Report {
@@ -43,11 +46,18 @@ impl Report {
     }
 
     fn text(&self, wide: bool, colours: bool) -> String {
-        let shown: Vec<&Finding> = self.findings.iter().filter(|it| wide || !it.settling).collect();
+        let shown: Vec<&Finding> =
+            self.findings.iter().filter(|it| wide || !(it.settling || it.paused)).collect();
         let mut parts = Vec::new();
         if !shown.is_empty() {
             parts.push(self.table(&shown, wide, colours));
             parts.extend(remedies(&shown));
+        }
+        if !self.paused.is_empty() {
+            let header = ["PAUSED PLANE", "PAUSE"].map(str::to_owned).to_vec();
+            let row = |(plane, pause): &(String, Pause)| vec![plane.clone(), pause.to_string()];
+            let rows: Vec<_> = std::iter::once(header).chain(self.paused.iter().map(row)).collect();
+            parts.push(table(&rows));
         }
         if !self.unread.is_empty() {
             let header = ["UNREAD PLANE", "CAUSE", "MESSAGE"].map(str::to_owned).to_vec();
@@ -93,15 +103,19 @@ impl Report {
     fn summary(&self) -> String {
         let count = |state_is: &str| self.findings.iter().filter(|it| state(it) == state_is).count();
         let mut text = format!(
-            "{} read, {} not read; {}, {}, {} settling",
+            "{} read, {} not read; {}, {}, {} settling, {} paused",
             plural(self.planes, "plane"),
             self.unread.len(),
             plural(count("problem"), "problem"),
             plural(count("notice"), "notice"),
             count("settling"),
+            count("paused"),
         );
         if !self.is_complete() {
             text.push_str("\nNothing was judged of planes that were not read.");
+        }
+        if !self.paused.is_empty() {
+            text.push_str("\nWhat differs on a paused plane is no problem: fedhub writes nothing for it until fedhub resume.");
         }
         text
     }
@@ -128,10 +142,12 @@ impl Report {
             })
         };
         let unread = |it: &Unread| json!({"plane": it.plane, "cause": it.cause.id(), "message": it.message, "remedy": it.cause.remedy()});
+        let paused = |(plane, pause): &(String, Pause)| json!({"plane": plane, "pause": pause});
         json!({
             "planesRead": self.planes,
             "findings": self.findings.iter().map(finding).collect::<Vec<_>>(),
             "unread": self.unread.iter().map(unread).collect::<Vec<_>>(),
+            "paused": self.paused.iter().map(paused).collect::<Vec<_>>(),
         })
     }
 }
@@ -146,10 +162,11 @@ fn remedies(findings: &[&Finding]) -> Option<String> {
 
 /// The state of a finding, in one word.
 pub fn state(finding: &Finding) -> &'static str {
-    match (finding.settling, finding.discrepancy.is_problem()) {
-        (true, _) => "settling",
-        (false, true) => "problem",
-        (false, false) => "notice",
+    match finding {
+        Finding { paused: true, .. } => "paused",
+        Finding { settling: true, .. } => "settling",
+        _ if finding.discrepancy.is_problem() => "problem",
+        _ => "notice",
     }
 }
 
@@ -196,6 +213,7 @@ mod tests {
             detail: "in words".to_owned(),
             since: seconds.map(|seconds| now - jiff::SignedDuration::from_secs(seconds)),
             settling,
+            paused: false,
             rests_on: Vec::new(),
         }
     }
@@ -215,6 +233,7 @@ mod tests {
                 cause: crate::explain::Cause::PlaneUnreachable,
                 message: "no answer within 5 s".to_owned(),
             }],
+            paused: Vec::new(),
         }
     }
 
@@ -223,6 +242,15 @@ mod tests {
         let formats = [("table", Format::Table), ("wide", Format::Wide), ("json", Format::Json)];
         let printed = formats.map(|(label, format)| (label.to_owned(), report().print(format, false)));
         let clean = Report { findings: Vec::new(), unread: Vec::new(), planes: 1, ..report() };
+        let mut paused = report();
+        paused.findings.iter_mut().for_each(|it| it.paused = true);
+        let pause = Pause { reason: Some("etcd maintenance".to_owned()), ..Pause::default() };
+        paused.paused = vec![("project-a".to_owned(), pause)];
+        assert!(!paused.has_problems());
+        let paused = [
+            ("paused".to_owned(), paused.print(Format::Table, false)),
+            ("paused, wide".to_owned(), paused.print(Format::Wide, false)),
+        ];
         assert!(!clean.has_problems() && clean.is_complete());
         let about = Discrepancy::VARIANTS.iter().map(|it| {
             let (meaning, acts, remedy) = (it.meaning(), it.responsible(), it.remedy());
@@ -230,7 +258,9 @@ mod tests {
         });
         let mut messages = Messages::default();
         let clean = ("clean".to_owned(), clean.print(Format::Table, false));
-        messages.section("fedhub audit", printed.into_iter().chain([clean])).section("Findings", about);
+        messages
+            .section("fedhub audit", printed.into_iter().chain([clean]).chain(paused))
+            .section("Findings", about);
         assert_messages!("audit", messages);
     }
 

@@ -8,6 +8,7 @@ use fedhub_api::facts::Digest;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::history::Remembered;
+use fedhub_planes::pauses::stored::PausedPlanes;
 use jiff::Timestamp;
 
 /// An object and its digest.
@@ -128,6 +129,8 @@ pub struct World {
     pub grace: Duration,
     /// The one plane that is audited, where not all are.
     pub only: Option<PlaneName>,
+    /// What operators paused.
+    pub paused: PausedPlanes,
     /// The hub.
     pub hub: Hub,
     /// Project planes by name.

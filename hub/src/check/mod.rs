@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use fedhub_core::errors;
 
 use crate::args::RunArgs;
-use crate::common::{MISUSE, install_tls_provider};
+use crate::common::{install_tls_provider, misuse};
 use crate::operator::output::colours;
 use finding::{Finding, State};
 use flags::CheckArgs;
@@ -29,12 +29,8 @@ const WARNINGS: u8 = 4;
 
 /// Reads, decides and prints.
 pub fn main(args: &CheckArgs, run: &RunArgs) -> ExitCode {
-    let faults = run.validate();
-    if !faults.is_empty() {
-        for fault in faults {
-            eprintln!("fedhub: {fault}");
-        }
-        return ExitCode::from(MISUSE);
+    if let Some(code) = misuse(&run.validate()) {
+        return code;
     }
     let facts = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -52,16 +52,16 @@ const ROLES: &[RoleFile] = roles! {
     "components/hub/cluster-role.yaml" on Hub if manages;
     // For `fedhub kubeconfig rotate`, by whoever runs that.
     "components/own-token/role.yaml" on Hub if |_| false;
-    "components/milo/cluster-role.yaml" on Discovery if |args| manages(args) && args.discovery == Discovery::Milo;
+    "components/milo/cluster-role.yaml" on Discovery if |args| manages(args) && args.discovery.mode == Discovery::Milo;
     "components/project-plane-rights/cluster-role.yaml" on Project if manages;
     "components/hub-for-cells/cluster-role.yaml" on Hub if |args| is_cell(args) && args.write_back;
     "components/cell/cluster-role.yaml" on Cell if is_cell;
     "components/cell/role.yaml" on Cell if |args| is_cell(args) && args.leader_elect;
     "components/cell-referenced-data/cluster-role.yaml" on Cell if |args| is_cell(args) && args.referenced_data;
     "components/management-for-cells/role.yaml" on Quota
-        if |args| claims(args) && args.discovery == Discovery::Kubeconfigs;
+        if |args| claims(args) && args.discovery.mode == Discovery::Kubeconfigs;
     "components/milo-for-cells/cluster-role.yaml" on Quota
-        if |args| claims(args) && args.discovery == Discovery::Milo;
+        if |args| claims(args) && args.discovery.mode == Discovery::Milo;
     "components/project-plane-for-cells/cluster-role.yaml" on QuotaProject if claims;
     "components/metrics-auth/cluster-role.yaml" on Management if |args| serves_metrics(args) && manages(args);
     "components/metrics-auth/cluster-role.yaml" on Cell if |args| serves_metrics(args) && !manages(args);

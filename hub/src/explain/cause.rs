@@ -59,12 +59,12 @@ macro_rules! causes {
 causes! {
     InSync: Projections, "every hop has the newest generation, and every Instance is ready and shown in the project",
         Nobody, "nothing on the chain is behind";
-    ManagementUnreachable: ProjectWd, "the management plane, which has the credentials of project planes, cannot be read",
-        Operator("correct --management-kubeconfig, or name the plane's own with --project-kubeconfig"),
-        "the request for the plane's Secret fails";
-    PlaneNotKnown: ProjectWd, "no project-plane Secret has that name",
-        Operator("create the plane's Secret, or correct --plane"),
-        "no labelled Secret is named so, by its annotation or its own name";
+    ManagementUnreachable: ProjectWd, "the server where project planes are found cannot be read: the management plane, or that with the Projects",
+        Operator("correct --management-kubeconfig or --discovery-kubeconfig, or name the plane's own with --project-kubeconfig"),
+        "the request for the plane's Secret or Project fails";
+    PlaneNotKnown: ProjectWd, "discovery finds no project plane of that name",
+        Operator("create the plane's Secret or Project, or correct --plane and --discovery"),
+        "no labelled Secret is named so, by its annotation or its own name; no Project has the name";
     PlaneSecretInvalid: ProjectWd, "the project-plane Secret holds no kubeconfig that fedhub may use",
         Operator("correct the kubeconfig in the Secret"), "what the Secret holds";
     PlaneUnreachable: ProjectWd, "the project plane does not answer",

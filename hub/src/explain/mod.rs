@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use fedhub_core::errors;
 
-use crate::common::install_tls_provider;
+use crate::common::{install_tls_provider, misuse};
 use crate::operator::output::{OutputArgs, colours};
 use crate::operator::recording::Snapshot;
 use crate::operator::sources::SourceArgs;
@@ -25,7 +25,7 @@ pub use chain::{Chain, Subject, SubjectKind};
 pub use diagnose::{State, diagnose};
 pub use hop::Hop;
 pub use output::{age, verdict, words};
-pub use read::{Request, is_plane_name, read};
+pub use read::{ProjectPlane, Request, is_plane_name, read};
 pub use rows::{Row, rows};
 
 /// Chains that were read, for tests of what shows them.
@@ -89,6 +89,11 @@ fn plane_name(text: &str) -> Result<String, String> {
 
 /// Reads, decides and prints.
 pub fn main(args: &ExplainArgs) -> ExitCode {
+    if args.from.is_none()
+        && let Some(code) = misuse(&args.sources.faults())
+    {
+        return code;
+    }
     let chain = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -126,11 +131,16 @@ async fn read_chain(args: &ExplainArgs) -> anyhow::Result<Chain> {
 }
 
 fn live(sources: &SourceArgs, subject: Subject, lease: String) -> anyhow::Result<Request> {
-    let project = sources.projects()?.remove(&subject.plane);
+    let given = sources.projects()?.remove(&subject.plane);
+    let management = sources.management(given.is_some())?;
+    let project = match given {
+        Some(given) => ProjectPlane::Given(given),
+        None => ProjectPlane::In(Box::new(sources.planes(&management)?)),
+    };
     Ok(Request {
         now: None,
         subject,
-        management: sources.management(project.is_some())?,
+        management,
         namespace: sources.own.management_namespace.clone(),
         lease,
         project,

@@ -19,6 +19,7 @@ use super::chain::{
     Cell, Chain, Failure, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all,
 };
 use crate::operator::connect::Connection;
+use crate::operator::discovery::{Found, PlaneSource};
 use crate::operator::karmada::{BINDING_ID, WORK};
 use crate::operator::planes;
 use crate::operator::recording::{Recording, Snapshot};
@@ -26,6 +27,14 @@ use crate::operator::requests::{get, list, within};
 
 /// The namespace on the hub with the Works of a cell, less the cell's name.
 const EXECUTION_NAMESPACE: &str = "karmada-es-";
+
+/// The project plane.
+pub enum ProjectPlane {
+    /// This one.
+    Given(Connection),
+    /// The one that discovery finds.
+    In(Box<PlaneSource>),
+}
 
 /// What is to be read, and by what.
 pub struct Request {
@@ -39,8 +48,8 @@ pub struct Request {
     pub namespace: String,
     /// The name of its Lease.
     pub lease: String,
-    /// The project plane, where its kubeconfig was given.
-    pub project: Option<Connection>,
+    /// The project plane.
+    pub project: ProjectPlane,
     /// The hub.
     pub hub: Connection,
     /// Cells, by the names of their Clusters.
@@ -61,7 +70,7 @@ impl Request {
             management: snapshot.management.connection(),
             namespace: snapshot.namespace.clone(),
             lease,
-            project: Some(project.map_or(Read::Absent, Recording::connection)),
+            project: ProjectPlane::Given(project.map_or(Read::Absent, Recording::connection)),
             hub: snapshot.hub.connection(),
             cells: snapshot.cells.iter().map(connection).collect(),
             works: true,
@@ -74,10 +83,9 @@ impl Request {
 /// Reads the chain.
 pub async fn read(request: Request) -> Chain {
     let Request { now, subject, management, namespace, lease, project, hub, cells, works, timeout } = request;
-    let given = project.is_some();
-    let project = match project {
-        Some(project) => project,
-        None => planes::find(&management, &namespace, &subject.plane, timeout).await,
+    let (project, given) = match project {
+        ProjectPlane::Given(project) => (project, true),
+        ProjectPlane::In(source) => (found(source.find(&subject.plane).await, timeout), false),
     };
     let source = match project.clone().map(|_| ()) {
         // The plane of a snapshot did not answer, which says nothing of where it was found.
@@ -116,6 +124,16 @@ pub async fn read(request: Request) -> Chain {
         project: Project { namespace: own_namespace, wd, instances, in_its_place },
         hub,
         cells,
+    }
+}
+
+/// The connection of a plane that was found.
+fn found(plane: Read<Found>, timeout: Duration) -> Connection {
+    match plane {
+        Read::Found(plane) => plane.connection(timeout),
+        Read::Absent => Read::Absent,
+        Read::Skipped => Read::Skipped,
+        Read::Failed(error) => Read::Failed(error),
     }
 }
 

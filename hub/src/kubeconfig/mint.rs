@@ -110,7 +110,7 @@ fn jobs(args: &MintArgs, names: &BTreeMap<String, String>) -> Vec<Job> {
 /// The names of the Secrets of project planes, by plane.
 async fn secrets(store: &Connection, namespace: &str) -> anyhow::Result<BTreeMap<String, String>> {
     let labels = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
-    let query = Query { kind: Kind::Secret.resource(), namespace, labels: &labels };
+    let query = Query { kind: Kind::Secret.resource(), namespace, labels: &labels, fields: "" };
     let mut names = BTreeMap::new();
     let read = each(store, query, Part::Metadata, |secret| {
         let plane = secret.annotation(PLANE_NAME).unwrap_or(secret.name());

@@ -1,15 +1,14 @@
-//! The project planes that a command works on: those of Secrets and those given, and which cluster each is.
+//! The project planes that a command works on: those that discovery finds and those given, and which cluster each is.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
-use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_core::names::PlaneName;
 
 use super::connect::Connection;
-use super::planes::{identities, of_secret, remembered};
+use super::discovery::{Found, PlaneSource};
+use super::planes::{identities, remembered};
 use super::read::{Read, ReadError};
-use super::requests::list;
 use crate::explain::Cause;
 
 /// A plane that could not be read: nothing of it is judged.
@@ -34,23 +33,32 @@ impl Unread {
     }
 }
 
-/// Secrets of project planes, and remembered identities.
-pub async fn of_management(
+/// The project planes that fedhub works on, and the identities that it remembers: of Projects that are not Ready, or are
+/// being deleted, those that it has worked on.
+pub async fn discover(
+    source: &PlaneSource,
     management: &Connection,
     namespace: &str,
-) -> anyhow::Result<(Vec<Object>, BTreeMap<String, String>)> {
-    let label = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
-    let (secrets, identities) = tokio::join!(
-        list(management, Kind::Secret.resource(), namespace, &label),
-        remembered(management, namespace)
-    );
-    let doing = |what: &str| format!("failed to list {what} on the management plane");
-    Ok((secrets.required(|| doing("secrets"))?, identities.required(|| doing("configmaps"))?))
+) -> anyhow::Result<(Vec<Found>, BTreeMap<String, String>)> {
+    let (found, identities) = tokio::join!(source.list(), remembered(management, namespace));
+    let mut found =
+        found.required(|| format!("failed to find project planes by discovery {}", source.mode))?;
+    let identities =
+        identities.required(|| "failed to list configmaps on the management plane".to_owned())?;
+    found.retain(|plane| plane.ready || identities.contains_key(&plane.name));
+    if found.is_empty() && !identities.is_empty() {
+        eprintln!(
+            "fedhub: discovery {} finds no project plane, and fedhub remembers {}: is --discovery that of fedhub run?",
+            source.mode,
+            identities.len()
+        );
+    }
+    Ok((found, identities))
 }
 
-/// The planes to read: those given, and those of Secrets.
+/// The planes to read: those given, and those found.
 pub fn planes_of(
-    secrets: Vec<Object>,
+    found: Vec<Found>,
     given: BTreeMap<String, Connection>,
     only: Option<&PlaneName>,
     timeout: Duration,
@@ -61,11 +69,12 @@ pub fn planes_of(
         cause: Cause::PlaneSecretInvalid,
         message,
     };
-    let of_secrets = secrets.iter().map(|secret| {
-        (secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned(), of_secret(secret, timeout))
+    let found = found.into_iter().map(|plane| {
+        let connection = plane.connection(timeout);
+        (plane.name, connection)
     });
-    // What is given by a flag stands in place of a Secret.
-    for (name, connection) in given.into_iter().chain(of_secrets) {
+    // What is given by a flag stands in place of what is found.
+    for (name, connection) in given.into_iter().chain(found) {
         let plane = match PlaneName::new(&name) {
             Ok(plane) => plane,
             Err(error) => {

@@ -1,10 +1,12 @@
-//! What the commands for operators share: connections, reads that keep their errors, project planes by their Secrets,
+//! What the commands for operators share: connections, reads that keep their errors, project planes as
+//! each discovery finds them,
 //! tables as kubectl prints them. They read only, and ask no fedhub process (U4).
 
 pub mod concurrent;
 pub mod connect;
 pub mod consent;
 pub mod deletion;
+pub mod discovery;
 pub mod fleet;
 pub mod karmada;
 pub mod output;

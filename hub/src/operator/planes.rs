@@ -1,11 +1,9 @@
-//! Project planes by their Secrets on the management plane, as discovery `kubeconfigs` reads them.
+//! What is known of project planes: the kubeconfigs in their Secrets, which clusters they are, what is paused.
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::time::Duration;
 
 use fedhub_core::errors;
-use fedhub_core::names::{IDENTITIES, PLANE_NAME, PLANE_SECRET};
+use fedhub_core::names::IDENTITIES;
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::discovery::credentials;
 use fedhub_planes::identity::IdentityEntry;
@@ -13,72 +11,12 @@ use fedhub_planes::pauses::stored::{NAME as PAUSED, PausedPlanes};
 use k8s_openapi::ByteString;
 use kube::Config;
 
-use super::connect::{self, Connection};
+use super::connect::Connection;
 use super::read::{Failure, Read, ReadError};
-use super::requests::{Part, Query, each, get, list};
+use super::requests::{get, list};
 
 /// The key of the Secret that holds the kubeconfig.
 pub const KEY: &str = "kubeconfig";
-
-/// The project plane of that name. One whose Secret has its name is one read; only for one that an annotation names is
-/// the metadata of all Secrets read.
-pub async fn find(management: &Connection, namespace: &str, name: &str, timeout: Duration) -> Connection {
-    let kind = Kind::Secret.resource();
-    match get(management, kind, namespace, name).await {
-        Read::Found(secret) if is_of(secret.metadata.labels.as_ref(), &secret, name) => {
-            return of_secret(&secret, timeout);
-        }
-        Read::Found(_) | Read::Absent => {}
-        // A name that no Secret can have is answered so, too.
-        Read::Failed(error) if error.failure == Failure::NotServed => {}
-        Read::Failed(error) => return Read::Failed(error),
-        Read::Skipped => return Read::Skipped,
-    }
-    match annotated(management, namespace, name).await {
-        Read::Found(Some(secret)) => match get(management, kind, namespace, &secret).await {
-            Read::Found(secret) => of_secret(&secret, timeout),
-            Read::Absent | Read::Skipped => Read::Absent,
-            Read::Failed(error) => Read::Failed(error),
-        },
-        Read::Found(None) | Read::Absent | Read::Skipped => Read::Absent,
-        Read::Failed(error) => Read::Failed(error),
-    }
-}
-
-/// Whether a labelled Secret stands for the plane of that name.
-fn is_of(labels: Option<&BTreeMap<String, String>>, secret: &Object, name: &str) -> bool {
-    let labelled =
-        labels.is_some_and(|labels| labels.get(PLANE_SECRET.0).is_some_and(|it| it == PLANE_SECRET.1));
-    labelled && secret.annotation(PLANE_NAME).unwrap_or(secret.name()) == name
-}
-
-/// The name of the Secret whose annotation names the plane.
-async fn annotated(management: &Connection, namespace: &str, name: &str) -> Read<Option<String>> {
-    let labels = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
-    let labelled = Query { kind: Kind::Secret.resource(), namespace, labels: &labels };
-    let mut found = None;
-    let read = each(management, labelled, Part::Metadata, |secret| {
-        if secret.annotation(PLANE_NAME) != Some(name) {
-            return ControlFlow::Continue(());
-        }
-        found = Some(secret.name().to_owned());
-        ControlFlow::Break(())
-    });
-    read.await.map(|()| found)
-}
-
-/// The plane of a Secret, refused where fedhub refuses it.
-pub fn of_secret(secret: &Object, timeout: Duration) -> Connection {
-    let plane = config_of_secret(secret)
-        .and_then(|config| connect::plane(config, timeout).map_err(|error| errors::chain(error.as_ref())));
-    match plane {
-        Ok(plane) => Read::Found(plane),
-        Err(message) => {
-            let message = format!("Secret {}: {message}", secret.name());
-            Read::Failed(ReadError { failure: Failure::Invalid, message })
-        }
-    }
-}
 
 /// The kubeconfig in a Secret.
 pub fn content_of_secret(secret: &Object) -> Result<String, String> {

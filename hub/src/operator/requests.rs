@@ -62,7 +62,8 @@ pub async fn list(
     labels: &str,
 ) -> Read<Vec<Object>> {
     let mut objects = Vec::new();
-    let read = each(plane, Query { kind, namespace, labels }, Part::Whole, |object| {
+    let query = Query { kind, namespace, labels, fields: "" };
+    let read = each(plane, query, Part::Whole, |object| {
         objects.push(object);
         ControlFlow::Continue(())
     });
@@ -80,6 +81,8 @@ pub struct Query<'a> {
     pub namespace: &'a str,
     /// The selector by labels.
     pub labels: &'a str,
+    /// The selector by fields.
+    pub fields: &'a str,
 }
 
 /// The part of objects that a list asks for.
@@ -105,6 +108,7 @@ pub async fn each(
     };
     let api = api(plane.client.clone(), query.kind, query.namespace);
     let mut params = ListParams::default().limit(PAGE).labels(query.labels);
+    params.field_selector = Some(query.fields.to_owned()).filter(|fields| !fields.is_empty());
     loop {
         let page = match part {
             Part::Whole => within(plane.timeout, api.list(&params)).await,

@@ -9,23 +9,29 @@ use fedhub_core::clock::parse_duration;
 use fedhub_planes::discovery::credentials::Source;
 
 use super::connect::{Connection, of_source};
+use super::discovery::PlaneSource;
 use super::named_file;
 use super::read::Read;
 use crate::common::{HubArgs, ManagementArgs, OwnNamespaceArgs};
+use crate::discovery::{DiscoveryArgs, of_operators};
 
 /// The flags of the planes that a command reads. A command that takes longer reads sets another default of `timeout`.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("discovery", of_operators))]
 pub struct SourceArgs {
     /// The hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// The management plane, which has the Secrets of project planes and fedhub's Lease.
+    /// The management plane, which has fedhub's Lease and, of discovery `kubeconfigs`, the Secrets of project planes.
     #[command(flatten)]
     pub management: ManagementArgs,
     /// Where fedhub is on it.
     #[command(flatten)]
     pub own: OwnNamespaceArgs,
-    /// Name and kubeconfig of a project plane, in place of its Secret; may be given more than once.
+    /// Where project planes are found.
+    #[command(flatten)]
+    pub discovery: DiscoveryArgs,
+    /// Name and kubeconfig of a project plane, in place of what discovery finds; may be given more than once.
     #[arg(long = "project-kubeconfig", value_name = "NAME=FILE", value_parser = named_file)]
     pub project_kubeconfigs: Vec<(String, PathBuf)>,
     /// Name, as Karmada has it, and kubeconfig of a cell, which is read too then; may be given more than once.
@@ -37,6 +43,17 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
+    /// What is wrong with the flags together, a line for each fault.
+    pub fn faults(&self) -> Vec<String> {
+        self.discovery.faults(&self.management)
+    }
+
+    /// Where project planes are found.
+    pub fn planes(&self, management: &Connection) -> anyhow::Result<PlaneSource> {
+        let management = (&self.management, management);
+        PlaneSource::of(&self.discovery, management, &self.own.management_namespace, self.timeout)
+    }
+
     /// The hub.
     pub fn hub(&self) -> anyhow::Result<Connection> {
         Ok(Read::Found(of_source(&self.hub.required()?, self.timeout)?))

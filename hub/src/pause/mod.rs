@@ -3,8 +3,9 @@
 mod report;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::{Pause, update};
@@ -13,11 +14,19 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider};
+use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider, misuse};
+use crate::discovery::{DiscoveryArgs, of_operators};
+use crate::operator::connect::of_source;
+use crate::operator::discovery::PlaneSource;
+use crate::operator::planes::remembered;
+use crate::operator::read::Read;
 use report::{Change, paused, resumed};
 
 /// The longest reason: it is shown in tables, and all pauses are in one object.
 const REASON_MAX: usize = 256;
+
+/// How long a read may take that looks for a plane.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is paused or resumed, and where that is stored.
 #[derive(Debug, clap::Args)]
@@ -35,14 +44,20 @@ pub struct Target {
 
 /// The flags of `fedhub pause`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    mut_arg("discovery", of_operators),
+    after_help = "\
 fedhub goes on reading, and honours the pause within seconds, without a restart and whoever leads. Nothing is written
 for the plane, neither there nor on the hub: changes, status and deletions wait, finalizers stay, what is edited by hand
 is not repaired. What runs in cells keeps running, and cells go on writing to the hub what they report.
 
 Examples:
   fedhub pause --plane project-a --reason 'etcd maintenance until 18:00'
-  fedhub pause --reason 'hub upgrade'")]
+  fedhub pause --reason 'hub upgrade'
+
+Exit codes: 0: done; 1: no plane has that name, or the management plane cannot be read or written, so that nothing was
+            changed; 2: misuse."
+)]
 pub struct PauseArgs {
     /// What is paused.
     #[command(flatten)]
@@ -50,6 +65,12 @@ pub struct PauseArgs {
     /// Why, for those who find it paused.
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub reason: Option<String>,
+    /// Where project planes are found, for a name that fedhub does not remember.
+    #[command(flatten)]
+    pub discovery: DiscoveryArgs,
+    /// Pause a name that no plane has: one that is to come, or where planes cannot be looked for.
+    #[arg(long, requires = "plane")]
+    pub force: bool,
 }
 
 /// The flags of `fedhub resume`.
@@ -80,7 +101,7 @@ fn reason(text: &str) -> Result<String, String> {
 
 /// Pauses, and prints what that means.
 pub fn pause(args: &PauseArgs) -> ExitCode {
-    run(perform_pause(args))
+    misuse(&args.discovery.faults(&args.target.management)).unwrap_or_else(|| run(perform_pause(args)))
 }
 
 /// Resumes, and prints what stays paused.
@@ -108,6 +129,9 @@ fn run(command: impl Future<Output = anyhow::Result<String>>) -> ExitCode {
 
 async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
     let (target, client) = (&args.target, client(&args.target)?);
+    if let Some(plane) = target.plane.as_ref().filter(|_| !args.force) {
+        exists(args, plane).await?;
+    }
     let by = user(&client).await;
     let new = Pause { reason: args.reason.clone(), by, since: Some(Timestamp::now().to_string()) };
     let change = update(&client, &target.namespace, |stored| {
@@ -117,6 +141,31 @@ async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
     });
     let change = change.await.context("failed to store the pause: nothing was changed")?;
     Ok(paused(target.plane.as_ref(), &change))
+}
+
+/// An error where no plane has the name: a pause of a name that is misspelt would stop nothing.
+async fn exists(args: &PauseArgs, plane: &PlaneName) -> anyhow::Result<()> {
+    let target = &args.target;
+    let management = Read::Found(of_source(&target.management.source(), TIMEOUT)?);
+    let remembered = remembered(&management, &target.namespace).await;
+    if remembered.found().is_some_and(|planes| planes.contains_key(plane.as_str())) {
+        return Ok(());
+    }
+    let of_management = (&target.management, &management);
+    let source = PlaneSource::of(&args.discovery, of_management, &target.namespace, TIMEOUT)?;
+    match source.find(plane.as_str()).await {
+        Read::Found(_) => Ok(()),
+        Read::Absent | Read::Skipped => bail!(
+            "no plane is named {plane}: fedhub remembers none, and discovery {} finds none; fedhub planes lists them, and \
+             --force pauses a plane that is to come",
+            source.mode
+        ),
+        Read::Failed(error) => bail!(
+            "failed to look for plane {plane} by discovery {}: {}; --force pauses it without looking",
+            source.mode,
+            error.message
+        ),
+    }
 }
 
 async fn perform_resume(target: &Target) -> anyhow::Result<String> {

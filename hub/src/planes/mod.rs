@@ -10,37 +10,45 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use fedhub_core::clock::parse_duration;
 use fedhub_core::errors;
-use fedhub_core::names::{FEDERATOR_FINALIZER, PLANE_NAME, PlaneName};
-use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_core::names::FEDERATOR_FINALIZER;
+use fedhub_core::object::{Kind, ObjectView};
 
-use crate::common::{ManagementArgs, OwnNamespaceArgs, install_tls_provider};
-use crate::explain::Cause;
+use crate::common::{ManagementArgs, OwnNamespaceArgs, install_tls_provider, misuse};
+use crate::discovery::{DiscoveryArgs, of_operators};
 use crate::operator::concurrent::all;
 use crate::operator::connect::{Connection, of_source};
-use crate::operator::fleet::of_management;
+use crate::operator::discovery::{Found, PlaneSource};
+use crate::operator::fleet::discover;
 use crate::operator::output::{OutputArgs, colours};
-use crate::operator::planes::{identities, of_secret, paused};
+use crate::operator::planes::{identities, paused};
 use crate::operator::read::{Read, ReadError};
 use crate::operator::requests::{Part, Query, each};
-use report::{Counts, PlaneLine, Problem, Report};
+use report::{Counts, PlaneLine, Report};
 
 /// The exit code where planes were read and one of them has a problem.
 const PROBLEM: u8 = 3;
 
 /// The flags of `fedhub planes`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example:
+#[command(
+    mut_arg("discovery", of_operators),
+    after_help = "\
+Examples:
   fedhub planes --management-kubeconfig management.yaml -o wide
+  fedhub planes --management-kubeconfig management.yaml --discovery milo --discovery-kubeconfig milo.yaml
 
-Exit codes: 0: every plane answers; 1: the management plane cannot be read; 2: misuse; 3: a plane has a problem.")]
+Exit codes: 0: every plane answers; 1: the management plane cannot be read; 2: misuse; 3: a plane has a problem."
+)]
 pub struct PlanesArgs {
-    /// The management plane, which has the Secrets of project planes.
+    /// The management plane.
     #[command(flatten)]
     pub management: ManagementArgs,
     /// Where fedhub is on it.
     #[command(flatten)]
     pub own: OwnNamespaceArgs,
+    /// Where project planes are found.
+    #[command(flatten)]
+    pub discovery: DiscoveryArgs,
     /// How many planes are asked at a time.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
     pub concurrency: u16,
@@ -54,6 +62,9 @@ pub struct PlanesArgs {
 
 /// Reads, and prints.
 pub fn main(args: &PlanesArgs) -> ExitCode {
+    if let Some(code) = misuse(&args.discovery.faults(&args.management)) {
+        return code;
+    }
     let report = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -77,24 +88,23 @@ async fn read(args: &PlanesArgs) -> anyhow::Result<Report> {
         .context("failed to connect to the management plane")?;
     let management = Read::Found(management);
     let namespace = &args.own.management_namespace;
-    let (fleet, paused) = tokio::join!(of_management(&management, namespace), paused(&management, namespace));
-    let (secrets, remembered) = fleet?;
+    let source = PlaneSource::of(&args.discovery, (&args.management, &management), namespace, args.timeout)?;
+    let (fleet, paused) =
+        tokio::join!(discover(&source, &management, namespace), paused(&management, namespace));
+    let (found, remembered) = fleet?;
     let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
-    let timeout = args.timeout;
-    let lines =
-        all("planes", secrets, args.concurrency.into(), |secret| async move { ask(&secret, timeout).await });
+    let (timeout, labels) = (args.timeout, source.deployments());
+    let lines = all("planes", found, args.concurrency.into(), |plane| {
+        let labels = labels.clone();
+        async move { ask(plane, &labels, timeout).await }
+    });
     Ok(Report::of(lines.await?, &remembered, &paused))
 }
 
 /// What a plane answers.
-async fn ask(secret: &Object, timeout: Duration) -> PlaneLine {
-    let name = secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned();
-    let mut line = PlaneLine::new(&name, secret.name());
-    if let Err(error) = PlaneName::new(&name) {
-        line.problem = Some(Problem { cause: Cause::PlaneSecretInvalid, message: error.to_string() });
-        return line;
-    }
-    let connection = of_secret(secret, timeout);
+async fn ask(found: Found, labels: &str, timeout: Duration) -> PlaneLine {
+    let mut line = PlaneLine::new(&found.name, found.secret.as_deref());
+    let connection = found.connection(timeout);
     let plane = match &connection {
         Read::Found(plane) => plane,
         Read::Failed(error) => return line.with(error),
@@ -109,16 +119,16 @@ async fn ask(secret: &Object, timeout: Duration) -> PlaneLine {
         Read::Absent | Read::Skipped => {}
     }
     line.latency = Some(began.elapsed());
-    match count(&connection).await {
+    match count(&connection, labels).await {
         Ok(counts) => line.counts = Some(counts),
         Err(error) => return line.with(&error),
     }
     line
 }
 
-/// Counts the WDs of a plane by their metadata, page by page.
-async fn count(plane: &Connection) -> Result<Counts, ReadError> {
-    let all = Query { kind: Kind::WorkloadDeployment.resource(), namespace: "", labels: "" };
+/// Counts the WDs of a plane with these labels by their metadata, page by page.
+async fn count(plane: &Connection, labels: &str) -> Result<Counts, ReadError> {
+    let all = Query { kind: Kind::WorkloadDeployment.resource(), namespace: "", labels, fields: "" };
     let mut counts = Counts::default();
     let counted = each(plane, all, Part::Metadata, |wd| {
         counts.add(wd.has_finalizer(FEDERATOR_FINALIZER), wd.is_terminating());

@@ -44,8 +44,8 @@ pub struct Problem {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlaneLine {
     name: String,
-    secret: String,
-    /// Its server; empty where the Secret names none.
+    secret: Option<String>,
+    /// Its server; empty where none is known.
     pub server: String,
     /// How long its first answer took.
     pub latency: Option<Duration>,
@@ -60,9 +60,9 @@ pub struct PlaneLine {
 }
 
 impl PlaneLine {
-    /// A plane that was not asked yet.
-    pub fn new(name: &str, secret: &str) -> Self {
-        Self { name: name.to_owned(), secret: secret.to_owned(), ..Self::default() }
+    /// A plane that was not asked yet, and the Secret with its kubeconfig, where one has it.
+    pub fn new(name: &str, secret: Option<&str>) -> Self {
+        Self { name: name.to_owned(), secret: secret.map(str::to_owned), ..Self::default() }
     }
 
     /// The same with an error of reading.
@@ -102,7 +102,7 @@ impl Report {
                 line.refuse(Cause::PlaneSecretInvalid, message);
                 continue;
             }
-            names.insert(line.name.clone(), line.secret.clone());
+            names.insert(line.name.clone(), line.secret.clone().unwrap_or_default());
             let Some(identity) = line.identities.first().cloned() else { continue };
             let known = remembered.get(&line.name);
             if let Some(known) = known.filter(|known| !line.identities.contains(known)) {
@@ -154,7 +154,7 @@ impl Report {
                 line.pause.as_ref().map_or_else(String::new, |pause| paused(pause, wide)),
             ];
             if wide {
-                row.push(line.secret.clone());
+                row.push(line.secret.clone().unwrap_or_default());
             }
             let problem = line.problem.as_ref().map(|it| {
                 let text = if wide {
@@ -204,7 +204,7 @@ mod tests {
             latency: Some(Duration::from_millis(12)),
             identities: vec![identity.to_owned()],
             counts: Some(Counts { deployments: 40, federated: 39, held: 1 }),
-            ..PlaneLine::new(name, secret)
+            ..PlaneLine::new(name, Some(secret))
         }
     }
 

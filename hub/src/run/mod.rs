@@ -105,7 +105,7 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
         .await
         .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;
     let names: Vec<_> = roles.iter().map(|role| role.name).collect();
-    tracing::info!(%bound, roles = names.join(" and "), discovery = %runtime.args.discovery, version = env!("CARGO_PKG_VERSION"), "fedhub starts");
+    tracing::info!(%bound, roles = names.join(" and "), discovery = %runtime.args.discovery.mode, version = env!("CARGO_PKG_VERSION"), "fedhub starts");
 
     let mut running = Vec::new();
     if let Some(management) = management {

@@ -220,7 +220,7 @@ impl Runtime {
         home: Server,
         projects: Option<Server>,
     ) -> anyhow::Result<()> {
-        match self.args.discovery {
+        match self.args.discovery.mode {
             Discovery::Single => {
                 let plane = PlaneId::Project(fedhub_core::names::PlaneName::new(single::NAME)?);
                 single::engage(planes, home.connection(&plane))?;

@@ -19,9 +19,5 @@ pub fn quota(args: &RunArgs) -> Option<Source> {
 
 /// The server with the Projects, unless it is the management plane.
 pub fn projects(args: &RunArgs) -> Option<Source> {
-    let context = args.discovery_context.as_deref();
-    match (&args.discovery_kubeconfig, context, &args.management.kubeconfig) {
-        (Some(file), context, _) | (None, context @ Some(_), Some(file)) => Some(Source::file(file, context)),
-        _ => None,
-    }
+    args.discovery.projects(&args.management)
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use anyhow::Context;
 use fedhub_core::errors;
-use fedhub_core::names::{IDENTITIES, PLANE_NAME, PLANE_SECRET};
+use fedhub_core::names::IDENTITIES;
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::identity::hub::NAME as HUB_HISTORY;
 use fedhub_planes::pauses::stored::NAME as PAUSED;
@@ -18,14 +18,13 @@ use kube::core::{ApiResource, GroupVersionKind, Status};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::common::install_tls_provider;
+use crate::common::{install_tls_provider, misuse};
 use crate::operator::connect::{Connection, Plane};
+use crate::operator::fleet::discover;
 use crate::operator::karmada::WORK;
-use crate::operator::planes::of_secret;
 use crate::operator::progress::Progress;
 use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
-use crate::operator::requests::list;
 use crate::operator::sources::SourceArgs;
 
 /// How many objects a page of a list has.
@@ -67,6 +66,9 @@ pub struct SnapshotArgs {
 
 /// Reads, and writes the file.
 pub fn main(args: &SnapshotArgs) -> ExitCode {
+    if let Some(code) = misuse(&args.sources.faults()) {
+        return code;
+    }
     let written = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -110,7 +112,7 @@ async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {
     let sources = &args.sources;
     let management = sources.management(!sources.project_kubeconfigs.is_empty())?;
     let namespace = &sources.own.management_namespace;
-    let projects = projects(sources, &management, namespace).await?;
+    let projects = projects(sources, &management).await?;
     let mut snapshot = Snapshot::new(
         namespace,
         of_management(&management, namespace).await,
@@ -160,21 +162,17 @@ async fn of_management(management: &Connection, namespace: &str) -> Recording {
     recording
 }
 
-/// The project planes: those given, and those of Secrets.
+/// The project planes: those given, and those found.
 async fn projects(
     sources: &SourceArgs,
     management: &Connection,
-    namespace: &str,
 ) -> anyhow::Result<BTreeMap<String, Connection>> {
-    let label = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
-    let secrets = list(management, Kind::Secret.resource(), namespace, &label).await;
-    if let Some(error) = secrets.failure() {
-        anyhow::bail!("failed to list secrets on the management plane: {}", error.message);
-    }
+    let source = sources.planes(management)?;
+    let (found, _) = discover(&source, management, &sources.own.management_namespace).await?;
     let mut planes = sources.projects()?;
-    for secret in secrets.found().into_iter().flatten() {
-        let name = secret.annotation(PLANE_NAME).unwrap_or(secret.name());
-        planes.entry(name.to_owned()).or_insert_with(|| of_secret(secret, sources.timeout));
+    for plane in found {
+        let connection = plane.connection(sources.timeout);
+        planes.entry(plane.name).or_insert(connection);
     }
     Ok(planes)
 }

@@ -10,7 +10,7 @@ use kube::Client;
 use parking_lot::Mutex;
 
 use super::data::{Explained, ObjectAnswer, ObjectQuery};
-use crate::explain::{self, Request, State, Subject, SubjectKind};
+use crate::explain::{self, ProjectPlane, Request, State, Subject, SubjectKind};
 use crate::operator::connect;
 use crate::operator::read::Read;
 
@@ -93,7 +93,7 @@ impl Explainer {
         };
         let request = Request {
             now: None,
-            project: Some(connection(plane.client(), &subject.plane)),
+            project: ProjectPlane::Given(connection(plane.client(), &subject.plane)),
             hub: connection(self.planes.anchor().client(), "hub"),
             management: connection(self.management.clone(), "management"),
             namespace: self.namespace.clone(),

@@ -1,14 +1,18 @@
-//! Whether fedhub runs: whether its Lease is held and renewed.
+//! Whether fedhub runs: whether its Lease is held and renewed, or a Deployment runs it without one.
 
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use fedhub_lease::Record;
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::Api;
+use k8s_openapi::api::core::v1::Container;
+use kube::api::ListParams;
 use kube::runtime::wait::await_condition;
+use kube::{Api, ResourceExt};
 
 use crate::operator::connect::Plane;
+use crate::operator::read::Read;
 use crate::operator::requests::within;
 
 /// How long a Lease lasts that does not say so.
@@ -26,19 +30,83 @@ pub struct Seat {
     pub remedy: &'static str,
 }
 
-/// What a Lease says; `None` where nobody holds it, or there is none.
-pub async fn record(plane: &Plane, seat: &Seat) -> anyhow::Result<Option<Record>> {
+/// What there is to say of fedhub at a seat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Somebody holds the Lease, or held it last and did not release it.
+    Held(Record),
+    /// The Lease was released.
+    Released,
+    /// A Deployment of that name runs fedhub without leader election.
+    Unelected(String),
+    /// There is no Lease: whether a fedhub runs that does not elect, nothing tells.
+    Unknown,
+}
+
+/// What the Lease says and, as a process without leader election holds none, the Deployments beside it.
+pub async fn standing(plane: &Plane, seat: &Seat) -> anyhow::Result<Standing> {
+    if let Some(name) = unelected(plane, seat).await {
+        return Ok(Standing::Unelected(name));
+    }
+    Ok(match record(plane, seat).await? {
+        None => Standing::Unknown,
+        Some(record) if record.holder.is_empty() => Standing::Released,
+        Some(record) => Standing::Held(record),
+    })
+}
+
+/// What a Lease says; `None` where there is none.
+async fn record(plane: &Plane, seat: &Seat) -> anyhow::Result<Option<Record>> {
     let api: Api<Lease> = Api::namespaced(plane.client.clone(), &seat.namespace);
     let read = within(plane.timeout, api.get_opt(&seat.name)).await;
     let doing = || format!("failed to read the Lease {}/{} on {}", seat.namespace, seat.name, seat.what);
-    let lease = read.required(doing)?;
-    Ok(lease.as_ref().map(Record::of).filter(|record| !record.holder.is_empty()))
+    Ok(read.required(doing)?.as_ref().map(Record::of))
 }
 
-/// An error while fedhub runs. Clocks are not compared: a holder that renews its Lease within its duration runs, one that does
-/// not has ended.
-pub async fn refuse_while_held(plane: &Plane, seat: &Seat) -> anyhow::Result<()> {
-    let Some(seen) = record(plane, seat).await? else { return Ok(()) };
+/// The Deployment that runs fedhub without leader election. A server that has no Deployments, or does not show them, runs
+/// none that is known.
+async fn unelected(plane: &Plane, seat: &Seat) -> Option<String> {
+    let api: Api<Deployment> = Api::namespaced(plane.client.clone(), &seat.namespace);
+    match within(plane.timeout, api.list(&ListParams::default())).await {
+        Read::Found(all) => all.items.iter().find(|it| runs_unelected(it)).map(ResourceExt::name_any),
+        Read::Absent | Read::Skipped | Read::Failed(_) => None,
+    }
+}
+
+/// Whether a Deployment has Pods that run `fedhub run` without leader election, by its arguments or its environment.
+pub fn runs_unelected(deployment: &Deployment) -> bool {
+    let wanted = deployment.spec.replicas.unwrap_or(1);
+    let left = deployment.status.as_ref().and_then(|status| status.replicas).unwrap_or_default();
+    let mut containers = deployment.spec.template.spec.iter().flat_map(|spec| &spec.containers);
+    wanted.max(left) > 0 && containers.any(elects_nobody)
+}
+
+fn elects_nobody(container: &Container) -> bool {
+    let words = || container.command.iter().chain(&container.args).flatten().map(String::as_str);
+    let apart = || words().zip(words().skip(1)).any(|pair| pair == ("--leader-elect", "false"));
+    let by_environment = || {
+        let mut env = container.env.iter().flatten();
+        env.any(|it| it.name == "FEDHUB_LEADER_ELECT" && it.value.as_deref() == Some("false"))
+            && !words().any(|word| word.starts_with("--leader-elect"))
+    };
+    words().any(|word| word == "run")
+        && (words().any(|word| word == "--leader-elect=false") || apart() || by_environment())
+}
+
+/// An error while fedhub runs; whether that is certain. Clocks are not compared: a holder that renews its Lease within its
+/// duration runs, one that does not has ended.
+pub async fn refuse_while_held(plane: &Plane, seat: &Seat) -> anyhow::Result<bool> {
+    let seen = match standing(plane, seat).await? {
+        Standing::Held(record) => record,
+        Standing::Released => return Ok(true),
+        Standing::Unknown => return Ok(false),
+        Standing::Unelected(name) => bail!(
+            "fedhub runs on {} without leader election, by Deployment {}/{name}: {}",
+            seat.what,
+            seat.namespace,
+            seat.remedy
+        ),
+    };
     let duration = if seen.duration.is_zero() { USUAL } else { seen.duration };
     eprintln!(
         "fedhub: {}: {} holds the Lease; looking for {} s whether it renews it",
@@ -52,14 +120,14 @@ pub async fn refuse_while_held(plane: &Plane, seat: &Seat) -> anyhow::Result<()>
         lease.is_none_or(|lease| lease.metadata.resource_version.as_ref() != Some(&version))
     };
     match tokio::time::timeout(duration, await_condition(api, &seat.name, is_news)).await {
-        Err(_) => return Ok(()),
+        Err(_) => return Ok(true),
         Ok(Err(error)) => {
             return Err(error).with_context(|| format!("failed to watch the Lease on {}", seat.what));
         }
         Ok(Ok(_)) => {}
     }
-    match record(plane, seat).await? {
-        None => Ok(()),
+    match record(plane, seat).await?.filter(|record| !record.holder.is_empty()) {
+        None => Ok(true),
         Some(now) => bail!("fedhub runs on {}, as {}: {}", seat.what, now.holder, seat.remedy),
     }
 }

@@ -15,17 +15,18 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use fedhub_core::errors;
 
-use crate::common::{CELL_NAMESPACE, MISUSE, install_tls_provider};
+use crate::common::{CELL_NAMESPACE, install_tls_provider, misuse};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
 use crate::operator::consent::{agrees, can_ask};
-use crate::operator::fleet::{check_identity, of_management, planes_of};
+use crate::operator::fleet::{check_identity, discover, planes_of};
 use crate::operator::output::{OutputArgs, colours};
 use crate::operator::read::Read;
 use crate::operator::sources::SourceArgs;
+use lease::Standing;
 use plan::{Emptying, Place};
 use report::{Line, Report};
 use strip::Order;
@@ -86,6 +87,9 @@ pub struct UninstallArgs {
     /// Do not ask before writing.
     #[arg(long, conflicts_with = "plan")]
     pub yes: bool,
+    /// Do not ask whether fedhub is stopped where it has no Lease that says so.
+    #[arg(long, conflicts_with = "plan")]
+    pub yes_stopped: bool,
     /// Do not ask before the hub is emptied.
     #[arg(long, conflicts_with = "plan")]
     pub yes_empty_hub: bool,
@@ -98,21 +102,24 @@ pub struct UninstallArgs {
 }
 
 impl UninstallArgs {
-    fn validate(&self, can_ask: bool) -> Vec<&'static str> {
+    fn validate(&self, can_ask: bool) -> Vec<String> {
         let empties = self.fate == HubFate::Empty;
-        let mut faults = Vec::new();
+        let mut faults = self.sources.faults();
         if empties && self.sources.hub.kubeconfig.is_none() {
-            faults.push("--hub empty needs --hub-kubeconfig");
+            faults.push("--hub empty needs --hub-kubeconfig".to_owned());
         }
         if self.yes_empty_hub && !empties {
-            faults.push("--yes-empty-hub is for --hub empty");
+            faults.push("--yes-empty-hub is for --hub empty".to_owned());
         }
         if self.run && !self.yes && !can_ask {
-            faults.push("--run asks before it writes, and there is no terminal; --yes does without asking");
+            faults.push(
+                "--run asks before it writes, and there is no terminal; --yes does without asking".to_owned(),
+            );
         }
         if self.run && empties && !self.yes_empty_hub && !can_ask {
             faults.push(
-                "--hub empty asks of its own, and there is no terminal; --yes-empty-hub does without asking",
+                "--hub empty asks of its own, and there is no terminal; --yes-empty-hub does without asking"
+                    .to_owned(),
             );
         }
         faults
@@ -121,12 +128,8 @@ impl UninstallArgs {
 
 /// Plans, asks, and does it.
 pub fn main(args: &UninstallArgs) -> ExitCode {
-    let faults = args.validate(can_ask());
-    if !faults.is_empty() {
-        for fault in faults {
-            eprintln!("fedhub: {fault}");
-        }
-        return ExitCode::from(MISUSE);
+    if let Some(code) = misuse(&args.validate(can_ask())) {
+        return code;
     }
     let done = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -162,8 +165,8 @@ async fn perform(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
         println!("{}", planned.print(args.output.format(), colours()));
         return Ok(code(&planned));
     }
-    stopped(args, &planes).await?;
-    if !consents(args, &planned, emptying.as_ref()) {
+    let unproven = stopped(args, &planes).await?;
+    if !is_stopped(args, &unproven)? || !consents(args, &planned, emptying.as_ref()) {
         eprintln!("fedhub: nothing was written");
         return Ok(ExitCode::from(REMAINS));
     }
@@ -236,8 +239,9 @@ async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
         Some(_) => sources.hub().context("failed to connect to the hub")?,
         None => Read::Skipped,
     };
-    let (secrets, identities) = of_management(&management, &sources.own.management_namespace).await?;
-    let (projects, unread) = planes_of(secrets, sources.projects()?, None, sources.timeout);
+    let source = sources.planes(&management)?;
+    let (found, identities) = discover(&source, &management, &sources.own.management_namespace).await?;
+    let (projects, unread) = planes_of(found, sources.projects()?, None, sources.timeout);
     let mut unread: Vec<Line> = unread.iter().map(Line::unread).collect();
     if hub.found().is_some() {
         let names =
@@ -267,7 +271,7 @@ async fn planes(args: &UninstallArgs) -> anyhow::Result<Planes> {
 /// Planes that have WDs on the hub, and to which nothing leads: their WDs may hold fedhub's finalizer.
 fn unknown(hub: &plan::Hub, known: &BTreeSet<String>) -> Vec<Line> {
     let missing = plan::planes(hub).into_iter().filter(|name| !known.contains(name));
-    let problem = "it has WDs on the hub, and no Secret names it: give its --project-kubeconfig";
+    let problem = "it has WDs on the hub, and discovery does not find it: give its --project-kubeconfig";
     missing.map(|plane| Line { plane, entries: Vec::new(), problem: Some(problem.to_owned()) }).collect()
 }
 
@@ -292,23 +296,59 @@ fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connectio
     std::iter::once((&planes.management, management)).chain(cells.map(cell)).collect()
 }
 
-/// An error where a fedhub runs.
-async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
+/// An error where a fedhub runs; else the places where nothing tells whether one does.
+async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<Vec<String>> {
+    let mut unproven = Vec::new();
     for (connection, seat) in leases(args, planes) {
-        if let Some(plane) = connection.found() {
-            lease::refuse_while_held(plane, &seat).await?;
+        if let Some(plane) = connection.found()
+            && !lease::refuse_while_held(plane, &seat).await?
+        {
+            unproven.push(without_lease(&seat));
         }
     }
-    Ok(())
+    Ok(unproven)
+}
+
+fn without_lease(seat: &lease::Seat) -> String {
+    let lease::Seat { what, namespace, name, .. } = seat;
+    format!(
+        "{what}: no Lease {namespace}/{name}: a fedhub that runs with --leader-elect=false, or whose Lease has another name \
+         or namespace, is not noticed"
+    )
+}
+
+/// Whether the operator says that fedhub is stopped where no Lease does.
+fn is_stopped(args: &UninstallArgs, unproven: &[String]) -> anyhow::Result<bool> {
+    if unproven.is_empty() || args.yes_stopped {
+        return Ok(true);
+    }
+    let places = unproven.join("\n");
+    if !can_ask() {
+        bail!("{places}\nwithout a terminal to ask, --yes-stopped says that every fedhub is stopped");
+    }
+    eprintln!("{places}");
+    Ok(agrees("Is every fedhub stopped?", "stopped"))
 }
 
 /// Says where a fedhub may run; of a plan that is no error.
 async fn held_leases(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
     for (connection, seat) in leases(args, planes) {
-        if let Some(plane) = connection.found()
-            && let Some(record) = lease::record(plane, &seat).await?
-        {
-            eprintln!("fedhub: {}: {} holds the Lease: {}", seat.what, record.holder, seat.remedy);
+        if let Some(plane) = connection.found() {
+            let lease::Seat { what, remedy, .. } = &seat;
+            match lease::standing(plane, &seat).await? {
+                Standing::Released => {}
+                Standing::Held(record) => {
+                    eprintln!("fedhub: {what}: {} holds the Lease: {remedy}", record.holder);
+                }
+                Standing::Unelected(name) => {
+                    eprintln!(
+                        "fedhub: {what}: Deployment {name} runs fedhub without leader election: {remedy}"
+                    );
+                }
+                Standing::Unknown => {
+                    eprintln!("fedhub: {}; --run asks whether every fedhub is stopped", without_lease(&seat));
+                }
+            }
         }
     }
     Ok(())

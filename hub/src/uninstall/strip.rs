@@ -65,7 +65,7 @@ pub fn entry(kind: Kind, object: &Object, outcome: Outcome) -> Entry {
 /// The metadata of the objects with that finalizer.
 async fn carrying(plane: &Connection, kind: Kind, finalizer: &str) -> Result<Vec<Object>, String> {
     let mut found = Vec::new();
-    let all = Query { kind: kind.resource(), namespace: "", labels: "" };
+    let all = Query { kind: kind.resource(), namespace: "", labels: "", fields: "" };
     let read = each(plane, all, Part::Metadata, |object| {
         if object.has_finalizer(finalizer) {
             found.push(object);

@@ -6,6 +6,7 @@ use fedhub_core::object::{Object, ObjectView};
 use fedhub_testing::{Messages, assert_messages};
 use serde_json::{Value, json};
 
+use super::lease::runs_unelected;
 use super::plan::{Hub, Place, Release, emptying, is_preserved, planes, release, unpreserved};
 use super::report::{Entry, Line, Outcome, Report};
 use crate::operator::output::Format;
@@ -20,6 +21,34 @@ fn finalized(finalizers: &[&str], terminating: bool) -> Object {
         metadata["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
     }
     object(json!({ "metadata": metadata }))
+}
+
+/// A Deployment without leader election runs fedhub as long as it has Pods, or is to have them.
+#[test]
+fn i3_a_deployment_that_elects_nobody_runs_fedhub() {
+    let of = |args: &[&str], env: Option<&str>, wanted: Option<i32>, left: i32| {
+        let env: Vec<Value> =
+            env.iter().map(|it| json!({"name": "FEDHUB_LEADER_ELECT", "value": it})).collect();
+        let container = json!({"name": "fedhub", "args": args, "env": env});
+        let deployment = json!({
+            "metadata": {"name": "fedhub"}, "status": {"replicas": left},
+            "spec": {"replicas": wanted, "selector": {}, "template": {"spec": {"containers": [container]}}},
+        });
+        runs_unelected(&serde_json::from_value(deployment).unwrap())
+    };
+    for (args, env, wanted, left, expected) in [
+        (&["run", "--leader-elect=false"][..], None, Some(1), 1, true),
+        (&["run", "--leader-elect", "false"], None, None, 0, true),
+        (&["run"], Some("false"), Some(1), 0, true),
+        (&["run", "--leader-elect=false"], None, Some(0), 1, true),
+        (&["run", "--leader-elect=false"], None, Some(0), 0, false),
+        (&["run", "--leader-elect=true"], Some("false"), Some(1), 1, false),
+        (&["run"], Some("true"), Some(2), 2, false),
+        (&["run"], None, Some(2), 2, false),
+        (&["serve", "--leader-elect=false"], None, Some(1), 1, false),
+    ] {
+        assert_eq!(of(args, env, wanted, left), expected, "{args:?} {env:?} {wanted:?} {left}");
+    }
 }
 
 #[test]

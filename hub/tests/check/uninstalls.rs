@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fedhub_fake_apiserver::Fault;
+use fedhub_fake_apiserver::{Fault, Resource};
 use serde_json::{Value, json};
 
 use super::planes::{Checked, Planes, wd};
@@ -25,6 +25,10 @@ async fn planes() -> Planes {
         planes.project.server.put(deployment).unwrap();
     }
     assert!(!planes.project.server.delete("WorkloadDeployment", "shop", "leaving").unwrap(), "it is held");
+    // Released, as fedhub does when it ends.
+    lease(&planes, 1, "2026-01-01T00:00:00.000000Z");
+    let released = json!({"spec": {"holderIdentity": ""}});
+    planes.management.server.patch("Lease", "fedhub-system", "fedhub", &released).unwrap();
     planes
 }
 
@@ -161,4 +165,41 @@ async fn i6_the_hub_is_emptied_last_and_only_of_what_is_fedhub_s() {
     let first = hub.writes_since(mark).into_iter().next().unwrap();
     assert_eq!(first.resource, "propagationpolicies", "Karmada is told first: {first:?}");
     assert_eq!(first.body.unwrap()["spec"], json!({"preserveResourcesOnDeletion": true}));
+}
+
+/// Without a Lease nothing tells whether a fedhub runs; a Deployment that elects nobody does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i3_a_fedhub_without_a_lease_is_asked_for() {
+    let planes = planes().await;
+    let management = &planes.management.server;
+    management.register(Resource::builtin("apps", "v1", "Deployment", "deployments"));
+    let deployment = |replicas: u32| {
+        let container = json!({"name": "fedhub", "image": "fedhub", "args": ["run", "--leader-elect=false"]});
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "fedhub-system", "name": "fedhub"},
+            "spec": {
+                "replicas": replicas, "selector": {},
+                "template": {"metadata": {}, "spec": {"containers": [container]}},
+            },
+        })
+    };
+    management.put(deployment(1)).unwrap();
+    let mark = planes.project.server.mark();
+    let planned = uninstall(&planes, "--plan").await;
+    assert!(
+        planned.text.contains("Deployment fedhub runs fedhub without leader election"),
+        "{}",
+        planned.text
+    );
+    let refused = uninstall(&planes, "--run --yes --yes-stopped").await;
+    assert!(refused.code == 1 && refused.text.contains("without leader election"), "{}", refused.text);
+    management.put(deployment(0)).unwrap();
+    assert!(management.delete("Lease", "fedhub-system", "fedhub").unwrap());
+    let planned = uninstall(&planes, "--plan").await;
+    assert!(planned.text.contains("no Lease fedhub-system/fedhub"), "{}", planned.text);
+    let asked = uninstall(&planes, "--run --yes").await;
+    assert!(asked.code == 1 && asked.text.contains("--yes-stopped"), "{}", asked.text);
+    assert!(planes.project.server.writes_since(mark).is_empty());
+    let done = uninstall(&planes, "--run --yes --yes-stopped --abandon-deletions").await;
+    assert_eq!(done.code, 0, "{}", done.text);
 }

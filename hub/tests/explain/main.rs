@@ -3,6 +3,8 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 mod audits;
+mod discoveries;
+mod elsewhere;
 mod faults;
 mod objects;
 mod planes;

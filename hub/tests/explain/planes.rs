@@ -6,13 +6,16 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fedhub_fake_apiserver::ApiServer;
 use fedhub_fake_apiserver::fleet::kubeconfig::kubeconfig;
-use fedhub_fake_apiserver::http::{self, Census, Identity};
+use fedhub_fake_apiserver::http::{self as server, Census, Identity};
+use fedhub_fake_apiserver::{AnswerBody, ApiServer};
+use http::{Request, Response};
+use hyper::body::Incoming;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
+use tower::{BoxError, Service};
 
 use super::objects;
 
@@ -59,13 +62,23 @@ impl Planes {
 
     /// Serves a plane, and returns its kubeconfig.
     async fn serve(&self, server: &ApiServer) -> Value {
+        self.serve_by(server.name(), server.service()).await
+    }
+
+    /// Serves what answers requests, and returns its kubeconfig.
+    pub async fn serve_by<S>(&self, name: &str, service: S) -> Value
+    where
+        S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = BoxError>,
+        S: Clone + Send + 'static,
+        S::Future: Send,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (identity, service, census) = (self.identity.clone(), server.service(), Arc::<Census>::default());
+        let (identity, census) = (self.identity.clone(), Arc::<Census>::default());
         tokio::spawn(async move {
-            http::serve(listener, &identity, http::Settings::default(), service, census).await;
+            server::serve(listener, &identity, server::Settings::default(), service, census).await;
         });
-        kubeconfig(server.name(), &format!("https://{address}"), self.identity.ca())
+        kubeconfig(name, &format!("https://{address}"), self.identity.ca())
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

@@ -7,8 +7,10 @@ use fedhub_core::errors;
 use fedhub_core::object::PlaneId;
 use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::pauses::Pauses;
@@ -20,6 +22,8 @@ const WATCH_SECONDS: u32 = 240;
 /// How long a read may take, and how long the next one waits after one that failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(1);
+/// How often the pauses are read beside the watch: one that hangs is not to keep an operator from pausing.
+const REREAD: Duration = Duration::from_secs(30);
 
 impl Planes {
     /// The pauses that are honoured here.
@@ -30,9 +34,11 @@ impl Planes {
     /// Follows the `ConfigMap` until `stop`.
     pub async fn follow_pauses(self: Arc<Self>, stop: CancellationToken) {
         let Some(api) = self.pauses.stored.clone() else { return };
+        let mut reread = interval_at(Instant::now() + REREAD, REREAD);
+        reread.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let config =
             watcher::Config::default().fields(&format!("metadata.name={NAME}")).timeout(WATCH_SECONDS);
-        let stream = watcher(api, config).default_backoff();
+        let stream = watcher(api.clone(), config).default_backoff();
         pin_mut!(stream);
         let mut listed = None;
         loop {
@@ -40,6 +46,10 @@ impl Planes {
                 biased;
                 () = stop.cancelled() => return,
                 event = stream.next() => event,
+                _ = reread.tick() => {
+                    self.reread_pauses(&api).await;
+                    continue;
+                }
             };
             match event {
                 Some(Ok(Event::Init)) => listed = None,
@@ -50,6 +60,15 @@ impl Planes {
                 Some(Err(error)) => self.pauses.unreadable(&errors::chain(&error)),
                 None => return,
             }
+        }
+    }
+
+    /// Reads the pauses beside the watch. That a read fails, the watch says as well.
+    async fn reread_pauses(&self, api: &Api<ConfigMap>) {
+        match tokio::time::timeout(PATIENCE, api.get_opt(NAME)).await {
+            Ok(Ok(map)) => self.learn_pauses(map.as_ref()),
+            Ok(Err(error)) => tracing::debug!(error = errors::chain(&error), "failed to read paused planes"),
+            Err(_) => tracing::debug!("failed to read paused planes: no answer"),
         }
     }
 

@@ -48,6 +48,7 @@ impl<'a> Findings<'a> {
         let Draft { discrepancy, subject, detail, since, mut rests_on } = draft;
         rests_on.push(subject.clone());
         let settling = settles(since, self.world.now, self.world.grace);
+        let paused = self.world.paused.pause(plane).is_some();
         self.all.entry((discrepancy, subject.clone())).or_insert_with(|| Finding {
             discrepancy,
             subject,
@@ -55,6 +56,7 @@ impl<'a> Findings<'a> {
             detail,
             since,
             settling,
+            paused,
             rests_on,
         });
     }

@@ -50,7 +50,8 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
     }
     for (plane, project) in &context.world.projects {
         for projection in project.instances.iter() {
-            if let Some(draft) = left(context, plane, project, projection) {
+            let wd_gone = wd_gone(plane, project, projection);
+            if let Some(draft) = wd_gone.or_else(|| left(context, plane, project, projection)) {
                 findings.add(plane.as_str(), draft);
             }
         }
@@ -260,6 +261,21 @@ fn ownership(wanted: &Object, current: &Object) -> Option<(Discrepancy, String)>
             Some((Discrepancy::DanglingOwner, detail))
         }
     }
+}
+
+/// A projection whose WD is not in the project any more: its garbage collection takes it (P6), unless that does not run.
+fn wd_gone(plane: &PlaneName, project: &Project, projection: &Stored) -> Option<Draft> {
+    let (object, facts) = (&projection.object, projection.digest.instance()?);
+    let deployment = facts.deployment(object.name())?;
+    let lives = project.deployments.get(object.namespace(), deployment).is_some();
+    let plane = PlaneId::Project(plane.clone());
+    (facts.is_projection(None) && !lives && !object.is_terminating()).then(|| Draft {
+        discrepancy: Discrepancy::ProjectionWdGone,
+        subject: key_of(plane.clone(), INSTANCE, projection),
+        detail: format!("the project has no WD {}", Quoted(deployment)),
+        since: changed(object, Part::Spec),
+        rests_on: vec![key(plane, WD, object.namespace(), deployment)],
+    })
 }
 
 /// A projection whose hub Instance is not there.

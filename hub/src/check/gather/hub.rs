@@ -83,7 +83,8 @@ async fn installed(hub: &Connection, all: Vec<Value>) -> Vec<(Value, Read<Object
 
 /// The cities of the hub's WDs.
 async fn cities(hub: &Connection) -> Read<BTreeMap<String, usize>> {
-    let all = Query { kind: Kind::WorkloadDeployment.resource(), namespace: "", labels: CITY_CODE };
+    let kind = Kind::WorkloadDeployment.resource();
+    let all = Query { kind, namespace: "", labels: CITY_CODE, fields: "" };
     let mut cities = BTreeMap::new();
     let read = each(hub, all, Part::Metadata, |wd| {
         *cities.entry(wd.label(CITY_CODE).unwrap_or_default().to_owned()).or_default() += 1;

@@ -2,7 +2,6 @@
 
 mod hub;
 mod plane;
-mod projects;
 
 use std::sync::Arc;
 
@@ -22,6 +21,7 @@ use super::rights::{Right, needed};
 use super::schema::{Ours, ours};
 use crate::args::RunArgs;
 use crate::operator::connect::{Connection, plane as connect};
+use crate::operator::discovery::PlaneSource;
 use crate::operator::planes::{paused, remembered};
 use crate::operator::progress::Progress;
 use crate::operator::read::Read;
@@ -63,12 +63,14 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
     }
     let mut projects = Vec::new();
     for (part, root) in roots {
-        let found = projects::find(run, &connection(root), config_of(run, root)).await;
+        let found = planes_of(run, connection(root), root).list().await;
+        // A Project that is not Ready has no plane that would have to answer.
+        let found = found.map(|all| all.into_iter().filter(|it| it.ready).collect::<Vec<_>>());
         facts.discovered.push((PlaneName::of(root), found.clone().map(|found| found.len())));
         let rights = rights(run, part)?;
-        for (name, config) in found.found().cloned().unwrap_or_default() {
-            let (name, rights) = (PlaneName::project(part, &name), rights.clone());
-            projects.push(Target { name, config, rights, crds: has_crds(args.pre, part) });
+        for found in found.found().cloned().unwrap_or_default() {
+            let (name, rights) = (PlaneName::project(part, &found.name), rights.clone());
+            projects.push(Target { name, config: found.config, rights, crds: has_crds(args.pre, part) });
         }
     }
     facts.planes = asked.into_iter().map(|(plane, _)| plane).collect();
@@ -108,10 +110,11 @@ fn roots(args: &RunArgs) -> Vec<(Part, Part)> {
     management.into_iter().chain(quota.then_some((Part::QuotaProject, Part::Quota))).collect()
 }
 
-/// The configuration of a server where project planes are found.
-fn config_of(args: &RunArgs, root: Part) -> Result<Config, String> {
+/// The project planes of a server where they are found.
+fn planes_of(args: &RunArgs, server: Connection, root: Part) -> PlaneSource {
     let source = servers(args).into_iter().find(|(part, _)| *part == root);
-    source.map_or_else(|| Err("no kubeconfig".to_owned()), |(_, source)| read(&source))
+    let config = source.map_or_else(|| Err("no kubeconfig".to_owned()), |(_, source)| read(&source));
+    PlaneSource { mode: args.discovery.mode, namespace: args.namespace().to_owned(), server, config }
 }
 
 fn read(source: &Source) -> Result<Config, String> {
@@ -122,7 +125,7 @@ fn read(source: &Source) -> Result<Config, String> {
 fn rights(run: &RunArgs, part: Part) -> anyhow::Result<Vec<Right>> {
     let mut rights = needed(run, part)?;
     // Where the Projects are on the management plane, their rights are asked for there.
-    let milo = run.discovery == Discovery::Milo && sources::projects(run).is_none();
+    let milo = run.discovery.mode == Discovery::Milo && sources::projects(run).is_none();
     if part == Part::Management && milo {
         rights.extend(needed(run, Part::Discovery)?);
     }

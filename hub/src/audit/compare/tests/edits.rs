@@ -2,7 +2,7 @@
 
 use fedhub_core::names::{
     CITY_CODE, FEDERATION_NAMESPACE, INSTANCE_CITY, MOVING, SOURCE, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
-    encode_plane,
+    WORKLOAD_DEPLOYMENT_NAME, encode_plane,
 };
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, set_field};
 use fedhub_planes::ProjectNamespace;
@@ -327,6 +327,13 @@ pub const EDITS: &[Edit] = &[
     edit("a projection of nothing", Discrepancy::ProjectionLeft, |w, of| {
         remove(&mut w.hub.instances, &of.space, &first(of));
         remove(&mut w.cells.get_mut(CELL).unwrap().instances, &of.space, &first(of));
+    }),
+    edit("a projection that its WD has left", Discrepancy::ProjectionWdGone, |w, of| {
+        let project = w.projects.get_mut(&of.home.plane).unwrap();
+        let mut left = project.instances.get(&of.home.namespace, &first(of)).unwrap().object.as_ref().clone();
+        left.metadata.name = Some("gone-0".to_owned());
+        label(&mut left, WORKLOAD_DEPLOYMENT_NAME, "gone");
+        put(&mut project.instances, PlaneId::Project(of.home.plane.clone()), Kind::Instance, left);
     }),
     edit("a WD that the hub does not have, in a cell", Discrepancy::CellWdLeft, |w, of| {
         let mut wd = object(Kind::WorkloadDeployment, &of.space, "left", "uid-left");

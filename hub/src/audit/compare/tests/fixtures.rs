@@ -12,6 +12,7 @@ use fedhub_core::names::{
 };
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId, bare, set_field};
 use fedhub_federator::plan::plan;
+use fedhub_planes::pauses::stored::PausedPlanes;
 use fedhub_planes::{ProjectNamespace, Write};
 use fedhub_projector::desired::desired;
 use jiff::{SignedDuration, Timestamp};
@@ -83,6 +84,7 @@ pub fn world(shape: &Shape) -> (World, Vec<Target>) {
         now: now(),
         grace: Duration::from_mins(1),
         only: None,
+        paused: PausedPlanes::default(),
         hub: Hub::default(),
         projects: BTreeMap::new(),
         cells: BTreeMap::from([(
