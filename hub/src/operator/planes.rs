@@ -1,6 +1,6 @@
 //! Project planes by their Secrets on the management plane, as discovery `kubeconfigs` reads them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -43,6 +43,18 @@ pub async fn find(management: &Connection, namespace: &str, name: &str, timeout:
         Read::Found(None) | Read::Absent | Read::Skipped => Read::Absent,
         Read::Failed(error) => Read::Failed(error),
     }
+}
+
+/// The names of all project planes that have a Secret.
+pub async fn names(management: &Connection, namespace: &str) -> Read<BTreeSet<String>> {
+    let labels = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
+    let labelled = Query { kind: Kind::Secret.resource(), namespace, labels: &labels };
+    let mut names = BTreeSet::new();
+    let read = each(management, labelled, Part::Metadata, |secret| {
+        names.insert(secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned());
+        ControlFlow::Continue(())
+    });
+    read.await.map(|()| names)
 }
 
 /// Whether a labelled Secret stands for the plane of that name.

@@ -2,7 +2,9 @@
 
 mod report;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use fedhub_core::errors;
@@ -14,10 +16,15 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 
 use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider};
+use crate::operator::connect::of_source;
+use crate::operator::planes::names;
+use crate::operator::read::Read;
 use report::{Change, paused, resumed};
 
 /// The longest reason: it is shown in tables, and all pauses are in one object.
 const REASON_MAX: usize = 256;
+/// How long a page of the Secrets may take, by which a name that no plane has is noticed.
+const LISTED_WITHIN: Duration = Duration::from_secs(5);
 
 /// What is paused or resumed, and where that is stored.
 #[derive(Debug, clap::Args)]
@@ -41,8 +48,10 @@ for the plane, neither there nor on the hub: changes, status and deletions wait,
 is not repaired. What runs in cells keeps running, and cells go on writing to the hub what they report.
 
 Examples:
-  fedhub pause --plane project-a --reason 'etcd maintenance until 18:00'
-  fedhub pause --reason 'hub upgrade'")]
+  fedhub pause --plane project-a --reason 'etcd maintenance until 18:00' --management-kubeconfig management.yaml
+  fedhub pause --reason 'hub upgrade' --management-kubeconfig management.yaml
+
+Exit codes: 0: done; 1: nothing was changed, for the management plane cannot be read or written; 2: misuse.")]
 pub struct PauseArgs {
     /// What is paused.
     #[command(flatten)]
@@ -58,8 +67,10 @@ pub struct PauseArgs {
 Without --plane the pause of all planes ends; a plane that was paused by its name stays paused until it is resumed by it.
 
 Examples:
-  fedhub resume --plane project-a
-  fedhub resume")]
+  fedhub resume --plane project-a --management-kubeconfig management.yaml
+  fedhub resume --management-kubeconfig management.yaml
+
+Exit codes: 0: done; 1: nothing was changed, for the management plane cannot be read or written; 2: misuse.")]
 pub struct ResumeArgs {
     /// What is resumed.
     #[command(flatten)]
@@ -109,14 +120,21 @@ fn run(command: impl Future<Output = anyhow::Result<String>>) -> ExitCode {
 async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
     let (target, client) = (&args.target, client(&args.target)?);
     let by = user(&client).await;
-    let new = Pause { reason: args.reason.clone(), by, since: Some(Timestamp::now().to_string()) };
+    let new = Pause { reason: args.reason.clone(), by, since: Some(format!("{:.0}", Timestamp::now())) };
     let change = update(&client, &target.namespace, |stored| {
         let change = Change::pause(stored, target.plane.as_ref(), &new);
         let news = change.is_news();
         (change, news)
     });
     let change = change.await.context("failed to store the pause: nothing was changed")?;
-    Ok(paused(target.plane.as_ref(), &change))
+    let known = known(target).await;
+    Ok(paused(target.plane.as_ref(), &change, &known))
+}
+
+/// The project planes that have a Secret, as far as the operator may list them.
+async fn known(target: &Target) -> BTreeSet<String> {
+    let Ok(plane) = of_source(&target.management.source(), LISTED_WITHIN) else { return BTreeSet::new() };
+    names(&Read::Found(plane), &target.namespace).await.found().cloned().unwrap_or_default()
 }
 
 async fn perform_resume(target: &Target) -> anyhow::Result<String> {

@@ -1,5 +1,7 @@
 //! What pausing and resuming change, and how that is said. Pure.
 
+use std::collections::BTreeSet;
+
 use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 
@@ -46,8 +48,9 @@ impl Change {
     }
 }
 
-/// The output of `fedhub pause`.
-pub fn paused(plane: Option<&PlaneName>, change: &Change) -> String {
+/// The output of `fedhub pause`. `known` are the planes that have a Secret, where there are any: a plane of another discovery
+/// has none, and neither has one that joins later.
+pub fn paused(plane: Option<&PlaneName>, change: &Change, known: &BTreeSet<String>) -> String {
     let (what, resume) = match plane {
         Some(plane) => (format!("plane {plane} is"), format!("fedhub resume --plane {plane}")),
         None => ("all planes are".to_owned(), "fedhub resume".to_owned()),
@@ -61,7 +64,9 @@ pub fn paused(plane: Option<&PlaneName>, change: &Change) -> String {
             } else {
                 effect.replace("for it, neither there", "for any plane, neither there")
             };
-            format!("{what} paused: {effect}\nto resume: {resume}")
+            let unknown = plane.filter(|plane| !known.is_empty() && !known.contains(plane.as_str()));
+            let note = unknown.map_or("", |_| "\nno plane of that name is there yet: see fedhub planes");
+            format!("{what} paused: {effect}{note}\nto resume: {resume}")
         }
     }
 }
@@ -126,15 +131,19 @@ mod tests {
         let mut left = PausedPlanes { all: Some(pause("hub upgrade")), ..PausedPlanes::default() };
         left.planes.insert("project-b".to_owned(), Pause::default());
         let nothing = PausedPlanes::default();
+        let (known, unknown) =
+            (BTreeSet::from(["project-a".to_owned()]), PlaneName::new("project-x").unwrap());
         let mut messages = Messages::default();
         messages
             .section(
                 "fedhub pause",
                 [
-                    ("one plane", paused(Some(&a), &Change::Done)),
-                    ("one plane, again", paused(Some(&a), &already)),
-                    ("all planes", paused(None, &Change::Done)),
-                    ("all planes, again", paused(None, &already)),
+                    ("one plane", paused(Some(&a), &Change::Done, &known)),
+                    ("one plane, again", paused(Some(&a), &already, &known)),
+                    ("one that is not there", paused(Some(&unknown), &Change::Done, &known)),
+                    ("one, where planes have no Secret", paused(Some(&a), &Change::Done, &BTreeSet::new())),
+                    ("all planes", paused(None, &Change::Done, &known)),
+                    ("all planes, again", paused(None, &already, &known)),
                 ],
             )
             .section(

@@ -23,7 +23,7 @@ pub struct Seat {
     /// Its name.
     pub name: String,
     /// How to stop who holds it.
-    pub remedy: &'static str,
+    pub remedy: String,
 }
 
 /// What a Lease says; `None` where nobody holds it, or there is none.
