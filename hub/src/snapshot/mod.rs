@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use crate::common::install_tls_provider;
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::karmada::WORK;
-use crate::operator::planes::of_secret;
+use crate::operator::planes::{IDENTIFYING, of_secret};
 use crate::operator::progress::Progress;
 use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
@@ -227,7 +227,7 @@ where
 }
 
 /// Reads a project plane. fedhub's own credentials may get its namespaces and not list them: then those are read that have
-/// something in them, there or on the hub, which are `known`.
+/// something in them, there or on the hub, which are `known`, and those by which the plane is identified.
 async fn record_project(connection: &Connection, mut known: BTreeSet<String>) -> Recording {
     let mut recording = record(connection, &on_project()).await;
     let is_forbidden =
@@ -235,6 +235,7 @@ async fn record_project(connection: &Connection, mut known: BTreeSet<String>) ->
     if !is_forbidden {
         return recording;
     }
+    known.extend(IDENTIFYING.map(str::to_owned));
     for kind in [Kind::WorkloadDeployment, Kind::Instance] {
         let objects = recording.listed(&resource(kind.resource()));
         known.extend(objects.iter().map(|object| object.namespace().to_owned()));

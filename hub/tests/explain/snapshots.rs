@@ -7,6 +7,7 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::json;
 
 use super::faults::CASES;
+use super::objects::put_identity;
 use super::planes::{Planes, Ran};
 
 /// What a snapshot cannot show: without the management plane there are no planes to read, and a right to get is not one
@@ -98,6 +99,7 @@ async fn u4_a_snapshot_needs_no_right_to_list_the_namespaces_of_projects() {
     for (cause, code, edit) in CASES.iter().filter(|it| WITH_A_NAMESPACE.contains(&it.0)) {
         let planes = Planes::in_sync().await;
         edit(&planes);
+        put_identity(&planes, "uid-project-a");
         planes.project.fault(Fault::Status(403).on("list", "namespaces"));
         let taken = snapshot(&planes).await;
         assert_eq!(taken.code, 0, "{cause}: {}", taken.text);
