@@ -1,5 +1,6 @@
 //! The command line. Every flag of `run` is an environment variable too.
 
+mod examples;
 mod faults;
 mod renamed;
 mod run;
@@ -45,8 +46,10 @@ impl Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the controllers until SIGTERM or SIGINT.
+    #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// Print the `CustomResourceDefinition`s of `compute.datumapis.com`, for `kubectl apply -f -`.
+    #[command(after_help = examples::CRDS)]
     Crds,
     /// Show or change whether the hub is considered restored from a backup.
     #[command(subcommand)]
@@ -81,11 +84,13 @@ pub enum Command {
     /// Take fedhub away from planes: its finalizers, and what it keeps on the hub. Instances keep running.
     Uninstall(Box<UninstallArgs>),
     /// Print the completions of a shell, for its start-up file.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// The shell.
         shell: Shell,
     },
     /// Print the manual page of fedhub, for `man -l -`, or write the pages of all commands.
+    #[command(after_help = examples::MAN)]
     Man {
         /// Directory to write a page for each command to; it is created.
         #[arg(long, value_name = "DIR")]

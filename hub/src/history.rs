@@ -11,12 +11,26 @@ use kube::Client;
 
 use crate::common::{MANAGEMENT_NAMESPACE, ManagementArgs, install_tls_provider};
 
+const STATUS: &str = "\
+Example:
+  fedhub hub status --management-kubeconfig management.yaml
+
+Exit codes: 0: done; 1: the management plane cannot be read; 2: misuse.";
+
+const ACCEPT: &str = "\
+Example:
+  fedhub hub accept-restore --management-kubeconfig management.yaml
+
+Exit codes: 0: done; 1: the management plane cannot be read or written; 2: misuse.";
+
 /// The commands of `fedhub hub`.
 #[derive(Debug, Subcommand)]
 pub enum HubCommand {
     /// Show whether the hub is considered restored from a backup, so that no deletion is inferred on it.
+    #[command(after_help = STATUS)]
     Status(MemoryArgs),
     /// Infer deletions again on a hub that was restored from a backup, although not every cell in use has written back.
+    #[command(after_help = ACCEPT)]
     AcceptRestore(MemoryArgs),
 }
 

@@ -21,7 +21,7 @@ pub struct WriteBackDisabled {
 impl WriteBackDisabled {
     /// For the cell that the registry `cell` is around. It has to be a listener of that, and to be run by workers on `queue`.
     pub fn new(cell: Arc<Planes>, queue: Arc<Queue>) -> Arc<Self> {
-        cell.metrics().writeback_enabled.set(0);
+        cell.metrics().writeback_enabled.with_label_values::<&str>(&[]).set(0);
         Arc::new(Self { cell, queue })
     }
 

@@ -63,7 +63,7 @@ impl WriteBack {
         deletes_per_minute: u32,
         queue: Arc<Queue>,
     ) -> Arc<Self> {
-        cell.metrics().writeback_enabled.set(1);
+        cell.metrics().writeback_enabled.with_label_values::<&str>(&[]).set(1);
         let bucket = Mutex::new(TokenBucket::new(deletes_per_minute, Instant::now()));
         Arc::new(Self { cell, hub, identity, queue, states: ObjectStates::default(), bucket })
     }

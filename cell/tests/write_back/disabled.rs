@@ -48,7 +48,7 @@ async fn c14_the_finalizer_goes_and_no_deletion_waits_for_a_copy() {
     assert!(finalizers(&world.cell, "wd-0").is_null());
     assert_eq!(finalizers(&world.cell, "wd-1"), json!(["other.example/theirs"]), "I9");
     assert!(world.cell.get(INSTANCE, NS_A, "wd-2").is_none(), "gone");
-    assert_eq!(off.metrics.writeback_enabled.get(), 0);
+    assert_eq!(off.metrics.writeback_enabled.with_label_values::<&str>(&[]).get(), 0);
 
     // One that comes with it later, as from a replica that did not have the flag yet.
     world.put_instance(NS_A, "wd-3");

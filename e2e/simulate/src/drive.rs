@@ -92,7 +92,7 @@ pub async fn drive<R, Q>(
 ) where
     Q: std::error::Error + Debug + Display + 'static,
 {
-    tracing::info!(part, plane, "playing");
+    tracing::info!(part, plane, "simulating");
     let mut results = std::pin::pin!(results);
     while let Some(result) = results.next().await {
         match result {

@@ -96,7 +96,7 @@ async fn register(client: &Client, port: u16, ca: &str) {
             registrations.patch(API_SERVICE, &params, &Patch::Apply(&registration)).await
         };
         match registered.await {
-            Ok(_) => return tracing::info!(part = "metrics", plane = "cell", port, "playing"),
+            Ok(_) => return tracing::info!(part = "metrics", plane = "cell", port, "simulating"),
             Err(error) => {
                 tracing::warn!(error = errors::chain(&error), "the cell does not take {API_SERVICE}");
                 tokio::time::sleep(AFTER_FAILURE).await;

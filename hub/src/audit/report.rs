@@ -12,7 +12,7 @@ use super::finding::{Discrepancy, Finding};
 use crate::explain::age;
 use crate::operator::fleet::Unread;
 use crate::operator::output::{Colour, Format, structured};
-use crate::operator::table::table;
+use crate::operator::table::{counted, table};
 
 /// What was found, and what was not read.
 #[derive(Debug)]
@@ -104,10 +104,10 @@ impl Report {
         let count = |state_is: &str| self.findings.iter().filter(|it| state(it) == state_is).count();
         let mut text = format!(
             "{} read, {} not read; {}, {}, {} settling, {} paused",
-            plural(self.planes, "plane"),
+            counted(self.planes, "plane"),
             self.unread.len(),
-            plural(count("problem"), "problem"),
-            plural(count("notice"), "notice"),
+            counted(count("problem"), "problem"),
+            counted(count("notice"), "notice"),
             count("settling"),
             count("paused"),
         );
@@ -183,10 +183,6 @@ fn object(finding: &Finding) -> String {
     } else {
         format!("{kind} {}/{}", subject.namespace, subject.name)
     }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

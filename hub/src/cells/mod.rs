@@ -32,7 +32,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("hub_kubeconfig", |arg| arg.required(true)),
-    after_help = "Exit codes: 0: every cell is Ready; 1: the hub or a project plane cannot be read; 2: misuse; \
+    after_help = "Examples:\n  fedhub cells --hub-kubeconfig hub.yaml\n  \
+                  fedhub cells --hub-kubeconfig hub.yaml --project-kubeconfig project-a=project-a.yaml --json\n\n\
+                  Exit codes: 0: every cell is Ready; 1: the hub or a project plane cannot be read; 2: misuse; \
                         3: a cell is not Ready, is lost, or is not known to the hub."
 )]
 pub struct CellsArgs {

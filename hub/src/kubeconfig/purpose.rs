@@ -82,6 +82,21 @@ impl Purpose {
         }
     }
 
+    /// Who may create its tokens.
+    pub fn permitted(self) -> &'static str {
+        match self {
+            Self::Hub => {
+                "name a user who may, by --hub-context; a token renews itself where deploy/components/own-token is applied"
+            }
+            Self::Project => {
+                "name a user who may, by --project-context PLANE=CONTEXT; a token renews itself where deploy/components/own-token is applied"
+            }
+            Self::Cell => "name a user of the hub who may, by --hub-context",
+            Self::Quota => "name a user who may, by --management-context",
+            Self::QuotaProject => "name a user who may, by --project-context PLANE=CONTEXT",
+        }
+    }
+
     /// What creates the `ServiceAccount`.
     pub fn origin(self) -> &'static str {
         match self {

@@ -99,10 +99,13 @@ pub async fn token(
             Err(format!("ServiceAccount {account} is not on {}: {}", plane.server, purpose.origin()))
         }
         Read::Failed(error) => {
-            let message = error.message;
+            let remedy = match error.failure {
+                Failure::Forbidden | Failure::Unauthorized => format!("; {}", purpose.permitted()),
+                _ => String::new(),
+            };
             Err(format!(
-                "failed to create a token of ServiceAccount {account} on {}: {message}",
-                plane.server
+                "failed to create a token of ServiceAccount {account} on {}: {}{remedy}",
+                plane.server, error.message
             ))
         }
     }

@@ -79,7 +79,11 @@ async fn single(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyh
     let what = format!("Secret {namespace}/{name}");
     let secret = match get(store, Kind::Secret.resource(), namespace, &name).await {
         Read::Found(secret) => secret,
-        Read::Absent | Read::Skipped => return Err(anyhow!("{what} does not exist: mint it")),
+        Read::Absent | Read::Skipped => {
+            return Err(anyhow!(
+                "{what} does not exist: create it by fedhub kubeconfig mint --for {purpose}"
+            ));
+        }
         Read::Failed(error) => return Err(failed(&what, &error)),
     };
     // Without an administrator's, it renews itself.
@@ -122,7 +126,9 @@ fn missing(args: &RotateArgs, purpose: Purpose, found: &[Job]) -> Vec<Line> {
         account: None,
         server: String::new(),
         expires: None,
-        outcome: Outcome::Failed("no Secret stands for the plane: mint it".to_owned()),
+        outcome: Outcome::Failed(format!(
+            "no Secret stands for the plane: create it by fedhub kubeconfig mint --for {purpose}"
+        )),
         warning: None,
     };
     absent.map(line).collect()

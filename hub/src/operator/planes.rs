@@ -32,11 +32,14 @@ pub fn config_of_secret(secret: &Object) -> Result<Config, String> {
     credentials::from_secret(&content_of_secret(secret)?).map_err(|error| errors::chain(&error))
 }
 
-/// The UIDs by which a plane is identified: of `kube-system`, and of `default`.
+/// The namespaces by whose UIDs a plane is identified.
+pub const IDENTIFYING: [&str; 2] = ["kube-system", "default"];
+
+/// The UIDs by which a plane is identified: of [`IDENTIFYING`].
 pub async fn identities(plane: &Connection) -> Read<Vec<String>> {
     let kind = Kind::Namespace.resource();
-    let (system, default) =
-        tokio::join!(get(plane, kind, "", "kube-system"), get(plane, kind, "", "default"));
+    let [first, second] = IDENTIFYING;
+    let (system, default) = tokio::join!(get(plane, kind, "", first), get(plane, kind, "", second));
     // A right that is missing is shown by what is counted.
     let unanswered = |read: &Read<Object>| {
         let failure =

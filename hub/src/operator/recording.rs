@@ -130,6 +130,14 @@ impl Snapshot {
 }
 
 impl Recording {
+    /// The objects of a kind, as far as they could be listed.
+    pub fn listed(&self, resource: &str) -> &[Object] {
+        match self.resources.get(resource) {
+            Some(Listed::Objects(objects)) => objects,
+            Some(Listed::Refused(_)) | None => &[],
+        }
+    }
+
     fn gaps(&self, name: &str) -> Vec<String> {
         let failed = self.failed.iter().map(|failed| format!("{name}: {}", failed.message));
         let refused = self.resources.iter().filter_map(|(resource, listed)| match listed {

@@ -52,8 +52,8 @@ for the plane, neither there nor on the hub: changes, status and deletions wait,
 is not repaired. What runs in cells keeps running, and cells go on writing to the hub what they report.
 
 Examples:
-  fedhub pause --plane project-a --reason 'etcd maintenance until 18:00'
-  fedhub pause --reason 'hub upgrade'
+  fedhub pause --plane project-a --reason 'etcd maintenance until 18:00' --management-kubeconfig management.yaml
+  fedhub pause --reason 'hub upgrade' --management-kubeconfig management.yaml
 
 Exit codes: 0: done; 1: no plane has that name, or the management plane cannot be read or written, so that nothing was
             changed; 2: misuse."
@@ -79,8 +79,10 @@ pub struct PauseArgs {
 Without --plane the pause of all planes ends; a plane that was paused by its name stays paused until it is resumed by it.
 
 Examples:
-  fedhub resume --plane project-a
-  fedhub resume")]
+  fedhub resume --plane project-a --management-kubeconfig management.yaml
+  fedhub resume --management-kubeconfig management.yaml
+
+Exit codes: 0: done; 1: nothing was changed, for the management plane cannot be read or written; 2: misuse.")]
 pub struct ResumeArgs {
     /// What is resumed.
     #[command(flatten)]
@@ -133,7 +135,7 @@ async fn perform_pause(args: &PauseArgs) -> anyhow::Result<String> {
         exists(args, plane).await?;
     }
     let by = user(&client).await;
-    let new = Pause { reason: args.reason.clone(), by, since: Some(Timestamp::now().to_string()) };
+    let new = Pause { reason: args.reason.clone(), by, since: Some(format!("{:.0}", Timestamp::now())) };
     let change = update(&client, &target.namespace, |stored| {
         let change = Change::pause(stored, target.plane.as_ref(), &new);
         let news = change.is_news();

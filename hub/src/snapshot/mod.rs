@@ -2,7 +2,7 @@
 
 mod strip;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
@@ -11,6 +11,7 @@ use anyhow::Context;
 use fedhub_core::errors;
 use fedhub_core::names::IDENTITIES;
 use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_planes::ProjectNamespace;
 use fedhub_planes::identity::hub::NAME as HUB_HISTORY;
 use fedhub_planes::pauses::stored::NAME as PAUSED;
 use kube::api::{Api, ListParams};
@@ -22,10 +23,13 @@ use crate::common::{install_tls_provider, misuse};
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::fleet::discover;
 use crate::operator::karmada::WORK;
+use crate::operator::planes::IDENTIFYING;
 use crate::operator::progress::Progress;
 use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
+use crate::operator::requests::get;
 use crate::operator::sources::SourceArgs;
+use crate::operator::table::counted;
 
 /// How many objects a page of a list has.
 const PAGE: u32 = 500;
@@ -34,6 +38,8 @@ const INCOMPLETE: u8 = 3;
 
 /// Where a recording has the `ConfigMaps`.
 const CONFIG_MAPS: &str = "v1/configmaps";
+/// Where a recording has the namespaces.
+const NAMESPACES: &str = "v1/namespaces";
 
 static LEASE: LazyLock<ApiResource> = LazyLock::new(|| {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease"), "leases")
@@ -51,7 +57,7 @@ Example:
   fedhub explain wd web -n shop --plane project-a --from snapshot.json
 
 Exit codes: 0: written; 1: it could not be written, or the management plane cannot be read; 2: misuse;
-            3: written, and a plane could not be read whole: the file says why.")]
+            3: written, and a plane could not be read whole: standard error and the file say why.")]
 pub struct SnapshotArgs {
     /// The file to write; it is replaced.
     #[arg(long, value_name = "FILE")]
@@ -82,10 +88,10 @@ pub fn main(args: &SnapshotArgs) -> ExitCode {
                 eprintln!("fedhub: not read: {gap}");
             }
             println!(
-                "{}: {} project planes, {} cells, as of {}",
+                "{}: {}, {}, as of {:.0}",
                 args.file.display(),
-                snapshot.projects.len(),
-                snapshot.cells.len(),
+                counted(snapshot.projects.len(), "project plane"),
+                counted(snapshot.cells.len(), "cell"),
                 snapshot.taken_at
             );
             if gaps.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) }
@@ -118,9 +124,24 @@ async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {
         of_management(&management, namespace).await,
         record(&sources.hub()?, &on_hub()).await,
     );
-    snapshot.projects = all(projects, &on_project(), "planes", args.concurrency).await?;
-    snapshot.cells = all(sources.cells()?, &on_cell(), "cells", args.concurrency).await?;
+    let mut on_the_hub = on_the_hub(&snapshot.hub);
+    let of_project = |name: &str, connection| {
+        let known = on_the_hub.remove(name).unwrap_or_default();
+        async move { record_project(&connection, known).await }
+    };
+    snapshot.projects = all(projects, of_project, "planes", args.concurrency).await?;
+    let of_cell = |_: &str, connection| async move { record(&connection, &on_cell()).await };
+    snapshot.cells = all(sources.cells()?, of_cell, "cells", args.concurrency).await?;
     Ok(snapshot)
+}
+
+/// The namespaces of each project plane that have one on the hub.
+fn on_the_hub(hub: &Recording) -> BTreeMap<String, BTreeSet<String>> {
+    let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for home in hub.listed(NAMESPACES).iter().filter_map(ProjectNamespace::of) {
+        known.entry(home.plane.to_string()).or_default().insert(home.namespace);
+    }
+    known
 }
 
 /// What is listed of a plane: a kind, and the namespace it is in where that is one.
@@ -177,19 +198,22 @@ async fn projects(
     Ok(planes)
 }
 
-async fn all(
+async fn all<F>(
     planes: BTreeMap<String, Connection>,
-    wanted: &[Wanted],
+    mut read: impl FnMut(&str, Connection) -> F,
     what: &'static str,
     concurrency: u16,
-) -> anyhow::Result<BTreeMap<String, Recording>> {
+) -> anyhow::Result<BTreeMap<String, Recording>>
+where
+    F: Future<Output = Recording> + Send + 'static,
+{
     let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(concurrency.into())));
     for (name, connection) in planes {
-        let (room, wanted) = (room.clone(), wanted.to_vec());
+        let (room, reading) = (room.clone(), read(&name, connection));
         tasks.spawn(async move {
             // It is never closed.
             let _room = room.acquire().await;
-            (name, record(&connection, &wanted).await)
+            (name, reading.await)
         });
     }
     let (mut progress, mut done) = (Progress::new(what, tasks.len()), BTreeMap::new());
@@ -200,6 +224,38 @@ async fn all(
     }
     progress.finish();
     Ok(done)
+}
+
+/// Reads a project plane. fedhub's own credentials may get its namespaces and not list them: then those are read that have
+/// something in them, there or on the hub, which are `known`, and those by which the plane is identified.
+async fn record_project(connection: &Connection, mut known: BTreeSet<String>) -> Recording {
+    let mut recording = record(connection, &on_project()).await;
+    let is_forbidden =
+        matches!(recording.resources.get(NAMESPACES), Some(Listed::Refused(it)) if it.code == 403);
+    if !is_forbidden {
+        return recording;
+    }
+    known.extend(IDENTIFYING.map(str::to_owned));
+    for kind in [Kind::WorkloadDeployment, Kind::Instance] {
+        let objects = recording.listed(&resource(kind.resource()));
+        known.extend(objects.iter().map(|object| object.namespace().to_owned()));
+    }
+    let (kind, mut namespaces) = (Kind::Namespace.resource(), Vec::new());
+    for name in known {
+        match get(connection, kind, "", &name).await {
+            Read::Found(namespace) => namespaces.push(strip::strip(kind, namespace)),
+            Read::Absent | Read::Skipped => {}
+            // What the list was answered says why.
+            Read::Failed(_) => return recording,
+        }
+    }
+    recording.resources.insert(NAMESPACES.to_owned(), Listed::Objects(namespaces));
+    recording
+}
+
+/// What a recording has a kind by.
+fn resource(kind: &ApiResource) -> String {
+    format!("{}/{}", kind.api_version, kind.plural)
 }
 
 /// Reads a plane. One that does not answer is recorded as that.
@@ -217,7 +273,7 @@ async fn record(connection: &Connection, wanted: &[Wanted]) -> Recording {
             Err(Refusal::Answered(status)) => Listed::Refused(status),
             Err(Refusal::Failed(error)) => return failed(&error),
         };
-        recording.resources.insert(format!("{}/{}", kind.api_version, kind.plural), listed);
+        recording.resources.insert(resource(kind), listed);
     }
     recording
 }

@@ -27,7 +27,7 @@ pub struct Seat {
     /// Its name.
     pub name: String,
     /// How to stop who holds it.
-    pub remedy: &'static str,
+    pub remedy: String,
 }
 
 /// What there is to say of fedhub at a seat.

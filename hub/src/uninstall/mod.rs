@@ -281,7 +281,7 @@ fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connectio
         what: "the management plane".to_owned(),
         namespace: args.sources.own.management_namespace.clone(),
         name: args.lease_name.clone(),
-        remedy: "stop it, such as by kubectl scale deployment fedhub --replicas=0",
+        remedy: scale_down(&args.sources.own.management_namespace, "fedhub"),
     };
     let cells = planes.all.iter().filter(|(_, place, _)| *place == Place::Cell);
     let cell = |(name, _, connection): &'a (String, Place, Connection)| {
@@ -289,11 +289,16 @@ fn leases<'a>(args: &'a UninstallArgs, planes: &'a Planes) -> Vec<(&'a Connectio
             what: name.clone(),
             namespace: args.cell_namespace.clone(),
             name: format!("{}-cell", args.lease_name),
-            remedy: "stop it, such as by kubectl scale deployment fedhub-cell --replicas=0",
+            remedy: scale_down(&args.cell_namespace, "fedhub-cell"),
         };
         (connection, place)
     };
     std::iter::once((&planes.management, management)).chain(cells.map(cell)).collect()
+}
+
+/// How to stop who holds a Lease.
+fn scale_down(namespace: &str, deployment: &str) -> String {
+    format!("stop it, such as by kubectl -n {namespace} scale deployment {deployment} --replicas=0")
 }
 
 /// An error where a fedhub runs; else the places where nothing tells whether one does.

@@ -7,11 +7,15 @@ use fedhub_fake_apiserver::{ApiServer, Fault};
 use serde_json::json;
 
 use super::faults::CASES;
+use super::objects::put_identity;
 use super::planes::{Planes, Ran};
 
 /// What a snapshot cannot show: without the management plane there are no planes to read, and a right to get is not one
 /// to list.
 const LIVE_ONLY: [&str; 2] = ["management-unreachable", "plane-forbidden"];
+
+/// What is decided by the project's namespace, which of the last one the hub alone names.
+const WITH_A_NAMESPACE: [&str; 3] = ["in-sync", "image-unavailable", "orphaned-on-hub"];
 
 async fn snapshot(planes: &Planes) -> Ran {
     let flags = [
@@ -87,4 +91,24 @@ async fn u4_a_snapshot_reads_only_and_has_no_secret() {
     let ran = snapshot(&planes).await;
     assert_eq!(ran.code, 1, "{}", ran.text);
     planes.management.clear_fault(fault);
+}
+
+/// fedhub's own credentials, which the Secrets of project planes have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn u4_a_snapshot_needs_no_right_to_list_the_namespaces_of_projects() {
+    for (cause, code, edit) in CASES.iter().filter(|it| WITH_A_NAMESPACE.contains(&it.0)) {
+        let planes = Planes::in_sync().await;
+        edit(&planes);
+        put_identity(&planes, "uid-project-a");
+        planes.project.fault(Fault::Status(403).on("list", "namespaces"));
+        let taken = snapshot(&planes).await;
+        assert_eq!(taken.code, 0, "{cause}: {}", taken.text);
+        let ran = from_file(&planes, "json").await;
+        assert_eq!((ran.json["cause"].as_str(), ran.code), (Some(*cause), *code), "{}", ran.text);
+    }
+    // Without the right to get them either, the gap is named.
+    let planes = Planes::in_sync().await;
+    planes.project.fault(Fault::Status(403).on("*", "namespaces"));
+    let taken = snapshot(&planes).await;
+    assert!(taken.code == 3 && taken.text.contains("not read"), "{}", taken.text);
 }

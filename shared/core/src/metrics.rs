@@ -161,7 +161,7 @@ metrics! {
     "Whether a cell is not ready for that reason although it is in sync."
     pub cell_refused: IntGaugeVec = "cell_refused" ["reason"];
     "Whether a cell's Instances are written back to the hub."
-    pub writeback_enabled: IntGauge = "writeback_enabled" [];
+    pub writeback_enabled: IntGaugeVec = "writeback_enabled" [];
 }
 
 /// A metric that is made from its name, its help and its labels.

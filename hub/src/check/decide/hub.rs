@@ -248,7 +248,7 @@ fn cells(facts: &Facts, name: &PlaneName, hub: &HubFacts) -> Finding {
         }
     };
     let entry = |cell: &str| map.data["data"][cell].as_str().and_then(|entry| entry.split_once('/'));
-    let mut faults = Vec::new();
+    let (mut faults, mut unknown) = (Vec::new(), Vec::new());
     if let Some(own) = &facts.cell {
         let shown = facts.planes.iter().find(|plane| plane.name.part == Part::Cell);
         let uid = shown.and_then(|plane| plane.identities.first());
@@ -264,7 +264,8 @@ fn cells(facts: &Facts, name: &PlaneName, hub: &HubFacts) -> Finding {
     for cluster in hub.clusters.found().into_iter().flatten() {
         let Some(city) = cluster.label(CITY_CODE) else { continue };
         match entry(cluster.name()) {
-            None => faults.push(format!("no entry of Cluster {}", cluster.name())),
+            // Its fedhub may not be installed yet.
+            None => unknown.push(format!("no entry of Cluster {}: its cell may not write", cluster.name())),
             Some((entered, _)) if entered != city => {
                 faults.push(format!(
                     "the entry of Cluster {} has the city {entered}, its label {city}",
@@ -274,9 +275,12 @@ fn cells(facts: &Facts, name: &PlaneName, hub: &HubFacts) -> Finding {
             Some(_) => {}
         }
     }
-    if faults.is_empty() {
-        return Finding::ok(CHECK, name, "the entries of fedhub-cells agree with the Clusters");
+    if !faults.is_empty() {
+        faults.append(&mut unknown);
+        return Finding::failed(CHECK, name, some(&faults), REMEDY);
     }
-    faults.dedup();
-    Finding::failed(CHECK, name, some(&faults), REMEDY)
+    if !unknown.is_empty() {
+        return Finding::warning(CHECK, name, some(&unknown), REMEDY);
+    }
+    Finding::ok(CHECK, name, "the entries of fedhub-cells agree with the Clusters")
 }

@@ -143,7 +143,8 @@ fn missing(chain: &Chain, wd: &Object) -> Diagnosis {
         let evidence = format!("the WD has {desired} replicas, and this Instance is not there yet");
         return Diagnosis::behind(chain, Cause::InstancesChanging, Hop::Instances, written_at(wd), evidence);
     }
-    let evidence = format!("the WD {} has {desired} replicas", chain.deployment);
+    let replicas = if desired == 1 { "replica" } else { "replicas" };
+    let evidence = format!("the WD {} has {desired} {replicas}", chain.deployment);
     Diagnosis::blocked(Cause::InstanceNotFound, None, evidence)
 }
 

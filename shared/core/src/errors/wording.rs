@@ -62,6 +62,8 @@ pub fn json(error: &serde_json::Error) -> String {
 /// What is wrong with a kubeconfig, never what it holds.
 pub fn kubeconfig(error: &KubeconfigError) -> String {
     match error {
+        // Whoever reads it names the file.
+        KubeconfigError::ReadConfig(error, _) => error.to_string(),
         KubeconfigError::Parse(error) => yaml(error),
         KubeconfigError::LoadContext(name) => format!("there is no context {}", Quoted(name)),
         KubeconfigError::LoadClusterOfContext(name) => format!("there is no cluster {}", Quoted(name)),

@@ -68,7 +68,7 @@ pub enum CredentialsError {
     #[error("{0} is refused in a kubeconfig from a Secret: it would run or read things on this machine")]
     Refused(&'static str),
     /// Neither a kubeconfig nor a service account of a cluster.
-    #[error("no kubeconfig is given and this process does not run in a cluster")]
+    #[error("no kubeconfig is given (--management-kubeconfig), and this process does not run in a cluster")]
     NotInCluster(#[source] kube::config::InClusterError),
 }
 
