@@ -165,6 +165,7 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     let (store, resource) = (plane.store(kind), kind.resource());
     let news = !store.synced();
+    plane.note_served(kind, false);
     for change in store.list_ends() {
         planes.tell(plane, kind, Some(change));
     }
@@ -261,6 +262,7 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
                 planes.tell(plane, kind, Some(change));
             }
             plane.listed(kind);
+            plane.note_served(kind, true);
             planes.recovered(plane, kind);
             planes.synced(plane, kind);
         }
