@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::facts::Change;
-use fedhub_core::object::{Kind, Object};
+use fedhub_core::object::{Kind, Object, PlaneId};
 use futures::{StreamExt, pin_mut};
 use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
@@ -125,8 +125,14 @@ async fn recover(
     waits: &mut Backoffs,
 ) -> Failure {
     let (tried, failure) = Failure::of_watch(error);
-    let wait = waits.after(tried, failure, plane.is_starting());
-    if watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional) {
+    let is_absent =
+        watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional);
+    let wait = if is_absent && matches!(plane.id, PlaneId::Project(_)) {
+        waits.after_absence()
+    } else {
+        waits.after(tried, failure, plane.is_starting())
+    };
+    if is_absent {
         absent(planes, plane, kind);
     } else {
         watch_failures::report(planes, plane, kind, error, failure, wait).await;

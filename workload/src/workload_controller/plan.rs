@@ -1,6 +1,6 @@
 //! What is done about one Workload. Pure.
 //!
-//! Decides W1, W2 and W10.
+//! Decides W1 and W2.
 
 use std::collections::BTreeSet;
 
