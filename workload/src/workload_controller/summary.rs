@@ -194,8 +194,8 @@ fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
     placed.iter().for_each(|placed| add(&mut sum, &placed.counters));
     let available = if placed.iter().any(|placed| placed.available) {
         Says::yes("AvailableDeploymentFound", "At least one available deployment was found")
-    } else if placed.is_empty() {
-        Says::no(NO_MATCHING_LOCATIONS, "None of the placement's cities has a deployment")
+    } else if states.iter().all(|state| matches!(state, SiteState::Unplaceable | SiteState::InvalidCity)) {
+        Says::no(NO_MATCHING_LOCATIONS, "Nothing can be placed in the placement's cities")
     } else {
         Says::no("NoAvailableDeployments", "No deployment of the placement is available")
     };
@@ -241,9 +241,9 @@ fn problems(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -
                 unplaceable.push(city.to_string());
                 continue;
             }
-            SiteState::InvalidCity => ("InvalidCityCode", format!("{city} is not a valid label value")),
+            SiteState::InvalidCity => ("InvalidCityCode", format!("City code {city} is not a valid label value")),
             SiteState::NameTaken => (NAME_TAKEN, format!("WorkloadDeployment {} is not of this Workload", Quoted(&site.name))),
-            SiteState::Duplicate => ("ConfigurationError", format!("{city} is the city of two deployments of one name")),
+            SiteState::Duplicate => ("ConfigurationError", format!("City code {city} makes a deployment of the same name as another one")),
             SiteState::Refused(refusal) => (refusal.reason, refusal.message.clone()),
         };
         problems.push(Problem { reason, message });

@@ -12,6 +12,8 @@ use fedhub_core::object::{Object, ObjectView, PlaneId, TooLarge};
 use serde_json::{Value, json};
 
 use super::Placed;
+pub use super::mark::mark_hash;
+pub use super::placed::COUNTERS;
 use crate::conditions::{find, is_default, said};
 use crate::hub_metadata::{hub_identity, mirrored_hash};
 
@@ -19,9 +21,6 @@ use crate::hub_metadata::{hub_identity, mirrored_hash};
 pub const FEDERATED: &str = "Federated";
 /// The conditions that belong to the project plane itself (F8).
 pub const PROJECTS_OWN: [&str; 2] = ["ReferencedDataReady", FEDERATED];
-/// Counters that the schema requires, zeros too (F8).
-pub const COUNTERS: [&str; 5] =
-    ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
 
 /// What is kept of a WD.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,11 +165,6 @@ impl Rare {
         };
         (rare != Self::default()).then(|| Box::new(rare))
     }
-}
-
-/// The hash of what an annotation names, zero where there is none.
-pub fn mark_hash(value: Option<&str>) -> u64 {
-    value.map_or(0, |value| KeyedHasher::default().text(value).end().max(1))
 }
 
 /// Whether a status says anything that its schema does not put there by itself (U1): a WD that was just made has one

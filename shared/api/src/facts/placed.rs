@@ -9,10 +9,13 @@ use fedhub_core::names::{
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
-use super::deployment::{COUNTERS, mark_hash};
+use super::mark::mark_hash;
 use crate::conditions::{find, said};
 use crate::responsibility::needs_action;
 
+/// Counters that the schema requires, zeros too (F8).
+pub const COUNTERS: [&str; 5] =
+    ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
 /// The fields of a WD's spec that the Workload controller writes.
 pub const WRITTEN_FIELDS: [&str; 5] =
     ["cityCode", "placementName", "scaleSettings", "template", "workloadRef"];
