@@ -154,7 +154,8 @@ impl Status {
         for Controlled { name, kind, .. } in &role.controllers {
             let Some(kind) = kind else { continue };
             // Workloads and WDs begin on their project plane, or are the cell's own; an Instance begins on the hub or in the cell.
-            let from_projects = planes.anchor().id == PlaneId::Hub && matches!(kind, Kind::Workload | Kind::WorkloadDeployment);
+            let from_projects = planes.anchor().id == PlaneId::Hub
+                && matches!(kind, Kind::Workload | Kind::WorkloadDeployment);
             let all: usize = if from_projects {
                 planes.projects().iter().map(|plane| plane.store(*kind).len()).sum()
             } else {

@@ -79,8 +79,7 @@ mod tests {
         assert_eq!(ready_city(&binding("Unknown", "Available")), None);
         assert_eq!(ready_city(&binding("True", "Odd")), None);
         let mut leaving = binding("True", "Ready");
-        leaving.metadata.deletion_timestamp =
-            serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        leaving.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
         assert_eq!(ready_city(&leaving), None);
         let mut nowhere = binding("True", "Ready");
         nowhere.data["spec"] = json!({});

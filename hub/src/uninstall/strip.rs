@@ -83,7 +83,9 @@ async fn carrying(plane: &Connection, kind: Kind, finalizer: &str) -> Result<Vec
 async fn remaining(plane: &Connection, kind: Kind, finalizer: &str, known: &[Entry]) -> Option<String> {
     let remains = |entry: &&Entry| matches!(entry.outcome, Outcome::Left(_) | Outcome::Failed(_));
     let is_known = |object: &Object| {
-        known.iter().filter(remains).any(|it| it.kind == kind.resource().kind && it.namespace == object.namespace() && it.name == object.name())
+        known.iter().filter(remains).any(|it| {
+            it.kind == kind.resource().kind && it.namespace == object.namespace() && it.name == object.name()
+        })
     };
     match carrying(plane, kind, finalizer).await {
         Err(error) => Some(error),

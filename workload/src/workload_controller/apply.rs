@@ -41,7 +41,8 @@ impl WorkloadReconciler<'_> {
     /// The Workload as the plan knows it; the step where it is another version by now.
     async fn fetch(&self, seen: &Snapshot) -> Result<Result<ObjectRef, Step>, Error> {
         let key = self.key;
-        let Some(fetched) = self.project.get_or_fetch(Kind::Workload, &key.namespace, &key.name).await? else {
+        let Some(fetched) = self.project.get_or_fetch(Kind::Workload, &key.namespace, &key.name).await?
+        else {
             return Ok(Err(Step::End(Outcome::AwaitChange)));
         };
         let planned = seen.workload.as_ref().is_some_and(|it| it.version == Version::new(fetched.version()));
@@ -124,7 +125,8 @@ impl WorkloadReconciler<'_> {
         let mut step = Step::Learned;
         for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
             let Some(site) = sites().find(|site| site.name == *name) else { continue };
-            let written = if new { self.create(&workload, site).await } else { self.update(&workload, site).await };
+            let written =
+                if new { self.create(&workload, site).await } else { self.update(&workload, site).await };
             self.tried(name, written, &mut step)?;
         }
         for name in delete {
@@ -141,12 +143,18 @@ impl WorkloadReconciler<'_> {
 
     /// The answer to a write of one WD. A refusal is that WD's own: it is kept, and the reconcile goes on.
     #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
-    fn tried(&mut self, name: &str, written: Result<bool, RequestError>, step: &mut Step) -> Result<(), Error> {
+    fn tried(
+        &mut self,
+        name: &str,
+        written: Result<bool, RequestError>,
+        step: &mut Step,
+    ) -> Result<(), Error> {
         match written {
             Ok(true) => *step = Step::Updated,
             Ok(false) => {}
             Err(error) if matches!(error.category(), Category::Invalid | Category::Forbidden) => {
-                let reason = if error.category() == Category::Invalid { "ConfigurationError" } else { REFUSED };
+                let reason =
+                    if error.category() == Category::Invalid { "ConfigurationError" } else { REFUSED };
                 let message = errors::chain(&error);
                 self.learnt.refused.insert(name.to_owned(), Refusal { reason, message });
                 self.failure.get_or_insert(error.into());
@@ -165,7 +173,9 @@ impl WorkloadReconciler<'_> {
     /// Replaces a WD, where it is not what the plane makes of what is wanted.
     async fn update(&mut self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
         let namespace = &self.key.namespace;
-        let Some(current) = self.project.get_or_fetch(WD, namespace, &site.name).await? else { return Ok(false) };
+        let Some(current) = self.project.get_or_fetch(WD, namespace, &site.name).await? else {
+            return Ok(false);
+        };
         let wd = desired(workload, &site.name, &site.wanted, Some(&current));
         let normalization = self.project.store(WD).normalization(namespace, &site.name, Part::Spec);
         let same = same_metadata(&wd, &current);
@@ -222,7 +232,8 @@ impl WorkloadReconciler<'_> {
         let selector = format!("{WORKLOAD_UID}={uid}");
         let namespace = Some(self.key.namespace.as_str());
         // A tenant may have given the label to a WD that is not of the Workload.
-        let stands = |wd: &Object| wd.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);
+        let stands =
+            |wd: &Object| wd.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);
         let left = self.project.list_metadata(WD, namespace, Some(&selector), 1, stands).await?;
         if let Some(wd) = left.first() {
             self.project.refresh(WD, &self.key.namespace, wd.name()).await?;

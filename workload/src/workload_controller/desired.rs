@@ -58,7 +58,8 @@ pub fn owner(workload: &Object, controller: bool) -> OwnerReference {
 
 fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Value {
     let placements = workload.spec()["placements"].as_array().into_iter().flatten();
-    let is_it = |it: &&Value| it["name"] == wanted.placement && hash::json(&it["scaleSettings"]) == wanted.scale;
+    let is_it =
+        |it: &&Value| it["name"] == wanted.placement && hash::json(&it["scaleSettings"]) == wanted.scale;
     let scale = placements.into_iter().find(is_it).map(|it| &it["scaleSettings"]);
     let mut spec = json!({
         "workloadRef": {"name": wanted.workload, "uid": wanted.uid},
@@ -69,7 +70,8 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Valu
     });
     for field in KEPT_FIELDS {
         let kept = current.and_then(|current| current.get(field));
-        let newer = field == "replicas" && current.is_some_and(|it| it["scaleSettings"] != spec["scaleSettings"]);
+        let newer =
+            field == "replicas" && current.is_some_and(|it| it["scaleSettings"] != spec["scaleSettings"]);
         if let Some(kept) = kept.filter(|_| !newer) {
             spec[field] = kept.clone();
         }
@@ -140,7 +142,10 @@ mod tests {
         current.data["spec"]["replicas"] = json!(5);
         let mut edited = workload();
         edited.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(2);
-        assert_eq!(desired(&edited, "web-us-dfw", &wanted(&edited), Some(&current)).spec().get("replicas"), None);
+        assert_eq!(
+            desired(&edited, "web-us-dfw", &wanted(&edited), Some(&current)).spec().get("replicas"),
+            None
+        );
         edited.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(1);
         edited.data["spec"]["template"]["spec"]["image"] = json!("a:2");
         assert_eq!(desired(&edited, "web-us-dfw", &wanted(&edited), Some(&current)).spec()["replicas"], 5);

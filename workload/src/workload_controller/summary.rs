@@ -6,9 +6,9 @@
 //! Decides W3.
 
 use fedhub_api::conditions::{find, put, stand};
+use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
 use fedhub_api::facts::workload::{counters, told};
-use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_api::facts::{Placed, Workload};
 use fedhub_api::responsibility::attributed;
 use fedhub_core::message::Quoted;
@@ -183,9 +183,10 @@ fn unreadable(facts: &Workload) -> Option<Says> {
     if let Some(too_large) = facts.too_large() {
         return Some(Says::no("ObjectTooLarge", &format!("The Workload is not read: {too_large}")));
     }
-    facts.placements.is_none().then(|| {
-        Says::no("ConfigurationError", "The Workload's placements or its template cannot be read")
-    })
+    facts
+        .placements
+        .is_none()
+        .then(|| Says::no("ConfigurationError", "The Workload's placements or its template cannot be read"))
 }
 
 fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
@@ -241,9 +242,16 @@ fn problems(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -
                 unplaceable.push(city.to_string());
                 continue;
             }
-            SiteState::InvalidCity => ("InvalidCityCode", format!("City code {city} is not a valid label value")),
-            SiteState::NameTaken => (NAME_TAKEN, format!("WorkloadDeployment {} is not of this Workload", Quoted(&site.name))),
-            SiteState::Duplicate => ("ConfigurationError", format!("City code {city} makes a deployment of the same name as another one")),
+            SiteState::InvalidCity => {
+                ("InvalidCityCode", format!("City code {city} is not a valid label value"))
+            }
+            SiteState::NameTaken => {
+                (NAME_TAKEN, format!("WorkloadDeployment {} is not of this Workload", Quoted(&site.name)))
+            }
+            SiteState::Duplicate => (
+                "ConfigurationError",
+                format!("City code {city} makes a deployment of the same name as another one"),
+            ),
             SiteState::Refused(refusal) => (refusal.reason, refusal.message.clone()),
         };
         problems.push(Problem { reason, message });
@@ -284,11 +292,15 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
     }
     let (status, reason, message) = match (none, on_its_way, wanted) {
         (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),
-        (false, false, _) => ("False", "RolloutComplete", "All instances are on the newest template".to_owned()),
-        (false, true, 0) => ("True", "RolloutInProgress", "No instance has been reported yet".to_owned()),
-        (false, true, _) => {
-            ("True", "RolloutInProgress", format!("{updated} of {wanted} instances are on the newest template"))
+        (false, false, _) => {
+            ("False", "RolloutComplete", "All instances are on the newest template".to_owned())
         }
+        (false, true, 0) => ("True", "RolloutInProgress", "No instance has been reported yet".to_owned()),
+        (false, true, _) => (
+            "True",
+            "RolloutInProgress",
+            format!("{updated} of {wanted} instances are on the newest template"),
+        ),
     };
     Says { status, words: Words::Own { reason: reason.to_owned(), message } }
 }

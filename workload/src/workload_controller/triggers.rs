@@ -17,10 +17,17 @@ impl WorkloadController {
     fn enqueue(&self, project: &Plane, namespace: &str, name: &str) -> bool {
         let PlaneId::Project(plane) = &project.id else { return false };
         let known = project.store(Kind::Workload).digest(namespace, name).is_some();
-        known && self.planes.ready(plane) && self.queue.add(project.key(Kind::Workload, namespace, name), &project.id)
+        known
+            && self.planes.ready(plane)
+            && self.queue.add(project.key(Kind::Workload, namespace, name), &project.id)
     }
 
-    fn enqueue_where(&self, project: &Plane, namespace: Option<&str>, is_so: impl Fn(&str, &Workload) -> bool) {
+    fn enqueue_where(
+        &self,
+        project: &Plane,
+        namespace: Option<&str>,
+        is_so: impl Fn(&str, &Workload) -> bool,
+    ) {
         let pick = |it: View<'_>| {
             let facts = it.digest.workload()?;
             is_so(it.name, facts).then(|| (it.namespace.to_owned(), it.name.to_owned()))
@@ -50,12 +57,14 @@ impl WorkloadController {
     fn deployment_changed(&self, project: &Plane, change: &Change) {
         let seen = change.known();
         let of = |known: &Known| placed(&known.digest).map(|placed| placed.workload.clone());
-        let workloads: BTreeSet<_> = [Some(seen), change.old()].into_iter().flatten().filter_map(of).collect();
+        let workloads: BTreeSet<_> =
+            [Some(seen), change.old()].into_iter().flatten().filter_map(of).collect();
         let known = workloads.iter().filter(|name| self.enqueue(project, &seen.namespace, name)).count();
         // A name that another Workload's WD had may be free now.
         if known == 0 && matches!(change, Change::Deleted { .. }) {
             self.enqueue_where(project, Some(&seen.namespace), |workload, facts| {
-                let wanted = |city: &str, placement: &str| deployment_name(workload, placement, city) == *seen.name;
+                let wanted =
+                    |city: &str, placement: &str| deployment_name(workload, placement, city) == *seen.name;
                 let placements = facts.placements.iter().flatten();
                 is_prefix(workload, &seen.name)
                     && placements.into_iter().any(|it| it.cities.iter().any(|city| wanted(city, &it.name)))

@@ -52,7 +52,10 @@ async fn i9_w2_the_finalizers_of_others_stand() {
     world.project.put(workload).unwrap();
     let run = world.run();
     quiet(5).await;
-    assert_eq!(world.workload("web")["metadata"]["finalizers"], json!(["example.com/theirs", WORKLOAD_FINALIZER]));
+    assert_eq!(
+        world.workload("web")["metadata"]["finalizers"],
+        json!(["example.com/theirs", WORKLOAD_FINALIZER])
+    );
     world.project.delete("Workload", SPACE, "web").unwrap();
     quiet(5).await;
     assert_eq!(world.workload("web")["metadata"]["finalizers"], json!(["example.com/theirs"]));

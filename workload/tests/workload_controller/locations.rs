@@ -46,6 +46,10 @@ async fn w7_where_location_bindings_are_served_only_a_ready_one_counts() {
     let before = world.wd("web-us-dfw").unwrap();
     world.project.delete("LocationBinding", "", "dfw").unwrap();
     quiet(5).await;
-    assert_eq!(uid(&world.wd("web-us-dfw").unwrap()), uid(&before), "an existing WD is never deleted for that");
+    assert_eq!(
+        uid(&world.wd("web-us-dfw").unwrap()),
+        uid(&before),
+        "an existing WD is never deleted for that"
+    );
     run.stop().await;
 }

@@ -44,7 +44,12 @@ fn deployment(workload_uid: &str, available: (&str, &str, &str), updated: i32) -
 fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapshot {
     let digest = Digest::of(&plane(), Kind::Workload, workload);
     Snapshot {
-        key: Key { plane: plane(), kind: Kind::Workload, namespace: support::SPACE.into(), name: "web".into() },
+        key: Key {
+            plane: plane(),
+            kind: Kind::Workload,
+            namespace: support::SPACE.into(),
+            name: "web".into(),
+        },
         workload: Some(digest),
         deployments: deployments.into_iter().map(|wd| ("web-us-dfw".to_owned(), wd)).collect(),
         locations: Locations { by, cities: ["DFW".to_owned()].into() },
@@ -71,7 +76,8 @@ fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
 #[test]
 fn w3_w7_i11_messages() {
     let web = |cities: &[&str]| object(support::workload("web", cities));
-    let quota = ("False", "QuotaExceeded", "0 of 3 Instances. Action required by the user: ask for more quota");
+    let quota =
+        ("False", "QuotaExceeded", "0 of 3 Instances. Action required by the user: ask for more quota");
     let ready = ("True", "StableInstanceFound", "3/3 instances are ready");
     let of = |cities: &[&str], wd: Option<Digest>, by: Authority, quoted: (&str, &str)| {
         let workload = web(cities);
@@ -80,7 +86,8 @@ fn w3_w7_i11_messages() {
     let (cells, bindings) = (Authority::Cells, Authority::LocationBindings);
     let many = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
     let mut refused = seen(&web(&["DFW"]), None, cells);
-    let refusal = Refusal { reason: "DeploymentsRefused", message: "failed to create workloaddeployments".to_owned() };
+    let refusal =
+        Refusal { reason: "DeploymentsRefused", message: "failed to create workloaddeployments".to_owned() };
     refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
     let mut broken = web(&["DFW"]);
     broken.data["spec"]["placements"] = json!("us");
@@ -93,7 +100,10 @@ fn w3_w7_i11_messages() {
             ("a new template is on its way", of(&["DFW"], Some(deployment("u", ready, 1)), cells, ("", ""))),
             ("its WD is blocked", of(&["DFW"], Some(deployment("u", quota, 0)), cells, (quota.1, quota.2))),
             ("no cell", of(&["LHR"], None, cells, ("", ""))),
-            ("no cell in one of two cities", of(&["DFW", "LHR"], Some(deployment("u", ready, 3)), cells, ("", ""))),
+            (
+                "no cell in one of two cities",
+                of(&["DFW", "LHR"], Some(deployment("u", ready, 3)), cells, ("", "")),
+            ),
             ("no location", of(&["LHR", "NRT"], None, bindings, ("", ""))),
             ("many cities without a location", of(&many, None, bindings, ("", ""))),
             ("a WD of another Workload", of(&["DFW"], Some(deployment("v", ready, 3)), cells, ("", ""))),

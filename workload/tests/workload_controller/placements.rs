@@ -128,7 +128,10 @@ async fn w1_a_deployment_of_another_workload_is_not_touched() {
     quiet(5).await;
     world.project.delete("WorkloadDeployment", SPACE, "web-us-dfw").unwrap();
     quiet(5).await;
-    assert_eq!(world.wd("web-us-dfw").unwrap()["spec"]["workloadRef"]["uid"], uid(&world.workload("web")).as_str());
+    assert_eq!(
+        world.wd("web-us-dfw").unwrap()["spec"]["workloadRef"]["uid"],
+        uid(&world.workload("web")).as_str()
+    );
     run.stop().await;
 }
 
@@ -157,8 +160,7 @@ async fn w1_one_city_that_is_refused_holds_up_no_other() {
     let world = World::new();
     let run = world.run();
     quiet(5).await;
-    let fault =
-        world.project.fault(Fault::Status(403).on("create", "workloaddeployments").times(1));
+    let fault = world.project.fault(Fault::Status(403).on("create", "workloaddeployments").times(1));
     world.put("web", &["DFW", "ORD"]);
     until("both are there", || world.wds().len() == 2).await;
     world.project.clear_fault(fault);

@@ -24,7 +24,11 @@ async fn w10_each_new_template_is_recorded_once() {
     assert_eq!(current(&world), "1");
     world.place("web", &["DFW", "ORD"]);
     quiet(5).await;
-    assert_eq!((current(&world), history(&world).as_object().unwrap().len()), (json!("1"), 1), "no new template");
+    assert_eq!(
+        (current(&world), history(&world).as_object().unwrap().len()),
+        (json!("1"), 1),
+        "no new template"
+    );
     world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
     quiet(5).await;
     assert_eq!(current(&world), "2");

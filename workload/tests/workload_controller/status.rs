@@ -4,7 +4,8 @@ use serde_json::json;
 
 use crate::support::*;
 
-const NEW: (&str, &str, &str) = ("False", "InstancesProvisioning", "Instances are on their way. No action required");
+const NEW: (&str, &str, &str) =
+    ("False", "InstancesProvisioning", "Instances are on their way. No action required");
 const IMAGE: (&str, &str, &str) = (
     "False",
     "ImageUnavailable",
@@ -24,7 +25,10 @@ async fn w3_counters_and_conditions_roll_up() {
     world.report("web-us-ord", 3, IMAGE);
     quiet(5).await;
     let status = &world.workload("web")["status"];
-    assert_eq!((&status["deployments"], &status["replicas"], &status["readyReplicas"]), (&json!(2), &json!(5), &json!(0)));
+    assert_eq!(
+        (&status["deployments"], &status["replicas"], &status["readyReplicas"]),
+        (&json!(2), &json!(5), &json!(0))
+    );
     assert_eq!(status["observedGeneration"], world.workload("web")["metadata"]["generation"]);
     let said = world.said("web", "Available");
     assert_eq!((said.0.as_str(), said.1.as_str(), said.2.as_str()), IMAGE, "the worst reason and its words");
@@ -53,8 +57,14 @@ async fn w3_it_progresses_while_a_new_template_is_on_its_way() {
     let (status, reason, message) = world.said("web", "Progressing");
     assert_eq!((status.as_str(), reason.as_str()), ("True", "RolloutInProgress"));
     assert_eq!(message, "2 of 2 instances are on the newest template", "of the older generation");
-    world.project
-        .patch_status("WorkloadDeployment", SPACE, "web-us-dfw", &json!({"observedGeneration": 2, "updatedReplicas": 1}))
+    world
+        .project
+        .patch_status(
+            "WorkloadDeployment",
+            SPACE,
+            "web-us-dfw",
+            &json!({"observedGeneration": 2, "updatedReplicas": 1}),
+        )
         .unwrap();
     quiet(5).await;
     assert_eq!(world.said("web", "Progressing").2, "1 of 2 instances are on the newest template");
@@ -77,7 +87,8 @@ async fn w3_placements_stand_in_the_specs_order() {
     let run = world.run();
     quiet(5).await;
     let status = &world.workload("web")["status"];
-    let names: Vec<_> = status["placements"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    let names: Vec<_> =
+        status["placements"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, ["west", "east"]);
     run.stop().await;
 }
@@ -95,7 +106,10 @@ async fn i9_w3_conditions_of_others_stand_and_an_edit_of_ours_is_put_right() {
     world.report("web-us-dfw", 2, READY);
     quiet(5).await;
     assert_eq!(world.said("web", "InstanceTypeDeprecated").0, "True");
-    world.project.patch_status("Workload", SPACE, "web", &json!({"conditions": right, "replicas": 77})).unwrap();
+    world
+        .project
+        .patch_status("Workload", SPACE, "web", &json!({"conditions": right, "replicas": 77}))
+        .unwrap();
     quiet(5).await;
     assert_eq!(world.said("web", "Available").0, "True");
     assert_eq!(world.workload("web")["status"]["replicas"], 2);

@@ -51,11 +51,12 @@ async fn i7_a_restart_on_an_unchanged_world_asks_nothing() {
 #[tokio::test(start_paused = true)]
 async fn i1_i7_what_a_plane_makes_of_a_write_is_not_written_again() {
     // The plane's Workloads know less than what is reported on them.
-    let pruning = Resource::custom(GROUP, "v1alpha", "Workload", "workloads").with_status().pruning(|workload| {
-        if let Some(status) = workload["status"].as_object_mut() {
-            status.remove("observedGeneration");
-        }
-    });
+    let pruning =
+        Resource::custom(GROUP, "v1alpha", "Workload", "workloads").with_status().pruning(|workload| {
+            if let Some(status) = workload["status"].as_object_mut() {
+                status.remove("observedGeneration");
+            }
+        });
     let world = World::serving(pruning);
     let run = world.run();
     world.put("web", &["DFW"]);

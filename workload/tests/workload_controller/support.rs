@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use fedhub_core::names::CITY_CODE;
-use fedhub_fake_apiserver::resource::{self, Resource};
 use fedhub_fake_apiserver::ApiServer;
+use fedhub_fake_apiserver::resource::{self, Resource};
 use fedhub_planes::{PROJECT_KINDS, Planes, Settings, watched};
-pub use fedhub_testing::{client, condition, plane_name, position, quiet, uid, until, writes};
 use fedhub_testing::{Process, put_namespace};
+pub use fedhub_testing::{client, condition, plane_name, position, quiet, uid, until, writes};
 use fedhub_workload::workload_controller::WorkloadController;
 use serde_json::{Value, json};
 
@@ -90,11 +90,16 @@ impl World {
         let (status, reason, message) = available;
         let ready = if status == "True" { replicas } else { 0 };
         self.project
-            .patch_status("WorkloadDeployment", SPACE, name, &json!({
-                "observedGeneration": generation, "replicas": replicas, "desiredReplicas": replicas,
-                "updatedReplicas": replicas, "currentReplicas": ready, "readyReplicas": ready,
-                "conditions": [condition("Available", status, reason, message)],
-            }))
+            .patch_status(
+                "WorkloadDeployment",
+                SPACE,
+                name,
+                &json!({
+                    "observedGeneration": generation, "replicas": replicas, "desiredReplicas": replicas,
+                    "updatedReplicas": replicas, "currentReplicas": ready, "readyReplicas": ready,
+                    "conditions": [condition("Available", status, reason, message)],
+                }),
+            )
             .unwrap();
     }
 
@@ -128,7 +133,8 @@ pub fn put_location(project: &ApiServer, city: &str, ready: &str) {
 }
 
 pub fn location_bindings() -> Resource {
-    Resource::custom("networking.datumapis.com", "v1alpha", "LocationBinding", "locationbindings").cluster_scoped()
+    Resource::custom("networking.datumapis.com", "v1alpha", "LocationBinding", "locationbindings")
+        .cluster_scoped()
 }
 
 pub fn workload(name: &str, cities: &[&str]) -> Value {

@@ -143,7 +143,10 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
     let labels = is.labels().map(|(key, _)| object.label(key));
     let mut owners = object.metadata.owner_references.iter().flatten();
     let owned = owners.any(|owner| {
-        owner.controller == Some(true) && owner.kind == "Workload" && owner.uid == uid && owner.name == workload
+        owner.controller == Some(true)
+            && owner.kind == "Workload"
+            && owner.uid == uid
+            && owner.name == workload
     });
     is.sum(labels, owned, unknown)
 }
@@ -184,7 +187,11 @@ mod tests {
         let mut wd = bare(Kind::WorkloadDeployment, "default", "web-us-dfw");
         wd.metadata.generation = Some(2);
         wd.metadata.labels = Some(
-            wanted().labels().into_iter().map(|(key, value)| (key.to_owned(), value.unwrap().to_owned())).collect(),
+            wanted()
+                .labels()
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.unwrap().to_owned()))
+                .collect(),
         );
         wd.metadata.owner_references = Some(vec![
             serde_json::from_value(json!({
