@@ -153,8 +153,9 @@ impl Status {
     fn synced(&self, role: &Role, planes: &Planes) {
         for Controlled { name, kind, .. } in &role.controllers {
             let Some(kind) = kind else { continue };
-            // A WD begins on its project plane, or is the cell's own; an Instance begins on the hub or in the cell.
-            let from_projects = planes.anchor().id == PlaneId::Hub && *kind == Kind::WorkloadDeployment;
+            // Workloads and WDs begin on their project plane, or are the cell's own; an Instance begins on the hub or in the cell.
+            let from_projects = planes.anchor().id == PlaneId::Hub
+                && matches!(kind, Kind::Workload | Kind::WorkloadDeployment);
             let all: usize = if from_projects {
                 planes.projects().iter().map(|plane| plane.store(*kind).len()).sum()
             } else {

@@ -16,7 +16,7 @@ use crate::secure::args::MetricsArgs;
 /// The flags of `fedhub run`.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
-    /// Run the federator and the projector. Needs --hub-kubeconfig.
+    /// Run the federator, the projector and the workload controller. Needs --hub-kubeconfig.
     #[arg(long, env = "FEDHUB_ENABLE_MANAGEMENT_CONTROLLERS")]
     pub enable_management_controllers: bool,
     /// Run the controllers of a cell: Instances, their readiness, their copies on the hub. Needs --cell-name, and

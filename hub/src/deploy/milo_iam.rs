@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::{kustomize::overlay, strings};
 
-/// Services whose resources a Milo protects itself.
-const OF_MILO: [&str; 2] = ["core.miloapis.com/", "resourcemanager.miloapis.com/"];
+/// Services whose resources a Milo protects itself, or the service does.
+const OF_MILO: [&str; 3] =
+    ["core.miloapis.com/", "resourcemanager.miloapis.com/", "networking.datumapis.com/"];
 
 fn objects(kind: &str) -> Vec<Value> {
     let all = overlay("components/milo-iam", &[]);

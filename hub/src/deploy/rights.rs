@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use clap::Parser;
 use fedhub_planes::watched::Watched;
-use fedhub_planes::{HUB_KINDS, PROJECT_KINDS, watched};
+use fedhub_planes::{HUB_KINDS, watched};
 use serde_json::Value;
 
 use super::{FEATURES, kustomize::overlay, strings};
 use crate::args::{Args, Command, RunArgs};
 use crate::run::cell::{in_cell, on_hub};
+use crate::run::management::on_projects;
 
 const COMPUTE: &str = "compute.datumapis.com";
 const NETWORKING: &str = "networking.datumapis.com";
@@ -152,9 +153,12 @@ fn elects(plane: &Plane, who: Who) {
 }
 
 fn on_project(plane: &Plane, who: Who) {
-    plane.watches(who, &watched::all(&PROJECT_KINDS));
-    plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
-    plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
+    plane.watches(who, &on_projects(false));
+    plane.needs(who, None, COMPUTE, "workloads", "get patch");
+    plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update patch delete");
+    plane.needs(who, None, COMPUTE, "workloads/status workloaddeployments/status instances/status", "update");
+    // W10: revisions.
+    plane.needs(who, None, "", "configmaps", "get create update");
     plane.needs(who, None, COMPUTE, "instances", "get create update delete");
     // The UID of kube-system, and of the WorkloadDeployment's own.
     plane.needs(who, None, "", "namespaces", "get");
@@ -325,8 +329,10 @@ fn nobody_may_do_what_is_not_their_business() {
         (hub(), Who::Cell, "", "secrets", "get list watch"),
         (hub(), Who::Management, "", "secrets", "get list watch"),
         (hub(), Who::Management, "", "namespaces", "delete"),
-        // Users make WorkloadDeployments.
-        (project(), Who::Management, COMPUTE, "workloaddeployments", "create delete"),
+        // Users make Workloads.
+        (project(), Who::Management, COMPUTE, "workloads", "create update delete"),
+        (project(), Who::Management, "", "configmaps", "list watch patch delete"),
+        (project(), Who::Management, NETWORKING, "locationbindings", "create update patch delete"),
         (project(), Who::Management, "", "secrets", "get list watch"),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),

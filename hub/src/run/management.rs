@@ -1,4 +1,4 @@
-//! The management role: federator and projector over one registry.
+//! The management role: federator, projector and the workload side over one registry.
 
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
@@ -13,6 +13,7 @@ use fedhub_planes::watched::{self, Watched};
 use fedhub_planes::{Identities, PROJECT_KINDS, Pauses, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
+use fedhub_workload::workload_controller::WorkloadController;
 
 use super::runtime::{Role, Running, Runtime};
 use super::sources;
@@ -65,6 +66,7 @@ impl Management {
         let controllers = vec![
             runtime.controlled("federator", Kind::WorkloadDeployment, &planes),
             runtime.controlled("projector", Kind::Instance, &planes),
+            runtime.controlled("workloads", Kind::Workload, &planes),
             runtime.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
             runtime.controlled_by("lost_cells", None, &planes, 1),
         ];
@@ -100,9 +102,13 @@ impl Management {
         planes.listen(federator.clone());
         planes.listen(projector.clone());
         planes.listen(lost.clone());
+        let workload_queue = role.queue("workloads")?;
+        let workloads = WorkloadController::new(planes.clone(), workload_queue.clone());
+        planes.listen(workloads.clone());
         role.led_by(leadership.as_ref());
         planes.start();
         let workers = usize::from(args.workers);
+        run_workers(&workloads, &workload_queue, &runtime.metrics, workers, &runtime.tasks);
         run_workers(&federator, &federator_queue, &runtime.metrics, workers, &runtime.tasks);
         let conditions = ConditionWriter::new(federator, condition_queue.clone());
         let writers = workers.min(CONDITION_WORKERS);
@@ -125,13 +131,14 @@ const CONDITION_WORKERS: usize = 16;
 /// How many of them work for one plane: what they tell is not to take the plane from the work itself.
 const CONDITIONS_PER_PLANE: usize = 2;
 
-/// What the role watches on project planes. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
+/// What the role watches on project planes; of the workload side, what a plane serves. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
 /// each has the label that the federator gave it on the hub.
-fn on_projects(single_cluster: bool) -> Vec<Watched> {
+pub fn on_projects(single_cluster: bool) -> Vec<Watched> {
     let mut kinds = watched::all(&PROJECT_KINDS);
     if single_cluster {
         kinds.retain(|watched| watched.kind != Kind::WorkloadDeployment);
         kinds.push(Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE));
     }
+    kinds.extend(fedhub_workload::watched());
     kinds
 }

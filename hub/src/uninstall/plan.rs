@@ -22,7 +22,9 @@ impl Place {
     /// The kinds with finalizers of fedhub there, and which.
     pub fn finalizers(self) -> &'static [(Kind, &'static str)] {
         match self {
-            Self::Project => &[(Kind::WorkloadDeployment, FEDERATOR_FINALIZER)],
+            Self::Project => {
+                &[(Kind::WorkloadDeployment, FEDERATOR_FINALIZER), (Kind::Workload, WORKLOAD_FINALIZER)]
+            }
             Self::Cell => {
                 &[(Kind::WorkloadDeployment, WORKLOAD_FINALIZER), (Kind::Instance, INSTANCE_FINALIZER)]
             }

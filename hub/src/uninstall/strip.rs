@@ -46,7 +46,8 @@ pub async fn plane(name: String, place: Place, connection: Connection, order: Or
             line.entries.push(entry(*kind, &object, outcome));
         }
         if order.run {
-            line.problem = remaining(&connection, *kind, finalizer, &line.entries).await;
+            let remaining = remaining(&connection, *kind, finalizer, &line.entries).await;
+            line.problem = line.problem.or(remaining);
         }
     }
     line
@@ -82,7 +83,9 @@ async fn carrying(plane: &Connection, kind: Kind, finalizer: &str) -> Result<Vec
 async fn remaining(plane: &Connection, kind: Kind, finalizer: &str, known: &[Entry]) -> Option<String> {
     let remains = |entry: &&Entry| matches!(entry.outcome, Outcome::Left(_) | Outcome::Failed(_));
     let is_known = |object: &Object| {
-        known.iter().filter(remains).any(|it| it.namespace == object.namespace() && it.name == object.name())
+        known.iter().filter(remains).any(|it| {
+            it.kind == kind.resource().kind && it.namespace == object.namespace() && it.name == object.name()
+        })
     };
     match carrying(plane, kind, finalizer).await {
         Err(error) => Some(error),

@@ -68,9 +68,9 @@ fn i9_fedhub_s_finalizer_goes_and_every_other_stays() {
         let released = release(&finalized(finalizers, terminating), ours, abandon);
         assert_eq!(released, expected, "{finalizers:?} {terminating} {abandon}");
     }
-    // On a project plane the cell's name of a finalizer is another's.
+    // A Workload of a project plane and a WD of a cell have the same one.
     let named = |place: Place| place.finalizers().iter().map(|(_, name)| *name).collect::<BTreeSet<_>>();
-    assert_eq!(named(Place::Project), BTreeSet::from([ours]));
+    assert_eq!(named(Place::Project), BTreeSet::from([ours, foreign]));
     assert_eq!(named(Place::Cell), BTreeSet::from([foreign, "compute.datumapis.com/instance-controller"]));
 }
 

@@ -103,7 +103,7 @@ pub fn lost_cluster(uid: &str) -> String {
     format!("{LOST_CLUSTER}{uid}")
 }
 
-/// Finalizer of the deployment controller on a cell's WD.
+/// Finalizer of the workload controller on a Workload, and of the deployment controller on a cell's WD.
 pub const WORKLOAD_FINALIZER: &str = "compute.datumapis.com/workload-controller";
 /// Finalizer of the instance controller on a cell's Instance: its copy on the hub has to go first.
 pub const INSTANCE_FINALIZER: &str = "compute.datumapis.com/instance-controller";
@@ -116,6 +116,13 @@ pub const INSTANCE_NAMESPACE: &str = "compute.datumapis.com/instance-namespace";
 pub const NETWORK: &str = "networking.datumapis.com/network";
 /// Label of a `NetworkBinding`: the location's name.
 pub const LOCATION: &str = "networking.datumapis.com/location";
+
+/// Annotation of a Workload: the number of the newest revision in its history (W10).
+pub const CURRENT_REVISION: &str = "compute.datumapis.com/current-revision";
+/// Annotation of a Workload: `<revision>/<hash of the template>` of the template that was recorded last (W10).
+pub const RECORDED_TEMPLATE: &str = "federation.datumapis.com/recorded-template";
+/// What the name of the `ConfigMap` with a Workload's revisions begins with; the Workload's name follows.
+const REVISION_HISTORY: &str = "compute.datumapis.com-revision-history.";
 
 /// Annotation of a projection: `<hub namespace>/<its UID>/<UID of the hub Instance>`.
 pub const PROJECTED_FROM: &str = "federation.datumapis.com/projected-from";
@@ -132,6 +139,8 @@ pub const IDENTITIES: (&str, &str) = ("federation.datumapis.com/remembers", "pla
 pub const FEDERATOR_MANAGER: &str = "fedhub-federator";
 /// Field manager of the projector's writes.
 pub const PROJECTOR_MANAGER: &str = "fedhub-projector";
+/// Field manager of the writes of the workload side.
+pub const WORKLOAD_MANAGER: &str = "fedhub-workload";
 /// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
 pub const CELL_MANAGER: &str = "fedhub-cell";
 
@@ -252,6 +261,27 @@ pub fn policy_name(city: &str, taken: impl Fn(&str) -> bool) -> String {
     format!("city-{tame}-{:08x}", hash::text(city) & 0xffff_ffff)
 }
 
+/// The name of the WD of a Workload's placement in a city: `<workload>-<placement>-<city in lower case>` where that is a
+/// valid name of at most 63 characters, else cut and with a suffix from the hash of the three (W1).
+pub fn deployment_name(workload: &str, placement: &str, city: &str) -> String {
+    const SUFFIX: usize = 10;
+    let city = city.to_lowercase();
+    let plain = format!("{workload}-{placement}-{city}");
+    if plain.len() <= LABEL_VALUE_MAX && is_object_name(&plain) {
+        return plain;
+    }
+    let tame: String =
+        plain.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let head = tame[..tame.len().min(LABEL_VALUE_MAX - SUFFIX - 1)].trim_matches('-');
+    let hash = hash::text(&format!("{workload}/{placement}/{city}")) & 0xff_ffff_ffff;
+    format!("{}-{hash:010x}", if head.is_empty() { "workload" } else { head })
+}
+
+/// The name of the `ConfigMap` with the revisions of a Workload; `None` where its name is too long for one (W10).
+pub fn revision_history(workload: &str) -> Option<String> {
+    Some(format!("{REVISION_HISTORY}{workload}")).filter(|name| is_object_name(name))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -279,6 +309,34 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(decode_plane(label).as_ref().map(PlaneName::as_str), name, "{label}");
+        }
+    }
+
+    #[test]
+    fn w1_a_deployment_is_named_by_workload_placement_and_city() {
+        assert_eq!(deployment_name("web", "us", "DFW"), "web-us-dfw");
+        let (long, longer) = ("w".repeat(55), "w".repeat(60));
+        assert_eq!(deployment_name(&long, "us", "DFW"), format!("{long}-us-dfw"));
+        let cut = deployment_name(&longer, "us", "DFW");
+        assert!(cut.len() == 63 && cut.starts_with(&longer[..52]), "{cut}");
+        assert_ne!(cut, deployment_name(&longer, "us", "ORD"));
+        assert_ne!(cut, deployment_name(&longer, "eu", "DFW"));
+        // What is hashed is stored: it is the same in every version.
+        assert_eq!(deployment_name("web", "us", "New York"), "web-us-new-york-1bfa54897e");
+        assert_eq!(deployment_name("w", "", "-"), deployment_name("w", "", "-"));
+        assert_eq!(revision_history(&"w".repeat(63)).unwrap().len(), 39 + 63);
+        assert_eq!(revision_history(&"w".repeat(220)), None);
+    }
+
+    proptest! {
+        #[test]
+        fn w1_every_deployment_has_a_valid_name(
+            workload in "[a-z]([a-z0-9.-]{0,80}[a-z0-9])?",
+            placement in "[a-z]([a-z0-9-]{0,60}[a-z0-9])?",
+            city in "\\PC{0,70}",
+        ) {
+            let name = deployment_name(&workload, &placement, &city);
+            prop_assert!(name.len() <= 63 && is_object_name(&name), "{}", name);
         }
     }
 

@@ -70,6 +70,8 @@ kinds! {
     PropagationPolicy: "policy.karmada.io", "v1alpha1", "propagationpolicies", Namespaced;
     /// Karmada's `ResourceBinding`; read, not watched.
     ResourceBinding: "work.karmada.io", "v1alpha2", "resourcebindings", Namespaced;
+    /// Workload: what users write.
+    Workload: "compute.datumapis.com", "v1alpha", "workloads", Namespaced;
     /// WorkloadDeployment.
     WorkloadDeployment: "compute.datumapis.com", "v1alpha", "workloaddeployments", Namespaced;
     /// Instance.

@@ -19,6 +19,9 @@ pub const LONGEST_UNREACHABLE: Duration = Duration::from_secs(10);
 pub const LONGEST: Duration = Duration::from_secs(30);
 /// Longest wait for one that refuses and came back a moment ago: it may not have started up yet.
 pub const LONGEST_STARTING: Duration = Duration::from_secs(2);
+/// Longest wait until a project plane is asked again for a kind that it does not serve: there are thousands of them, and CRDs
+/// come seldom.
+pub const LONGEST_ABSENT: Duration = Duration::from_mins(10);
 /// Shortest wait that a server may ask for.
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -89,6 +92,7 @@ pub struct Backoffs {
     chance: SmallRng,
     unreachable: u8,
     expired: u8,
+    absent: u8,
     /// By [`Attempt`].
     refused: [u8; 3],
 }
@@ -96,7 +100,7 @@ pub struct Backoffs {
 impl Backoffs {
     /// Sequences at their beginning, with jitter by this seed.
     pub fn new(seed: u64) -> Self {
-        Self { chance: SmallRng::seed_from_u64(seed), unreachable: 0, expired: 0, refused: [0; 3] }
+        Self { chance: SmallRng::seed_from_u64(seed), unreachable: 0, expired: 0, absent: 0, refused: [0; 3] }
     }
 
     /// The wait after a failure. `starting`: the server came back a moment ago.
@@ -119,11 +123,19 @@ impl Backoffs {
         self.jittered(wait)
     }
 
+    /// The wait after an answer of a project plane that it does not serve an optional kind.
+    pub fn after_absence(&mut self) -> Duration {
+        self.unreachable = 0;
+        let wait = next(&mut self.absent, LONGEST_ABSENT);
+        self.jittered(wait)
+    }
+
     /// An attempt succeeded. One list says nothing of whether the watch after it does.
     pub fn succeeded(&mut self, attempt: Attempt) {
         self.unreachable = 0;
         match attempt {
-            Attempt::Identity | Attempt::List => self.refused[attempt as usize] = 0,
+            Attempt::Identity => self.refused[attempt as usize] = 0,
+            Attempt::List => (self.refused[attempt as usize], self.absent) = (0, 0),
             Attempt::Watch => (self.refused, self.expired) = ([0; 3], 0),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fedhub_api::facts::{DigestExt, Store};
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::errors::PlaneDisengaged;
-use fedhub_core::names::FEDERATOR_FINALIZER;
+use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
@@ -68,6 +68,9 @@ impl Marks {
         of: &Object,
         finalizers: &[&str],
     ) -> Result<Option<Mark>, PlaneDisengaged> {
+        if kind == Kind::Workload && finalizers.contains(&WORKLOAD_FINALIZER) && self.lock().closed {
+            return Err(PlaneDisengaged);
+        }
         if kind != Kind::WorkloadDeployment || !finalizers.contains(&FEDERATOR_FINALIZER) {
             return Ok(None);
         }

@@ -1,11 +1,11 @@
 //! One plane: its client, its stores, its health.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fedhub_api::facts::Store;
+use fedhub_api::facts::{DigestExt, Store};
 use fedhub_cache::MemoryBudget;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
@@ -71,6 +71,8 @@ pub struct Plane {
     /// What is known of kinds that are not watched here.
     nothing: Store,
     failures: Mutex<BTreeMap<Kind, String>>,
+    /// Optional kinds that the plane was found not to serve, or not to let be read.
+    unserved: Mutex<BTreeSet<Kind>>,
     health_log: HealthLog,
     /// Whether the plane was reported to be in sync.
     announced: AtomicBool,
@@ -108,6 +110,7 @@ impl Plane {
             fence,
             stop: CancellationToken::new(),
             failures: Mutex::default(),
+            unserved: Mutex::default(),
             health_log: HealthLog::new(Health::Engaging.state()),
             announced: AtomicBool::new(false),
             recognition: Recognition::certain(),
@@ -192,6 +195,21 @@ impl Plane {
         self.stored(kind).map(|(watched, _)| watched)
     }
 
+    /// Whether the plane serves a kind that is watched here, as far as is known: of an optional kind, its last list tells.
+    pub fn serves(&self, kind: Kind) -> bool {
+        self.watched(kind).is_some() && !self.unserved.lock().contains(&kind)
+    }
+
+    /// The list of a kind was answered, or the plane does not serve it.
+    pub(super) fn note_served(&self, kind: Kind, served: bool) {
+        let mut unserved = self.unserved.lock();
+        if served {
+            unserved.remove(&kind);
+        } else {
+            unserved.insert(kind);
+        }
+    }
+
     /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.
     pub(super) fn store_of(&self, kind: Kind, object: &Object) -> Option<&Store> {
         self.stored(kind).filter(|(watched, _)| watched.selects(object)).map(|(_, store)| store)
@@ -205,15 +223,23 @@ impl Plane {
         self.stores.iter().map(|(_, store)| store)
     }
 
-    /// Whether WDs of the plane hold our finalizer, or may do so soon.
+    /// Whether WDs or Workloads of the plane hold our finalizer, or may do so soon.
     pub fn held(&self) -> Held {
-        self.marks.held(self.store(Kind::WorkloadDeployment))
+        match self.marks.held(self.store(Kind::WorkloadDeployment)) {
+            Held::No if self.holds_workloads() => Held::Yes,
+            held => held,
+        }
     }
 
-    /// Has nothing be marked here any more, if no WD holds our finalizer and none is being marked. Returns whether that is
-    /// so: then the plane may be disengaged.
+    /// Has nothing be marked here any more, if nothing holds our finalizer and nothing is being marked. Returns whether that
+    /// is so: then the plane may be disengaged.
     pub fn close(&self) -> bool {
-        self.marks.close(self.store(Kind::WorkloadDeployment))
+        !self.holds_workloads() && self.marks.close(self.store(Kind::WorkloadDeployment))
+    }
+
+    /// A Workload outlives its WDs by the time that its own finalizer takes (W2).
+    fn holds_workloads(&self) -> bool {
+        self.store(Kind::Workload).any(None, |it| it.digest.workload().is_some_and(|facts| facts.held))
     }
 
     /// Whether the plane is the one that its name stands for, it is known what is paused, and all lists are complete, so

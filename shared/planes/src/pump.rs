@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::facts::Change;
-use fedhub_core::object::{Kind, Object};
+use fedhub_core::object::{Kind, Object, PlaneId};
 use futures::{StreamExt, pin_mut};
 use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
@@ -125,8 +125,14 @@ async fn recover(
     waits: &mut Backoffs,
 ) -> Failure {
     let (tried, failure) = Failure::of_watch(error);
-    let wait = waits.after(tried, failure, plane.is_starting());
-    if watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional) {
+    let is_absent =
+        watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional);
+    let wait = if is_absent && matches!(plane.id, PlaneId::Project(_)) {
+        waits.after_absence()
+    } else {
+        waits.after(tried, failure, plane.is_starting())
+    };
+    if is_absent {
         absent(planes, plane, kind);
     } else {
         watch_failures::report(planes, plane, kind, error, failure, wait).await;
@@ -165,6 +171,7 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     let (store, resource) = (plane.store(kind), kind.resource());
     let news = !store.synced();
+    plane.note_served(kind, false);
     for change in store.list_ends() {
         planes.tell(plane, kind, Some(change));
     }
@@ -261,6 +268,7 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
                 planes.tell(plane, kind, Some(change));
             }
             plane.listed(kind);
+            plane.note_served(kind, true);
             planes.recovered(plane, kind);
             planes.synced(plane, kind);
         }

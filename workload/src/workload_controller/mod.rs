@@ -1,1 +1,50 @@
-//! Workloads into WDs, and their status back (specification, W1 to W3, W7 and W10).
+//! The workload controller: Workloads of project planes to WDs and back (W1, W2, W3, W10).
+//!
+//! # The way through
+//!
+//! 1. `triggers` maps an event to the Workloads that it concerns.
+//! 2. `reconcile` is the reconcile of one Workload, for the engine's loop.
+//! 3. [`snapshot`] is what the caches say of one Workload, its WDs and its cities.
+//! 4. [`plan`] decides by that, as a pure function, what is done; [`summary`] what the status says.
+//! 5. `apply` fetches what is to be written, renders it ([`desired`], [`revisions`]) and writes where that differs.
+//!
+//! # Reconciling a Workload
+//!
+//! 1. Terminating: its WDs are deleted; when neither the watch nor a live list shows one, the finalizer is released (W2).
+//! 2. Finalizer first, then WDs. A new template is recorded before it is passed on (W10); where that fails, the WDs do not
+//!    wait for it.
+//! 3. One WD for each placement and city (W1). A city that nothing can be placed in gets no new WD (W7). WDs that are not
+//!    wanted any more are deleted, after a live read has confirmed the Workload's spec.
+//! 4. The status, where it differs (W3).
+
+mod apply;
+pub mod desired;
+pub mod plan;
+mod reconcile;
+pub mod revisions;
+pub mod snapshot;
+pub mod summary;
+mod triggers;
+
+use std::sync::Arc;
+
+use fedhub_core::names::WORKLOAD_MANAGER;
+use fedhub_engine::Queue;
+use fedhub_planes::{Plane, PlaneWriter, Planes};
+
+/// Makes WDs of Workloads.
+pub struct WorkloadController {
+    planes: Arc<Planes>,
+    queue: Arc<Queue>,
+}
+
+impl WorkloadController {
+    /// A controller over the registry around the hub, fed through `queue`.
+    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>) -> Arc<Self> {
+        Arc::new(Self { planes, queue })
+    }
+
+    fn writer<'a>(&'a self, project: &'a Plane) -> PlaneWriter<'a> {
+        PlaneWriter { plane: project, manager: WORKLOAD_MANAGER, metrics: self.planes.metrics() }
+    }
+}

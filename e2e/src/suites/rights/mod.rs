@@ -110,6 +110,12 @@ const UNSEEN: &[Unseen] = &[
         why: "a Milo has no role system:discovery; asked where a kind is not served",
     },
     Unseen {
+        role: "ClusterRole fedhub-project",
+        verb: "watch",
+        resource: "locationbindings",
+        why: "the project planes of the suites serve none",
+    },
+    Unseen {
         role: "ClusterRole fedhub-hub",
         verb: "get",
         resource: "propagationpolicies",

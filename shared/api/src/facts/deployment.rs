@@ -11,6 +11,9 @@ use fedhub_core::names::{
 use fedhub_core::object::{Object, ObjectView, PlaneId, TooLarge};
 use serde_json::{Value, json};
 
+use super::Placed;
+pub use super::mark::mark_hash;
+pub use super::placed::COUNTERS;
 use crate::conditions::{find, is_default, said};
 use crate::hub_metadata::{hub_identity, mirrored_hash};
 
@@ -18,9 +21,6 @@ use crate::hub_metadata::{hub_identity, mirrored_hash};
 pub const FEDERATED: &str = "Federated";
 /// The conditions that belong to the project plane itself (F8).
 pub const PROJECTS_OWN: [&str; 2] = ["ReferencedDataReady", FEDERATED];
-/// Counters that the schema requires, zeros too (F8).
-pub const COUNTERS: [&str; 5] =
-    ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
 
 /// What is kept of a WD.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +57,8 @@ pub struct Deployment {
     pub claimed_by: u64,
     /// What hardly any WD has.
     rare: Option<Box<Rare>>,
+    /// On a project plane, what the Workload controller made of it; none where no Workload is named.
+    pub placed: Option<Box<Placed>>,
 }
 
 /// In place of an `observedGeneration` that is not there.
@@ -71,8 +73,8 @@ struct Rare {
     too_large: Option<TooLarge>,
 }
 
-/// What there is most of fits into the allocator's class of 112 bytes: the next one is 128.
-const _: () = assert!(size_of::<Deployment>() <= 112);
+/// What there is most of fits into the allocator's class of 128 bytes: the next one is 160.
+const _: () = assert!(size_of::<Deployment>() <= 128);
 
 impl Deployment {
     pub(super) fn of(plane: &PlaneId, object: &Object) -> Self {
@@ -100,6 +102,7 @@ impl Deployment {
             counterpart_uid: mark_hash(object.annotation(counterpart_uid)),
             claimed_by: mark_hash(object.annotation(CLAIMED_BY).filter(|_| on_hub)),
             rare: Rare::of(on_hub, object, spec_city.unwrap_or_default()),
+            placed: matches!(plane, PlaneId::Project(_)).then(|| Placed::of(object)).flatten().map(Box::new),
         }
     }
 
@@ -144,6 +147,7 @@ impl Deployment {
             all.into_iter().flatten().map(|text| text.len()).sum::<usize>()
         };
         self.city.as_deref().map_or(0, str::len)
+            + self.placed.as_deref().map_or(0, |placed| size_of::<Placed>() + placed.heap())
             + self.rare.as_ref().map_or(0, |rare| size_of::<Rare>() + texts(rare))
     }
 }
@@ -161,11 +165,6 @@ impl Rare {
         };
         (rare != Self::default()).then(|| Box::new(rare))
     }
-}
-
-/// The hash of what an annotation names, zero where there is none.
-pub fn mark_hash(value: Option<&str>) -> u64 {
-    value.map_or(0, |value| KeyedHasher::default().text(value).end().max(1))
 }
 
 /// Whether a status says anything that its schema does not put there by itself (U1): a WD that was just made has one

@@ -1,5 +1,6 @@
-//! The annotation by which a projection names the hub Instance that it is the projection of.
+//! The annotation by which a projection names the hub Instance that it is the projection of, and the hash of such a mark.
 
+use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::PROJECTED_FROM;
 use fedhub_core::object::{Object, ObjectView};
 
@@ -28,6 +29,11 @@ impl std::fmt::Display for Mark<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}/{}", self.namespace, self.namespace_uid, self.instance_uid)
     }
+}
+
+/// The hash of what an annotation names, zero where there is none.
+pub fn mark_hash(value: Option<&str>) -> u64 {
+    value.map_or(0, |value| KeyedHasher::default().text(value).end().max(1))
 }
 
 #[cfg(test)]

@@ -6,12 +6,16 @@
 pub mod deployment;
 pub mod instance;
 mod mark;
+pub mod placed;
+pub mod workload;
 
 pub use deployment::Deployment;
 use fedhub_cache::ObjectFacts;
 use fedhub_core::object::{Kind, Object, PlaneId};
 pub use instance::Instance;
 pub use mark::Mark;
+pub use placed::Placed;
+pub use workload::Workload;
 
 /// A store of objects with these facts.
 pub type Store = fedhub_cache::Store<Facts>;
@@ -36,13 +40,15 @@ pub enum Facts {
     Deployment(Box<Deployment>),
     /// An Instance.
     Instance(Instance),
+    /// A Workload; in a box for the same reason.
+    Workload(Box<Workload>),
 }
 
 impl ObjectFacts for Facts {
-    /// All but WDs and Instances, and these too in a cell, where there are thousands at most and each step needs the
+    /// All but Workloads, WDs and Instances, and these too in a cell, where there are thousands at most and each step needs the
     /// objects.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
-        !matches!(kind, Kind::WorkloadDeployment | Kind::Instance) || *plane == PlaneId::Cell
+        !matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance) || *plane == PlaneId::Cell
     }
 
     fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
@@ -50,6 +56,7 @@ impl ObjectFacts for Facts {
             kind if Self::kept_whole(plane, kind) => Self::None,
             Kind::WorkloadDeployment => Self::Deployment(Box::new(Deployment::of(plane, object))),
             Kind::Instance => Self::Instance(Instance::of(plane, object)),
+            Kind::Workload => Self::Workload(Box::new(Workload::of(object))),
             Kind::Namespace
             | Kind::Cluster
             | Kind::ConfigMap
@@ -72,6 +79,7 @@ impl ObjectFacts for Facts {
             Self::None => 0,
             Self::Deployment(facts) => size_of::<Deployment>() + facts.heap(),
             Self::Instance(facts) => facts.heap(),
+            Self::Workload(facts) => size_of::<Workload>() + facts.heap(),
         }
     }
 }
@@ -84,6 +92,9 @@ pub trait DigestExt {
     /// The facts of an Instance.
     fn instance(&self) -> Option<&Instance>;
 
+    /// The facts of a Workload.
+    fn workload(&self) -> Option<&Workload>;
+
     /// The city of a WD: of its spec on a project plane, of its label on the hub.
     fn city(&self) -> Option<&str> {
         self.deployment()?.city.as_deref()
@@ -93,6 +104,10 @@ pub trait DigestExt {
 impl DigestExt for Digest {
     fn deployment(&self) -> Option<&Deployment> {
         if let Facts::Deployment(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    fn workload(&self) -> Option<&Workload> {
+        if let Facts::Workload(facts) = &self.facts { Some(facts) } else { None }
     }
 
     fn instance(&self) -> Option<&Instance> {
@@ -121,7 +136,7 @@ mod tests {
     fn what_is_kept_whole_depends_on_the_plane() {
         let project = PlaneId::Project(PlaneName::new("p").unwrap());
         for kind in Kind::ALL.iter().copied() {
-            let many = matches!(kind, Kind::WorkloadDeployment | Kind::Instance);
+            let many = matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance);
             for (plane, whole) in [(&PlaneId::Hub, !many), (&project, !many), (&PlaneId::Cell, true)] {
                 assert_eq!(Facts::kept_whole(plane, kind), whole, "{kind:?} on {plane}");
             }

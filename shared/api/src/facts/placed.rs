@@ -1,0 +1,266 @@
+//! What is kept of a project's `WorkloadDeployment` for the Workload that it is a placement of: whether it is what the
+//! Workload asks for (W1), and what it contributes to the Workload's status (W3).
+
+use fedhub_core::hash::{self, KeyedHasher};
+use fedhub_core::message::bounded;
+use fedhub_core::names::{
+    INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, WORKLOAD_NAME, WORKLOAD_UID, is_label_value,
+};
+use fedhub_core::object::{Object, ObjectView};
+use serde_json::Value;
+
+use super::mark::mark_hash;
+use crate::conditions::{find, said};
+use crate::responsibility::needs_action;
+
+/// Counters that the schema requires, zeros too (F8).
+pub const COUNTERS: [&str; 5] =
+    ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
+/// The fields of a WD's spec that the Workload controller writes.
+pub const WRITTEN_FIELDS: [&str; 5] =
+    ["cityCode", "placementName", "scaleSettings", "template", "workloadRef"];
+/// The fields of a WD's spec that others write: the scale subresource, and whoever chose a runtime class.
+pub const KEPT_FIELDS: [&str; 2] = ["replicas", "networkAttachment"];
+
+/// What is kept of a WD that names a Workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// The name of its Workload.
+    pub workload: Box<str>,
+    /// The UID of its Workload, by [`mark_hash`].
+    pub uid: u64,
+    /// What the Workload controller writes of it, as [`Wanted::identity`].
+    pub identity: u64,
+    /// Its counters, in the order of [`COUNTERS`].
+    pub counters: [i32; 5],
+    /// Whether its status is about its newest generation.
+    pub observed: bool,
+    /// Whether it is available.
+    pub available: bool,
+    /// The weight of what keeps it from that, as [`priority`].
+    pub priority: u8,
+    /// The reason and message of its condition `Available`, as [`says`]; zero where it has none.
+    pub says: u64,
+}
+
+/// A WD as a Workload asks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Hash of the template.
+    pub template: u64,
+    /// Hash of the scale settings.
+    pub scale: u64,
+    /// The name of the placement.
+    pub placement: &'a str,
+    /// The city code as written.
+    pub city: &'a str,
+    /// The name of the Workload.
+    pub workload: &'a str,
+    /// The UID of the Workload.
+    pub uid: &'a str,
+}
+
+impl<'a> Wanted<'a> {
+    /// The labels of the wire contract. What is no valid label value is left out.
+    pub fn labels(&self) -> [(&'static str, Option<&'a str>); 5] {
+        let value = |text: &'a str| Some(text).filter(|text| is_label_value(text));
+        [
+            (WORKLOAD_UID, value(self.uid)),
+            (WORKLOAD_NAME, value(self.workload)),
+            (PLACEMENT_NAME, value(self.placement)),
+            (INSTANCE_CITY, value(self.city)),
+            (SERVICE_NAME.0, Some(SERVICE_NAME.1)),
+        ]
+    }
+
+    /// Hash of all that the Workload controller writes of a WD.
+    pub fn identity(&self) -> u64 {
+        let labels = self.labels().map(|(_, value)| value);
+        self.sum(labels, true, 0)
+    }
+
+    fn sum(&self, labels: [Option<&str>; 5], owned: bool, unknown_fields: u64) -> u64 {
+        let sum = KeyedHasher::default()
+            .number(self.template)
+            .number(self.scale)
+            .text(self.placement)
+            .text(self.city)
+            .text(self.workload)
+            .text(self.uid);
+        let sum = labels.into_iter().fold(sum, KeyedHasher::maybe);
+        sum.number(u64::from(owned)).number(unknown_fields).end()
+    }
+}
+
+impl Placed {
+    /// Of a project's WD; `None` where it names no Workload.
+    pub(super) fn of(object: &Object) -> Option<Self> {
+        let (spec, status) = (object.spec(), object.status());
+        let text = |value: &'_ Value| value.as_str().unwrap_or_default().to_owned();
+        let (workload, uid) = (text(&spec["workloadRef"]["name"]), text(&spec["workloadRef"]["uid"]));
+        if uid.is_empty() {
+            return None;
+        }
+        let available = find(status, "Available");
+        let (stands, reason, message) = available.map_or(("", "", ""), said);
+        Some(Self {
+            uid: mark_hash(Some(&uid)),
+            identity: identity(object, &workload, &uid),
+            workload: workload.into(),
+            counters: COUNTERS.map(|counter| {
+                let count = status[counter].as_i64().unwrap_or_default();
+                i32::try_from(count).unwrap_or(i32::MAX)
+            }),
+            observed: object.metadata.generation.is_some()
+                && status["observedGeneration"].as_i64() == object.metadata.generation,
+            available: stands == "True",
+            priority: priority(reason),
+            says: available.map_or(0, |_| says(reason, message)),
+        })
+    }
+
+    pub(super) fn heap(&self) -> usize {
+        self.workload.len()
+    }
+}
+
+/// [`Wanted::identity`] of a WD as it is.
+fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
+    let spec = object.spec();
+    let known = |field: &str| WRITTEN_FIELDS.contains(&field) || KEPT_FIELDS.contains(&field);
+    let unknown = spec.as_object().into_iter().flatten().filter(|(field, _)| !known(field));
+    let unknown = unknown.fold(0, |sum: u64, (field, value)| {
+        sum.wrapping_add(KeyedHasher::default().text(field).json(value).end())
+    });
+    let is = Wanted {
+        template: hash::json(&spec["template"]),
+        scale: hash::json(&spec["scaleSettings"]),
+        placement: spec["placementName"].as_str().unwrap_or_default(),
+        city: spec["cityCode"].as_str().unwrap_or_default(),
+        workload,
+        uid,
+    };
+    let labels = is.labels().map(|(key, _)| object.label(key));
+    let mut owners = object.metadata.owner_references.iter().flatten();
+    let owned = owners.any(|owner| {
+        owner.controller == Some(true)
+            && owner.kind == "Workload"
+            && owner.uid == uid
+            && owner.name == workload
+    });
+    is.sum(labels, owned, unknown)
+}
+
+/// Hash of a condition's reason and message.
+pub fn says(reason: &str, message: &str) -> u64 {
+    KeyedHasher::default().text(reason).text(bounded(message)).end().max(1)
+}
+
+/// The weight of a reason that keeps a Workload from being available: the greatest is reported (W3). A reason that somebody
+/// has to act on weighs more than one that passes; one that nothing is known of, least.
+pub fn priority(reason: &str) -> u8 {
+    match reason {
+        "InstancesProvisioning" => 1,
+        "NetworkProvisioning" => 2,
+        "QuotaNotGranted" | "PendingQuota" => 3,
+        "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => 4,
+        "NetworkNotFound" | NO_MATCHING_LOCATIONS => 6,
+        "RuntimeClassNotServed" => 7,
+        reason if needs_action(reason) => 5,
+        _ => 0,
+    }
+}
+
+/// Reason: a city of a Workload is not one that WDs can be placed in (W7).
+pub const NO_MATCHING_LOCATIONS: &str = "NoMatchingLocations";
+
+#[cfg(test)]
+mod tests {
+    use fedhub_core::names::PlaneName;
+    use fedhub_core::object::{Kind, PlaneId, bare};
+    use serde_json::json;
+
+    use super::*;
+    use crate::facts::Deployment;
+
+    fn wd() -> Object {
+        let mut wd = bare(Kind::WorkloadDeployment, "default", "web-us-dfw");
+        wd.metadata.generation = Some(2);
+        wd.metadata.labels = Some(
+            wanted()
+                .labels()
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value.unwrap().to_owned()))
+                .collect(),
+        );
+        wd.metadata.owner_references = Some(vec![
+            serde_json::from_value(json!({
+                "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload", "name": "web", "uid": "u",
+                "controller": true, "blockOwnerDeletion": true,
+            }))
+            .unwrap(),
+        ]);
+        wd.data = json!({"spec": {
+            "cityCode": "DFW", "placementName": "us", "scaleSettings": {"minReplicas": 1},
+            "template": {"spec": {"a": 1}}, "workloadRef": {"name": "web", "uid": "u"},
+        }});
+        wd
+    }
+
+    fn wanted() -> Wanted<'static> {
+        Wanted {
+            template: hash::json(&json!({"spec": {"a": 1}})),
+            scale: hash::json(&json!({"minReplicas": 1})),
+            placement: "us",
+            city: "DFW",
+            workload: "web",
+            uid: "u",
+        }
+    }
+
+    #[test]
+    fn w1_a_deployment_as_it_is_wanted_is_recognised_and_an_edit_of_it_too() {
+        let is_wanted = |edit: fn(&mut Object)| {
+            let mut wd = wd();
+            edit(&mut wd);
+            Placed::of(&wd).unwrap().identity == wanted().identity()
+        };
+        assert!(is_wanted(|_| {}));
+        // The scale subresource's, the runtime class's and other keys are not the Workload's (I9).
+        assert!(is_wanted(|wd| wd.data["spec"]["replicas"] = json!(7)));
+        assert!(is_wanted(|wd| wd.data["spec"]["networkAttachment"] = json!("Netns")));
+        assert!(is_wanted(|wd| wd.metadata.annotations = Some([("a".to_owned(), "b".to_owned())].into())));
+        assert!(!is_wanted(|wd| wd.data["spec"]["template"]["spec"]["a"] = json!(2)));
+        assert!(!is_wanted(|wd| wd.data["spec"]["scaleSettings"]["minReplicas"] = json!(2)));
+        assert!(!is_wanted(|wd| wd.data["spec"]["cityCode"] = json!("ORD")));
+        assert!(!is_wanted(|wd| wd.data["spec"]["unknown"] = json!(1)));
+        assert!(!is_wanted(|wd| wd.metadata.owner_references = None));
+        assert!(!is_wanted(|wd| wd.metadata.labels = None));
+    }
+
+    #[test]
+    fn a_deployment_without_a_workload_and_one_of_the_hub_cost_nothing() {
+        let mut wd = wd();
+        let project = PlaneId::Project(PlaneName::new("p").unwrap());
+        assert!(Deployment::of(&project, &wd).placed.is_some());
+        assert!(Deployment::of(&PlaneId::Hub, &wd).placed.is_none());
+        wd.data["spec"]["workloadRef"] = json!(null);
+        assert!(Deployment::of(&project, &wd).placed.is_none());
+    }
+
+    #[test]
+    fn w3_what_somebody_has_to_act_on_weighs_more_than_what_passes() {
+        let order = [
+            "Odd",
+            "InstancesProvisioning",
+            "NetworkProvisioning",
+            "PendingQuota",
+            "Resolving",
+            "SourceNotFound",
+            "NetworkNotFound",
+            "RuntimeClassNotServed",
+        ];
+        assert!(order.windows(2).all(|two| priority(two[0]) < priority(two[1])));
+        assert_eq!(priority("ImageUnavailable"), priority("SourceTooLarge"));
+    }
+}

@@ -1,0 +1,191 @@
+//! What is kept of a Workload: what WDs it asks for (W1), and its status in a form that can be compared (W3).
+
+use fedhub_core::hash;
+use fedhub_core::names::{CURRENT_REVISION, RECORDED_TEMPLATE, WORKLOAD_FINALIZER, revision_history};
+use fedhub_core::object::{Object, ObjectView, TooLarge};
+use serde_json::{Map, Value, json};
+
+use super::deployment::COUNTERS;
+use super::placed::says;
+use crate::conditions::{find, said};
+
+/// What is kept of a Workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its generation.
+    pub generation: i64,
+    /// Whether the finalizer of the workload controller holds it.
+    pub held: bool,
+    /// Hash of its template.
+    pub template: u64,
+    /// Its placements, in their order; `None` where they cannot be read.
+    pub placements: Option<Box<[Placement]>>,
+    /// Whether its template is the one that was recorded last, or none can be (W10).
+    pub recorded: bool,
+    /// Hash of [`comparable`] of its status.
+    pub status: u64,
+    /// Why nothing but its metadata and status was read.
+    too_large: Option<Box<TooLarge>>,
+}
+
+/// A placement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its city codes, as written and in their order.
+    pub cities: Box<[Box<str>]>,
+    /// Hash of its scale settings.
+    pub scale: u64,
+}
+
+impl Workload {
+    pub(super) fn of(object: &Object) -> Self {
+        let (spec, template) = (object.spec(), &object.spec()["template"]);
+        let recorded = object.annotation(RECORDED_TEMPLATE);
+        let current = object.annotation(CURRENT_REVISION).and_then(|revision| revision.parse().ok());
+        Self {
+            generation: object.metadata.generation.unwrap_or_default(),
+            held: object.has_finalizer(WORKLOAD_FINALIZER),
+            template: hash::json(template),
+            placements: placements(spec).filter(|_| template.is_object()),
+            recorded: revision_history(object.name()).is_none()
+                || current.is_some_and(|current| recorded == Some(&*recorded_template(current, template))),
+            status: hash::json(&comparable(object.status())),
+            too_large: object.too_large().map(Box::new),
+        }
+    }
+
+    /// Why nothing but its metadata and status was read.
+    pub fn too_large(&self) -> Option<TooLarge> {
+        self.too_large.as_deref().copied()
+    }
+
+    pub(super) fn heap(&self) -> usize {
+        let text = size_of::<Box<str>>();
+        let placement = |placement: &Placement| {
+            let cities = placement.cities.iter().map(|city| text + city.len()).sum::<usize>();
+            size_of::<Placement>() + placement.name.len() + cities
+        };
+        self.placements.iter().flatten().map(placement).sum::<usize>()
+            + self.too_large.as_ref().map_or(0, |_| size_of::<TooLarge>())
+    }
+}
+
+fn placements(spec: &Value) -> Option<Box<[Placement]>> {
+    let placement = |placement: &Value| {
+        let city = |city: &Value| city.as_str().map(Into::into);
+        Some(Placement {
+            name: placement["name"].as_str()?.into(),
+            cities: placement["cityCodes"].as_array()?.iter().map(city).collect::<Option<_>>()?,
+            scale: hash::json(&placement["scaleSettings"]),
+        })
+    };
+    spec["placements"].as_array()?.iter().map(placement).collect()
+}
+
+/// The value of the annotation [`RECORDED_TEMPLATE`] for a template with that revision.
+pub fn recorded_template(revision: u64, template: &Value) -> String {
+    format!("{revision}/{}", template_hash(template))
+}
+
+/// The hash of a template, the same in every process.
+pub fn template_hash(template: &Value) -> String {
+    format!("{:016x}", hash::text(&template.to_string()))
+}
+
+/// The parts of a Workload's status that the controller writes, with the hash of what each condition says in place of its
+/// text and without its times.
+pub fn comparable(status: &Value) -> Value {
+    let condition = |status: &Value, kind: &str| {
+        let Some(condition) = find(status, kind) else { return Value::Null };
+        let (stands, reason, message) = said(condition);
+        told(stands, says(reason, message), condition["observedGeneration"].as_i64())
+    };
+    let placement = |placement: &Value| {
+        let mut of = counters(|counter| placement[counter].as_i64().unwrap_or_default());
+        of.insert("name".to_owned(), placement["name"].clone());
+        of.insert("Available".to_owned(), condition(placement, "Available"));
+        Value::Object(of)
+    };
+    let mut of = counters(|counter| status[counter].as_i64().unwrap_or_default());
+    let placements = status["placements"].as_array().into_iter().flatten();
+    of.insert("placements".to_owned(), placements.map(placement).collect());
+    of.insert("deployments".to_owned(), json!(status["deployments"].as_i64().unwrap_or_default()));
+    of.insert("observedGeneration".to_owned(), status["observedGeneration"].clone());
+    for kind in ["Available", "Progressing"] {
+        of.insert(kind.to_owned(), condition(status, kind));
+    }
+    Value::Object(of)
+}
+
+/// A condition in [`comparable`].
+pub fn told(status: &str, says: u64, observed_generation: Option<i64>) -> Value {
+    json!([status, says, observed_generation])
+}
+
+/// The five counters in [`comparable`].
+pub fn counters(count: impl Fn(&str) -> i64) -> Map<String, Value> {
+    COUNTERS.iter().map(|counter| ((*counter).to_owned(), json!(count(counter)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_core::object::{Kind, bare};
+
+    use super::*;
+
+    fn workload() -> Object {
+        let mut workload = bare(Kind::Workload, "default", "web");
+        workload.data = json!({"spec": {
+            "placements": [{"name": "us", "cityCodes": ["DFW", "ORD"], "scaleSettings": {"minReplicas": 1}}],
+            "template": {"spec": {}},
+        }});
+        workload
+    }
+
+    #[test]
+    fn w1_what_cannot_be_read_asks_for_nothing() {
+        assert_eq!(Workload::of(&workload()).placements.unwrap().len(), 1);
+        for (at, value) in [
+            ("/spec/placements", json!(null)),
+            ("/spec/placements/0/name", json!(1)),
+            ("/spec/placements/0/cityCodes", json!("DFW")),
+            ("/spec/placements/0/cityCodes/1", json!(2)),
+            ("/spec/template", json!(null)),
+        ] {
+            let mut workload = workload();
+            *workload.data.pointer_mut(at).unwrap() = value;
+            assert_eq!(Workload::of(&workload).placements, None, "{at}");
+        }
+    }
+
+    #[test]
+    fn w10_a_template_is_recorded_under_the_current_revision_only() {
+        let mut workload = workload();
+        assert!(!Workload::of(&workload).recorded);
+        let recorded = recorded_template(3, &workload.data["spec"]["template"]);
+        let annotations = [(CURRENT_REVISION, "3"), (RECORDED_TEMPLATE, recorded.as_str())];
+        workload.metadata.annotations =
+            Some(annotations.map(|(key, value)| (key.to_owned(), value.to_owned())).into());
+        assert!(Workload::of(&workload).recorded);
+        let mut edited = workload.clone();
+        edited.metadata.annotations.as_mut().unwrap().insert(CURRENT_REVISION.to_owned(), "1".to_owned());
+        assert!(!Workload::of(&edited).recorded, "the annotation was edited");
+        workload.data["spec"]["template"]["spec"]["a"] = json!(1);
+        assert!(!Workload::of(&workload).recorded, "the template was edited");
+    }
+
+    #[test]
+    fn w3_times_and_foreign_conditions_make_no_difference() {
+        let status = json!({"replicas": 1, "conditions": [
+            {"type": "Available", "status": "True", "reason": "A", "message": "b", "lastTransitionTime": "x"}]});
+        let mut other = status.clone();
+        other["conditions"][0]["lastTransitionTime"] = json!("y");
+        other["conditions"].as_array_mut().unwrap().push(json!({"type": "InstanceTypeDeprecated"}));
+        assert_eq!(comparable(&status), comparable(&other));
+        other["conditions"][0]["message"] = json!("c");
+        assert_ne!(comparable(&status), comparable(&other));
+        assert_eq!(comparable(&Value::Null), comparable(&json!({})));
+    }
+}

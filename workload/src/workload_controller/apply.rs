@@ -1,0 +1,263 @@
+//! Applies the plan of one Workload: fetches what it writes, renders it and writes where that differs.
+
+use fedhub_api::conditions::{find, said};
+use fedhub_api::facts::placed::says;
+use fedhub_cache::Part;
+use fedhub_cache::digest::Version;
+use fedhub_cache::normalization::settled;
+use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::names::{WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
+use fedhub_engine::{Outcome, Step};
+use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
+use serde_json::{Value, json};
+
+use super::desired::{desired, same_metadata};
+use super::plan::WorkloadPlan;
+use super::reconcile::WorkloadReconciler;
+use super::revisions::{self, Recorded};
+use super::snapshot::{Refusal, Site, Snapshot};
+use super::summary::Summary;
+
+const WD: Kind = Kind::WorkloadDeployment;
+
+impl WorkloadReconciler<'_> {
+    /// Performs a plan.
+    pub(super) async fn perform(&mut self, seen: &Snapshot, plan: WorkloadPlan) -> Result<Step, Error> {
+        match plan {
+            WorkloadPlan::Synced => Ok(Step::Unchanged),
+            WorkloadPlan::AwaitResume | WorkloadPlan::AwaitDeletions => Ok(Step::End(Outcome::AwaitChange)),
+            WorkloadPlan::Mark { record } => self.mark(record).await,
+            WorkloadPlan::Confirm => self.confirm().await,
+            WorkloadPlan::Write { create, update, delete } => {
+                self.write(seen, &create, &update, &delete).await
+            }
+            WorkloadPlan::WriteStatus(summary) => self.write_status(seen, &summary).await,
+            WorkloadPlan::ConfirmNoneLeft => self.confirm_none_left(seen).await,
+            WorkloadPlan::Release => self.release(seen).await,
+        }
+    }
+
+    /// The Workload as the plan knows it; the step where it is another version by now.
+    async fn fetch(&self, seen: &Snapshot) -> Result<Result<ObjectRef, Step>, Error> {
+        let key = self.key;
+        let Some(fetched) = self.project.get_or_fetch(Kind::Workload, &key.namespace, &key.name).await?
+        else {
+            return Ok(Err(Step::End(Outcome::AwaitChange)));
+        };
+        let planned = seen.workload.as_ref().is_some_and(|it| it.version == Version::new(fetched.version()));
+        Ok(if planned { Ok(fetched) } else { Err(Step::Learned) })
+    }
+
+    /// Stores the finalizer, and with it which revision has the template: that is read live, for only so it tells who wrote it.
+    async fn mark(&mut self, record: bool) -> Result<Step, Error> {
+        let key = self.key;
+        let Some(workload) = self.project.get_live(Kind::Workload, &key.namespace, &key.name).await? else {
+            return Ok(Step::End(Outcome::AwaitChange));
+        };
+        if workload.is_terminating() {
+            return Ok(Step::End(Outcome::AwaitChange));
+        }
+        let mut metadata = json!({});
+        if !workload.has_finalizer(WORKLOAD_FINALIZER) {
+            let finalizers = workload.metadata.finalizers.iter().flatten().map(String::as_str);
+            metadata["finalizers"] = json!(finalizers.chain([WORKLOAD_FINALIZER]).collect::<Vec<_>>());
+        }
+        if record {
+            match self.record(&workload).await {
+                Ok(Some(revision)) => metadata["annotations"] = revisions::annotations(revision, &workload),
+                Ok(None) => {}
+                Err(error) => {
+                    // What runs does not wait for what is remembered of it.
+                    self.learnt.unrecorded = true;
+                    self.failure.get_or_insert(error.into());
+                }
+            }
+        }
+        if metadata == json!({}) {
+            return Ok(Step::Learned);
+        }
+        self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
+        Ok(Step::Updated)
+    }
+
+    /// Records the template of a Workload that was read live; returns the revision that has it. `None` where its name is too
+    /// long for a history.
+    async fn record(&self, workload: &Object) -> Result<Option<u64>, RequestError> {
+        let Some(name) = revision_history(workload.name()) else { return Ok(None) };
+        let (kind, now) = (Kind::ConfigMap, self.controller.planes.clock().now());
+        let history = self.project.get_live(kind, workload.namespace(), &name).await?;
+        let Recorded { revision, history: new } = revisions::record(history.as_ref(), &name, workload, now);
+        if let Some(new) = new.map(Box::new) {
+            let write = match history {
+                Some(_) => Write::Replace { object: new, mode: WriteMode::Direct },
+                None => Write::Create(new),
+            };
+            let written = self.controller.writer(&self.project).write(kind, write).await?;
+            written.map(Written::stored).transpose()?;
+        }
+        Ok(Some(revision))
+    }
+
+    /// Reads the Workload live: a watch that lags must not have WDs deleted that a newer spec wants.
+    async fn confirm(&mut self) -> Result<Step, Error> {
+        let key = self.key;
+        let live = self.project.refresh(Kind::Workload, &key.namespace, &key.name).await?;
+        let Some(live) = live else { return Ok(Step::End(Outcome::AwaitChange)) };
+        self.learnt.confirmed = Some(Version::new(live.version()));
+        Ok(Step::Learned)
+    }
+
+    /// Makes, changes and deletes WDs. One that is refused holds up none of the others.
+    async fn write(
+        &mut self,
+        seen: &Snapshot,
+        create: &[String],
+        update: &[String],
+        delete: &[String],
+    ) -> Result<Step, Error> {
+        let workload = match self.fetch(seen).await? {
+            Ok(workload) => workload,
+            Err(step) => return Ok(step),
+        };
+        let sites = seen.sites(workload.uid());
+        let sites = || sites.iter().flat_map(|(_, sites)| sites);
+        let mut step = Step::Learned;
+        for (name, new) in create.iter().map(|it| (it, true)).chain(update.iter().map(|it| (it, false))) {
+            let Some(site) = sites().find(|site| site.name == *name) else { continue };
+            let written =
+                if new { self.create(&workload, site).await } else { self.update(&workload, site).await };
+            self.tried(name, written, &mut step)?;
+        }
+        for name in delete {
+            let Some(deployment) = seen.deployments.get(name) else { continue };
+            let stub = deployment.stub(WD, &self.key.namespace, name);
+            let deleted = self.project.delete(WD, &stub, Precondition::Uid).await;
+            if matches!(deleted, Ok(true)) {
+                self.learnt.gone.insert(deployment.uid.to_string());
+            }
+            self.tried(name, deleted.map(|_| true), &mut step)?;
+        }
+        Ok(step)
+    }
+
+    /// The answer to a write of one WD. A refusal is that WD's own: it is kept, and the reconcile goes on.
+    #[allow(clippy::result_large_err, reason = "it is what the reconcile returns")]
+    fn tried(
+        &mut self,
+        name: &str,
+        written: Result<bool, RequestError>,
+        step: &mut Step,
+    ) -> Result<(), Error> {
+        match written {
+            Ok(true) => *step = Step::Updated,
+            Ok(false) => {}
+            Err(error) if matches!(error.category(), Category::Invalid | Category::Forbidden) => {
+                let reason =
+                    if error.category() == Category::Invalid { "ConfigurationError" } else { REFUSED };
+                let message = errors::chain(&error);
+                self.learnt.refused.insert(name.to_owned(), Refusal { reason, message });
+                self.failure.get_or_insert(error.into());
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    async fn create(&self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
+        let wd = desired(workload, &site.name, &site.wanted, None);
+        let written = self.controller.writer(&self.project).write(WD, Write::Create(Box::new(wd))).await?;
+        Ok(matches!(written, Some(Written::Stored(_))))
+    }
+
+    /// Replaces a WD, where it is not what the plane makes of what is wanted.
+    async fn update(&mut self, workload: &Object, site: &Site<'_>) -> Result<bool, RequestError> {
+        let namespace = &self.key.namespace;
+        let Some(current) = self.project.get_or_fetch(WD, namespace, &site.name).await? else {
+            return Ok(false);
+        };
+        let wd = desired(workload, &site.name, &site.wanted, Some(&current));
+        let normalization = self.project.store(WD).normalization(namespace, &site.name, Part::Spec);
+        let same = same_metadata(&wd, &current);
+        if same && settled(wd.spec(), current.spec(), normalization) {
+            self.learnt.settled.insert(site.name.clone(), Version::new(current.version()));
+            return Ok(false);
+        }
+        // After a restart it is not known what the plane makes of what was written before.
+        let mode = WriteMode::of(true, same, normalization);
+        let write = Write::Replace { object: Box::new(wd), mode };
+        let written = self.controller.writer(&self.project).write(WD, write).await?;
+        Ok(matches!(written, Some(Written::Stored(_))))
+    }
+
+    /// Writes the status, where it is not what the plane makes of it.
+    async fn write_status(&mut self, seen: &Snapshot, summary: &Summary) -> Result<Step, Error> {
+        let workload = match self.fetch(seen).await? {
+            Ok(workload) => workload,
+            Err(step) => return Ok(step),
+        };
+        let namespace = &self.key.namespace;
+        let deployment = match summary.quoted() {
+            Some((name, _)) => match self.project.get_or_fetch(WD, namespace, name).await? {
+                Some(deployment) => Some(deployment),
+                None => return Ok(Step::Learned),
+            },
+            None => None,
+        };
+        let condition = deployment.as_deref().and_then(|it| find(it.status(), "Available"));
+        let (_, reason, message) = condition.map_or(("", "", ""), said);
+        if summary.quoted().is_some_and(|(_, quoted)| quoted != says(reason, message)) {
+            return Ok(Step::Learned);
+        }
+        let now = self.controller.planes.clock().now();
+        let status = summary.render(&workload, (reason, message), now);
+        let store = self.project.store(Kind::Workload);
+        let normalization = store.normalization(namespace, &self.key.name, Part::Status);
+        if settled(&status, workload.status(), normalization) {
+            self.learnt.status_settled = true;
+            return Ok(Step::Learned);
+        }
+        let reported = workload.status().get("observedGeneration").and_then(Value::as_i64);
+        let before = reported.is_some() && reported == workload.metadata.generation;
+        let write = StatusWrite { status, mode: WriteMode::of(true, before, normalization) };
+        let writer = self.controller.writer(&self.project);
+        let stored = writer.write_status(Kind::Workload, &workload, write).await?;
+        self.learnt.status_settled = stored.is_none();
+        Ok(if stored.is_some() { Step::Updated } else { Step::Learned })
+    }
+
+    /// Lists the WDs of a terminating Workload live: the caches show none.
+    async fn confirm_none_left(&mut self, seen: &Snapshot) -> Result<Step, Error> {
+        let Some(uid) = seen.workload.as_ref().map(|it| it.uid.to_string()) else { return Ok(Step::Learned) };
+        let selector = format!("{WORKLOAD_UID}={uid}");
+        let namespace = Some(self.key.namespace.as_str());
+        // A tenant may have given the label to a WD that is not of the Workload.
+        let stands =
+            |wd: &Object| wd.metadata.owner_references.iter().flatten().any(|owner| owner.uid == uid);
+        let left = self.project.list_metadata(WD, namespace, Some(&selector), 1, stands).await?;
+        if let Some(wd) = left.first() {
+            self.project.refresh(WD, &self.key.namespace, wd.name()).await?;
+            let shown = self.project.store(WD).digest(&self.key.namespace, wd.name()).is_some();
+            return Ok(if shown { Step::Learned } else { Step::End(Outcome::AwaitChange) });
+        }
+        self.learnt.none_left = true;
+        Ok(Step::Learned)
+    }
+
+    /// Releases the finalizer.
+    async fn release(&self, seen: &Snapshot) -> Result<Step, Error> {
+        let workload = match self.fetch(seen).await? {
+            Ok(workload) => workload,
+            Err(step) => return Ok(step),
+        };
+        let others = workload.metadata.finalizers.iter().flatten().filter(|it| *it != WORKLOAD_FINALIZER);
+        let others: Vec<_> = others.collect();
+        let finalizers = if others.is_empty() { Value::Null } else { json!(others) };
+        let metadata = json!({ "finalizers": finalizers });
+        self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
+        Ok(Step::End(Outcome::Updated))
+    }
+}
+
+/// Reason: a plane does not let the WDs of a Workload be written.
+const REFUSED: &str = "DeploymentsRefused";

@@ -1,0 +1,153 @@
+//! The WD that a Workload asks for, as an object (W1).
+//!
+//! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's number, and stands
+//! until the Workload's scale settings for that placement change, which are the newer word; `networkAttachment` stands.
+//! Labels, annotations, finalizers and owner references that are not ours stand too (I9).
+
+use fedhub_api::facts::placed::{KEPT_FIELDS, Wanted};
+use fedhub_core::hash;
+use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::{Value, json};
+
+/// The WD that `workload` wants, in place of `current`, if there is one.
+pub fn desired(workload: &Object, name: &str, wanted: &Wanted<'_>, current: Option<&Object>) -> Object {
+    let space = workload.namespace();
+    let mut wd = current.cloned().unwrap_or_else(|| bare(Kind::WorkloadDeployment, space, name));
+    let labels = wd.metadata.labels.get_or_insert_default();
+    for (key, value) in wanted.labels() {
+        match value {
+            Some(value) => labels.insert(key.to_owned(), value.to_owned()),
+            None => labels.remove(key),
+        };
+    }
+    own(&mut wd, workload);
+    let spec = spec(workload, wanted, current.map(Object::spec));
+    set_field(&mut wd, "spec", spec);
+    wd
+}
+
+/// Makes `workload` the controller of a WD.
+fn own(wd: &mut Object, workload: &Object) {
+    let owners = wd.metadata.owner_references.get_or_insert_default();
+    let resource = Kind::Workload.resource();
+    let is_ours = |owner: &OwnerReference| {
+        owner.controller == Some(true) && owner.kind == resource.kind && owner.uid == workload.uid()
+    };
+    if owners.iter().any(is_ours) {
+        return;
+    }
+    // One object has one controller, and a plane refuses a second reference to the same owner.
+    owners.retain(|owner| owner.controller != Some(true) && owner.uid != workload.uid());
+    owners.push(owner(workload, true));
+}
+
+/// A reference to a Workload as an owner.
+pub fn owner(workload: &Object, controller: bool) -> OwnerReference {
+    let resource = Kind::Workload.resource();
+    OwnerReference {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+        name: workload.name().to_owned(),
+        uid: workload.uid().to_owned(),
+        controller: controller.then_some(true),
+        // The finalizer holds the Workload, and this would need the right to update finalizers.
+        block_owner_deletion: None,
+    }
+}
+
+fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Value {
+    let placements = workload.spec()["placements"].as_array().into_iter().flatten();
+    let is_it =
+        |it: &&Value| it["name"] == wanted.placement && hash::json(&it["scaleSettings"]) == wanted.scale;
+    let scale = placements.into_iter().find(is_it).map(|it| &it["scaleSettings"]);
+    let mut spec = json!({
+        "workloadRef": {"name": wanted.workload, "uid": wanted.uid},
+        "placementName": wanted.placement,
+        "cityCode": wanted.city,
+        "scaleSettings": scale,
+        "template": workload.spec()["template"],
+    });
+    for field in KEPT_FIELDS {
+        let kept = current.and_then(|current| current.get(field));
+        let newer =
+            field == "replicas" && current.is_some_and(|it| it["scaleSettings"] != spec["scaleSettings"]);
+        if let Some(kept) = kept.filter(|_| !newer) {
+            spec[field] = kept.clone();
+        }
+    }
+    spec
+}
+
+/// Whether a WD is what the plane makes of `desired`, its spec aside.
+pub fn same_metadata(desired: &Object, current: &Object) -> bool {
+    let (a, b) = (&desired.metadata, &current.metadata);
+    let labels = |of: &Object| of.metadata.labels.clone().unwrap_or_default();
+    labels(desired) == labels(current) && a.owner_references == b.owner_references
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload() -> Object {
+        let mut workload = bare(Kind::Workload, "default", "web");
+        workload.metadata.uid = Some("u".to_owned());
+        workload.data = json!({"spec": {
+            "placements": [{"name": "us", "cityCodes": ["DFW"], "scaleSettings": {"minReplicas": 1}}],
+            "template": {"spec": {"image": "a:1"}, "unknown": true},
+        }});
+        workload
+    }
+
+    fn wanted(workload: &Object) -> Wanted<'static> {
+        let scale = hash::json(&workload.data["spec"]["placements"][0]["scaleSettings"]);
+        Wanted { template: 0, scale, placement: "us", city: "DFW", workload: "web", uid: "u" }
+    }
+
+    #[test]
+    fn i1_w1_a_new_deployment_has_the_template_whole_and_no_number_of_its_own() {
+        let wd = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
+        let expected = json!({
+            "workloadRef": {"name": "web", "uid": "u"}, "placementName": "us", "cityCode": "DFW",
+            "scaleSettings": {"minReplicas": 1}, "template": {"spec": {"image": "a:1"}, "unknown": true},
+        });
+        assert_eq!((wd.spec(), wd.namespace()), (&expected, "default"));
+        assert_eq!(wd.label("compute.datumapis.com/workload-uid"), Some("u"));
+        let owner = &wd.metadata.owner_references.unwrap()[0];
+        assert_eq!((owner.uid.as_str(), owner.controller), ("u", Some(true)));
+    }
+
+    #[test]
+    fn i9_w1_what_others_write_stands_and_the_rest_of_the_spec_is_replaced() {
+        let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
+        current.data["spec"]["replicas"] = json!(5);
+        current.data["spec"]["networkAttachment"] = json!("Netns");
+        current.data["spec"]["extra"] = json!(1);
+        current.data["spec"]["template"] = json!({"spec": {"image": "hand:1"}});
+        current.metadata.labels.as_mut().unwrap().insert("mine".to_owned(), "1".to_owned());
+        current.metadata.finalizers = Some(vec!["compute.datumapis.com/federator".to_owned()]);
+        let wd = desired(&workload(), "web-us-dfw", &wanted(&workload()), Some(&current));
+        assert_eq!(wd.spec()["replicas"], 5);
+        assert_eq!(wd.spec()["networkAttachment"], "Netns");
+        assert_eq!(wd.spec().get("extra"), None);
+        assert_eq!(wd.spec()["template"], workload().spec()["template"]);
+        assert_eq!(wd.label("mine"), Some("1"));
+        assert_eq!(wd.metadata.finalizers, current.metadata.finalizers);
+    }
+
+    #[test]
+    fn w1_new_scale_settings_are_a_newer_word_than_the_number_of_the_scale_subresource() {
+        let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
+        current.data["spec"]["replicas"] = json!(5);
+        let mut edited = workload();
+        edited.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(2);
+        assert_eq!(
+            desired(&edited, "web-us-dfw", &wanted(&edited), Some(&current)).spec().get("replicas"),
+            None
+        );
+        edited.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(1);
+        edited.data["spec"]["template"]["spec"]["image"] = json!("a:2");
+        assert_eq!(desired(&edited, "web-us-dfw", &wanted(&edited), Some(&current)).spec()["replicas"], 5);
+    }
+}

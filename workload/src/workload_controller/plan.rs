@@ -1,0 +1,122 @@
+//! What is done about one Workload. Pure.
+//!
+//! Decides W1 and W2.
+
+use std::collections::BTreeSet;
+
+use fedhub_core::hash;
+use fedhub_planes::WriteState;
+
+use super::snapshot::{SiteState, Snapshot};
+use super::summary::Summary;
+
+/// What to do about one Workload.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkloadPlan {
+    /// Nothing: everything is as it should be.
+    Synced,
+    /// Wait until the project is resumed.
+    AwaitResume,
+    /// Record a new template, and store the finalizer and the annotations about the template in one patch (W2, W10).
+    Mark {
+        /// Whether the template is recorded.
+        record: bool,
+    },
+    /// Read the Workload live, then plan again: WDs are deleted by the newest spec only.
+    Confirm,
+    /// Make, change and delete WDs, each by its name (W1).
+    Write {
+        /// Those to create.
+        create: Vec<String>,
+        /// Those to replace.
+        update: Vec<String>,
+        /// Those that are not wanted any more.
+        delete: Vec<String>,
+    },
+    /// Write the status (W3).
+    WriteStatus(Box<Summary>),
+    /// Wait until the WDs of a terminating Workload are gone.
+    AwaitDeletions,
+    /// List its WDs live, then plan again (W2).
+    ConfirmNoneLeft,
+    /// Release the finalizer.
+    Release,
+}
+
+/// Decides.
+pub fn plan(seen: &Snapshot) -> WorkloadPlan {
+    let (Some(workload), Some(facts)) = (&seen.workload, seen.facts()) else { return WorkloadPlan::Synced };
+    if seen.writes == WriteState::Paused {
+        return WorkloadPlan::AwaitResume;
+    }
+    let uid = workload.uid.to_string();
+    if workload.terminating {
+        return if facts.held { finalize(seen, &uid) } else { WorkloadPlan::Synced };
+    }
+    if seen.writes == WriteState::Suspended {
+        return WorkloadPlan::AwaitResume;
+    }
+    if facts.placements.is_some() && facts.too_large().is_none() {
+        let record = !facts.recorded && !seen.learnt.unrecorded;
+        if !facts.held || record {
+            return WorkloadPlan::Mark { record };
+        }
+        if let Some(plan) = deployments(seen, &uid) {
+            return plan;
+        }
+    }
+    let summary = Summary::of(seen, facts, &uid);
+    if seen.learnt.status_settled || hash::json(&summary.comparable()) == facts.status {
+        return WorkloadPlan::Synced;
+    }
+    WorkloadPlan::WriteStatus(Box::new(summary))
+}
+
+/// What is left to do about the WDs of a terminating Workload.
+fn finalize(seen: &Snapshot, uid: &str) -> WorkloadPlan {
+    let living: Vec<_> = seen.own(uid).filter(|(_, deployment, _)| !deployment.terminating).collect();
+    if !living.is_empty() {
+        if seen.writes == WriteState::Suspended {
+            return WorkloadPlan::AwaitResume;
+        }
+        let delete = living.into_iter().map(|(name, ..)| name.clone()).collect();
+        return WorkloadPlan::Write { create: Vec::new(), update: Vec::new(), delete };
+    }
+    if seen.own(uid).next().is_some() {
+        return WorkloadPlan::AwaitDeletions;
+    }
+    if seen.learnt.none_left { WorkloadPlan::Release } else { WorkloadPlan::ConfirmNoneLeft }
+}
+
+/// What is left to do about the WDs of a Workload that is to live, if anything.
+fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
+    let sites = seen.sites(uid);
+    let states = seen.states(uid, &sites);
+    let (mut create, mut update, mut wanted) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
+        match state {
+            SiteState::Missing => create.push(site.name.clone()),
+            SiteState::Placed(deployment, placed) => {
+                let settled = seen.learnt.settled.get(&site.name) == Some(&deployment.version);
+                if placed.identity != site.wanted.identity() && !deployment.terminating && !settled {
+                    update.push(site.name.clone());
+                }
+            }
+            SiteState::Unplaceable
+            | SiteState::InvalidCity
+            | SiteState::NameTaken
+            | SiteState::Duplicate
+            | SiteState::Refused(_) => {}
+        }
+        wanted.insert(&site.name);
+    }
+    let unwanted = seen.own(uid).filter(|(name, deployment, _)| {
+        !deployment.terminating && !wanted.contains(name) && !seen.learnt.refused.contains_key(*name)
+    });
+    let delete: Vec<_> = unwanted.map(|(name, ..)| name.clone()).collect();
+    if !delete.is_empty() && seen.learnt.confirmed != seen.workload.as_ref().map(|it| it.version.clone()) {
+        return Some(WorkloadPlan::Confirm);
+    }
+    let nothing = create.is_empty() && update.is_empty() && delete.is_empty();
+    (!nothing).then_some(WorkloadPlan::Write { create, update, delete })
+}

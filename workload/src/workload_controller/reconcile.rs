@@ -1,0 +1,126 @@
+//! One reconcile of one Workload, for the engine's loop.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use fedhub_api::facts::{DigestExt, View};
+use fedhub_core::errors::Error;
+use fedhub_core::names::deployment_name;
+use fedhub_core::object::{Key, Kind, PlaneId};
+use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
+use fedhub_planes::Plane;
+
+use super::WorkloadController;
+use super::plan::{WorkloadPlan, plan};
+use super::snapshot::{Learnt, Snapshot, placed};
+use crate::locations::Locations;
+
+/// Reconciles one Workload.
+pub(super) struct WorkloadReconciler<'a> {
+    pub controller: &'a WorkloadController,
+    pub project: Arc<Plane>,
+    pub key: &'a Key,
+    pub learnt: Learnt,
+    /// The first request that failed beside others that did not have to wait for it.
+    pub failure: Option<Error>,
+}
+
+impl WorkloadController {
+    /// What the caches say of a Workload.
+    pub(super) fn snapshot(&self, project: &Plane, key: &Key) -> Snapshot {
+        let workload = project.store(Kind::Workload).digest(&key.namespace, &key.name);
+        let names: Vec<_> = workload
+            .iter()
+            .filter_map(|digest| digest.workload()?.placements.as_deref())
+            .flatten()
+            .flat_map(|placement| {
+                placement.cities.iter().map(|city| deployment_name(&key.name, &placement.name, city))
+            })
+            .collect();
+        let concerned = |wd: View<'_>| {
+            let names_it = placed(wd.digest).is_some_and(|placed| *placed.workload == *key.name);
+            let is_it = names_it || names.iter().any(|name| name == wd.name);
+            is_it.then(|| (wd.name.to_owned(), wd.digest.clone()))
+        };
+        let deployments = project.store(Kind::WorkloadDeployment).select(Some(&key.namespace), concerned);
+        Snapshot {
+            key: key.clone(),
+            workload,
+            deployments: deployments.into_iter().collect::<BTreeMap<_, _>>(),
+            locations: Locations::of(project, self.planes.hub()),
+            writes: project.write_state(),
+            learnt: Learnt::default(),
+        }
+    }
+}
+
+/// Whether the Workload was found in sync with the same inputs.
+pub(super) fn is_synced(project: &Plane, seen: &Snapshot) -> bool {
+    let known = project.store(Kind::Workload).synced_under(&seen.key.namespace, &seen.key.name);
+    known != 0 && known == seen.fingerprint()
+}
+
+/// Remembers that the Workload is in sync with these inputs, and drops it from memory.
+pub(super) fn mark_synced(project: &Plane, seen: &Snapshot) {
+    let Some(workload) = &seen.workload else { return };
+    let (store, key) = (project.store(Kind::Workload), &seen.key);
+    store.mark_synced(&key.namespace, &key.name, &workload.version, seen.fingerprint());
+}
+
+impl Controller for WorkloadController {
+    fn name(&self) -> &'static str {
+        "workloads"
+    }
+
+    async fn reconcile(&self, job: &Job) -> Result<Outcome, Error> {
+        let (PlaneId::Project(plane), Kind::Workload) = (&job.key.plane, job.key.kind) else {
+            return Err(Error::Bug(format!("{} is not a key of Workloads", job.key)));
+        };
+        if !self.planes.hub().synced() {
+            return Err(Error::NotEngaged(PlaneId::Hub));
+        }
+        let Some(project) = self.planes.engaged(plane) else {
+            return Err(Error::NotEngaged(job.key.plane.clone()));
+        };
+        let mut workload = WorkloadReconciler {
+            controller: self,
+            project,
+            key: &job.key,
+            learnt: Learnt::default(),
+            failure: None,
+        };
+        let outcome = reconcile(&mut workload, job).await?;
+        workload.failure.map_or(Ok(outcome), Err)
+    }
+}
+
+impl Reconciler for WorkloadReconciler<'_> {
+    type Snapshot = Snapshot;
+    type Plan = WorkloadPlan;
+
+    async fn snapshot(&mut self) -> Result<ControlFlow<Outcome, Snapshot>, Error> {
+        let mut seen = self.controller.snapshot(&self.project, self.key);
+        seen.deployments.retain(|_, deployment| !self.learnt.gone.contains(&deployment.uid.to_string()));
+        Ok(ControlFlow::Continue(Snapshot { learnt: self.learnt.clone(), ..seen }))
+    }
+
+    fn is_synced(&self, seen: &Snapshot) -> bool {
+        is_synced(&self.project, seen)
+    }
+
+    fn plan(&self, seen: &Snapshot) -> WorkloadPlan {
+        plan(seen)
+    }
+
+    async fn apply(&mut self, seen: &Snapshot, plan: WorkloadPlan) -> Result<Step, Error> {
+        if self.project.stop.is_cancelled() {
+            return Err(Error::NotEngaged(self.project.id.clone()));
+        }
+        self.perform(seen, plan).await
+    }
+
+    fn mark_synced(&self, seen: &Snapshot) {
+        mark_synced(&self.project, seen);
+    }
+}

@@ -1,0 +1,264 @@
+//! The revisions of a Workload, in a `ConfigMap` beside it (W10).
+//!
+//! Each new template is a revision, whoever wrote it; never two of the same content in a row; at most [`MOST`], and at most
+//! [`MOST_BYTES`] of them. A key of the `ConfigMap` is a revision's number, and its value JSON with `rev`, `timestamp`,
+//! `image`, `changes`, `actor`, `templateHash` and `spec`, the last the Workload's spec as JSON in a text.
+//!
+//! Decides W10.
+
+use std::collections::BTreeMap;
+
+use fedhub_api::facts::workload::template_hash;
+use fedhub_core::clock::stamp;
+use fedhub_core::message::excerpt;
+use fedhub_core::names::{CURRENT_REVISION, RECORDED_TEMPLATE};
+use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::desired::owner;
+
+/// The most revisions that are kept.
+pub const MOST: usize = 20;
+/// The most bytes that keys and values take: a plane takes 1 MiB for an object.
+pub const MOST_BYTES: usize = 900 << 10;
+/// The most changes that a revision names.
+const MOST_CHANGES: usize = 4;
+
+/// What became of the recording of a template.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The number of the revision that has the template.
+    pub revision: u64,
+    /// The history to be written; `None` where it has the template as its newest revision.
+    pub history: Option<Object>,
+}
+
+/// Records the template of `workload`, which was read live, so that it tells who wrote it, in the history called `name`.
+pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Timestamp) -> Recorded {
+    let template = &workload.spec()["template"];
+    let entries = history.map(entries).unwrap_or_default();
+    let newest = entries.last_key_value();
+    let before = newest.map(|(_, entry)| spec_of(entry)["template"].take());
+    if let Some((revision, _)) = newest.filter(|_| before.as_ref() == Some(template)) {
+        return Recorded { revision: *revision, history: None };
+    }
+    let last = newest.map_or(0, |(revision, _)| *revision);
+    let current = workload.annotation(CURRENT_REVISION).and_then(|it| it.parse().ok()).unwrap_or(0);
+    let revision = last.max(current).saturating_add(1);
+    let entry = json!({
+        "rev": revision,
+        "timestamp": stamp(now),
+        "image": image(template),
+        "changes": before.map_or_else(|| "created".to_owned(), |before| changes(&before, template)),
+        "actor": author(workload).unwrap_or_default(),
+        "templateHash": template_hash(template),
+        "spec": workload.spec().to_string(),
+    });
+    let new = history.cloned().unwrap_or_else(|| bare(Kind::ConfigMap, workload.namespace(), name));
+    Recorded { revision, history: Some(with(new, workload, revision, entry)) }
+}
+
+/// The annotations of a Workload whose template is recorded under that revision.
+pub fn annotations(revision: u64, workload: &Object) -> Value {
+    let template = &workload.spec()["template"];
+    json!({
+        CURRENT_REVISION: revision.to_string(),
+        RECORDED_TEMPLATE: fedhub_api::facts::workload::recorded_template(revision, template),
+    })
+}
+
+/// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers stay (I9).
+fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value) -> Object {
+    let mut data = history.data["data"].as_object().cloned().unwrap_or_default();
+    if entry.to_string().len() > MOST_BYTES {
+        entry["spec"] = json!("");
+    }
+    data.insert(revision.to_string(), json!(entry.to_string()));
+    let size = |data: &Map<String, Value>| -> usize {
+        data.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
+    };
+    let mut numbers: Vec<u64> = data.keys().filter_map(|key| key.parse().ok()).collect();
+    numbers.sort_unstable();
+    let mut oldest = numbers.iter().filter(|number| **number != revision);
+    let mut kept = numbers.len();
+    while kept > MOST || size(&data) > MOST_BYTES {
+        let Some(number) = oldest.next() else { break };
+        data.retain(|key, _| key.parse() != Ok(*number));
+        kept -= 1;
+    }
+    set_field(&mut history, "data", Value::Object(data));
+    let owners = history.metadata.owner_references.get_or_insert_default();
+    // One of an earlier Workload of that name would have the history collected.
+    owners.retain(|it| it.kind != Kind::Workload.resource().kind || it.uid == workload.uid());
+    if owners.is_empty() {
+        owners.push(owner(workload, true));
+    }
+    history
+}
+
+/// The revisions by their numbers.
+fn entries(history: &Object) -> BTreeMap<u64, Value> {
+    let data = history.data["data"].as_object().into_iter().flatten();
+    let entry = |(key, value): (&String, &Value)| {
+        // One that cannot be read stands for a content that no template has.
+        let entry = value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        Some((key.parse().ok()?, entry))
+    };
+    data.filter_map(entry).collect()
+}
+
+/// The spec that a revision holds.
+fn spec_of(entry: &Value) -> Value {
+    entry["spec"].as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
+/// The images of a template.
+fn image(template: &Value) -> String {
+    let containers = template["spec"]["runtime"]["sandbox"]["containers"].as_array().into_iter().flatten();
+    let images: Vec<_> = containers.filter_map(|container| container["image"].as_str()).collect();
+    images.join(", ")
+}
+
+/// What differs between two templates: the images, and the paths of the rest.
+fn changes(before: &Value, template: &Value) -> String {
+    let mut paths = Vec::new();
+    differences(before, template, "", &mut paths);
+    let more = paths.len().saturating_sub(MOST_CHANGES);
+    paths.truncate(MOST_CHANGES);
+    let named: Vec<_> = paths.iter().map(|path| excerpt(path)).collect();
+    let named = named.join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}
+
+fn differences(a: &Value, b: &Value, at: &str, into: &mut Vec<String>) {
+    let below = |key: &str| if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") };
+    match (a, b) {
+        (a, b) if a == b => {}
+        (Value::Object(a), Value::Object(b)) => {
+            let none = Value::Null;
+            let mut keys: Vec<_> = a.keys().chain(b.keys()).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            for key in keys {
+                differences(a.get(key).unwrap_or(&none), b.get(key).unwrap_or(&none), &below(key), into);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                differences(a, b, &format!("{at}[{index}]"), into);
+            }
+        }
+        _ => into.push(at.to_owned()),
+    }
+}
+
+/// Who wrote the template last, by the field managers of an object that was read live.
+fn author(workload: &Object) -> Option<String> {
+    let managers = workload.metadata.managed_fields.iter().flatten();
+    let wrote = managers.filter(|manager| {
+        let fields = manager.fields_v1.as_ref().map_or(&Value::Null, |fields| &fields.0);
+        manager.subresource.is_none() && !fields["f:spec"]["f:template"].is_null()
+    });
+    wrote.max_by_key(|manager| manager.time.as_ref().map(|time| time.0))?.manager.clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(image: &str) -> Object {
+        let mut workload = bare(Kind::Workload, "default", "web");
+        workload.metadata.uid = Some("u".to_owned());
+        let containers = json!([{"name": "app", "image": image, "env": [{"name": "A", "value": "1"}]}]);
+        let template = json!({"spec": {"runtime": {"sandbox": {"containers": containers}}}});
+        workload.data = json!({"spec": {"placements": [], "template": template}});
+        workload
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(1_000_000).unwrap()
+    }
+
+    fn entry(history: &Object, revision: u64) -> Value {
+        entries(history).remove(&revision).unwrap()
+    }
+
+    fn recorded(history: Option<&Object>, workload: &Object) -> (u64, Object) {
+        let Recorded { revision, history } = record(history, "history", workload, now());
+        (revision, history.unwrap())
+    }
+
+    #[test]
+    fn w10_each_new_template_is_a_revision_and_no_two_in_a_row_are_the_same() {
+        let (first, history) = recorded(None, &workload("a:1"));
+        assert_eq!(first, 1);
+        assert!(record(Some(&history), "history", &workload("a:1"), now()).history.is_none());
+        // The same template with another scale is no new revision.
+        let mut scaled = workload("a:1");
+        scaled.data["spec"]["placements"] = json!([{"name": "us"}]);
+        assert!(record(Some(&history), "history", &scaled, now()).history.is_none());
+        let (second, history) = recorded(Some(&history), &workload("a:2"));
+        let entry = entry(&history, second);
+        assert_eq!((second, entry["rev"].as_u64(), &entry["image"]), (2, Some(2), &json!("a:2")));
+        assert_eq!(entry["changes"], "spec.runtime.sandbox.containers[0].image");
+        assert_eq!(entry["timestamp"], "1970-01-12T13:46:40Z");
+        assert_eq!(spec_of(&entry)["template"], workload("a:2").spec()["template"]);
+        // Back to the first is a revision of its own.
+        assert_eq!(recorded(Some(&history), &workload("a:1")).0, 3);
+    }
+
+    #[test]
+    fn w10_the_oldest_go_where_there_are_too_many_or_they_are_too_large() {
+        let mut history = recorded(None, &workload("a:0")).1;
+        history.data["data"]["README"] = json!("mine");
+        for n in 1..30 {
+            history = recorded(Some(&history), &workload(&format!("a:{n}"))).1;
+        }
+        let kept: Vec<_> = entries(&history).into_keys().collect();
+        assert_eq!(kept, (11..=30).collect::<Vec<_>>());
+        assert_eq!(history.data["data"]["README"], "mine");
+        let large = |n| workload(&format!("{n}{}", "x".repeat(200 << 10)));
+        for n in 0..9 {
+            history = recorded(Some(&history), &large(n)).1;
+        }
+        let size = history.data["data"].to_string().len();
+        assert!(size > MOST_BYTES / 2 && entries(&history).len() < 9, "{size}");
+        let bytes: usize =
+            history.data["data"].as_object().unwrap().values().map(|v| v.as_str().unwrap().len()).sum();
+        assert!(bytes <= MOST_BYTES, "{bytes}");
+        let (newest, history) = recorded(Some(&history), &workload(&"x".repeat(1 << 20)));
+        assert_eq!(entry(&history, newest)["spec"], "", "larger than all there may be");
+    }
+
+    #[test]
+    fn w10_a_lost_or_broken_history_counts_on() {
+        let mut known = workload("a:1");
+        known.metadata.annotations = Some([(CURRENT_REVISION.to_owned(), "7".to_owned())].into());
+        assert_eq!(recorded(None, &known).0, 8);
+        let (_, mut history) = recorded(None, &workload("a:1"));
+        history.data["data"]["3"] = json!("{broken");
+        let (revision, history) = recorded(Some(&history), &workload("a:1"));
+        assert_eq!((revision, history.data["data"]["3"].as_str()), (4, Some("{broken")));
+    }
+
+    #[test]
+    fn w10_the_author_is_who_wrote_the_template_last() {
+        let mut workload = workload("a:1");
+        let fields = |manager: &str, time: &str, subresource: Option<&str>, fields: Value| {
+            json!({"manager": manager, "operation": "Update", "time": time, "fieldsType": "FieldsV1",
+                "subresource": subresource, "fieldsV1": fields})
+        };
+        let template = json!({"f:spec": {"f:template": {}}});
+        workload.metadata.managed_fields = serde_json::from_value(json!([
+            fields("kubectl-create", "2026-01-01T00:00:00Z", None, template.clone()),
+            fields("datumctl", "2026-01-02T00:00:00Z", None, template),
+            fields("kubectl-scale", "2026-01-03T00:00:00Z", None, json!({"f:spec": {"f:placements": {}}})),
+            fields("fedhub-workload", "2026-01-04T00:00:00Z", Some("status"), json!({"f:status": {}})),
+        ]))
+        .unwrap();
+        let (_, history) = recorded(None, &workload);
+        assert_eq!(entry(&history, 1)["actor"], "datumctl");
+        assert_eq!(history.metadata.owner_references.unwrap()[0].uid, "u");
+    }
+}

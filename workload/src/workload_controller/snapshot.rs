@@ -1,0 +1,185 @@
+//! What the caches say of one Workload, and what live reads of one reconcile have added.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fedhub_api::facts::deployment::mark_hash;
+use fedhub_api::facts::placed::Wanted;
+use fedhub_api::facts::{Digest, DigestExt, Placed, Workload};
+use fedhub_cache::digest::Version;
+use fedhub_core::hash::KeyedHasher;
+use fedhub_core::names::{deployment_name, is_label_value};
+use fedhub_core::object::Key;
+use fedhub_planes::WriteState;
+
+use crate::locations::Locations;
+
+/// The inputs of a plan.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The Workload's key.
+    pub key: Key,
+    /// The Workload; `None` where it is gone.
+    pub workload: Option<Digest>,
+    /// The WDs of its namespace that name it or have a name that it wants, by name.
+    pub deployments: BTreeMap<String, Digest>,
+    /// Where new WDs can be placed.
+    pub locations: Locations,
+    /// Whether the plane takes writes.
+    pub writes: WriteState,
+    /// What this reconcile has learnt beside the caches.
+    pub learnt: Learnt,
+}
+
+/// What one reconcile has learnt beside the caches.
+#[derive(Clone, Debug, Default)]
+pub struct Learnt {
+    /// The version of the Workload that a live read has shown to be the newest.
+    pub confirmed: Option<Version>,
+    /// Whether a live list has shown that no WD of a terminating Workload is left.
+    pub none_left: bool,
+    /// Whether the newest template could not be recorded.
+    pub unrecorded: bool,
+    /// The WDs that are what the server makes of what is wanted, by their version.
+    pub settled: BTreeMap<String, Version>,
+    /// The WDs that the plane refused to take, with its words.
+    pub refused: BTreeMap<String, Refusal>,
+    /// The UIDs of WDs that are gone, whatever the caches still show.
+    pub gone: BTreeSet<String>,
+    /// Whether the status is what the server makes of the one that is wanted.
+    pub status_settled: bool,
+}
+
+/// A WD that a plane refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason of the condition that says so.
+    pub reason: &'static str,
+    /// The plane's words.
+    pub message: String,
+}
+
+/// A WD that a Workload asks for: one city of one placement.
+#[derive(Clone, Debug)]
+pub struct Site<'a> {
+    /// The WD's name.
+    pub name: String,
+    /// What it is to be.
+    pub wanted: Wanted<'a>,
+}
+
+/// A city of a placement, as a plan sees it.
+#[derive(Clone, Debug)]
+pub enum SiteState<'a> {
+    /// Its WD is the Workload's own.
+    Placed(&'a Digest, &'a Placed),
+    /// It has no WD yet, and gets one.
+    Missing,
+    /// It has no WD yet, and gets none: nothing can be placed there (W7).
+    Unplaceable,
+    /// Its code cannot be the value of a label.
+    InvalidCity,
+    /// A WD of another Workload, or of none, has its name.
+    NameTaken,
+    /// An earlier city of the Workload has its name.
+    Duplicate,
+    /// The plane refused its WD.
+    Refused(&'a Refusal),
+}
+
+impl Snapshot {
+    /// The facts of the Workload.
+    pub fn facts(&self) -> Option<&Workload> {
+        self.workload.as_ref()?.workload()
+    }
+
+    /// The Workload's placements with the cities of each, by name (W3); nothing where they cannot be read.
+    pub fn sites<'a>(&'a self, uid: &'a str) -> Vec<(&'a str, Vec<Site<'a>>)> {
+        let Some(facts) = self.facts() else { return Vec::new() };
+        let workload = &*self.key.name;
+        let placements = facts.placements.iter().flatten();
+        let sites = placements.map(|placement| {
+            let site = |city: &'a Box<str>| Site {
+                name: deployment_name(workload, &placement.name, city),
+                wanted: Wanted {
+                    template: facts.template,
+                    scale: placement.scale,
+                    placement: &placement.name,
+                    city,
+                    workload,
+                    uid,
+                },
+            };
+            let mut sites: Vec<_> = placement.cities.iter().map(site).collect();
+            sites.sort_by_key(|site| site.wanted.city);
+            (&*placement.name, sites)
+        });
+        sites.collect()
+    }
+
+    /// The state of each of `sites`, in their order.
+    pub fn states<'a>(&'a self, uid: &str, sites: &[(&'a str, Vec<Site<'a>>)]) -> Vec<Vec<SiteState<'a>>> {
+        let mut names = BTreeSet::new();
+        let mut state = |site: &Site<'a>| {
+            if names.insert(site.name.clone()) { self.state(uid, site) } else { SiteState::Duplicate }
+        };
+        sites.iter().map(|(_, sites)| sites.iter().map(&mut state).collect()).collect()
+    }
+
+    fn state<'a>(&'a self, uid: &str, site: &Site<'a>) -> SiteState<'a> {
+        if let Some(refusal) = self.learnt.refused.get(&site.name) {
+            return SiteState::Refused(refusal);
+        }
+        match self.deployments.get(&site.name) {
+            Some(deployment) => match own(deployment, uid) {
+                Some(placed) => SiteState::Placed(deployment, placed),
+                None => SiteState::NameTaken,
+            },
+            None if !is_label_value(site.wanted.city) => SiteState::InvalidCity,
+            None if !self.locations.contain(site.wanted.city) => SiteState::Unplaceable,
+            None => SiteState::Missing,
+        }
+    }
+
+    /// The WDs of the Workload with that UID, wanted or not.
+    pub fn own<'a>(&'a self, uid: &str) -> impl Iterator<Item = (&'a String, &'a Digest, &'a Placed)> {
+        let uid = mark_hash(Some(uid));
+        self.deployments.iter().filter_map(move |(name, deployment)| {
+            let placed = placed(deployment).filter(|placed| placed.uid == uid)?;
+            Some((name, deployment, placed))
+        })
+    }
+
+    /// Hash of all inputs that a plan depends on; zero where it depends on what only this reconcile knows.
+    pub fn fingerprint(&self) -> u64 {
+        let Some(workload) = self.workload.as_ref() else { return 0 };
+        if !self.learnt.refused.is_empty() || self.learnt.unrecorded {
+            return 0;
+        }
+        let mut sum = KeyedHasher::default()
+            .number(workload.content)
+            .number(self.writes as u64)
+            .number(self.locations.by as u64);
+        let cities = self.facts().into_iter().flat_map(|facts| facts.placements.iter().flatten());
+        for city in cities.flat_map(|placement| &placement.cities) {
+            sum = sum.number(u64::from(self.locations.contain(city)));
+        }
+        for (name, deployment) in &self.deployments {
+            sum = sum.text(name).text(&deployment.uid.to_string()).number(u64::from(deployment.terminating));
+            let Some(placed) = placed(deployment) else { continue };
+            let flags = u64::from(placed.available) << 1 | u64::from(placed.observed);
+            sum = sum.number(placed.uid).number(placed.identity).number(placed.says).number(flags);
+            sum = placed.counters.iter().fold(sum, |sum, n| sum.number(u64::from(n.cast_unsigned())));
+        }
+        sum.end().max(1)
+    }
+}
+
+/// What a WD has of a Workload.
+pub fn placed(deployment: &Digest) -> Option<&Placed> {
+    deployment.deployment()?.placed.as_deref()
+}
+
+/// The same, where it is the Workload with that UID.
+pub fn own<'a>(deployment: &'a Digest, uid: &str) -> Option<&'a Placed> {
+    placed(deployment).filter(|placed| placed.uid == mark_hash(Some(uid)))
+}

@@ -1,0 +1,327 @@
+//! What the status of a Workload says (W3).
+//!
+//! A [`Summary`] is made of facts. Where it repeats the words of a WD it names that WD and the hash of its words, so that a
+//! status that is right is recognised without any object.
+//!
+//! Decides W3.
+
+use fedhub_api::conditions::{find, put, stand};
+use fedhub_api::facts::deployment::COUNTERS;
+use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
+use fedhub_api::facts::workload::{counters, told};
+use fedhub_api::facts::{Placed, Workload};
+use fedhub_api::responsibility::attributed;
+use fedhub_core::message::Quoted;
+use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::snapshot::{Site, SiteState, Snapshot};
+use crate::locations::Authority;
+
+/// The most cities that a message names.
+const MOST_NAMED: usize = 8;
+
+/// The status of a Workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    generation: i64,
+    deployments: usize,
+    counters: [i64; 5],
+    placements: Vec<PlacementSummary>,
+    available: Says,
+    progressing: Says,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct PlacementSummary {
+    name: String,
+    counters: [i64; 5],
+    available: Says,
+}
+
+/// What a condition says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Says {
+    status: &'static str,
+    words: Words,
+}
+
+/// The words of a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Words {
+    /// Our own.
+    Own {
+        /// The reason.
+        reason: String,
+        /// The message.
+        message: String,
+    },
+    /// Those of the condition `Available` of the WD of that name, by their hash.
+    Of {
+        /// The WD's name.
+        deployment: String,
+        /// [`says`] of them.
+        says: u64,
+    },
+}
+
+impl Says {
+    fn yes(reason: &str, message: impl Into<String>) -> Self {
+        let words = Words::Own { reason: reason.to_owned(), message: message.into() };
+        Self { status: "True", words }
+    }
+
+    /// With who has to act at its end (C9).
+    fn no(reason: &str, message: &str) -> Self {
+        let message = attributed(reason, message).into_owned();
+        Self { status: "False", words: Words::Own { reason: reason.to_owned(), message } }
+    }
+
+    fn comparable(&self, observed_generation: Option<i64>) -> Value {
+        let says = match &self.words {
+            Words::Own { reason, message } => says(reason, message),
+            Words::Of { says, .. } => *says,
+        };
+        told(self.status, says, observed_generation)
+    }
+}
+
+impl Summary {
+    /// Of the Workload with these facts and that UID.
+    pub fn of(seen: &Snapshot, facts: &Workload, uid: &str) -> Self {
+        let sites = seen.sites(uid);
+        let states = seen.states(uid, &sites);
+        let mut own = [0; 5];
+        for (_, _, placed) in seen.own(uid) {
+            add(&mut own, &placed.counters);
+        }
+        let placements: Vec<_> =
+            sites.iter().zip(&states).map(|((name, _), states)| placement(name, states)).collect();
+        Self {
+            generation: facts.generation,
+            deployments: seen.own(uid).count(),
+            counters: own,
+            available: unreadable(facts).unwrap_or_else(|| available(seen, &placements, &sites, &states)),
+            progressing: progressing(&sites, &states),
+            placements,
+        }
+    }
+
+    /// The status as [`fedhub_api::facts::workload::comparable`] shows it.
+    pub fn comparable(&self) -> Value {
+        let placement = |placement: &PlacementSummary| {
+            let mut of = numbers(&placement.counters);
+            of.insert("name".to_owned(), json!(placement.name));
+            of.insert("Available".to_owned(), placement.available.comparable(None));
+            Value::Object(of)
+        };
+        let mut of = numbers(&self.counters);
+        of.insert("placements".to_owned(), self.placements.iter().map(placement).collect());
+        of.insert("deployments".to_owned(), json!(self.deployments));
+        of.insert("observedGeneration".to_owned(), json!(self.generation));
+        let generation = Some(self.generation);
+        of.insert("Available".to_owned(), self.available.comparable(generation));
+        of.insert("Progressing".to_owned(), self.progressing.comparable(generation));
+        Value::Object(of)
+    }
+
+    /// The WD whose words it repeats, if it does, with their hash.
+    pub fn quoted(&self) -> Option<(&str, u64)> {
+        match &self.available.words {
+            Words::Of { deployment, says } => Some((deployment, *says)),
+            Words::Own { .. } => None,
+        }
+    }
+
+    /// The whole status of `workload`: what others have written there stays. `quoted` is the reason and message of the WD
+    /// that [`Self::quoted`] names.
+    pub fn render(&self, workload: &Object, quoted: (&str, &str), now: Timestamp) -> Value {
+        let old = workload.status();
+        let mut status = if old.is_object() { old.clone() } else { json!({}) };
+        let condition = |old: &Value, kind: &str, says: &Says| {
+            let before = find(old, kind);
+            let (reason, message) = match &says.words {
+                Words::Own { reason, message } => (&**reason, &**message),
+                Words::Of { .. } => quoted,
+            };
+            stand(before, kind, says.status, reason, message, now)
+        };
+        let placement = |placement: &PlacementSummary| {
+            let all = old["placements"].as_array().into_iter().flatten();
+            let before = all.into_iter().find(|it| it["name"] == *placement.name).unwrap_or(&Value::Null);
+            let mut new = if before.is_object() { before.clone() } else { json!({}) };
+            new["name"] = json!(placement.name);
+            set(&mut new, &placement.counters);
+            put(&mut new, condition(before, "Available", &placement.available));
+            new
+        };
+        status["placements"] = self.placements.iter().map(placement).collect();
+        status["deployments"] = json!(self.deployments);
+        status["observedGeneration"] = json!(self.generation);
+        set(&mut status, &self.counters);
+        for (kind, says) in [("Available", &self.available), ("Progressing", &self.progressing)] {
+            let mut condition = condition(old, kind, says);
+            condition["observedGeneration"] = json!(self.generation);
+            put(&mut status, condition);
+        }
+        status
+    }
+}
+
+/// The placements with their sites.
+type Sites<'a> = [(&'a str, Vec<Site<'a>>)];
+
+/// What keeps a site from having a WD, by its reason.
+struct Problem {
+    reason: &'static str,
+    message: String,
+}
+
+/// Why nothing is done for a Workload that cannot be read.
+fn unreadable(facts: &Workload) -> Option<Says> {
+    if let Some(too_large) = facts.too_large() {
+        return Some(Says::no("ObjectTooLarge", &format!("The Workload is not read: {too_large}")));
+    }
+    facts
+        .placements
+        .is_none()
+        .then(|| Says::no("ConfigurationError", "The Workload's placements or its template cannot be read"))
+}
+
+fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
+    let mut sum = [0; 5];
+    let placed: Vec<_> = states.iter().filter_map(placed).collect();
+    placed.iter().for_each(|placed| add(&mut sum, &placed.counters));
+    let available = if placed.iter().any(|placed| placed.available) {
+        Says::yes("AvailableDeploymentFound", "At least one available deployment was found")
+    } else if states.iter().all(|state| matches!(state, SiteState::Unplaceable | SiteState::InvalidCity)) {
+        Says::no(NO_MATCHING_LOCATIONS, "Nothing can be placed in the placement's cities")
+    } else {
+        Says::no("NoAvailableDeployments", "No deployment of the placement is available")
+    };
+    PlacementSummary { name: name.to_owned(), counters: sum, available }
+}
+
+fn available(
+    seen: &Snapshot,
+    placements: &[PlacementSummary],
+    sites: &Sites<'_>,
+    states: &[Vec<SiteState<'_>>],
+) -> Says {
+    let problems = problems(seen, sites, states);
+    if placements.iter().any(|placement| placement.available.status == "True") {
+        let mut message = "At least one available placement was found".to_owned();
+        for problem in &problems {
+            message.push_str(". ");
+            message.push_str(&problem.message);
+        }
+        return Says::yes("AvailablePlacementFound", message);
+    }
+    let blocked = states.iter().zip(sites).flat_map(|(states, (_, sites))| states.iter().zip(sites));
+    let quoted = blocked.filter_map(|(state, site)| {
+        let placed = placed(state).filter(|placed| !placed.available && placed.says != 0)?;
+        let words = Words::Of { deployment: site.name.clone(), says: placed.says };
+        Some((placed.priority, Says { status: "False", words }))
+    });
+    let own = problems.iter().map(|it| (priority(it.reason), Says::no(it.reason, &it.message)));
+    let nothing = (0, Says::no("NoAvailablePlacements", "No placement is available"));
+    // Strictly greater wins.
+    let worst = |worst: (u8, Says), next: (u8, Says)| if next.0 > worst.0 { next } else { worst };
+    quoted.chain(own).fold(nothing, worst).1
+}
+
+/// What keeps sites from having a WD.
+fn problems(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Vec<Problem> {
+    let (mut problems, mut unplaceable) = (Vec::new(), Vec::new());
+    for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
+        let city = Quoted(site.wanted.city);
+        let (reason, message) = match state {
+            SiteState::Placed(..) | SiteState::Missing => continue,
+            SiteState::Unplaceable => {
+                unplaceable.push(city.to_string());
+                continue;
+            }
+            SiteState::InvalidCity => {
+                ("InvalidCityCode", format!("City code {city} is not a valid label value"))
+            }
+            SiteState::NameTaken => {
+                (NAME_TAKEN, format!("WorkloadDeployment {} is not of this Workload", Quoted(&site.name)))
+            }
+            SiteState::Duplicate => (
+                "ConfigurationError",
+                format!("City code {city} makes a deployment of the same name as another one"),
+            ),
+            SiteState::Refused(refusal) => (refusal.reason, refusal.message.clone()),
+        };
+        problems.push(Problem { reason, message });
+    }
+    problems.extend(not_placed(seen.locations.by, &mut unplaceable));
+    problems
+}
+
+fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
+    cities.sort_unstable();
+    cities.dedup();
+    let others = cities.len().saturating_sub(MOST_NAMED);
+    let mut names = cities.get(..cities.len() - others).filter(|named| !named.is_empty())?.join(", ");
+    if others > 0 {
+        names = format!("{names} and {others} more");
+    }
+    let why = match by {
+        Authority::LocationBindings => "the project has no ready LocationBinding there",
+        Authority::Cells => "no cell serves it",
+    };
+    Some(Problem { reason: NO_MATCHING_LOCATIONS, message: format!("No new deployment in {names}: {why}") })
+}
+
+/// Reason: a WD of another Workload has the name of one that is wanted.
+pub const NAME_TAKEN: &str = "DeploymentNameTaken";
+
+/// Whether a new template is on its way to instances.
+fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
+    let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
+    for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
+        none &= !matches!(state, SiteState::Placed(..) | SiteState::Missing);
+        on_its_way |= matches!(state, SiteState::Missing);
+        let Some(placed) = placed(state) else { continue };
+        let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
+        let all = replicas.max(desired);
+        (updated, wanted) = (updated + newest.min(all), wanted + all);
+        on_its_way |= !placed.observed || newest < all || placed.identity != site.wanted.identity();
+    }
+    let (status, reason, message) = match (none, on_its_way, wanted) {
+        (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),
+        (false, false, _) => {
+            ("False", "RolloutComplete", "All instances are on the newest template".to_owned())
+        }
+        (false, true, 0) => ("True", "RolloutInProgress", "No instance has been reported yet".to_owned()),
+        (false, true, _) => (
+            "True",
+            "RolloutInProgress",
+            format!("{updated} of {wanted} instances are on the newest template"),
+        ),
+    };
+    Says { status, words: Words::Own { reason: reason.to_owned(), message } }
+}
+
+fn placed<'a>(state: &SiteState<'a>) -> Option<&'a Placed> {
+    if let SiteState::Placed(_, placed) = state { Some(*placed) } else { None }
+}
+
+fn add(sum: &mut [i64; 5], counters: &[i32; 5]) {
+    for (sum, count) in sum.iter_mut().zip(counters) {
+        *sum += i64::from(*count);
+    }
+}
+
+fn numbers(numbers: &[i64; 5]) -> Map<String, Value> {
+    let of = |counter: &str| COUNTERS.iter().position(|it| *it == counter).map_or(0, |at| numbers[at]);
+    counters(of)
+}
+
+fn set(status: &mut Value, counters: &[i64; 5]) {
+    for (counter, count) in COUNTERS.iter().zip(counters) {
+        status[*counter] = json!(count);
+    }
+}

@@ -1,0 +1,138 @@
+//! Events to keys: which event concerns which Workload.
+
+use std::collections::BTreeSet;
+
+use fedhub_api::facts::{Change, DigestExt, Known, View, Workload};
+use fedhub_core::names::{CITY_CODE, PlaneName, deployment_name};
+use fedhub_core::object::{Kind, ObjectView, PlaneId};
+use fedhub_planes::{Listener, Plane};
+
+use super::WorkloadController;
+use super::plan::{WorkloadPlan, plan};
+use super::reconcile::{is_synced, mark_synced};
+use super::snapshot::placed;
+
+impl WorkloadController {
+    /// Enqueues a Workload. Returns whether it will be reconciled: what cannot be yet is enqueued when its plane is in sync.
+    fn enqueue(&self, project: &Plane, namespace: &str, name: &str) -> bool {
+        let PlaneId::Project(plane) = &project.id else { return false };
+        let known = project.store(Kind::Workload).digest(namespace, name).is_some();
+        known
+            && self.planes.ready(plane)
+            && self.queue.add(project.key(Kind::Workload, namespace, name), &project.id)
+    }
+
+    fn enqueue_where(
+        &self,
+        project: &Plane,
+        namespace: Option<&str>,
+        is_so: impl Fn(&str, &Workload) -> bool,
+    ) {
+        let pick = |it: View<'_>| {
+            let facts = it.digest.workload()?;
+            is_so(it.name, facts).then(|| (it.namespace.to_owned(), it.name.to_owned()))
+        };
+        for (namespace, name) in project.store(Kind::Workload).select(namespace, pick) {
+            self.enqueue(project, &namespace, &name);
+        }
+    }
+
+    /// Enqueues the Workloads of a plane that are not in sync: after a restart these are few.
+    fn enqueue_plane(&self, project: &Plane, name: &PlaneName) {
+        if !self.planes.ready(name) {
+            return;
+        }
+        let all = |it: View<'_>| Some(project.key(Kind::Workload, it.namespace, it.name));
+        for key in project.store(Kind::Workload).select(None, all) {
+            let seen = self.snapshot(project, &key);
+            if is_synced(project, &seen) || plan(&seen) == WorkloadPlan::Synced {
+                mark_synced(project, &seen);
+                self.planes.metrics().reconciles_skipped.with_label_values(&["workloads"]).inc();
+            } else {
+                self.queue.add(key, &project.id);
+            }
+        }
+    }
+
+    fn deployment_changed(&self, project: &Plane, change: &Change) {
+        let seen = change.known();
+        let of = |known: &Known| placed(&known.digest).map(|placed| placed.workload.clone());
+        let workloads: BTreeSet<_> =
+            [Some(seen), change.old()].into_iter().flatten().filter_map(of).collect();
+        let known = workloads.iter().filter(|name| self.enqueue(project, &seen.namespace, name)).count();
+        // A name that another Workload's WD had may be free now.
+        if known == 0 && matches!(change, Change::Deleted { .. }) {
+            self.enqueue_where(project, Some(&seen.namespace), |workload, facts| {
+                let wanted =
+                    |city: &str, placement: &str| deployment_name(workload, placement, city) == *seen.name;
+                let placements = facts.placements.iter().flatten();
+                is_prefix(workload, &seen.name)
+                    && placements.into_iter().any(|it| it.cities.iter().any(|city| wanted(city, &it.name)))
+            });
+        }
+    }
+
+    /// Enqueues the Workloads that name a city which a Cluster has got or lost.
+    fn cluster_changed(&self, change: &Change) {
+        let city = |known: &Known| Some(known.object.as_ref()?.label(CITY_CODE)?.to_owned());
+        let (before, now) = (change.old().and_then(city), city(change.known()));
+        if before == now && !matches!(change, Change::Deleted { .. }) {
+            return;
+        }
+        let cities: Vec<_> = [before, now].into_iter().flatten().collect();
+        for project in self.planes.projects() {
+            if !project.serves(Kind::LocationBinding) {
+                self.enqueue_where(&project, None, |_, facts| {
+                    let mut named = facts.placements.iter().flatten().flat_map(|it| &it.cities);
+                    named.any(|named| cities.iter().any(|city| **city == **named))
+                });
+            }
+        }
+    }
+}
+
+/// Whether the WD of that name can be one of the Workload's by the beginning of both.
+fn is_prefix(workload: &str, deployment: &str) -> bool {
+    /// As much of a name as is never cut nor changed.
+    const SURE: usize = 8;
+    workload.bytes().zip(deployment.bytes()).take(SURE).all(|(a, b)| a == b || a == b'.')
+}
+
+impl Listener for WorkloadController {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        let seen = change.known();
+        match (&plane.id, kind) {
+            (PlaneId::Project(_), Kind::Workload) => {
+                if !self.enqueue(plane, &seen.namespace, &seen.name) {
+                    plane.store(kind).release(&seen.namespace, &seen.name);
+                }
+            }
+            (PlaneId::Project(_), Kind::WorkloadDeployment) => self.deployment_changed(plane, change),
+            (PlaneId::Project(_), Kind::LocationBinding) => self.enqueue_where(plane, None, |_, _| true),
+            (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
+            _ => {}
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if !plane.synced() {
+            return;
+        }
+        self.queue.mark_healthy(&plane.id);
+        match &plane.id {
+            PlaneId::Project(name) => self.enqueue_plane(plane, name),
+            PlaneId::Hub => {
+                for project in self.planes.projects() {
+                    if let PlaneId::Project(name) = &project.id {
+                        self.enqueue_plane(&project, name);
+                    }
+                }
+            }
+            PlaneId::Management | PlaneId::Cell => {}
+        }
+    }
+
+    fn left(&self, plane: &Plane) {
+        self.queue.forget(&plane.id);
+    }
+}

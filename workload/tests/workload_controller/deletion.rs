@@ -1,0 +1,64 @@
+//! W2: a Workload goes after its WDs.
+
+use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER};
+use serde_json::json;
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn w2_i3_the_finalizer_is_released_after_the_last_deployment_is_gone() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW", "ORD"]);
+    quiet(5).await;
+    assert_eq!(world.workload("web")["metadata"]["finalizers"], json!([WORKLOAD_FINALIZER]));
+    let held = json!({"metadata": {"finalizers": [FEDERATOR_FINALIZER]}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &held).unwrap();
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    quiet(60).await;
+    assert_eq!(world.wds(), ["web-us-dfw"], "the other one was not held");
+    assert!(world.project.get("Workload", SPACE, "web").is_some(), "a WD is left");
+    let from = position(&world.project);
+    quiet(600).await;
+    assert_eq!(asked(&world.project, from), [""; 0], "waiting costs nothing");
+    let released = json!({"metadata": {"finalizers": null}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &released).unwrap();
+    quiet(5).await;
+    assert!(world.project.get("Workload", SPACE, "web").is_none());
+    assert_eq!(world.wds(), [""; 0]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w2_a_workload_deleted_while_the_process_was_away_goes_after_its_deployments() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    run.stop().await;
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    let run = world.run();
+    quiet(5).await;
+    assert!(world.project.get("Workload", SPACE, "web").is_none());
+    assert_eq!(world.wds(), [""; 0]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i9_w2_the_finalizers_of_others_stand() {
+    let world = World::new();
+    let mut workload = workload("web", &["DFW"]);
+    workload["metadata"]["finalizers"] = json!(["example.com/theirs"]);
+    world.project.put(workload).unwrap();
+    let run = world.run();
+    quiet(5).await;
+    assert_eq!(
+        world.workload("web")["metadata"]["finalizers"],
+        json!(["example.com/theirs", WORKLOAD_FINALIZER])
+    );
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    quiet(5).await;
+    assert_eq!(world.workload("web")["metadata"]["finalizers"], json!(["example.com/theirs"]));
+    assert_eq!(world.wds(), [""; 0], "it is not made again");
+    run.stop().await;
+}

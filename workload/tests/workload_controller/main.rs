@@ -1,0 +1,18 @@
+//! The workload controller over in-memory planes, on paused time.
+
+#[cfg(test)]
+mod deletion;
+#[cfg(test)]
+mod locations;
+#[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod placements;
+#[cfg(test)]
+mod revisions;
+#[cfg(test)]
+mod status;
+#[cfg(test)]
+mod steady;
+#[cfg(test)]
+mod support;

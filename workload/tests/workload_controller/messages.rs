@@ -1,0 +1,117 @@
+//! What users read of a Workload, in `tests/snapshots`.
+
+use fedhub_api::conditions::{find, said};
+use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Key, Kind, Object, PlaneId};
+use fedhub_planes::WriteState;
+use fedhub_testing::{Messages, assert_messages};
+use fedhub_workload::locations::{Authority, Locations};
+use fedhub_workload::workload_controller::desired::desired;
+use fedhub_workload::workload_controller::snapshot::{Learnt, Refusal, Snapshot};
+use fedhub_workload::workload_controller::summary::Summary;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::support;
+
+fn plane() -> PlaneId {
+    PlaneId::Project(PlaneName::new("alpha").unwrap())
+}
+
+fn object(value: Value) -> Object {
+    let mut object: Object = serde_json::from_value(value).unwrap();
+    object.metadata.uid.get_or_insert_with(|| "u".to_owned());
+    object.metadata.generation.get_or_insert(1);
+    object
+}
+
+/// A WD of the Workload in DFW whose condition `Available` is that, with counters.
+fn deployment(workload_uid: &str, available: (&str, &str, &str), updated: i32) -> Digest {
+    let (status, reason, message) = available;
+    let workload = object(support::workload("web", &["DFW"]));
+    let empty = seen(&workload, None, Authority::Cells);
+    let site = empty.sites(workload_uid).remove(0).1.remove(0);
+    let mut wd = desired(&workload, &site.name, &site.wanted, None);
+    wd.metadata.generation = Some(1);
+    wd.data["status"] = json!({
+        "observedGeneration": 1, "replicas": 3, "desiredReplicas": 3, "updatedReplicas": updated,
+        "conditions": [support::condition("Available", status, reason, message)],
+    });
+    Digest::of(&plane(), Kind::WorkloadDeployment, &wd)
+}
+
+fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapshot {
+    let digest = Digest::of(&plane(), Kind::Workload, workload);
+    Snapshot {
+        key: Key {
+            plane: plane(),
+            kind: Kind::Workload,
+            namespace: support::SPACE.into(),
+            name: "web".into(),
+        },
+        workload: Some(digest),
+        deployments: deployments.into_iter().map(|wd| ("web-us-dfw".to_owned(), wd)).collect(),
+        locations: Locations { by, cities: ["DFW".to_owned()].into() },
+        writes: WriteState::Active,
+        learnt: Learnt::default(),
+    }
+}
+
+/// What the conditions of the Workload say.
+fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
+    let facts = seen.workload.as_ref().and_then(|it| it.workload()).unwrap();
+    let status = Summary::of(seen, facts, "u").render(workload, quoted, Timestamp::UNIX_EPOCH);
+    let conditions = ["Available", "Progressing"].map(|kind| {
+        let (status, reason, message) = said(find(&status, kind).unwrap());
+        format!("{kind}={status}, {reason}: {message}")
+    });
+    let placements = status["placements"].as_array().into_iter().flatten().map(|placement| {
+        let (status, reason, message) = said(find(placement, "Available").unwrap());
+        format!("placement Available={status}, {reason}: {message}")
+    });
+    conditions.into_iter().chain(placements).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn w3_w7_i11_messages() {
+    let web = |cities: &[&str]| object(support::workload("web", cities));
+    let quota =
+        ("False", "QuotaExceeded", "0 of 3 Instances. Action required by the user: ask for more quota");
+    let ready = ("True", "StableInstanceFound", "3/3 instances are ready");
+    let of = |cities: &[&str], wd: Option<Digest>, by: Authority, quoted: (&str, &str)| {
+        let workload = web(cities);
+        told(&seen(&workload, wd, by), &workload, quoted)
+    };
+    let (cells, bindings) = (Authority::Cells, Authority::LocationBindings);
+    let many = ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J"];
+    let mut refused = seen(&web(&["DFW"]), None, cells);
+    let refusal =
+        Refusal { reason: "DeploymentsRefused", message: "failed to create workloaddeployments".to_owned() };
+    refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
+    let mut broken = web(&["DFW"]);
+    broken.data["spec"]["placements"] = json!("us");
+    let mut messages = Messages::default();
+    messages.section(
+        "Conditions of a Workload",
+        [
+            ("nothing is known yet", of(&["DFW"], None, cells, ("", ""))),
+            ("its WD is available", of(&["DFW"], Some(deployment("u", ready, 3)), cells, ("", ""))),
+            ("a new template is on its way", of(&["DFW"], Some(deployment("u", ready, 1)), cells, ("", ""))),
+            ("its WD is blocked", of(&["DFW"], Some(deployment("u", quota, 0)), cells, (quota.1, quota.2))),
+            ("no cell", of(&["LHR"], None, cells, ("", ""))),
+            (
+                "no cell in one of two cities",
+                of(&["DFW", "LHR"], Some(deployment("u", ready, 3)), cells, ("", "")),
+            ),
+            ("no location", of(&["LHR", "NRT"], None, bindings, ("", ""))),
+            ("many cities without a location", of(&many, None, bindings, ("", ""))),
+            ("a WD of another Workload", of(&["DFW"], Some(deployment("v", ready, 3)), cells, ("", ""))),
+            ("a city that is no label value", of(&["New York"], None, cells, ("", ""))),
+            ("a city twice", of(&["DFW", "dfw"], Some(deployment("u", ready, 3)), cells, ("", ""))),
+            ("a WD that is refused", told(&refused, &web(&["DFW"]), ("", ""))),
+            ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
+        ],
+    );
+    assert_messages!("workload_controller", messages);
+}

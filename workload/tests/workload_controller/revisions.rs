@@ -1,0 +1,69 @@
+//! W10: each new template is recorded.
+
+use fedhub_core::names::{CURRENT_REVISION, revision_history};
+use fedhub_fake_apiserver::Fault;
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+fn history(world: &World) -> Value {
+    let name = revision_history("web").unwrap();
+    world.project.get("ConfigMap", SPACE, &name).map_or(Value::Null, |history| history["data"].clone())
+}
+
+fn current(world: &World) -> Value {
+    world.workload("web")["metadata"]["annotations"][CURRENT_REVISION].clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn w10_each_new_template_is_recorded_once() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    assert_eq!(current(&world), "1");
+    world.place("web", &["DFW", "ORD"]);
+    quiet(5).await;
+    assert_eq!(
+        (current(&world), history(&world).as_object().unwrap().len()),
+        (json!("1"), 1),
+        "no new template"
+    );
+    world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    assert_eq!(current(&world), "2");
+    let history = history(&world);
+    let second: Value = serde_json::from_str(history["2"].as_str().unwrap()).unwrap();
+    assert_eq!((&second["rev"], &second["image"]), (&json!(2), &json!("nginx:2")));
+    let owner = world.project.get("ConfigMap", SPACE, &revision_history("web").unwrap()).unwrap();
+    assert_eq!(owner["metadata"]["ownerReferences"][0]["uid"], uid(&world.workload("web")).as_str());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w10_deployments_do_not_wait_for_a_history_that_cannot_be_written() {
+    let world = World::new();
+    let run = world.run();
+    quiet(5).await;
+    let fault = world.project.fault(Fault::Status(403).on("create", "configmaps"));
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    assert_eq!(world.wds(), ["web-us-dfw"]);
+    assert_eq!(world.said("web", "Available").1, "NoAvailablePlacements", "and the status is written");
+    assert_eq!(history(&world), Value::Null);
+    world.project.clear_fault(fault);
+    until("it is recorded", || current(&world) == "1").await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w10_an_edit_of_the_annotation_is_put_right() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    world.patch("web", &json!({"metadata": {"annotations": {CURRENT_REVISION: "0"}}}));
+    quiet(5).await;
+    assert_eq!((current(&world), history(&world).as_object().unwrap().len()), (json!("1"), 1));
+    run.stop().await;
+}

@@ -1,0 +1,117 @@
+//! W3: the status of a Workload is that of its WDs.
+
+use serde_json::json;
+
+use crate::support::*;
+
+const NEW: (&str, &str, &str) =
+    ("False", "InstancesProvisioning", "Instances are on their way. No action required");
+const IMAGE: (&str, &str, &str) = (
+    "False",
+    "ImageUnavailable",
+    "no such image. Action required by the user: check the image's name and tag, and the pull secrets",
+);
+const READY: (&str, &str, &str) = ("True", "StableInstanceFound", "2/2 instances are ready");
+
+#[tokio::test(start_paused = true)]
+async fn w3_counters_and_conditions_roll_up() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW", "ORD"]);
+    quiet(5).await;
+    assert_eq!(world.said("web", "Available").1, "NoAvailablePlacements");
+    assert_eq!(world.said("web", "Progressing").0, "True");
+    world.report("web-us-dfw", 2, NEW);
+    world.report("web-us-ord", 3, IMAGE);
+    quiet(5).await;
+    let status = &world.workload("web")["status"];
+    assert_eq!(
+        (&status["deployments"], &status["replicas"], &status["readyReplicas"]),
+        (&json!(2), &json!(5), &json!(0))
+    );
+    assert_eq!(status["observedGeneration"], world.workload("web")["metadata"]["generation"]);
+    let said = world.said("web", "Available");
+    assert_eq!((said.0.as_str(), said.1.as_str(), said.2.as_str()), IMAGE, "the worst reason and its words");
+    assert_eq!(status["placements"][0]["conditions"][0]["reason"], "NoAvailableDeployments");
+    world.report("web-us-dfw", 2, READY);
+    quiet(5).await;
+    let status = &world.workload("web")["status"];
+    assert_eq!((&status["readyReplicas"], &status["placements"][0]["readyReplicas"]), (&json!(2), &json!(2)));
+    assert_eq!(world.said("web", "Available").1, "AvailablePlacementFound");
+    assert_eq!(status["placements"][0]["conditions"][0]["reason"], "AvailableDeploymentFound");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w3_it_progresses_while_a_new_template_is_on_its_way() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    world.report("web-us-dfw", 2, READY);
+    quiet(5).await;
+    let (status, reason, _) = world.said("web", "Progressing");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "RolloutComplete"));
+    world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    let (status, reason, message) = world.said("web", "Progressing");
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "RolloutInProgress"));
+    assert_eq!(message, "2 of 2 instances are on the newest template", "of the older generation");
+    world
+        .project
+        .patch_status(
+            "WorkloadDeployment",
+            SPACE,
+            "web-us-dfw",
+            &json!({"observedGeneration": 2, "updatedReplicas": 1}),
+        )
+        .unwrap();
+    quiet(5).await;
+    assert_eq!(world.said("web", "Progressing").2, "1 of 2 instances are on the newest template");
+    world.report("web-us-dfw", 2, READY);
+    quiet(5).await;
+    assert_eq!(world.said("web", "Progressing").0, "False");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w3_placements_stand_in_the_specs_order() {
+    let world = World::new();
+    let mut web = workload("web", &["ORD"]);
+    let scale = json!({"minReplicas": 1});
+    web["spec"]["placements"] = json!([
+        {"name": "west", "cityCodes": ["ORD"], "scaleSettings": scale},
+        {"name": "east", "cityCodes": ["DFW"], "scaleSettings": scale},
+    ]);
+    world.project.put(web).unwrap();
+    let run = world.run();
+    quiet(5).await;
+    let status = &world.workload("web")["status"];
+    let names: Vec<_> =
+        status["placements"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+    assert_eq!(names, ["west", "east"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i9_w3_conditions_of_others_stand_and_an_edit_of_ours_is_put_right() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let mut status = world.workload("web")["status"].clone();
+    let right = status["conditions"].clone();
+    status["conditions"].as_array_mut().unwrap().push(condition("InstanceTypeDeprecated", "True", "A", "b"));
+    world.project.patch_status("Workload", SPACE, "web", &status).unwrap();
+    world.report("web-us-dfw", 2, READY);
+    quiet(5).await;
+    assert_eq!(world.said("web", "InstanceTypeDeprecated").0, "True");
+    world
+        .project
+        .patch_status("Workload", SPACE, "web", &json!({"conditions": right, "replicas": 77}))
+        .unwrap();
+    quiet(5).await;
+    assert_eq!(world.said("web", "Available").0, "True");
+    assert_eq!(world.workload("web")["status"]["replicas"], 2);
+    run.stop().await;
+}
