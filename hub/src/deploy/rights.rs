@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use clap::Parser;
 use fedhub_planes::watched::Watched;
-use fedhub_planes::{HUB_KINDS, PROJECT_KINDS, watched};
+use fedhub_planes::{DATA_KINDS, PROJECT_KINDS, watched};
 use serde_json::Value;
 
 use super::{FEATURES, kustomize::overlay, strings};
 use crate::args::{Args, Command, RunArgs};
 use crate::run::cell::{in_cell, on_hub};
+use crate::run::management::on_hub as management_on_hub;
 
 const COMPUTE: &str = "compute.datumapis.com";
 const NETWORKING: &str = "networking.datumapis.com";
@@ -153,6 +154,9 @@ fn elects(plane: &Plane, who: Who) {
 
 fn on_project(plane: &Plane, who: Who) {
     plane.watches(who, &watched::all(&PROJECT_KINDS));
+    // W5, W6: what templates refer to.
+    plane.watches(who, &watched::all(&DATA_KINDS));
+    plane.needs(who, None, "", "configmaps secrets", "get");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments/status instances/status", "update");
     plane.needs(who, None, COMPUTE, "instances", "get create update delete");
@@ -164,7 +168,9 @@ fn on_project(plane: &Plane, who: Who) {
 }
 
 fn on_hub_of_management(plane: &Plane, who: Who) {
-    plane.watches(who, &watched::all(&HUB_KINDS));
+    plane.watches(who, &management_on_hub());
+    // W5: companions.
+    plane.needs(who, None, "", "configmaps secrets", "get create update patch delete");
     plane.needs(who, None, "", "namespaces", "get create update");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update delete");
     plane.needs(who, None, COMPUTE, "instances", "get delete");

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_core::names::{CITY_CODE, FEDERATOR_FINALIZER, INSTANCE_FINALIZER, SOURCE, WORKLOAD_FINALIZER};
+use fedhub_core::names::{
+    CITY_CODE, FEDERATOR_FINALIZER, INSTANCE_FINALIZER, REFERENCED_DATA_FINALIZER, SOURCE, WORKLOAD_FINALIZER,
+};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_federator::snapshot::source;
 use fedhub_planes::ProjectNamespace;
@@ -22,7 +24,10 @@ impl Place {
     /// The kinds with finalizers of fedhub there, and which.
     pub fn finalizers(self) -> &'static [(Kind, &'static str)] {
         match self {
-            Self::Project => &[(Kind::WorkloadDeployment, FEDERATOR_FINALIZER)],
+            Self::Project => &[
+                (Kind::WorkloadDeployment, FEDERATOR_FINALIZER),
+                (Kind::WorkloadDeployment, REFERENCED_DATA_FINALIZER),
+            ],
             Self::Cell => {
                 &[(Kind::WorkloadDeployment, WORKLOAD_FINALIZER), (Kind::Instance, INSTANCE_FINALIZER)]
             }

@@ -11,6 +11,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
+use crate::confidential::stripped;
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
 use crate::lists::ListPermit;
@@ -39,10 +40,15 @@ impl Planes {
     }
 }
 
-/// Watches `kind` on `plane` until the plane is disengaged. Never fails: errors are counted, logged and
+/// Watches `kind` on `plane` until the plane is disengaged, or nobody asks for it any more. Never fails: errors are counted, logged and
 /// shown as the plane's health, and the watch restarts after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let stop = plane.stop.clone();
+    if let Some(demanded) = plane.demanded(kind) {
+        demanded.follow(&stop, || watch(&planes, &plane, kind)).await;
+        planes.recovered(&plane, kind);
+        return;
+    }
     // In this order: no event of a plane that has left is handled, and a test's seed decides everything.
     tokio::select! {
         biased;
@@ -128,6 +134,12 @@ async fn recover(
     let wait = waits.after(tried, failure, plane.is_starting());
     if watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional) {
         absent(planes, plane, kind);
+    } else if let Some(demanded) = plane.demanded(kind).filter(|_| watch_failures::is_absence(error)) {
+        plane.forbidden("list", &kind.resource().plural);
+        if demanded.refuse() {
+            tracing::info!(plane = %plane.id, kind = %kind.resource().kind, "kind is not readable");
+            planes.synced(plane, kind);
+        }
     } else {
         watch_failures::report(planes, plane, kind, error, failure, wait).await;
     }
@@ -261,6 +273,9 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
                 planes.tell(plane, kind, Some(change));
             }
             plane.listed(kind);
+            if let Some(demanded) = plane.demanded(kind) {
+                demanded.accept();
+            }
             planes.recovered(plane, kind);
             planes.synced(plane, kind);
         }
@@ -302,13 +317,4 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
             None
         }
     }
-}
-
-/// The object without what is never read: its managedFields and, of companions, their data.
-fn stripped(kind: Kind, mut object: Object) -> Object {
-    object.metadata.managed_fields = None;
-    if matches!(kind, Kind::ConfigMap | Kind::Secret) {
-        object.data = serde_json::Value::Null;
-    }
-    object
 }

@@ -13,6 +13,7 @@ use kube::api::{
 use kube::core::{Status, request};
 use serde_json::{Value, json};
 
+use crate::confidential::stripped;
 use crate::{Plane, WriteState};
 use crate::{listwatch, plane_responses};
 
@@ -74,7 +75,7 @@ impl Plane {
         answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
     }
 
-    fn failed(&self, verb: &'static str, kind: Kind) -> impl FnOnce(kube::Error) -> RequestError + '_ {
+    pub(super) fn failed(&self, verb: &'static str, kind: Kind) -> impl FnOnce(kube::Error) -> RequestError + '_ {
         move |source| {
             let resource = kind.resource().plural.clone();
             if errors::category(&source) == Category::Forbidden {
@@ -86,7 +87,7 @@ impl Plane {
 
     /// Sends a write, if this process leads and the plane is not disengaged for as long as that takes. Where it had left
     /// already, its end is as unknown as after a crash. See [`Self::refused`] for what is not sent at all.
-    async fn fenced<T>(
+    pub(super) async fn fenced<T>(
         &self,
         dry_run: DryRun,
         (kind, of): (Kind, &Object),
@@ -149,9 +150,8 @@ impl Plane {
         Key { plane: self.id.clone(), kind, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    fn learn(&self, kind: Kind, mut object: Object) -> ObjectRef {
-        object.metadata.managed_fields = None;
-        let object = Arc::new(object);
+    pub(super) fn learn(&self, kind: Kind, object: Object) -> ObjectRef {
+        let object = Arc::new(stripped(kind, object));
         if let Some(store) = self.store_of(kind, &object) {
             store.own(&object);
         }
@@ -186,9 +186,8 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<ObjectRef>, RequestError> {
-        let Some(mut object) = self.get_live(kind, namespace, name).await? else { return Ok(None) };
-        object.metadata.managed_fields = None;
-        let object = Arc::new(object);
+        let Some(object) = self.get_live(kind, namespace, name).await? else { return Ok(None) };
+        let object = Arc::new(stripped(kind, object));
         if let Some(store) = self.store_of(kind, &object) {
             store.read(&object);
         }
@@ -382,7 +381,7 @@ impl Plane {
     }
 }
 
-fn api(kind: Kind, namespace: &str) -> request::Request {
+pub(super) fn api(kind: Kind, namespace: &str) -> request::Request {
     listwatch::request(kind, kind.namespaced().then_some(namespace))
 }
 

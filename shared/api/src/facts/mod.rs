@@ -1,17 +1,19 @@
-//! What the stores keep of an object of this group that is in order: the facts of a WD ([`deployment`]) and of an
-//! Instance ([`instance`]), by which both sides of the federation are compared without the objects.
+//! What the stores keep of an object that is in order: the facts of a WD ([`deployment`]), of an Instance ([`instance`])
+//! and of a companion ([`referenced`]), by which both sides of the federation are compared without the objects.
 //!
 //! The stores themselves ([`fedhub_cache`]) are generic over what is kept: the aliases here are theirs with [`Facts`].
 
 pub mod deployment;
 pub mod instance;
 mod mark;
+pub mod referenced;
 
 pub use deployment::Deployment;
 use fedhub_cache::ObjectFacts;
 use fedhub_core::object::{Kind, Object, PlaneId};
 pub use instance::Instance;
 pub use mark::Mark;
+pub use referenced::Companion;
 
 /// A store of objects with these facts.
 pub type Store = fedhub_cache::Store<Facts>;
@@ -36,13 +38,19 @@ pub enum Facts {
     Deployment(Box<Deployment>),
     /// An Instance.
     Instance(Instance),
+    /// A companion on the hub.
+    Companion(Box<Companion>),
 }
 
 impl ObjectFacts for Facts {
-    /// All but WDs and Instances, and these too in a cell, where there are thousands at most and each step needs the
-    /// objects.
+    /// All but WDs, Instances, and what may hold a tenant's data; and these too in a cell, where there are thousands at most
+    /// and each step needs the objects, of which companions have no content.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
-        !matches!(kind, Kind::WorkloadDeployment | Kind::Instance) || *plane == PlaneId::Cell
+        let many = matches!(
+            kind,
+            Kind::WorkloadDeployment | Kind::Instance | Kind::ConfigMap | Kind::Secret
+        );
+        !many || *plane == PlaneId::Cell
     }
 
     fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
@@ -50,6 +58,9 @@ impl ObjectFacts for Facts {
             kind if Self::kept_whole(plane, kind) => Self::None,
             Kind::WorkloadDeployment => Self::Deployment(Box::new(Deployment::of(plane, object))),
             Kind::Instance => Self::Instance(Instance::of(plane, object)),
+            Kind::ConfigMap | Kind::Secret if *plane == PlaneId::Hub => {
+                Self::Companion(Box::new(Companion::of(object)))
+            }
             Kind::Namespace
             | Kind::Cluster
             | Kind::ConfigMap
@@ -72,6 +83,7 @@ impl ObjectFacts for Facts {
             Self::None => 0,
             Self::Deployment(facts) => size_of::<Deployment>() + facts.heap(),
             Self::Instance(facts) => facts.heap(),
+            Self::Companion(facts) => facts.heap(),
         }
     }
 }
@@ -83,6 +95,9 @@ pub trait DigestExt {
 
     /// The facts of an Instance.
     fn instance(&self) -> Option<&Instance>;
+
+    /// The facts of a companion on the hub.
+    fn companion(&self) -> Option<&Companion>;
 
     /// The city of a WD: of its spec on a project plane, of its label on the hub.
     fn city(&self) -> Option<&str> {
@@ -97,6 +112,10 @@ impl DigestExt for Digest {
 
     fn instance(&self) -> Option<&Instance> {
         if let Facts::Instance(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    fn companion(&self) -> Option<&Companion> {
+        if let Facts::Companion(facts) = &self.facts { Some(facts) } else { None }
     }
 }
 
@@ -121,7 +140,8 @@ mod tests {
     fn what_is_kept_whole_depends_on_the_plane() {
         let project = PlaneId::Project(PlaneName::new("p").unwrap());
         for kind in Kind::ALL.iter().copied() {
-            let many = matches!(kind, Kind::WorkloadDeployment | Kind::Instance);
+            let many =
+                matches!(kind, Kind::WorkloadDeployment | Kind::Instance | Kind::ConfigMap | Kind::Secret);
             for (plane, whole) in [(&PlaneId::Hub, !many), (&project, !many), (&PlaneId::Cell, true)] {
                 assert_eq!(Facts::kept_whole(plane, kind), whole, "{kind:?} on {plane}");
             }
