@@ -69,6 +69,8 @@ pub struct Hub {
     pub policies: Vec<Object>,
     /// Its Instances: the copies that cells wrote back.
     pub instances: Vec<Object>,
+    /// Companions, by their metadata: copies of `ConfigMap`s and Secrets.
+    pub companions: Vec<(Kind, Object)>,
 }
 
 /// The planes that have WDs on the hub, as the labels of its namespaces say.
@@ -89,6 +91,8 @@ pub struct Emptying {
     pub policies: Vec<Object>,
     /// Copies of Instances that are deleted after the WDs, where Karmada's garbage collection has not.
     pub instances: Vec<Object>,
+    /// Companions that are deleted after the WDs.
+    pub companions: Vec<(Kind, Object)>,
     /// What is left alone, and why.
     pub left: Vec<(Object, &'static str)>,
 }
@@ -126,6 +130,7 @@ pub fn emptying(hub: &Hub) -> Emptying {
     plan.namespaces.retain(|name| !shared.contains(name.as_str()));
     let emptied = |it: &&Object| homes.contains_key(it.namespace()) && !shared.contains(it.namespace());
     plan.instances = hub.instances.iter().filter(emptied).cloned().collect();
+    plan.companions = hub.companions.iter().filter(|(_, it)| emptied(&it)).cloned().collect();
     plan
 }
 

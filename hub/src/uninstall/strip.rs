@@ -46,7 +46,8 @@ pub async fn plane(name: String, place: Place, connection: Connection, order: Or
             line.entries.push(entry(*kind, &object, outcome));
         }
         if order.run {
-            line.problem = remaining(&connection, *kind, finalizer, &line.entries).await;
+            let problem = remaining(&connection, *kind, finalizer, &line.entries).await;
+            line.problem = line.problem.take().or(problem);
         }
     }
     line

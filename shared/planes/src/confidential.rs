@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::writes::api;
+use crate::listwatch::requests;
+use crate::stripped::stripped;
 use crate::{DryRun, Plane, PlaneWriter, plane_responses};
 
 /// The most bytes of an answer: no server stores as much, annotations included.
@@ -30,8 +31,6 @@ const LIMIT: usize = 4 << 20;
 /// Asks for the metadata of an object alone.
 const METADATA_ONLY: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
-/// Annotation of an object: the whole of what `kubectl apply` sent last.
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// A `ConfigMap` or Secret as it was read to be copied. Its content is wiped when it is dropped, and never printed.
 #[derive(Deserialize)]
@@ -151,19 +150,6 @@ impl io::Write for Size {
     }
 }
 
-/// The object without what is never kept: its managedFields and, of what may hold a tenant's data, that (W6). A client's
-/// annotation of what it applied last holds it too.
-pub(crate) fn stripped(kind: Kind, mut object: Object) -> Object {
-    object.metadata.managed_fields = None;
-    if matches!(kind, Kind::ConfigMap | Kind::Secret) {
-        object.data = Value::Null;
-        if let Some(mut applied) = object.metadata.annotations.as_mut().and_then(|all| all.remove(LAST_APPLIED)) {
-            applied.zeroize();
-        }
-    }
-    object
-}
-
 /// The error of a write with such content: the server's own words may quote it.
 fn discreet(error: kube::Error) -> kube::Error {
     let kube::Error::Api(mut status) = error else { return error };
@@ -178,7 +164,7 @@ fn discreet(error: kube::Error) -> kube::Error {
 impl Plane {
     /// Reads a `ConfigMap` or Secret to copy it. Nothing of it enters a store.
     pub async fn read_confidential(&self, kind: Kind, namespace: &str, name: &str) -> Result<Read, RequestError> {
-        let request = api(kind, namespace).get(name, &GetParams::default());
+        let request = requests(kind, namespace).get(name, &GetParams::default());
         match self.exchange(request.map(|request| request.map(Bytes::from))).await {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(found) => Ok(Read::Found(found)),
@@ -203,7 +189,7 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        let request = api(kind, namespace).get_metadata(name, &GetParams::default());
+        let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
         match self.exchange(request.map(|request| request.map(Bytes::from))).await {
             Ok(text) => self.metadata(kind, &text).map(Some).map_err(self.failed("get", kind)),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
@@ -284,9 +270,9 @@ impl PlaneWriter<'_> {
     ) -> Result<ObjectRef, RequestError> {
         let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
         let (verb, request) = match target {
-            Target::New => ("create", api(kind, object.namespace()).create(&params, Vec::new())),
+            Target::New => ("create", requests(kind, object.namespace()).create(&params, Vec::new())),
             Target::Standing => {
-                ("update", api(kind, object.namespace()).replace(object.name(), &params, Vec::new()))
+                ("update", requests(kind, object.namespace()).replace(object.name(), &params, Vec::new()))
             }
         };
         let resource = kind.resource();
@@ -319,7 +305,7 @@ impl PlaneWriter<'_> {
         metadata["resourceVersion"] = json!(of.version());
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
-        let request = api(kind, of.namespace()).patch_metadata(of.name(), &params, &patch);
+        let request = requests(kind, of.namespace()).patch_metadata(of.name(), &params, &patch);
         let plane = self.plane;
         let sent = async {
             let text = plane.exchange(request.map(|request| request.map(Bytes::from))).await?;
@@ -333,6 +319,7 @@ impl PlaneWriter<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stripped::LAST_APPLIED;
 
     fn read(object: &Value) -> Confidential {
         serde_json::from_value(object.clone()).unwrap()
@@ -386,16 +373,5 @@ mod tests {
         let error = discreet(kube::Error::Api(status.boxed()));
         let text = format!("{error} {error:?}");
         assert!(!text.contains("canary") && text.contains("immutable"), "{text}");
-    }
-
-    #[test]
-    fn w6_nothing_that_may_be_confidential_is_kept_of_an_object() {
-        let object: Object = serde_json::from_value(json!({
-            "metadata": {"name": "a", "annotations": {LAST_APPLIED: "canary", "other": "kept"}},
-            "data": {"k": "canary"},
-        }))
-        .unwrap();
-        let kept = format!("{:?}", stripped(Kind::Secret, object));
-        assert!(!kept.contains("canary") && kept.contains("other"), "{kept}");
     }
 }

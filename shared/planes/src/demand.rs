@@ -2,17 +2,14 @@
 //! has neither a watch of them nor a store.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fedhub_api::facts::Store;
-use fedhub_core::object::{Kind, PlaneId};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::pump::pump;
-use crate::{Plane, Planes, Watched};
+use crate::watched::Watched;
 
 /// A kind that was asked for.
 pub struct Demanded {
@@ -52,7 +49,7 @@ impl Demanded {
     }
 
     /// Wants it, or no more; returns whether a task has to be started.
-    fn want(&self, wanted: bool) -> bool {
+    pub(super) fn want(&self, wanted: bool) -> bool {
         let mut running = self.running.lock();
         self.wanted.send_replace(wanted);
         let starts = wanted && !*running;
@@ -82,24 +79,6 @@ impl Demanded {
                 *running = false;
                 return;
             }
-        }
-    }
-}
-
-impl Planes {
-    /// Watches a kind that is watched on demand on this plane from now on, or no more, when `wanted` says so. The list is
-    /// complete when listeners are told so.
-    pub fn demand(self: &Arc<Self>, plane: &Plane, kind: Kind, wanted: bool) {
-        let PlaneId::Project(name) = &plane.id else { return };
-        // Of a plane that nothing was asked of, nothing need be taken back.
-        let Some(demanded) = (if wanted { plane.demand(kind) } else { plane.demanded(kind) }) else { return };
-        if !demanded.want(wanted) {
-            return;
-        }
-        // One that was replaced meanwhile is asked anew.
-        let registered = self.project(name).filter(|registered| std::ptr::eq(Arc::as_ptr(registered), plane));
-        if let Some(registered) = registered {
-            self.tasks.spawn(pump(self.clone(), registered, kind));
         }
     }
 }

@@ -44,6 +44,7 @@ mod restores;
 pub mod resume;
 mod revision;
 mod settings;
+mod stripped;
 mod tenancy;
 pub mod transport;
 mod watch_failures;

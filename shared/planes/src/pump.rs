@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_api::facts::Change;
-use fedhub_core::object::{Kind, Object};
+use fedhub_core::object::{Kind, Object, PlaneId};
 use futures::{StreamExt, pin_mut};
 use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
-use crate::confidential::stripped;
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
 use crate::lists::ListPermit;
 use crate::listwatch::{self, listwatch};
+use crate::stripped::stripped;
 use crate::transport::ConnectionAttempt;
 use crate::watch_failures;
 use crate::{Plane, Planes, Watched};
@@ -36,6 +36,22 @@ impl Planes {
     pub(crate) fn watch(self: &Arc<Self>, plane: Arc<Plane>) {
         for kind in plane.kinds() {
             self.tasks.spawn(pump(self.clone(), plane.clone(), kind));
+        }
+    }
+
+    /// Watches a kind that is watched on demand on this plane from now on, or no more, when `wanted` says so. The list is
+    /// complete when listeners are told so.
+    pub fn demand(self: &Arc<Self>, plane: &Plane, kind: Kind, wanted: bool) {
+        let PlaneId::Project(name) = &plane.id else { return };
+        // Of a plane that nothing was asked of, nothing need be taken back.
+        let Some(demanded) = (if wanted { plane.demand(kind) } else { plane.demanded(kind) }) else { return };
+        if !demanded.want(wanted) {
+            return;
+        }
+        // One that was replaced meanwhile is asked anew.
+        let registered = self.project(name).filter(|registered| std::ptr::eq(Arc::as_ptr(registered), plane));
+        if let Some(registered) = registered {
+            self.tasks.spawn(pump(self.clone(), registered, kind));
         }
     }
 }

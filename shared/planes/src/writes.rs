@@ -13,7 +13,8 @@ use kube::api::{
 use kube::core::{Status, request};
 use serde_json::{Value, json};
 
-use crate::confidential::stripped;
+use crate::listwatch::requests;
+use crate::stripped::stripped;
 use crate::{Plane, WriteState};
 use crate::{listwatch, plane_responses};
 
@@ -165,7 +166,7 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        let request = api(kind, namespace).get(name, &GetParams::default());
+        let request = requests(kind, namespace).get(name, &GetParams::default());
         let answer = match plane_responses::admit(&self.id) {
             Ok(()) => self.ask(kind, request).await,
             Err(held_back) => Err(held_back),
@@ -251,7 +252,7 @@ impl Plane {
         manager: &str,
     ) -> Result<ObjectRef, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
-        let request = body(object).and_then(|body| api(kind, object.namespace()).create(&params, body));
+        let request = body(object).and_then(|body| requests(kind, object.namespace()).create(&params, body));
         let made = self
             .fenced(DryRun::No, (kind, object), self.ask(kind, request))
             .await
@@ -286,7 +287,7 @@ impl Plane {
         dry_run: DryRun,
     ) -> Result<ObjectRef, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: dry_run == DryRun::Yes };
-        let api = api(kind, object.namespace());
+        let api = requests(kind, object.namespace());
         let request = body(object).and_then(|body| api.replace(object.name(), &params, body));
         let request = self.ask(kind, request);
         let answer = if dry_run == DryRun::Yes {
@@ -312,7 +313,7 @@ impl Plane {
         sent.metadata.uid = Some(of.uid().to_owned());
         fedhub_core::object::set_field(&mut sent, "status", status.clone());
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: dry_run == DryRun::Yes };
-        let api = api(kind, of.namespace());
+        let api = requests(kind, of.namespace());
         let request =
             body(&sent).and_then(|body| api.replace_subresource("status", of.name(), &params, body));
         let made = self
@@ -346,7 +347,7 @@ impl Plane {
         let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
         let finalizers = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
         let finalizers: Vec<_> = finalizers.filter_map(Value::as_str).collect();
-        let request = api(kind, of.namespace()).patch(of.name(), &params, &Patch::Merge(&patch));
+        let request = requests(kind, of.namespace()).patch(of.name(), &params, &Patch::Merge(&patch));
         self.marking(kind, of, &finalizers, self.ask(kind, request)).await.map_err(self.failed("patch", kind))
     }
 
@@ -367,7 +368,7 @@ impl Plane {
             propagation_policy: Some(PropagationPolicy::Background),
             ..DeleteParams::default()
         };
-        let request = api(kind, object.namespace()).delete(object.name(), &params);
+        let request = requests(kind, object.namespace()).delete(object.name(), &params);
         match self.fenced(DryRun::No, (kind, object), self.ask(kind, request)).await {
             Ok(answer) => {
                 let is_status = answer.types.as_ref().is_some_and(|types| types.kind == "Status");
@@ -379,10 +380,6 @@ impl Plane {
             Err(error) => Err(self.failed("delete", kind)(error)),
         }
     }
-}
-
-pub(super) fn api(kind: Kind, namespace: &str) -> request::Request {
-    listwatch::request(kind, kind.namespaced().then_some(namespace))
 }
 
 fn body(object: &Object) -> Result<Vec<u8>, request::Error> {

@@ -1,6 +1,5 @@
 //! One pass over one WD: snapshot, plan, apply, as the engine's loop asks for them.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use fedhub_core::errors::Error;
@@ -10,16 +9,7 @@ use fedhub_planes::{Plane, ProjectNamespace};
 
 use super::ReferencedData;
 use super::plan::{DataPlan, plan};
-use super::snapshot::{Snapshot, SourceState, Standing};
-
-/// What the live reads of a pass have shown and the caches do not.
-#[derive(Default)]
-pub(super) struct Learned {
-    /// Sources, by kind and name.
-    pub sources: BTreeMap<(Kind, String), SourceState>,
-    /// The companions that count the WD: for the next round only.
-    pub live: Option<Vec<Standing>>,
-}
+use super::snapshot::{Learned, Snapshot};
 
 /// One pass over one WD, and what its reads have shown.
 pub(super) struct DataReconcile<'a> {

@@ -1,5 +1,7 @@
 //! What the caches say of a WD's referenced data: all that [`crate::referenced_data::plan::plan`] decides by.
 
+use std::collections::BTreeMap;
+
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::referenced::{References, source_hash};
 use fedhub_api::facts::{Companion, Digest, DigestExt, View};
@@ -10,7 +12,6 @@ use fedhub_core::object::{Key, Kind};
 use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, WriteState};
 
 use super::ReferencedData;
-use super::reconcile::Learned;
 
 /// What is known of a WD and its referenced data.
 #[derive(Clone, Debug)]
@@ -37,6 +38,15 @@ pub struct Snapshot {
     pub companions: Vec<Standing>,
     /// Whether the companions are as live reads showed them, past every cache (I3).
     pub is_live: bool,
+}
+
+/// What the live reads of a pass have shown and the caches do not.
+#[derive(Default)]
+pub(super) struct Learned {
+    /// Sources, by kind and name.
+    pub sources: BTreeMap<(Kind, String), SourceState>,
+    /// The companions that count the WD: for the next round only.
+    pub live: Option<Vec<Standing>>,
 }
 
 /// A `ConfigMap` or Secret that a WD refers to.

@@ -10,6 +10,8 @@ mod faults;
 #[cfg(test)]
 mod kills;
 #[cfg(test)]
+mod messages;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod watches;

@@ -100,6 +100,11 @@ pub fn request(kind: Kind, namespace: Option<&str>) -> Request {
     Request::new(Object::url_path(kind.resource(), namespace))
 }
 
+/// Requests for one object of a kind, in that namespace where the kind has any.
+pub fn requests(kind: Kind, namespace: &str) -> Request {
+    request(kind, kind.namespaced().then_some(namespace))
+}
+
 struct Source {
     connection: Connection,
     request: Request,
