@@ -224,8 +224,9 @@ pub fn copied_bytes(seen: &Snapshot) -> usize {
 fn released(seen: &Snapshot, unused: &[(Kind, &str)]) -> Vec<Standing> {
     let token = seen.token();
     let is_used = |c: &Standing| {
-        let is_named = seen.references.contains(c.kind, &c.name) && seen.space.as_deref() == Some(&c.space);
-        is_named && !unused.contains(&(c.kind, &c.name))
+        // Those in another hub namespace than the WD's are left behind, once it is known which is its own.
+        let is_here = seen.space.as_deref().is_none_or(|space| space == c.space);
+        is_here && seen.references.contains(c.kind, &c.name) && !unused.contains(&(c.kind, &c.name))
     };
     let is_left = |c: &&Standing| c.facts.is_of(&token) && !is_used(c) && !c.terminating;
     seen.companions.iter().filter(is_left).cloned().collect()

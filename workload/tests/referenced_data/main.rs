@@ -12,6 +12,8 @@ mod kills;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod plan;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod watches;

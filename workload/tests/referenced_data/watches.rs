@@ -59,7 +59,7 @@ async fn w6_no_content_is_kept_of_what_is_watched() {
 async fn w5_a_watch_that_fails_holds_up_nothing_else() {
     let world = World::with_web();
     world.put_wd("plain", &json!([]));
-    let id = world.alpha.fault(Fault::Hang.on("list", "secrets"));
+    let id = world.alpha.fault(Fault::Status(503).on("list", "secrets"));
     let run = world.run();
     until("the other WD", || world.hub.get("WorkloadDeployment", &world.hub_space(), "plain").is_some()).await;
     until("this one too", || world.hub.get("WorkloadDeployment", &world.hub_space(), "web").is_some()).await;
