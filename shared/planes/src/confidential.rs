@@ -80,7 +80,10 @@ impl Drop for Wiped {
 impl fmt::Debug for Confidential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Names { uid, resource_version } = &self.metadata;
-        f.debug_struct("Confidential").field("uid", uid).field("version", resource_version).finish_non_exhaustive()
+        f.debug_struct("Confidential")
+            .field("uid", uid)
+            .field("version", resource_version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,8 +100,12 @@ impl Confidential {
 
     /// How many bytes of content it has: those of its keys, and of its values as they are used.
     pub fn bytes(&self, kind: Kind) -> usize {
-        let text = |of: &BTreeMap<String, Wiped>| of.iter().map(|(key, Wiped(v))| key.len() + v.len()).sum::<usize>();
-        let coded = |of: &BTreeMap<String, Wiped>| of.iter().map(|(key, Wiped(v))| key.len() + decoded(v)).sum::<usize>();
+        let text = |of: &BTreeMap<String, Wiped>| {
+            of.iter().map(|(key, Wiped(v))| key.len() + v.len()).sum::<usize>()
+        };
+        let coded = |of: &BTreeMap<String, Wiped>| {
+            of.iter().map(|(key, Wiped(v))| key.len() + decoded(v)).sum::<usize>()
+        };
         let data = if kind == Kind::Secret { coded(&self.data) } else { text(&self.data) };
         data + coded(&self.binary_data)
     }
@@ -163,7 +170,12 @@ fn discreet(error: kube::Error) -> kube::Error {
 
 impl Plane {
     /// Reads a `ConfigMap` or Secret to copy it. Nothing of it enters a store.
-    pub async fn read_confidential(&self, kind: Kind, namespace: &str, name: &str) -> Result<Read, RequestError> {
+    pub async fn read_confidential(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Read, RequestError> {
         let request = requests(kind, namespace).get(name, &GetParams::default());
         match self.exchange(request.map(|request| request.map(Bytes::from))).await {
             Ok(text) => match serde_json::from_slice(&text) {
@@ -246,7 +258,9 @@ impl Plane {
             return Ok(text);
         }
         let status = serde_json::from_slice::<Status>(&text);
-        Err(kube::Error::Api(status.unwrap_or_else(|_| Status::failure("", "").with_code(code.as_u16())).boxed()))
+        Err(kube::Error::Api(
+            status.unwrap_or_else(|_| Status::failure("", "").with_code(code.as_u16())).boxed(),
+        ))
     }
 }
 
@@ -296,12 +310,18 @@ impl PlaneWriter<'_> {
             let text = plane.exchange(request).await.map_err(discreet)?;
             plane.metadata(kind, &text)
         };
-        let stored = plane.fenced(DryRun::No, (kind, object), sent).await.map_err(plane.failed(verb, kind))?;
+        let stored =
+            plane.fenced(DryRun::No, (kind, object), sent).await.map_err(plane.failed(verb, kind))?;
         Ok(plane.learn(kind, stored))
     }
 
     /// Merges metadata into that of `of`, whose resourceVersion is the precondition; of the answer the metadata is kept.
-    pub async fn recount(&self, kind: Kind, of: &Object, mut metadata: Value) -> Result<ObjectRef, RequestError> {
+    pub async fn recount(
+        &self,
+        kind: Kind,
+        of: &Object,
+        mut metadata: Value,
+    ) -> Result<ObjectRef, RequestError> {
         metadata["resourceVersion"] = json!(of.version());
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
@@ -331,7 +351,11 @@ mod tests {
             "metadata": {"uid": "u", "resourceVersion": "7", "annotations": {LAST_APPLIED: "canary"}},
             "data": {"password": "Y2FuYXJ5"}, "type": "Opaque",
         }));
-        let printed = format!("{:?} {:?}", secret, Read::Found(read(&json!({"metadata": {}, "data": {"a": "Y2FuYXJ5"}}))));
+        let printed = format!(
+            "{:?} {:?}",
+            secret,
+            Read::Found(read(&json!({"metadata": {}, "data": {"a": "Y2FuYXJ5"}})))
+        );
         assert!(!printed.contains("Y2FuYXJ5") && !printed.contains("canary"), "{printed}");
         assert_eq!((secret.uid(), secret.version()), ("u", "7"));
     }
@@ -369,7 +393,8 @@ mod tests {
 
     #[test]
     fn w6_the_words_of_a_server_are_not_passed_on() {
-        let status = Status::failure("data: Invalid value: \"canary\": field is immutable", "Invalid").with_code(422);
+        let status =
+            Status::failure("data: Invalid value: \"canary\": field is immutable", "Invalid").with_code(422);
         let error = discreet(kube::Error::Api(status.boxed()));
         let text = format!("{error} {error:?}");
         assert!(!text.contains("canary") && text.contains("immutable"), "{text}");

@@ -1,8 +1,8 @@
 //! One plane: its client, its stores, its health.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fedhub_api::facts::Store;

@@ -13,7 +13,9 @@ pub fn stripped(kind: Kind, mut object: Object) -> Object {
     object.metadata.managed_fields = None;
     if matches!(kind, Kind::ConfigMap | Kind::Secret) {
         object.data = Value::Null;
-        if let Some(mut applied) = object.metadata.annotations.as_mut().and_then(|all| all.remove(LAST_APPLIED)) {
+        if let Some(mut applied) =
+            object.metadata.annotations.as_mut().and_then(|all| all.remove(LAST_APPLIED))
+        {
             applied.zeroize();
         }
     }

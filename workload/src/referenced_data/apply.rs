@@ -16,12 +16,13 @@ use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::confidential::Target;
 use fedhub_planes::{
-    Confidential, DATA_KINDS, Plane, PlaneWriter, Precondition, ProjectNamespace, Read, StatusWrite, WriteMode,
+    Confidential, DATA_KINDS, Plane, PlaneWriter, Precondition, ProjectNamespace, Read, StatusWrite,
+    WriteMode,
 };
 use serde_json::{Value, json};
 
-use super::desired::{Verdict, condition, mark, referenced_by_text};
-use super::plan::{Annotations, DataPlan, NextStep, copied_bytes};
+use super::desired::{condition, mark, referenced_by_text};
+use super::plan::{Annotations, ConditionChange, DataPlan, NextStep, copied_bytes};
 use super::reconcile::DataReconcile;
 use super::snapshot::{Snapshot, SourceState, Standing, standing};
 use super::{SOURCE_LIMIT, TOTAL_LIMIT};
@@ -112,7 +113,7 @@ impl DataReconcile<'_> {
         wd: ObjectRef,
         (hold, release): (bool, bool),
         annotations: Option<Annotations>,
-        verdict: Option<Option<Verdict>>,
+        change: Option<ConditionChange>,
     ) -> Result<bool, Error> {
         let (writer, mut wd, mut wrote) = (self.writer(self.project), wd, false);
         let mut metadata = json!({});
@@ -129,16 +130,16 @@ impl DataReconcile<'_> {
             }
         }
         // The condition first where the WD is released: nothing comes back to it afterwards.
-        if release && let Some(verdict) = &verdict {
-            wd = self.write_condition(seen, wd, verdict.as_ref()).await?;
+        if release && let Some(change) = &change {
+            wd = self.write_condition(seen, wd, change).await?;
             wrote = true;
         }
         if metadata != json!({}) {
             wd = writer.patch_metadata(WD, &wd, metadata).await?;
             wrote = true;
         }
-        if !release && let Some(verdict) = &verdict {
-            self.write_condition(seen, wd, verdict.as_ref()).await?;
+        if !release && let Some(change) = &change {
+            self.write_condition(seen, wd, change).await?;
             wrote = true;
         }
         Ok(wrote)
@@ -148,15 +149,15 @@ impl DataReconcile<'_> {
         &self,
         seen: &Snapshot,
         wd: ObjectRef,
-        verdict: Option<&Verdict>,
+        change: &ConditionChange,
     ) -> Result<ObjectRef, RequestError> {
         let (mut status, now) = (wd.status().clone(), self.controller.planes.clock().now());
-        match verdict {
-            Some(verdict) => {
+        match change {
+            ConditionChange::Put(verdict) => {
                 let standing = find(wd.status(), REFERENCED_DATA_READY);
                 put(&mut status, condition(verdict, standing, seen.generation, now));
             }
-            None => remove(&mut status, REFERENCED_DATA_READY),
+            ConditionChange::Remove => remove(&mut status, REFERENCED_DATA_READY),
         }
         put_counters(&mut status);
         let write = StatusWrite { status, mode: WriteMode::Direct };
@@ -187,7 +188,9 @@ impl DataReconcile<'_> {
         *bytes += size;
         let copied_from = copied_from_text(source.uid(), source.version(), size);
         match seen.companion(kind, name) {
-            Some(companion) if companion.facts.copied_from == version && companion.facts.is_of(&seen.token()) => {
+            Some(companion)
+                if companion.facts.copied_from == version && companion.facts.is_of(&seen.token()) =>
+            {
                 // The watch is behind what was read.
                 Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }))
             }
@@ -297,7 +300,8 @@ impl DataReconcile<'_> {
         let mut found = Vec::new();
         for space in self.spaces(seen).await? {
             for kind in DATA_KINDS {
-                let listed = hub.list_metadata(kind, Some(&space), Some(&selector), usize::MAX, |_| true).await?;
+                let listed =
+                    hub.list_metadata(kind, Some(&space), Some(&selector), usize::MAX, |_| true).await?;
                 let companions = listed.iter().filter_map(|companion| {
                     let digest = Digest::of(&PlaneId::Hub, kind, companion);
                     standing(&space, kind, companion.name(), &digest)

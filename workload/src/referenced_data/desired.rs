@@ -59,7 +59,9 @@ impl Fault {
             Self::Unauthorized => {
                 format!("The platform is not allowed to read {what} in namespace {namespace}")
             }
-            Self::TooLarge(bytes) => format!("{what} has {bytes} bytes, more than the limit of {SOURCE_LIMIT}"),
+            Self::TooLarge(bytes) => {
+                format!("{what} has {bytes} bytes, more than the limit of {SOURCE_LIMIT}")
+            }
             Self::TooLargeTogether(bytes) => format!(
                 "The ConfigMaps and Secrets of this WorkloadDeployment have {bytes} bytes with {what}, more than the limit of {TOTAL_LIMIT}"
             ),
@@ -74,7 +76,9 @@ impl Fault {
 /// The condition `ReferencedDataReady` of a WD of that generation; `standing` is the one that it has.
 pub fn condition(verdict: &Verdict, standing: Option<&Value>, generation: i64, now: Timestamp) -> Value {
     let (status, reason, message) = match verdict {
-        Verdict::Ready(_) => ("True", "Ready", "All referenced ConfigMaps and Secrets are on the federation hub"),
+        Verdict::Ready(_) => {
+            ("True", "Ready", "All referenced ConfigMaps and Secrets are on the federation hub")
+        }
         Verdict::Failed { reason, message } => ("False", *reason, message.as_str()),
     };
     let mut condition = explained(standing, REFERENCED_DATA_READY, status, reason, message, now);
@@ -93,7 +97,9 @@ pub fn expected_text(generation: i64, expected: &[(Kind, String)]) -> String {
 pub fn error_text(verdict: &Verdict) -> Option<String> {
     match verdict {
         Verdict::Ready(_) => None,
-        Verdict::Failed { reason, message } => Some(json!({"reason": reason, "message": message}).to_string()),
+        Verdict::Failed { reason, message } => {
+            Some(json!({"reason": reason, "message": message}).to_string())
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use fedhub_core::object::Kind;
 use fedhub_planes::WriteState;
 
 use super::desired::{Fault, Verdict, condition, error_text, expected_text};
-use super::{SOURCE_LIMIT, TOTAL_LIMIT};
 use super::snapshot::{Snapshot, Source, SourceState, Standing};
+use super::{SOURCE_LIMIT, TOTAL_LIMIT};
 
 /// When it is asked again for what no event tells of: a right that is granted, a name that becomes free.
 const RETRY: Duration = Duration::from_mins(1);
@@ -28,7 +28,7 @@ pub struct DataPlan {
     /// The annotations of the WD, where they are to be others.
     pub annotations: Option<Annotations>,
     /// What the condition is to say, where it says something else.
-    pub condition: Option<Option<Verdict>>,
+    pub condition: Option<ConditionChange>,
     /// Companions that the WD is no longer to be counted for; the last one that is takes it away.
     pub releases: Vec<Standing>,
     /// Whether the finalizer comes off the WD.
@@ -46,6 +46,15 @@ pub struct Annotations {
     pub error: Option<String>,
     /// Whether `expected-referenced-data` is to go.
     pub clear: bool,
+}
+
+/// What becomes of the condition `ReferencedDataReady`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConditionChange {
+    /// It says this.
+    Put(Verdict),
+    /// It goes: the WD refers to nothing.
+    Remove,
 }
 
 /// What comes after the writes of a plan.
@@ -98,7 +107,7 @@ fn leave(seen: &Snapshot) -> DataPlan {
     let condition = seen.references.condition != 0 && !seen.terminating;
     DataPlan {
         annotations: (said && !seen.terminating).then_some(clears),
-        condition: condition.then_some(None),
+        condition: condition.then_some(ConditionChange::Remove),
         release: seen.references.held,
         ..DataPlan::default()
     }
@@ -204,7 +213,9 @@ fn stands(seen: &Snapshot, source: &Source, version: u64) -> Step {
     match seen.companion(source.kind, &source.name) {
         None => Step::Copy,
         Some(companion) if companion.terminating => Step::Wait,
-        Some(Standing { facts, .. }) if facts.copied_from != version || facts.referenced_by.is_none() => Step::Copy,
+        Some(Standing { facts, .. }) if facts.copied_from != version || facts.referenced_by.is_none() => {
+            Step::Copy
+        }
         Some(companion) if companion.facts.is_of(&seen.token()) => Step::InSync,
         Some(_) => Step::Count,
     }
@@ -247,6 +258,6 @@ fn say(seen: &Snapshot, plan: &mut DataPlan, verdict: Verdict) {
     }
     let condition = condition(&verdict, None, seen.generation, jiff::Timestamp::UNIX_EPOCH);
     if condition_hash(Some(&condition)) != stands.condition {
-        plan.condition = Some(Some(verdict));
+        plan.condition = Some(ConditionChange::Put(verdict));
     }
 }

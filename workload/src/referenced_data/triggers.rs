@@ -32,8 +32,7 @@ impl ReferencedData {
     /// Enqueues the WDs of a project plane, or of one namespace there, that are like that.
     fn enqueue_where(&self, project: &Plane, namespace: Option<&str>, is_so: impl Fn(&Digest) -> bool) {
         let PlaneId::Project(plane) = &project.id else { return };
-        let pick =
-            |wd: View<'_>| is_so(wd.digest).then(|| (wd.namespace.to_owned(), wd.name.to_owned()));
+        let pick = |wd: View<'_>| is_so(wd.digest).then(|| (wd.namespace.to_owned(), wd.name.to_owned()));
         for (namespace, name) in project.store(WD).select(namespace, pick) {
             self.enqueue(plane, project, &namespace, &name);
         }
@@ -94,7 +93,8 @@ impl ReferencedData {
         };
         self.enqueue_where(&project, Some(&home.namespace), refers);
         let counted = |known: &Known| known.digest.companion().and_then(|c| c.referenced_by.clone());
-        let wds: BTreeSet<_> = [Some(seen), change.old()].into_iter().flatten().filter_map(counted).flatten().collect();
+        let wds: BTreeSet<_> =
+            [Some(seen), change.old()].into_iter().flatten().filter_map(counted).flatten().collect();
         for wd in &wds {
             if let Some((namespace, name)) = wd.split_once('/').filter(|(space, _)| **space == home.namespace)
                 && project.store(WD).digest(namespace, name).is_some_and(|wd| concerns(&wd))

@@ -18,10 +18,16 @@ async fn w5_what_a_wd_refers_to_is_on_the_hub_before_the_annotation_that_names_i
     world.hub.clear_fault(refused);
     until("the data to be on the hub", || world.is_ready("web")).await;
     quiet(2).await;
-    for (kind, name, data) in [("ConfigMap", "app", json!({"mode": "on"})), ("Secret", "db", json!({"password": "Y2FuYXJ5"}))] {
+    for (kind, name, data) in
+        [("ConfigMap", "app", json!({"mode": "on"})), ("Secret", "db", json!({"password": "Y2FuYXJ5"}))]
+    {
         let companion = world.companion(kind, name).unwrap();
         assert_eq!(companion["data"], data);
-        assert_eq!(companion["metadata"]["labels"], json!({REFERENCED_DATA: "true"}), "no label spreads it (H17)");
+        assert_eq!(
+            companion["metadata"]["labels"],
+            json!({REFERENCED_DATA: "true"}),
+            "no label spreads it (H17)"
+        );
         assert_eq!(world.counted(kind, name), ["shop/web"]);
     }
     assert_eq!(world.companion("Secret", "db").unwrap()["type"], "Opaque");
@@ -30,7 +36,9 @@ async fn w5_what_a_wd_refers_to_is_on_the_hub_before_the_annotation_that_names_i
     let hub = world.hub.get("WorkloadDeployment", &world.hub_space(), "web").unwrap();
     let key = fedhub_core::names::EXPECTED_REFERENCED_DATA;
     assert_eq!(hub["metadata"]["annotations"][key], json!(world.annotation("web", key).unwrap()));
-    assert!(world.wd("web").unwrap()["metadata"]["finalizers"].to_string().contains(REFERENCED_DATA_FINALIZER));
+    assert!(
+        world.wd("web").unwrap()["metadata"]["finalizers"].to_string().contains(REFERENCED_DATA_FINALIZER)
+    );
     run.stop().await;
 }
 
@@ -60,7 +68,10 @@ async fn w5_a_source_that_changes_is_copied_again() {
     world.hub.patch("ConfigMap", &world.hub_space(), "app", &patch).unwrap();
     world.alpha.patch("ConfigMap", SPACE, "app", &json!({"data": {"level": "3"}})).unwrap();
     until("the copy", || world.companion("ConfigMap", "app").unwrap()["data"] == json!({"level": "3"})).await;
-    assert_eq!(world.companion("ConfigMap", "app").unwrap()["metadata"]["labels"]["example.com/other"], "kept");
+    assert_eq!(
+        world.companion("ConfigMap", "app").unwrap()["metadata"]["labels"]["example.com/other"],
+        "kept"
+    );
     run.stop().await;
 }
 
@@ -80,7 +91,8 @@ async fn w5_a_new_generation_has_a_list_of_its_own() {
     let run = world.ready().await;
     world.put_source("Secret", "tls", &json!({"k": "YQ=="}));
     world.edit_wd("web", &json!([{"secret": {"secretName": "tls"}}]));
-    until("the new list", || world.expected("web") == json!({"generation": 2, "expected": ["Secret/tls"]})).await;
+    until("the new list", || world.expected("web") == json!({"generation": 2, "expected": ["Secret/tls"]}))
+        .await;
     until("the rest to go", || world.companion("Secret", "db").is_none()).await;
     assert!(world.companion("ConfigMap", "app").is_none() && world.companion("Secret", "tls").is_some());
     until("the condition", || world.is_ready("web")).await;
@@ -125,7 +137,10 @@ async fn w5_a_secret_that_comes_back_with_another_type_is_replaced() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "example.com/other",
         "metadata": {"namespace": SPACE, "name": "db"}, "data": {"k": "YQ=="}});
     world.alpha.put(secret).unwrap();
-    until("the new type", || world.companion("Secret", "db").is_some_and(|c| c["data"] == json!({"k": "YQ=="}))).await;
+    until("the new type", || {
+        world.companion("Secret", "db").is_some_and(|c| c["data"] == json!({"k": "YQ=="}))
+    })
+    .await;
     until("the condition", || world.is_ready("web")).await;
     assert_eq!(world.companion("Secret", "db").unwrap()["type"], "example.com/other");
     run.stop().await;
@@ -139,7 +154,10 @@ async fn i12_a_paused_plane_is_left_alone() {
     let from = position(&world.hub);
     world.alpha.patch("ConfigMap", SPACE, "app", &json!({"data": {"mode": "off"}})).unwrap();
     quiet(60).await;
-    assert_eq!(crate::support::writes(&world.hub, from).iter().filter(|w| w.contains("configmaps")).count(), 0);
+    assert_eq!(
+        crate::support::writes(&world.hub, from).iter().filter(|w| w.contains("configmaps")).count(),
+        0
+    );
     run.planes.suspend(&crate::support::plane_name("alpha"), false);
     until("the copy", || world.companion("ConfigMap", "app").unwrap()["data"]["mode"] == "off").await;
     run.stop().await;

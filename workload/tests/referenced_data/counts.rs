@@ -98,10 +98,16 @@ async fn w5_a_companion_of_the_go_manager_is_adopted() {
     let world = World::with_web();
     let space = world.hub_space();
     let labels = json!({"meta.datumapis.com/upstream-cluster-name": "cluster-alpha", "meta.datumapis.com/upstream-namespace": "shop"});
-    world.hub.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels}})).unwrap();
+    world
+        .hub
+        .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels}}))
+        .unwrap();
     let metadata = json!({"namespace": space, "name": "db", "labels": {REFERENCED_DATA: "true"},
         "annotations": {REFERENCED_BY: r#"["shop/gone","shop/web"]"#}});
-    let before = world.hub.put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {}})).unwrap();
+    let before = world
+        .hub
+        .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {}}))
+        .unwrap();
     let run = world.ready().await;
     let now = world.companion("Secret", "db").unwrap();
     assert_eq!(now["metadata"]["uid"], before["metadata"]["uid"]);

@@ -16,7 +16,12 @@ async fn w5_a_source_that_is_missing_is_named_until_it_is_there() {
     world.alpha.delete("Secret", SPACE, "db").unwrap();
     let run = world.run();
     until("the error", || world.fails_with("web", "SourceNotFound")).await;
-    assert!(world.annotation("web", REFERENCED_DATA_ERROR).unwrap().contains("Secret db does not exist in namespace shop"));
+    assert!(
+        world
+            .annotation("web", REFERENCED_DATA_ERROR)
+            .unwrap()
+            .contains("Secret db does not exist in namespace shop")
+    );
     assert!(world.annotation("web", EXPECTED_REFERENCED_DATA).is_none());
     // The error goes to the cell with the WD.
     let hub = || world.hub.get("WorkloadDeployment", &world.hub_space(), "web");
@@ -38,7 +43,10 @@ async fn w5_an_error_is_told_also_before_the_wd_is_federated() {
     let world = World::new();
     let volumes = json!([{"configMap": {"name": "app"}}]);
     world.put_wd("web", &volumes);
-    world.alpha.patch("WorkloadDeployment", SPACE, "web", &json!({"spec": {"cityCode": "New York"}})).unwrap();
+    world
+        .alpha
+        .patch("WorkloadDeployment", SPACE, "web", &json!({"spec": {"cityCode": "New York"}}))
+        .unwrap();
     let run = world.run();
     until("the error", || world.fails_with("web", "SourceNotFound")).await;
     world.alpha.delete("WorkloadDeployment", SPACE, "web").unwrap();
@@ -56,7 +64,8 @@ async fn w5_optional_sources_are_skipped_where_they_are_missing_and_copied_where
     let run = world.ready().await;
     assert_eq!(world.expected("web")["expected"], json!(["ConfigMap/app"]));
     world.put_source("Secret", "later", &json!({"k": "YQ=="}));
-    until("the other", || world.expected("web")["expected"] == json!(["ConfigMap/app", "Secret/later"])).await;
+    until("the other", || world.expected("web")["expected"] == json!(["ConfigMap/app", "Secret/later"]))
+        .await;
     world.alpha.delete("ConfigMap", SPACE, "app").unwrap();
     until("its companion to go", || world.companion("ConfigMap", "app").is_none()).await;
     assert_eq!(world.expected("web")["expected"], json!(["Secret/later"]));
@@ -115,7 +124,11 @@ async fn w5_what_may_not_be_read_is_told_until_it_may() {
         let run = world.run();
         until("the error", || world.fails_with("web", "SourceUnauthorized")).await;
         quiet(600).await;
-        assert_eq!(run.planes.engaged(&crate::support::plane_name("alpha")).unwrap().state(), "engaged", "{verb}");
+        assert_eq!(
+            run.planes.engaged(&crate::support::plane_name("alpha")).unwrap().state(),
+            "engaged",
+            "{verb}"
+        );
         world.alpha.clear_fault(refused);
         until("the data", || world.is_ready("web")).await;
         run.stop().await;

@@ -24,8 +24,12 @@ fn messages_of_referenced_data() {
         Fault::TooLargeTogether(_) => Fault::TooLargeTogether(1_100_000),
         Fault::NameTaken => Fault::NameTaken,
     ];
-    let verdicts = faults.map(|fault| fault.of(&source, "shop")).into_iter().chain([Verdict::Ready(Vec::new())]);
+    let verdicts =
+        faults.map(|fault| fault.of(&source, "shop")).into_iter().chain([Verdict::Ready(Vec::new())]);
     let mut messages = Messages::default();
-    messages.section("ReferencedDataReady of a WorkloadDeployment in its project", verdicts.map(|it| message(&it)));
+    messages.section(
+        "ReferencedDataReady of a WorkloadDeployment in its project",
+        verdicts.map(|it| message(&it)),
+    );
     assert_messages!("referenced_data", messages);
 }

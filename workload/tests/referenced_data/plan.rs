@@ -24,7 +24,11 @@ fn in_sync() -> Snapshot {
     wd.metadata.finalizers = Some(vec![REFERENCED_DATA_FINALIZER.to_owned()]);
     let expected = r#"{"generation":3,"expected":["Secret/db"]}"#.to_owned();
     wd.metadata.annotations = Some([(EXPECTED_REFERENCED_DATA.to_owned(), expected)].into());
-    set_field(&mut wd, "spec", json!({"template": {"spec": {"volumes": [{"secret": {"secretName": "db"}}]}}}));
+    set_field(
+        &mut wd,
+        "spec",
+        json!({"template": {"spec": {"volumes": [{"secret": {"secretName": "db"}}]}}}),
+    );
     let said = condition(&Verdict::Ready(vec![]), None, 3, Timestamp::from_second(1_000_000).unwrap());
     set_field(&mut wd, "status", json!({"conditions": [said]}));
     let digest = Digest::of(&PlaneId::Project(plane_name("alpha")), Kind::WorkloadDeployment, &wd);

@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use fedhub_core::names::{CITY_CODE, EXPECTED_REFERENCED_DATA, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR};
+use fedhub_core::names::{
+    CITY_CODE, EXPECTED_REFERENCED_DATA, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
+};
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_federator::Federator;
 use fedhub_planes::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS, Planes, Settings, Watched, watched};
 use fedhub_testing::Process;
 pub use fedhub_testing::{asked, plane_name, position, quiet, uid, until, writes};
 use fedhub_workload::referenced_data::ReferencedData;
-use kube::client::Body;
 use kube::Client;
+use kube::client::Body;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -87,7 +89,7 @@ impl World {
         world
     }
 
-    /// The same, with a ConfigMap `app`, a Secret `db`, and a WD `web` that refers to both.
+    /// The same, with a `ConfigMap` named `app`, a Secret `db`, and a WD `web` that refers to both.
     pub fn with_web() -> Self {
         let world = Self::new();
         world.put_source("ConfigMap", "app", &json!({"mode": "on"}));
@@ -170,7 +172,8 @@ impl World {
     /// The WDs that a companion counts.
     pub fn counted(&self, kind: &str, name: &str) -> Vec<String> {
         let companion = self.companion(kind, name);
-        let list = companion.map(|c| c["metadata"]["annotations"][REFERENCED_BY].as_str().unwrap().to_owned());
+        let list =
+            companion.map(|c| c["metadata"]["annotations"][REFERENCED_BY].as_str().unwrap().to_owned());
         serde_json::from_str(&list.unwrap_or("[]".to_owned())).unwrap()
     }
 
@@ -181,7 +184,8 @@ impl World {
         let condition = conditions.into_iter().find(|c| c["type"] == "ReferencedDataReady")?;
         assert!(condition["message"].as_str().is_some_and(|message| !message.is_empty()));
         let text = |field: &str| condition[field].as_str().unwrap().to_owned();
-        (condition["observedGeneration"] == wd["metadata"]["generation"]).then(|| (text("status"), text("reason")))
+        (condition["observedGeneration"] == wd["metadata"]["generation"])
+            .then(|| (text("status"), text("reason")))
     }
 
     pub fn is_ready(&self, name: &str) -> bool {

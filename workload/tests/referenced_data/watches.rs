@@ -61,7 +61,8 @@ async fn w5_a_watch_that_fails_holds_up_nothing_else() {
     world.put_wd("plain", &json!([]));
     let id = world.alpha.fault(Fault::Status(503).on("list", "secrets"));
     let run = world.run();
-    until("the other WD", || world.hub.get("WorkloadDeployment", &world.hub_space(), "plain").is_some()).await;
+    until("the other WD", || world.hub.get("WorkloadDeployment", &world.hub_space(), "plain").is_some())
+        .await;
     until("this one too", || world.hub.get("WorkloadDeployment", &world.hub_space(), "web").is_some()).await;
     assert!(world.expected("web").is_null());
     world.alpha.clear_fault(id);

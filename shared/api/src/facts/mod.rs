@@ -46,10 +46,7 @@ impl ObjectFacts for Facts {
     /// All but WDs, Instances, and what may hold a tenant's data; and these too in a cell, where there are thousands at most
     /// and each step needs the objects, of which companions have no content.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
-        let many = matches!(
-            kind,
-            Kind::WorkloadDeployment | Kind::Instance | Kind::ConfigMap | Kind::Secret
-        );
+        let many = matches!(kind, Kind::WorkloadDeployment | Kind::Instance | Kind::ConfigMap | Kind::Secret);
         !many || *plane == PlaneId::Cell
     }
 

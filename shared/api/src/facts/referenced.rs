@@ -153,7 +153,11 @@ mod tests {
     fn w5_facts_of_a_wd_that_refers_to_nothing_take_no_room() {
         let mut wd = bare(Kind::WorkloadDeployment, "shop", "web");
         assert!(References::of(&wd).is_none());
-        set_field(&mut wd, "spec", json!({"template": {"spec": {"volumes": [{"secret": {"secretName": "db"}}]}}}));
+        set_field(
+            &mut wd,
+            "spec",
+            json!({"template": {"spec": {"volumes": [{"secret": {"secretName": "db"}}]}}}),
+        );
         let facts = References::of(&wd).unwrap();
         assert!(facts.any() && facts.contains(Kind::Secret, "db") && !facts.contains(Kind::ConfigMap, "db"));
         assert!(facts.bytes() < 120, "{}", facts.bytes());
