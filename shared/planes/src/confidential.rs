@@ -5,6 +5,8 @@
 //! to such a write is asked for without the content. The buffers of TLS and HTTP that bytes pass through on their way are
 //! not this module's: they are overwritten when they are used again, and by the allocator when they are freed
 //! (`.cargo/config.toml`).
+//!
+//! Decides W6.
 
 use std::collections::BTreeMap;
 use std::fmt;
