@@ -1,7 +1,7 @@
 //! `fedhub run`: wires the roles together, runs them until a signal, lets what is under way finish.
 
 pub mod cell;
-mod management;
+pub mod management;
 pub mod runtime;
 pub mod sources;
 
