@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use fedhub_api::cells::CellDown;
 use fedhub_api::conditions::{find, put};
-use fedhub_api::facts::deployment::FEDERATED;
+use fedhub_api::facts::deployment::{FEDERATED, put_counters};
 use fedhub_api::facts::{Deployment, Digest, DigestExt};
 use fedhub_api::transitions;
 use fedhub_cache::Part;
@@ -191,7 +191,7 @@ impl ConditionWriter {
         }
         let condition = progress.condition(find(&status, FEDERATED), generation, now);
         put(&mut status, condition);
-        status::put_counters(&mut status);
+        put_counters(&mut status);
         let normalization = project.store(key.kind).normalization(&key.namespace, &key.name, Part::Status);
         if settled(&status, whole.status(), normalization) {
             return Ok(Outcome::Unchanged);

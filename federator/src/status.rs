@@ -4,7 +4,7 @@
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions;
-use fedhub_api::facts::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, reported, unreported};
+use fedhub_api::facts::deployment::{FEDERATED, PROJECTS_OWN, put_counters, reported, unreported};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::ObjectView;
@@ -120,15 +120,6 @@ pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timesta
     }
     if down.lost {
         for counter in RUNNING {
-            status[counter] = json!(0);
-        }
-    }
-}
-
-/// All counters, zero where none was reported: the schema requires them.
-pub fn put_counters(status: &mut Value) {
-    for counter in COUNTERS {
-        if status.get(counter).is_none() {
             status[counter] = json!(0);
         }
     }

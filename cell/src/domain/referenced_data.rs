@@ -6,6 +6,7 @@
 //! here: their contents are not kept in memory.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::references::{Reference, references};
 use fedhub_core::message::{Quoted, excerpt};
 use fedhub_core::names::{
     EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION, is_object_name,
@@ -19,42 +20,7 @@ use crate::domain::status::{REFERENCED_DATA_READY, gates};
 
 /// Whether the spec of an Instance, or of a WD's template, refers to any.
 pub fn refers(spec: &Value) -> bool {
-    !references(spec).is_empty() || !list(spec, "/runtime/sandbox/imagePullSecrets").is_empty()
-}
-
-/// A reference of a spec: the kind and the name of what is referred to, and whether an Instance can do without.
-struct Reference<'a> {
-    kind: Kind,
-    name: &'a str,
-    optional: bool,
-}
-
-/// The references of an Instance's spec in variables and volumes.
-fn references(spec: &Value) -> Vec<Reference<'_>> {
-    let mut sources: Vec<(&Value, [&str; 2], &str)> = Vec::new();
-    for container in list(spec, "/runtime/sandbox/containers") {
-        let variables = list(container, "/env").iter().map(|variable| &variable["valueFrom"]);
-        sources.extend(variables.map(|from| (from, ["configMapKeyRef", "secretKeyRef"], "name")));
-        let whole = list(container, "/envFrom").iter();
-        sources.extend(whole.map(|from| (from, ["configMapRef", "secretRef"], "name")));
-    }
-    let volumes = list(spec, "/volumes").iter();
-    sources.extend(volumes.map(|volume| (volume, ["configMap", "secret"], "secretName")));
-    let mut all = Vec::new();
-    for (source, keys, secret_name) in sources {
-        for (key, kind, name) in [(keys[0], Kind::ConfigMap, "name"), (keys[1], Kind::Secret, secret_name)] {
-            let at = &source[key];
-            if at.is_object() {
-                let name = at[name].as_str().unwrap_or_default();
-                all.push(Reference { kind, name, optional: at["optional"] == true });
-            }
-        }
-    }
-    all
-}
-
-fn list<'a>(value: &'a Value, at: &str) -> &'a [Value] {
-    value.pointer(at).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    !references(spec).is_empty()
 }
 
 /// Whether an Instance waits for its data, or has the condition.

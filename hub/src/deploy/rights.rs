@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use clap::Parser;
 use fedhub_planes::watched::Watched;
-use fedhub_planes::{HUB_KINDS, watched};
 use serde_json::Value;
 
 use super::{FEATURES, kustomize::overlay, strings};
 use crate::args::{Args, Command, RunArgs};
 use crate::run::cell::{in_cell, on_hub};
-use crate::run::management::on_projects;
+use crate::run::management::{on_hub as management_on_hub, on_projects};
 
 const COMPUTE: &str = "compute.datumapis.com";
 const NETWORKING: &str = "networking.datumapis.com";
@@ -158,7 +157,9 @@ fn on_project(plane: &Plane, who: Who) {
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update patch delete");
     plane.needs(who, None, COMPUTE, "workloads/status workloaddeployments/status instances/status", "update");
     // W10: revisions.
-    plane.needs(who, None, "", "configmaps", "get create update");
+    plane.needs(who, None, "", "configmaps", "create update");
+    // W5, W6: what templates refer to.
+    plane.needs(who, None, "", "configmaps secrets", "get");
     plane.needs(who, None, COMPUTE, "instances", "get create update delete");
     // The UID of kube-system, and of the WorkloadDeployment's own.
     plane.needs(who, None, "", "namespaces", "get");
@@ -168,7 +169,9 @@ fn on_project(plane: &Plane, who: Who) {
 }
 
 fn on_hub_of_management(plane: &Plane, who: Who) {
-    plane.watches(who, &watched::all(&HUB_KINDS));
+    plane.watches(who, &management_on_hub());
+    // W5: companions.
+    plane.needs(who, None, "", "configmaps secrets", "get create update patch delete");
     plane.needs(who, None, "", "namespaces", "get create update");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update delete");
     plane.needs(who, None, COMPUTE, "instances", "get delete");

@@ -180,8 +180,8 @@ causes! {
         Reason("ConfigurationError"), "the reason ConfigurationError or InvalidScaleSettings";
     ReferencedDataMissing: Instances, "a ConfigMap or Secret that the template refers to is missing or too large",
         Reason("SourceNotFound"), "the reason SourceNotFound or SourceTooLarge";
-    ReferencedDataForbidden: Instances, "the platform may not read the project's ConfigMaps and Secrets",
-        Reason("SourceUnauthorized"), "the reason SourceUnauthorized";
+    ReferencedDataForbidden: Instances, "the platform may not read the project's ConfigMaps and Secrets, or not write their copies",
+        Reason("SourceUnauthorized"), "the reason SourceUnauthorized or SourceNameTaken";
     ReferencedDataPending: Instances, "referenced data is on its way to the cell",
         Reason("ReferencedDataNotReady"), "the reason ReferencedDataNotReady, AwaitingPropagation or Resolving";
     InstancesRefused: Instances, "the cell lets fedhub create no Instance",
@@ -290,7 +290,7 @@ impl Cause {
             "InstanceCrashing" | "Failed" => Self::InstanceCrashing,
             "ConfigurationError" | "InvalidScaleSettings" => Self::TemplateInvalid,
             "SourceNotFound" | "SourceTooLarge" => Self::ReferencedDataMissing,
-            "SourceUnauthorized" => Self::ReferencedDataForbidden,
+            "SourceUnauthorized" | "SourceNameTaken" => Self::ReferencedDataForbidden,
             "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => Self::ReferencedDataPending,
             "InstancesRefused" | "InstanceNameTaken" => Self::InstancesRefused,
             "CellNameTaken" => Self::CellNameTaken,

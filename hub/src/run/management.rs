@@ -2,7 +2,7 @@
 
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
-use fedhub_core::names::UPSTREAM_NAMESPACE;
+use fedhub_core::names::{REFERENCED_DATA, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::run_workers;
 use fedhub_federator::{ConditionWriter, Federator};
@@ -10,9 +10,10 @@ use fedhub_lease::Leadership;
 use fedhub_planes::events::OperatorEvents;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
-use fedhub_planes::{Identities, PROJECT_KINDS, Pauses, Planes, Settings};
+use fedhub_planes::{DATA_KINDS, HUB_KINDS, Identities, PROJECT_KINDS, Pauses, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
+use fedhub_workload::referenced_data::ReferencedData;
 use fedhub_workload::workload_controller::WorkloadController;
 
 use super::runtime::{Role, Running, Runtime};
@@ -55,6 +56,7 @@ impl Management {
                 &args.lease_name,
                 &runtime.metrics,
             )),
+            anchor_kinds: on_hub(),
             project_kinds: on_projects(args.is_single_cluster()),
             budget: runtime.budget.clone(),
             ..Settings::default()
@@ -69,6 +71,7 @@ impl Management {
             runtime.controlled("workloads", Kind::Workload, &planes),
             runtime.controlled_by("federated_condition", None, &planes, CONDITIONS_PER_PLANE),
             runtime.controlled_by("lost_cells", None, &planes, 1),
+            runtime.controlled("referenced_data", None, &planes),
         ];
         let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
@@ -105,6 +108,9 @@ impl Management {
         let workload_queue = role.queue("workloads")?;
         let workloads = WorkloadController::new(planes.clone(), workload_queue.clone());
         planes.listen(workloads.clone());
+        let data_queue = role.queue("referenced_data")?;
+        let data = ReferencedData::new(planes.clone(), data_queue.clone());
+        planes.listen(data.clone());
         role.led_by(leadership.as_ref());
         planes.start();
         let workers = usize::from(args.workers);
@@ -116,6 +122,7 @@ impl Management {
         tokio::spawn(conditions.run(runtime.stop.clone()));
         run_workers(&projector, &projector_queue, &runtime.metrics, workers, &runtime.tasks);
         run_workers(&lost, &lost_queue, &runtime.metrics, workers.min(LOST_CELLS_WORKERS), &runtime.tasks);
+        run_workers(&data, &data_queue, &runtime.metrics, workers.min(DATA_WORKERS), &runtime.tasks);
         tokio::spawn(preflight::interpreter(hub, runtime.stop.clone()));
         runtime.discover(&planes, home, projects)?;
         Ok(Running { role, leadership })
@@ -128,10 +135,21 @@ const LOST_CELLS_WORKERS: usize = 4;
 /// How many workers write conditions that no status brings along: few are needed.
 const CONDITION_WORKERS: usize = 16;
 
+/// How many WDs have their referenced data copied at once: each holds the content of one source in memory.
+const DATA_WORKERS: usize = 8;
+
 /// How many of them work for one plane: what they tell is not to take the plane from the work itself.
 const CONDITIONS_PER_PLANE: usize = 2;
 
-/// What the role watches on project planes; of the workload side, what a plane serves. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
+/// What the role watches on the hub. A role of an older version does not let it read companions: then all that needs none
+/// goes on.
+pub fn on_hub() -> Vec<Watched> {
+    let companions = |kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served();
+    watched::all(&HUB_KINDS).into_iter().chain(DATA_KINDS.map(companions)).collect()
+}
+
+/// What the role watches on project planes: of the workload side what a plane serves, and what WDs refer to only where one
+/// does. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
 /// each has the label that the federator gave it on the hub.
 pub fn on_projects(single_cluster: bool) -> Vec<Watched> {
     let mut kinds = watched::all(&PROJECT_KINDS);
@@ -140,5 +158,6 @@ pub fn on_projects(single_cluster: bool) -> Vec<Watched> {
         kinds.push(Watched::without(Kind::WorkloadDeployment, UPSTREAM_NAMESPACE));
     }
     kinds.extend(fedhub_workload::watched());
+    kinds.extend(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()));
     kinds
 }

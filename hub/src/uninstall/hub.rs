@@ -4,10 +4,13 @@
 //! So that is said first, and no WD is deleted before its `ResourceBinding` and its Works say it too.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use fedhub_core::errors;
+use fedhub_core::names::REFERENCED_DATA;
 use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_planes::DATA_KINDS;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
@@ -19,7 +22,7 @@ use crate::operator::connect::{Connection, Plane};
 use crate::operator::deletion::{self, delete};
 use crate::operator::karmada::{BINDING_ID, WORK};
 use crate::operator::read::Read;
-use crate::operator::requests::{get, list};
+use crate::operator::requests::{self, Part, Query, get, list};
 
 /// How long Karmada may take to pass on what a policy says, and to let go of what is deleted.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -37,7 +40,21 @@ pub async fn read(hub: &Connection) -> anyhow::Result<Hub> {
         deployments: of(Kind::WorkloadDeployment).await?,
         policies: of(Kind::PropagationPolicy).await?,
         instances: of(Kind::Instance).await?,
+        companions: companions(hub).await?,
     })
+}
+
+async fn companions(hub: &Connection) -> anyhow::Result<Vec<(Kind, Object)>> {
+    let (labels, mut companions) = (format!("{REFERENCED_DATA}=true"), Vec::new());
+    for kind in DATA_KINDS {
+        let query = Query { kind: kind.resource(), namespace: "", labels: &labels, fields: "" };
+        let listed = requests::each(hub, query, Part::Metadata, |object| {
+            companions.push((kind, object));
+            ControlFlow::Continue(())
+        });
+        listed.await.required(|| format!("failed to list {} on the hub", kind.resource().plural))?;
+    }
+    Ok(companions)
 }
 
 /// The plan, for the report.
@@ -51,11 +68,17 @@ pub fn planned(plan: &Emptying) -> Line {
 }
 
 /// What is deleted, in this order.
-fn deleted(plan: &Emptying) -> [(Kind, &[Object]); 3] {
+fn deleted(plan: &Emptying) -> [(Kind, Vec<Object>); 5] {
+    let companions = |kind| {
+        let of = plan.companions.iter().filter(|(it, _)| *it == kind);
+        (kind, of.map(|(_, object)| object.clone()).collect())
+    };
     [
-        (Kind::WorkloadDeployment, &plan.deployments),
-        (Kind::Instance, &plan.instances),
-        (Kind::PropagationPolicy, &plan.policies),
+        (Kind::WorkloadDeployment, plan.deployments.clone()),
+        (Kind::Instance, plan.instances.clone()),
+        companions(Kind::ConfigMap),
+        companions(Kind::Secret),
+        (Kind::PropagationPolicy, plan.policies.clone()),
     ]
 }
 
@@ -86,14 +109,14 @@ pub async fn empty(hub: &Connection, plan: &Emptying, concurrency: usize) -> any
         return Ok(line);
     }
     for (kind, objects) in deleted(plan) {
-        let entries = each(plane, kind, objects, concurrency).await?;
+        let entries = each(plane, kind, &objects, concurrency).await?;
         let done = entries.iter().all(Entry::is_done);
         line.entries.extend(entries);
         if kind != Kind::WorkloadDeployment {
             continue;
         }
         // What stands needs its policy.
-        let gone = if done { until(async || are_gone(hub, kind, objects).await).await } else { Ok(()) };
+        let gone = if done { until(async || are_gone(hub, kind, &objects).await).await } else { Ok(()) };
         if !done || gone.is_err() {
             let problem = gone.err().map(|problem| format!(": {problem}")).unwrap_or_default();
             line.problem = Some(format!("WDs are left{problem}; Instances and policies stay with them"));
@@ -172,6 +195,7 @@ async fn each(
     let what = match kind {
         Kind::WorkloadDeployment => "WDs of the hub",
         Kind::Instance => "copies of Instances",
+        Kind::ConfigMap | Kind::Secret => "copies of referenced data",
         _ => "policies",
     };
     all(what, objects.to_vec(), concurrency, |object| {

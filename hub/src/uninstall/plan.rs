@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fedhub_core::names::{CITY_CODE, FEDERATOR_FINALIZER, INSTANCE_FINALIZER, SOURCE, WORKLOAD_FINALIZER};
+use fedhub_core::names::{
+    CITY_CODE, FEDERATOR_FINALIZER, INSTANCE_FINALIZER, REFERENCED_DATA_FINALIZER, SOURCE, WORKLOAD_FINALIZER,
+};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_federator::snapshot::source;
 use fedhub_planes::ProjectNamespace;
@@ -22,9 +24,11 @@ impl Place {
     /// The kinds with finalizers of fedhub there, and which.
     pub fn finalizers(self) -> &'static [(Kind, &'static str)] {
         match self {
-            Self::Project => {
-                &[(Kind::WorkloadDeployment, FEDERATOR_FINALIZER), (Kind::Workload, WORKLOAD_FINALIZER)]
-            }
+            Self::Project => &[
+                (Kind::WorkloadDeployment, FEDERATOR_FINALIZER),
+                (Kind::WorkloadDeployment, REFERENCED_DATA_FINALIZER),
+                (Kind::Workload, WORKLOAD_FINALIZER),
+            ],
             Self::Cell => {
                 &[(Kind::WorkloadDeployment, WORKLOAD_FINALIZER), (Kind::Instance, INSTANCE_FINALIZER)]
             }
@@ -66,6 +70,8 @@ pub struct Hub {
     pub policies: Vec<Object>,
     /// Its Instances: the copies that cells wrote back.
     pub instances: Vec<Object>,
+    /// Companions, by their metadata: copies of `ConfigMap`s and Secrets.
+    pub companions: Vec<(Kind, Object)>,
 }
 
 /// The planes that have WDs on the hub, as the labels of its namespaces say.
@@ -86,6 +92,8 @@ pub struct Emptying {
     pub policies: Vec<Object>,
     /// Copies of Instances that are deleted after the WDs, where Karmada's garbage collection has not.
     pub instances: Vec<Object>,
+    /// Companions that are deleted after the WDs.
+    pub companions: Vec<(Kind, Object)>,
     /// What is left alone, and why.
     pub left: Vec<(Object, &'static str)>,
 }
@@ -123,6 +131,7 @@ pub fn emptying(hub: &Hub) -> Emptying {
     plan.namespaces.retain(|name| !shared.contains(name.as_str()));
     let emptied = |it: &&Object| homes.contains_key(it.namespace()) && !shared.contains(it.namespace());
     plan.instances = hub.instances.iter().filter(emptied).cloned().collect();
+    plan.companions = hub.companions.iter().filter(|(_, it)| emptied(&it)).cloned().collect();
     plan
 }
 

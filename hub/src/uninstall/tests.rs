@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_core::object::{Object, ObjectView};
+use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_testing::{Messages, assert_messages};
 use serde_json::{Value, json};
 
@@ -70,7 +70,8 @@ fn i9_fedhub_s_finalizer_goes_and_every_other_stays() {
     }
     // A Workload of a project plane and a WD of a cell have the same one.
     let named = |place: Place| place.finalizers().iter().map(|(_, name)| *name).collect::<BTreeSet<_>>();
-    assert_eq!(named(Place::Project), BTreeSet::from([ours, foreign]));
+    let data = "compute.datumapis.com/referenced-data-controller";
+    assert_eq!(named(Place::Project), BTreeSet::from([ours, data, foreign]));
     assert_eq!(named(Place::Cell), BTreeSet::from([foreign, "compute.datumapis.com/instance-controller"]));
 }
 
@@ -125,6 +126,10 @@ fn hub() -> Hub {
             on_hub("Instance", "ns-2", "web-0", json!({})),
             on_hub("Instance", "other", "web-0", json!({})),
         ],
+        companions: vec![
+            (Kind::Secret, on_hub("Secret", "ns-1", "db", json!({}))),
+            (Kind::Secret, on_hub("Secret", "other", "db", json!({}))),
+        ],
     }
 }
 
@@ -136,6 +141,7 @@ fn i6_the_hub_is_emptied_of_what_carries_every_mark_of_fedhub() {
     assert_eq!(names(&plan.deployments), ["ns-1/web", "ns-1/db", "ns-2/web"]);
     assert_eq!(names(&plan.policies), ["ns-1/city-dfw", "ns-2/city-dfw"]);
     assert_eq!(names(&plan.instances), ["ns-1/web-0", "ns-2/web-0"]);
+    assert_eq!(plan.companions.len(), 1, "{:?}", plan.companions);
     assert_eq!(plan.left.iter().map(|(it, _)| it.name()).collect::<Vec<_>>(), ["mine"]);
     // A WD with another mark, or none: its namespace is left as it is.
     for mark in [None, Some("b/shop/db"), Some("a/shop/web")] {
@@ -146,6 +152,7 @@ fn i6_the_hub_is_emptied_of_what_carries_every_mark_of_fedhub() {
         assert_eq!(names(&plan.deployments), ["ns-2/web"], "{mark:?}");
         assert_eq!(names(&plan.policies), ["ns-2/city-dfw"], "{mark:?}");
         assert_eq!(names(&plan.instances), ["ns-2/web-0"], "{mark:?}");
+        assert!(plan.companions.is_empty(), "{mark:?}");
         let left: BTreeSet<_> = plan.left.iter().map(|(it, _)| it.name()).collect();
         assert_eq!(left, BTreeSet::from(["web", "db", "city-dfw", "mine"]), "{mark:?}");
     }

@@ -7,7 +7,7 @@
 //! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to act on them
 //! ([`responsibility`]), which Events they are worth ([`transitions`]), and which cell something is of ([`cells`]).
 //! [`hub_metadata`] is the table of the labels and annotations that the federator owns on a hub WD.
-//! [`facts`] is what the stores keep of a WD and of an Instance, and names the stores that keep it.
+//! [`references`] is what a spec refers to. [`facts`] is what the stores keep of a WD and of an Instance, and names the stores that keep it.
 //!
 //! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have no
 //! schema; the whole CRDs come from [`crds::all`].
@@ -27,6 +27,7 @@ mod instance_status;
 mod location;
 mod metadata;
 mod network;
+pub mod references;
 pub mod responsibility;
 mod scalar;
 mod scale;

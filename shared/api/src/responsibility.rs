@@ -87,6 +87,10 @@ const TABLE: &[Entry] = &[
     user("QuotaNoBudget", "ask for quota for the project"),
     user("QuotaNotGranted", MORE_QUOTA),
     user("PendingQuota", MORE_QUOTA),
+    operator(
+        "SourceNameTaken",
+        "delete or rename the object of that name on the hub, which fedhub did not create",
+    ),
     operator("SourceUnauthorized", "let the platform read the project's ConfigMaps and Secrets"),
     operator("NoMatchingLocation", LOCATION),
     operator("CityCodeMismatch", LOCATION),

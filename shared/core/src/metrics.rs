@@ -136,6 +136,8 @@ metrics! {
     pub events_not_stored: IntCounterVec = "events_not_stored_total" ["reason"];
     "Deletions that were not done."
     pub deletes_withheld: IntCounterVec = "deletes_withheld_total" ["reason"];
+    "Writes of companions of referenced data on the hub."
+    pub companion_writes: IntCounterVec = "companion_writes_total" ["verb"];
     "Objects whose cleanup cannot be proven done."
     pub finalizers_held: IntGaugeVec = "finalizers_held" ["reason"];
     "Writes whose response lacked or changed what was sent."

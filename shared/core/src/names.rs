@@ -50,6 +50,13 @@ pub const EXPECTED_REFERENCED_DATA: &str = "compute.datumapis.com/expected-refer
 /// Annotation of a WD: why referenced data does not come, as JSON with `reason` and `message`.
 pub const REFERENCED_DATA_ERROR: &str = "compute.datumapis.com/referenced-data-error";
 
+/// Finalizer of the project's side of referenced data on a project WD: its companions on the hub have to go first (W5).
+pub const REFERENCED_DATA_FINALIZER: &str = "compute.datumapis.com/referenced-data-controller";
+/// Annotation of a companion: the WDs that refer to it, as a JSON array of `<project namespace>/<WD>`, sorted (W5).
+pub const REFERENCED_BY: &str = "compute.datumapis.com/referenced-by";
+/// Annotation of a companion: what it is the copy of, `<UID>/<resourceVersion>/<bytes>` of the project's object.
+pub const COPIED_FROM: &str = "federation.datumapis.com/copied-from";
+
 /// Label of WDs and Instances: UID of their Workload on the project plane.
 pub const WORKLOAD_UID: &str = "compute.datumapis.com/workload-uid";
 /// Label of Instances: name of their Workload.
@@ -141,6 +148,8 @@ pub const FEDERATOR_MANAGER: &str = "fedhub-federator";
 pub const PROJECTOR_MANAGER: &str = "fedhub-projector";
 /// Field manager of the writes of the workload side.
 pub const WORKLOAD_MANAGER: &str = "fedhub-workload";
+/// Field manager of the writes for referenced data, on the hub and in project planes.
+pub const REFERENCED_DATA_MANAGER: &str = "fedhub-referenced-data";
 /// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
 pub const CELL_MANAGER: &str = "fedhub-cell";
 

@@ -17,7 +17,9 @@
 //! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
 
 pub mod backoff;
+pub mod confidential;
 mod declared;
+mod demand;
 pub mod discovery;
 pub mod events;
 pub mod guard;
@@ -42,6 +44,7 @@ mod restores;
 pub mod resume;
 mod revision;
 mod settings;
+mod stripped;
 mod tenancy;
 pub mod transport;
 mod watch_failures;
@@ -50,6 +53,7 @@ mod write_state;
 pub mod writer;
 pub mod writes;
 
+pub use confidential::{Confidential, Read};
 pub use health_log::LastFailure;
 pub use identity::Identities;
 pub use listener::Listener;
@@ -58,7 +62,7 @@ pub use pauses::Pauses;
 pub use plane::{Health, Plane};
 pub use registry::Planes;
 pub use revision::Distrust;
-pub use settings::{HUB_KINDS, PROJECT_KINDS, Settings};
+pub use settings::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS, Settings};
 pub use tenancy::{ProjectNamespace, TenantIndex};
 pub use watched::Watched;
 pub use write_state::WriteState;

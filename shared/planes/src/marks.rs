@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use fedhub_api::facts::{DigestExt, Store};
+use fedhub_api::facts::{Deployment, DigestExt, Store};
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::errors::PlaneDisengaged;
-use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER};
+use fedhub_core::names::{FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER, WORKLOAD_FINALIZER};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
@@ -71,7 +71,8 @@ impl Marks {
         if kind == Kind::Workload && finalizers.contains(&WORKLOAD_FINALIZER) && self.lock().closed {
             return Err(PlaneDisengaged);
         }
-        if kind != Kind::WorkloadDeployment || !finalizers.contains(&FEDERATOR_FINALIZER) {
+        let ours = [FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER];
+        if kind != Kind::WorkloadDeployment || !ours.iter().any(|ours| finalizers.contains(ours)) {
             return Ok(None);
         }
         let mut inner = self.lock();
@@ -133,7 +134,7 @@ impl Inner {
             })
         };
         self.open.retain(|open| open.in_flight || stands(open));
-        if wds.any(None, |wd| wd.digest.deployment().is_some_and(|d| d.held)) {
+        if wds.any(None, |wd| wd.digest.deployment().is_some_and(Deployment::is_held)) {
             Held::Yes
         } else if self.open.is_empty() {
             Held::No

@@ -1,8 +1,8 @@
 //! One plane: its client, its stores, its health.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fedhub_api::facts::{DigestExt, Store};
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Backoffs, Failure};
+use crate::demand::Demanded;
 use crate::events::{Events, OperatorEvents, Refused};
 use crate::health_log::{HealthLog, LastFailure};
 use crate::identity::Recognition;
@@ -68,6 +69,9 @@ pub struct Plane {
     pub(super) fence: Fence,
     /// Each kind once, in their order. Not a tree: a node of one has room for eleven.
     stores: Box<[(Watched, Store)]>,
+    /// Kinds that are watched on demand, from when they were first asked for.
+    demanded: OnceLock<Box<[Demanded]>>,
+    on_demand: Box<[Watched]>,
     /// What is known of kinds that are not watched here.
     nothing: Store,
     failures: Mutex<BTreeMap<Kind, String>>,
@@ -98,11 +102,14 @@ impl Plane {
     ) -> Self {
         let connection = connection.into();
         let store = |kind| Store::new(id.clone(), kind, budget.clone());
-        let mut stores: Box<[_]> = kinds.iter().map(|w| (w.clone(), store(w.kind))).collect();
+        let (on_demand, always): (Vec<_>, Vec<_>) = kinds.iter().partition(|watched| watched.is_on_demand());
+        let mut stores: Box<[_]> = always.into_iter().map(|w| (w.clone(), store(w.kind))).collect();
         stores.sort_unstable_by_key(|(watched, _)| watched.kind);
         Self {
             stores,
             revision: Revision::of(&id),
+            demanded: OnceLock::new(),
+            on_demand: on_demand.into_iter().cloned().collect(),
             nothing: store(Kind::Namespace),
             id,
             events: Events::new(connection.clone(), "fedhub"),
@@ -187,12 +194,26 @@ impl Plane {
 
     /// What is known of a kind. A kind that is not watched here has an empty store that is never in sync.
     pub fn store(&self, kind: Kind) -> &Store {
-        self.stored(kind).map_or(&self.nothing, |(_, store)| store)
+        let always = self.stored(kind).map(|(_, store)| store);
+        always.or_else(|| Some(&self.demanded(kind)?.store)).unwrap_or(&self.nothing)
     }
 
     /// What is watched of a kind here.
     pub fn watched(&self, kind: Kind) -> Option<&Watched> {
-        self.stored(kind).map(|(watched, _)| watched)
+        let always = self.stored(kind).map(|(watched, _)| watched);
+        always.or_else(|| Some(&self.demanded(kind)?.watched))
+    }
+
+    /// A kind that is watched on demand and was asked for.
+    pub fn demanded(&self, kind: Kind) -> Option<&Demanded> {
+        self.demanded.get()?.iter().find(|demanded| demanded.watched.kind == kind)
+    }
+
+    /// The same, which is asked for now. None where it is not watched on demand here.
+    pub(super) fn demand(&self, kind: Kind) -> Option<&Demanded> {
+        let store = |kind| Store::new(self.id.clone(), kind, self.budget.clone());
+        let make = || self.on_demand.iter().map(|w| Demanded::new(w.clone(), store(w.kind))).collect();
+        self.demanded.get_or_init(make).iter().find(|demanded| demanded.watched.kind == kind)
     }
 
     /// Whether the plane serves a kind that is watched here, as far as is known: of an optional kind, its last list tells.
@@ -212,11 +233,15 @@ impl Plane {
 
     /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.
     pub(super) fn store_of(&self, kind: Kind, object: &Object) -> Option<&Store> {
-        self.stored(kind).filter(|(watched, _)| watched.selects(object)).map(|(_, store)| store)
+        self.watched(kind).filter(|watched| watched.selects(object)).map(|_| self.store(kind))
     }
 
     fn stored(&self, kind: Kind) -> Option<&(Watched, Store)> {
         self.stores.iter().find(|(watched, _)| watched.kind == kind)
+    }
+
+    fn on_demand(&self) -> impl Iterator<Item = &Store> {
+        self.demanded.get().into_iter().flatten().map(|demanded| &demanded.store)
     }
 
     fn all(&self) -> impl Iterator<Item = &Store> {
@@ -250,12 +275,12 @@ impl Plane {
 
     /// How many objects are known.
     pub fn objects(&self) -> usize {
-        self.all().map(Store::len).sum()
+        self.all().chain(self.on_demand()).map(Store::len).sum()
     }
 
     /// Bytes that their digests take, about.
     pub fn bytes(&self) -> usize {
-        self.all().map(Store::bytes).sum()
+        self.all().chain(self.on_demand()).map(Store::bytes).sum()
     }
 
     /// The health of the plane.

@@ -15,6 +15,7 @@ use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
 use crate::lists::ListPermit;
 use crate::listwatch::{self, listwatch};
+use crate::stripped::stripped;
 use crate::transport::ConnectionAttempt;
 use crate::watch_failures;
 use crate::{Plane, Planes, Watched};
@@ -37,12 +38,33 @@ impl Planes {
             self.tasks.spawn(pump(self.clone(), plane.clone(), kind));
         }
     }
+
+    /// Watches a kind that is watched on demand on this plane from now on, or no more, when `wanted` says so. The list is
+    /// complete when listeners are told so.
+    pub fn demand(self: &Arc<Self>, plane: &Plane, kind: Kind, wanted: bool) {
+        let PlaneId::Project(name) = &plane.id else { return };
+        // Of a plane that nothing was asked of, nothing need be taken back.
+        let Some(demanded) = (if wanted { plane.demand(kind) } else { plane.demanded(kind) }) else { return };
+        if !demanded.want(wanted) {
+            return;
+        }
+        // One that was replaced meanwhile is asked anew.
+        let registered = self.project(name).filter(|registered| std::ptr::eq(Arc::as_ptr(registered), plane));
+        if let Some(registered) = registered {
+            self.tasks.spawn(pump(self.clone(), registered, kind));
+        }
+    }
 }
 
-/// Watches `kind` on `plane` until the plane is disengaged. Never fails: errors are counted, logged and
+/// Watches `kind` on `plane` until the plane is disengaged, or nobody asks for it any more. Never fails: errors are counted, logged and
 /// shown as the plane's health, and the watch restarts after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let stop = plane.stop.clone();
+    if let Some(demanded) = plane.demanded(kind) {
+        demanded.follow(&stop, || watch(&planes, &plane, kind)).await;
+        planes.recovered(&plane, kind);
+        return;
+    }
     // In this order: no event of a plane that has left is handled, and a test's seed decides everything.
     tokio::select! {
         biased;
@@ -134,6 +156,12 @@ async fn recover(
     };
     if is_absent {
         absent(planes, plane, kind);
+    } else if let Some(demanded) = plane.demanded(kind).filter(|_| watch_failures::is_absence(error)) {
+        plane.forbidden("list", &kind.resource().plural);
+        if demanded.refuse() {
+            tracing::info!(plane = %plane.id, kind = %kind.resource().kind, "kind is not readable");
+            planes.synced(plane, kind);
+        }
     } else {
         watch_failures::report(planes, plane, kind, error, failure, wait).await;
     }
@@ -269,6 +297,9 @@ fn store(planes: &Planes, plane: &Plane, kind: Kind, event: Event<Guarded>) {
             }
             plane.listed(kind);
             plane.note_served(kind, true);
+            if let Some(demanded) = plane.demanded(kind) {
+                demanded.accept();
+            }
             planes.recovered(plane, kind);
             planes.synced(plane, kind);
         }
@@ -310,13 +341,4 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
             None
         }
     }
-}
-
-/// The object without what is never read: its managedFields and, of companions, their data.
-fn stripped(kind: Kind, mut object: Object) -> Object {
-    object.metadata.managed_fields = None;
-    if matches!(kind, Kind::ConfigMap | Kind::Secret) {
-        object.data = serde_json::Value::Null;
-    }
-    object
 }

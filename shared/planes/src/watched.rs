@@ -17,25 +17,47 @@ pub struct Watched {
     /// The kind.
     pub kind: Kind,
     labels: Option<Labels>,
-    optional: bool,
+    presence: Presence,
+}
+
+/// Whether a kind has to be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    /// The plane is not in sync without.
+    Required,
+    /// Where the plane does not serve it, or not to fedhub, there are none.
+    Optional,
+    /// Only while somebody asks for it, see [`Planes::demand`](crate::Planes::demand).
+    OnDemand,
 }
 
 impl Watched {
     /// All objects of the kind.
     pub fn all(kind: Kind) -> Self {
-        Self { kind, labels: None, optional: false }
+        Self { kind, labels: None, presence: Presence::Required }
     }
 
     /// The same, if the plane serves the kind and lets it be read. Where it does not, there are none, which is asked again
     /// now and then.
     #[must_use]
     pub fn if_served(self) -> Self {
-        Self { optional: true, ..self }
+        Self { presence: Presence::Optional, ..self }
+    }
+
+    /// The same, but only while somebody asks for it: the plane is in sync without, and pays nothing for it until then.
+    #[must_use]
+    pub fn on_demand(self) -> Self {
+        Self { presence: Presence::OnDemand, ..self }
+    }
+
+    /// Whether it is watched only while somebody asks for it.
+    pub fn is_on_demand(&self) -> bool {
+        self.presence == Presence::OnDemand
     }
 
     /// Whether the plane need not serve the kind.
     pub fn is_optional(&self) -> bool {
-        self.optional
+        self.presence == Presence::Optional
     }
 
     /// Objects of the kind that carry this label. The value is to be one by [`fedhub_core::names::is_label_value`]: a server

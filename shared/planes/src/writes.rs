@@ -13,6 +13,8 @@ use kube::api::{
 use kube::core::{Status, request};
 use serde_json::{Value, json};
 
+use crate::listwatch::requests;
+use crate::stripped::stripped;
 use crate::{Plane, WriteState};
 use crate::{listwatch, plane_responses};
 
@@ -74,7 +76,11 @@ impl Plane {
         answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
     }
 
-    fn failed(&self, verb: &'static str, kind: Kind) -> impl FnOnce(kube::Error) -> RequestError + '_ {
+    pub(super) fn failed(
+        &self,
+        verb: &'static str,
+        kind: Kind,
+    ) -> impl FnOnce(kube::Error) -> RequestError + '_ {
         move |source| {
             let resource = kind.resource().plural.clone();
             if errors::category(&source) == Category::Forbidden {
@@ -86,7 +92,7 @@ impl Plane {
 
     /// Sends a write, if this process leads and the plane is not disengaged for as long as that takes. Where it had left
     /// already, its end is as unknown as after a crash. See [`Self::refused`] for what is not sent at all.
-    async fn fenced<T>(
+    pub(super) async fn fenced<T>(
         &self,
         dry_run: DryRun,
         (kind, of): (Kind, &Object),
@@ -149,9 +155,8 @@ impl Plane {
         Key { plane: self.id.clone(), kind, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    fn learn(&self, kind: Kind, mut object: Object) -> ObjectRef {
-        object.metadata.managed_fields = None;
-        let object = Arc::new(object);
+    pub(super) fn learn(&self, kind: Kind, object: Object) -> ObjectRef {
+        let object = Arc::new(stripped(kind, object));
         if let Some(store) = self.store_of(kind, &object) {
             store.own(&object);
         }
@@ -165,7 +170,7 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        let request = api(kind, namespace).get(name, &GetParams::default());
+        let request = requests(kind, namespace).get(name, &GetParams::default());
         let answer = match plane_responses::admit(&self.id) {
             Ok(()) => self.ask(kind, request).await,
             Err(held_back) => Err(held_back),
@@ -186,9 +191,8 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<ObjectRef>, RequestError> {
-        let Some(mut object) = self.get_live(kind, namespace, name).await? else { return Ok(None) };
-        object.metadata.managed_fields = None;
-        let object = Arc::new(object);
+        let Some(object) = self.get_live(kind, namespace, name).await? else { return Ok(None) };
+        let object = Arc::new(stripped(kind, object));
         if let Some(store) = self.store_of(kind, &object) {
             store.read(&object);
         }
@@ -252,7 +256,7 @@ impl Plane {
         manager: &str,
     ) -> Result<ObjectRef, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
-        let request = body(object).and_then(|body| api(kind, object.namespace()).create(&params, body));
+        let request = body(object).and_then(|body| requests(kind, object.namespace()).create(&params, body));
         let made = self
             .fenced(DryRun::No, (kind, object), self.ask(kind, request))
             .await
@@ -287,7 +291,7 @@ impl Plane {
         dry_run: DryRun,
     ) -> Result<ObjectRef, RequestError> {
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: dry_run == DryRun::Yes };
-        let api = api(kind, object.namespace());
+        let api = requests(kind, object.namespace());
         let request = body(object).and_then(|body| api.replace(object.name(), &params, body));
         let request = self.ask(kind, request);
         let answer = if dry_run == DryRun::Yes {
@@ -313,7 +317,7 @@ impl Plane {
         sent.metadata.uid = Some(of.uid().to_owned());
         fedhub_core::object::set_field(&mut sent, "status", status.clone());
         let params = PostParams { field_manager: Some(manager.to_owned()), dry_run: dry_run == DryRun::Yes };
-        let api = api(kind, of.namespace());
+        let api = requests(kind, of.namespace());
         let request =
             body(&sent).and_then(|body| api.replace_subresource("status", of.name(), &params, body));
         let made = self
@@ -347,7 +351,7 @@ impl Plane {
         let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
         let finalizers = patch["metadata"]["finalizers"].as_array().into_iter().flatten();
         let finalizers: Vec<_> = finalizers.filter_map(Value::as_str).collect();
-        let request = api(kind, of.namespace()).patch(of.name(), &params, &Patch::Merge(&patch));
+        let request = requests(kind, of.namespace()).patch(of.name(), &params, &Patch::Merge(&patch));
         self.marking(kind, of, &finalizers, self.ask(kind, request)).await.map_err(self.failed("patch", kind))
     }
 
@@ -368,7 +372,7 @@ impl Plane {
             propagation_policy: Some(PropagationPolicy::Background),
             ..DeleteParams::default()
         };
-        let request = api(kind, object.namespace()).delete(object.name(), &params);
+        let request = requests(kind, object.namespace()).delete(object.name(), &params);
         match self.fenced(DryRun::No, (kind, object), self.ask(kind, request)).await {
             Ok(answer) => {
                 let is_status = answer.types.as_ref().is_some_and(|types| types.kind == "Status");
@@ -380,10 +384,6 @@ impl Plane {
             Err(error) => Err(self.failed("delete", kind)(error)),
         }
     }
-}
-
-fn api(kind: Kind, namespace: &str) -> request::Request {
-    listwatch::request(kind, kind.namespaced().then_some(namespace))
 }
 
 fn body(object: &Object) -> Result<Vec<u8>, request::Error> {

@@ -1,1 +1,56 @@
 //! `ConfigMap`s and Secrets that templates refer to, copied beside the WDs of the hub (specification, W5 and W6).
+//!
+//! A copy is a *companion*: an object of the same name and type in the hub namespace, with the label `referenced-data`.
+//! Karmada brings it into the cell with the WD, whose annotation `expected-referenced-data` names it. A companion may be of
+//! several WDs of its namespace, which its annotation `referenced-by` counts, and goes with the last of them.
+//!
+//! # The way through
+//!
+//! 1. `triggers` maps an event to the keys of WDs, and has a project plane's `ConfigMap`s and Secrets watched, by their
+//!    metadata, for as long as a WD there refers to any.
+//! 2. [`snapshot`] is what the caches say of a WD's sources and companions.
+//! 3. [`plan`] decides, as a pure function: what is copied, counted and released, and what is said of it.
+//! 4. [`apply`] reads what is to be copied, writes where that differs, and says so last: a companion is on the hub before
+//!    the annotation that names it.
+//! 5. [`desired`] renders annotations, condition and companions.
+
+pub mod apply;
+pub mod desired;
+pub mod plan;
+mod reconcile;
+pub mod snapshot;
+mod triggers;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fedhub_core::object::Key;
+use fedhub_engine::Queue;
+use fedhub_planes::Planes;
+use parking_lot::Mutex;
+
+/// The most bytes of content that one source may have (W5).
+pub const SOURCE_LIMIT: usize = 256 << 10;
+/// The most that all sources of a WD may have together (W5).
+pub const TOTAL_LIMIT: usize = 1 << 20;
+
+/// Copies referenced data to the hub.
+pub struct ReferencedData {
+    planes: Arc<Planes>,
+    queue: Arc<Queue>,
+    /// Sources that were read and not copied, for they or all of a WD together are too large: the version, hashed, and its
+    /// bytes, which only reading it shows.
+    oversized: Mutex<BTreeMap<Key, (u64, usize)>>,
+}
+
+impl ReferencedData {
+    /// A controller over `planes`, fed through `queue`.
+    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>) -> Arc<Self> {
+        Arc::new(Self { planes, queue, oversized: Mutex::default() })
+    }
+
+    /// How many sources it remembers to be too large.
+    pub fn remembered(&self) -> usize {
+        self.oversized.lock().len()
+    }
+}

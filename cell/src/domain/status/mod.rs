@@ -24,8 +24,7 @@ pub const PROGRAMMED: &str = "Programmed";
 pub const READY: &str = "Ready";
 /// Condition of an Instance: whether its quota is granted.
 pub const QUOTA_GRANTED: &str = "QuotaGranted";
-/// Condition of an Instance or a deployment: whether what the template refers to is there.
-pub const REFERENCED_DATA_READY: &str = "ReferencedDataReady";
+pub use fedhub_api::facts::referenced::REFERENCED_DATA_READY;
 /// Condition of a deployment that scales: whether its autoscaler does its work.
 pub const SCALING_ACTIVE: &str = "ScalingActive";
 /// Condition of a deployment: whether all Instances that are wanted are ready.

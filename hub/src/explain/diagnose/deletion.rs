@@ -1,7 +1,9 @@
 //! Steps of the decision for a WD that is gone or on its way out.
 
 use fedhub_api::conditions::{find, said};
-use fedhub_core::names::{FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, SOURCE_UID};
+use fedhub_core::names::{
+    FEDERATOR_FINALIZER, HUB_LOST, HUB_NAMESPACE_UID, REFERENCED_DATA_FINALIZER, SOURCE_UID,
+};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_federator::cleanup::CleanupBlocked;
 use jiff::Timestamp;
@@ -47,7 +49,8 @@ fn awaits_cell(chain: &Chain, left: &Object) -> Diagnosis {
 pub fn terminating(chain: &Chain) -> Option<Diagnosis> {
     let wd = chain.wd().filter(|wd| wd.is_terminating())?;
     let since = deleted_at(wd);
-    if !wd.has_finalizer(FEDERATOR_FINALIZER) {
+    let ours = [FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER];
+    if !ours.iter().any(|ours| wd.has_finalizer(ours)) {
         let holders = wd.metadata.finalizers.clone().unwrap_or_default().join(", ");
         let evidence = format!("its finalizers: {holders}");
         return Some(Diagnosis::behind(chain, Cause::ForeignFinalizer, Hop::ProjectWd, since, evidence));
@@ -78,7 +81,7 @@ fn held(chain: &Chain, wd: &Object, since: Option<Timestamp>) -> Diagnosis {
     if let Some(why) = said_held(wd) {
         return why;
     }
-    let evidence = "the hub WD is gone, and the federator's finalizer is not released yet";
+    let evidence = "the hub WD is gone, and fedhub's finalizer is not released yet";
     Diagnosis::fedhub_behind(chain, Cause::FederatorBehind, Hop::ProjectWd, since, evidence)
 }
 

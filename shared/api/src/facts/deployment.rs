@@ -13,14 +13,15 @@ use serde_json::{Value, json};
 
 use super::Placed;
 pub use super::mark::mark_hash;
-pub use super::placed::COUNTERS;
+pub use super::placed::{COUNTERS, put_counters};
+use super::referenced::{REFERENCED_DATA_READY, References};
 use crate::conditions::{find, is_default, said};
 use crate::hub_metadata::{hub_identity, mirrored_hash};
 
 /// The condition that tells how far the newest generation has come (U2).
 pub const FEDERATED: &str = "Federated";
 /// The conditions that belong to the project plane itself (F8).
-pub const PROJECTS_OWN: [&str; 2] = ["ReferencedDataReady", FEDERATED];
+pub const PROJECTS_OWN: [&str; 2] = [REFERENCED_DATA_READY, FEDERATED];
 
 /// What is kept of a WD.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +72,8 @@ struct Rare {
     moving: Option<Box<str>>,
     resync: Option<Box<str>>,
     too_large: Option<TooLarge>,
+    /// On a project plane, what it refers to.
+    references: Option<Box<References>>,
 }
 
 /// What there is most of fits into the allocator's class of 128 bytes: the next one is 160.
@@ -135,6 +138,16 @@ impl Deployment {
         self.rare.as_ref()?.resync.as_deref()
     }
 
+    /// On a project plane, what it refers to (W5); `None` where it never referred to anything.
+    pub fn references(&self) -> Option<&References> {
+        self.rare.as_ref()?.references.as_deref()
+    }
+
+    /// Whether a finalizer of fedhub's holds it.
+    pub fn is_held(&self) -> bool {
+        self.held || self.references().is_some_and(|references| references.held)
+    }
+
     /// Why nothing but its metadata and status was read.
     pub fn too_large(&self) -> Option<TooLarge> {
         self.rare.as_ref()?.too_large
@@ -144,7 +157,8 @@ impl Deployment {
     pub(super) fn heap(&self) -> usize {
         let texts = |rare: &Rare| {
             let all = [&rare.spec_city, &rare.moving, &rare.resync];
-            all.into_iter().flatten().map(|text| text.len()).sum::<usize>()
+            let references = rare.references.as_ref().map_or(0, |references| references.bytes());
+            all.into_iter().flatten().map(|text| text.len()).sum::<usize>() + references
         };
         self.city.as_deref().map_or(0, str::len)
             + self.placed.as_deref().map_or(0, |placed| size_of::<Placed>() + placed.heap())
@@ -153,8 +167,8 @@ impl Deployment {
 }
 
 impl Rare {
-    fn of(on_hub: bool, object: &Object, spec_city: &str) -> Option<Box<Self>> {
-        let on_hub = |value: Option<&str>| value.filter(|_| on_hub).map(Into::into);
+    fn of(is_on_hub: bool, object: &Object, spec_city: &str) -> Option<Box<Self>> {
+        let on_hub = |value: Option<&str>| value.filter(|_| is_on_hub).map(Into::into);
         let rare = Self {
             spec_city: on_hub(
                 Some(spec_city).filter(|city| object.label(CITY_CODE).unwrap_or_default() != *city),
@@ -162,6 +176,7 @@ impl Rare {
             moving: on_hub(object.annotation(MOVING)),
             resync: on_hub(object.annotation(RESYNC)),
             too_large: object.too_large(),
+            references: if is_on_hub { None } else { References::of(object) },
         };
         (rare != Self::default()).then(|| Box::new(rare))
     }

@@ -1,5 +1,5 @@
-//! What the stores keep of an object of this group that is in order: the facts of a WD ([`deployment`]) and of an
-//! Instance ([`instance`]), by which both sides of the federation are compared without the objects.
+//! What the stores keep of an object that is in order: the facts of a WD ([`deployment`]), of an Instance ([`instance`])
+//! and of a companion ([`referenced`]), by which both sides of the federation are compared without the objects.
 //!
 //! The stores themselves ([`fedhub_cache`]) are generic over what is kept: the aliases here are theirs with [`Facts`].
 
@@ -7,6 +7,7 @@ pub mod deployment;
 pub mod instance;
 mod mark;
 pub mod placed;
+pub mod referenced;
 pub mod workload;
 
 pub use deployment::Deployment;
@@ -15,6 +16,7 @@ use fedhub_core::object::{Kind, Object, PlaneId};
 pub use instance::Instance;
 pub use mark::Mark;
 pub use placed::Placed;
+pub use referenced::Companion;
 pub use workload::Workload;
 
 /// A store of objects with these facts.
@@ -31,6 +33,14 @@ pub type View<'a> = fedhub_cache::View<'a, Facts>;
 /// Entries are the most numerous objects, and fit into the allocator's class of 160 bytes: the next one is 192.
 const _: () = assert!(Store::ENTRY_BYTES <= 160);
 
+/// Whether there may be many objects of a kind, or large ones, or such as hold a tenant's data.
+fn is_many(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Workload | Kind::WorkloadDeployment | Kind::Instance | Kind::ConfigMap | Kind::Secret
+    )
+}
+
 /// What a kind adds to a digest.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Facts {
@@ -42,13 +52,15 @@ pub enum Facts {
     Instance(Instance),
     /// A Workload; in a box for the same reason.
     Workload(Box<Workload>),
+    /// A companion on the hub.
+    Companion(Box<Companion>),
 }
 
 impl ObjectFacts for Facts {
-    /// All but Workloads, WDs and Instances, and these too in a cell, where there are thousands at most and each step needs the
-    /// objects.
+    /// All but Workloads, WDs, Instances, and what may hold a tenant's data; and these too in a cell, where there are thousands
+    /// at most and each step needs the objects, of which companions have no content.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
-        !matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance) || *plane == PlaneId::Cell
+        !is_many(kind) || *plane == PlaneId::Cell
     }
 
     fn of(plane: &PlaneId, kind: Kind, object: &Object) -> Self {
@@ -57,6 +69,9 @@ impl ObjectFacts for Facts {
             Kind::WorkloadDeployment => Self::Deployment(Box::new(Deployment::of(plane, object))),
             Kind::Instance => Self::Instance(Instance::of(plane, object)),
             Kind::Workload => Self::Workload(Box::new(Workload::of(object))),
+            Kind::ConfigMap | Kind::Secret if *plane == PlaneId::Hub => {
+                Self::Companion(Box::new(Companion::of(object)))
+            }
             Kind::Namespace
             | Kind::Cluster
             | Kind::ConfigMap
@@ -80,6 +95,7 @@ impl ObjectFacts for Facts {
             Self::Deployment(facts) => size_of::<Deployment>() + facts.heap(),
             Self::Instance(facts) => facts.heap(),
             Self::Workload(facts) => size_of::<Workload>() + facts.heap(),
+            Self::Companion(facts) => facts.heap(),
         }
     }
 }
@@ -94,6 +110,9 @@ pub trait DigestExt {
 
     /// The facts of a Workload.
     fn workload(&self) -> Option<&Workload>;
+
+    /// The facts of a companion on the hub.
+    fn companion(&self) -> Option<&Companion>;
 
     /// The city of a WD: of its spec on a project plane, of its label on the hub.
     fn city(&self) -> Option<&str> {
@@ -112,6 +131,10 @@ impl DigestExt for Digest {
 
     fn instance(&self) -> Option<&Instance> {
         if let Facts::Instance(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    fn companion(&self) -> Option<&Companion> {
+        if let Facts::Companion(facts) = &self.facts { Some(facts) } else { None }
     }
 }
 
@@ -136,7 +159,7 @@ mod tests {
     fn what_is_kept_whole_depends_on_the_plane() {
         let project = PlaneId::Project(PlaneName::new("p").unwrap());
         for kind in Kind::ALL.iter().copied() {
-            let many = matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance);
+            let many = is_many(kind);
             for (plane, whole) in [(&PlaneId::Hub, !many), (&project, !many), (&PlaneId::Cell, true)] {
                 assert_eq!(Facts::kept_whole(plane, kind), whole, "{kind:?} on {plane}");
             }

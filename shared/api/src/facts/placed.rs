@@ -7,7 +7,7 @@ use fedhub_core::names::{
     INSTANCE_CITY, PLACEMENT_NAME, SERVICE_NAME, WORKLOAD_NAME, WORKLOAD_UID, is_label_value,
 };
 use fedhub_core::object::{Object, ObjectView};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::mark::mark_hash;
 use crate::conditions::{find, said};
@@ -16,6 +16,15 @@ use crate::responsibility::needs_action;
 /// Counters that the schema requires, zeros too (F8).
 pub const COUNTERS: [&str; 5] =
     ["replicas", "currentReplicas", "updatedReplicas", "desiredReplicas", "readyReplicas"];
+
+/// All counters, zero where none was reported: the schema requires them.
+pub fn put_counters(status: &mut Value) {
+    for counter in COUNTERS {
+        if status.get(counter).is_none() {
+            status[counter] = json!(0);
+        }
+    }
+}
 /// The fields of a WD's spec that the Workload controller writes.
 pub const WRITTEN_FIELDS: [&str; 5] =
     ["cityCode", "placementName", "scaleSettings", "template", "workloadRef"];
@@ -178,7 +187,6 @@ pub const NO_MATCHING_LOCATIONS: &str = "NoMatchingLocations";
 mod tests {
     use fedhub_core::names::PlaneName;
     use fedhub_core::object::{Kind, PlaneId, bare};
-    use serde_json::json;
 
     use super::*;
     use crate::facts::Deployment;

@@ -59,6 +59,13 @@ impl<F: ObjectFacts> Store<F> {
         Some(known(namespace, name, stored))
     }
 
+    /// Forgets all objects, as if none had ever been listed: they are watched no more. Lists are counted on.
+    pub fn clear(&self) {
+        let mut objects = self.lock();
+        let epoch = objects.epoch;
+        *objects = Objects { epoch, ..Objects::new(self.whole) };
+    }
+
     /// The digest of the object of that name.
     pub fn digest(&self, namespace: &str, name: &str) -> Option<Digest<F>> {
         self.lock().find(namespace, name).map(|s| s.digest.clone())

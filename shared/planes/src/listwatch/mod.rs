@@ -100,6 +100,11 @@ pub fn request(kind: Kind, namespace: Option<&str>) -> Request {
     Request::new(Object::url_path(kind.resource(), namespace))
 }
 
+/// Requests for one object of a kind, in that namespace where the kind has any.
+pub fn requests(kind: Kind, namespace: &str) -> Request {
+    request(kind, kind.namespaced().then_some(namespace))
+}
+
 struct Source {
     connection: Connection,
     request: Request,
@@ -164,6 +169,11 @@ impl Source {
         }
     }
 
+    /// Whether nothing but the metadata of the objects is asked for (W6).
+    fn is_metadata_only(&self) -> bool {
+        matches!(self.config.kind, Kind::ConfigMap | Kind::Secret)
+    }
+
     async fn open(&self, request: http::Request<Vec<u8>>, most: Option<usize>) -> kube::Result<Reader> {
         // In a box of its own: thousands of open watches must not hold room for the request that they began with.
         let body = Box::pin(Box::pin(self.connection.client().request_stream(request)).await?);
@@ -178,11 +188,17 @@ impl Source {
             bookmarks: true,
             ..WatchParams::default()
         };
-        let request = self.request.watch(&params, version).map_err(kube::Error::BuildRequest)?;
+        let request = if self.is_metadata_only() {
+            self.request.watch_metadata(&params, version)
+        } else {
+            self.request.watch(&params, version)
+        };
+        let request = request.map_err(kube::Error::BuildRequest)?;
         self.open(request, None).await
     }
 
     async fn list(&self, mut listing: Listing) -> kube::Result<Step> {
+        let metadata_only = self.is_metadata_only();
         let reader = match &mut listing.reader {
             Some(reader) => reader,
             none => {
@@ -192,7 +208,12 @@ impl Source {
                     continue_token: listing.token.clone(),
                     ..ListParams::default()
                 };
-                let request = self.request.list(&params).map_err(kube::Error::BuildRequest)?;
+                let request = if metadata_only {
+                    self.request.list_metadata(&params)
+                } else {
+                    self.request.list(&params)
+                };
+                let request = request.map_err(kube::Error::BuildRequest)?;
                 let most = (listing.size > 1).then_some(PAGE_BYTES);
                 none.insert(Box::new(self.open(request, most).await?))
             }

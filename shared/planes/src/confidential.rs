@@ -1,0 +1,342 @@
+//! `ConfigMap`s and Secrets whose content is copied from one plane to another (W6).
+//!
+//! Their content takes a way of its own: it is in no store, no log and no error, nothing that holds it can be printed, and
+//! each buffer of this module that held it is wiped when it is dropped, the request's body included. What a server answers
+//! to such a write is asked for without the content. The buffers of TLS and HTTP that bytes pass through on their way are
+//! not this module's: they are overwritten when they are used again, and by the allocator when they are freed
+//! (`.cargo/config.toml`).
+//!
+//! Decides W6.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+
+use fedhub_core::errors::{self, RequestError};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, Unreadable};
+use http::header::{ACCEPT, HeaderValue};
+use http_body_util::BodyExt;
+use hyper::body::Bytes;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{GetParams, Patch, PatchParams, PostParams};
+use kube::core::{Status, request};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::listwatch::requests;
+use crate::stripped::stripped;
+use crate::{DryRun, Plane, PlaneWriter, plane_responses};
+
+/// The most bytes of an answer: no server stores as much, annotations included.
+const LIMIT: usize = 4 << 20;
+/// Asks for the metadata of an object alone.
+const METADATA_ONLY: HeaderValue =
+    HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+
+/// A `ConfigMap` or Secret as it was read to be copied. Its content is wiped when it is dropped, and never printed.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Confidential {
+    metadata: Names,
+    #[serde(default)]
+    data: BTreeMap<String, Wiped>,
+    #[serde(default)]
+    binary_data: BTreeMap<String, Wiped>,
+    /// Of a Secret.
+    #[serde(rename = "type")]
+    secret_type: Option<String>,
+}
+
+/// What became of reading one.
+#[derive(Debug)]
+pub enum Read {
+    /// It is there.
+    Found(Confidential),
+    /// There is none.
+    Absent,
+    /// The plane does not let it be read.
+    Forbidden,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Names {
+    #[serde(default)]
+    uid: String,
+    #[serde(default)]
+    resource_version: String,
+}
+
+/// Text that is wiped when it is dropped.
+#[derive(Deserialize, Serialize)]
+#[serde(transparent)]
+struct Wiped(String);
+
+impl Drop for Wiped {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl fmt::Debug for Confidential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Names { uid, resource_version } = &self.metadata;
+        f.debug_struct("Confidential")
+            .field("uid", uid)
+            .field("version", resource_version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Confidential {
+    /// Its UID.
+    pub fn uid(&self) -> &str {
+        &self.metadata.uid
+    }
+
+    /// Its resourceVersion.
+    pub fn version(&self) -> &str {
+        &self.metadata.resource_version
+    }
+
+    /// How many bytes of content it has: those of its keys, and of its values as they are used.
+    pub fn bytes(&self, kind: Kind) -> usize {
+        let text = |of: &BTreeMap<String, Wiped>| {
+            of.iter().map(|(key, Wiped(v))| key.len() + v.len()).sum::<usize>()
+        };
+        let coded = |of: &BTreeMap<String, Wiped>| {
+            of.iter().map(|(key, Wiped(v))| key.len() + decoded(v)).sum::<usize>()
+        };
+        let data = if kind == Kind::Secret { coded(&self.data) } else { text(&self.data) };
+        data + coded(&self.binary_data)
+    }
+}
+
+/// How many bytes base64 stands for.
+fn decoded(text: &str) -> usize {
+    let padding = text.bytes().rev().take(2).filter(|byte| *byte == b'=').count();
+    (text.len() / 4 * 3).saturating_sub(padding)
+}
+
+/// An object that is written with content of another one.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Copied<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    metadata: &'a ObjectMeta,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    data: &'a BTreeMap<String, Wiped>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    binary_data: &'a BTreeMap<String, Wiped>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    secret_type: Option<&'a str>,
+}
+
+impl Copied<'_> {
+    /// In one buffer of its size: one that grew would leave copies behind.
+    fn body(&self) -> serde_json::Result<Zeroizing<Vec<u8>>> {
+        let mut size = Size(0);
+        serde_json::to_writer(&mut size, self)?;
+        let mut body = Zeroizing::new(Vec::with_capacity(size.0));
+        serde_json::to_writer(&mut *body, self)?;
+        Ok(body)
+    }
+}
+
+/// Counts what is written.
+struct Size(usize);
+
+impl io::Write for Size {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The error of a write with such content: the server's own words may quote it.
+fn discreet(error: kube::Error) -> kube::Error {
+    let kube::Error::Api(mut status) = error else { return error };
+    let immutable = if status.message.contains("immutable") { ": a field is immutable" } else { "" };
+    status.message = format!("the server answers {} {}{immutable}", status.code, status.reason);
+    if let Some(details) = &mut status.details {
+        details.causes.clear();
+    }
+    kube::Error::Api(status)
+}
+
+impl Plane {
+    /// Reads a `ConfigMap` or Secret to copy it. Nothing of it enters a store.
+    pub async fn read_confidential(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Read, RequestError> {
+        let request = requests(kind, namespace).get(name, &GetParams::default());
+        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
+            Ok(text) => match serde_json::from_slice(&text) {
+                Ok(found) => Ok(Read::Found(found)),
+                Err(error) => {
+                    let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
+                    Err(self.failed("get", kind)(kube::Error::Service(Box::new(error))))
+                }
+            },
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Read::Absent),
+            Err(error @ kube::Error::Api(_)) if errors::category(&error) == errors::Category::Forbidden => {
+                self.forbidden("get", &kind.resource().plural);
+                Ok(Read::Forbidden)
+            }
+            Err(error) => Err(self.failed("get", kind)(error)),
+        }
+    }
+
+    /// Reads the metadata of one object, past every store. `None` where there is none.
+    pub async fn read_metadata(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Object>, RequestError> {
+        let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
+        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
+            Ok(text) => self.metadata(kind, &text).map(Some).map_err(self.failed("get", kind)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(error) => Err(self.failed("get", kind)(error)),
+        }
+    }
+
+    /// The object that an answer holds, without content.
+    fn metadata(&self, kind: Kind, text: &[u8]) -> kube::Result<Object> {
+        let object: Object = serde_json::from_slice(text).map_err(|error| {
+            let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
+            kube::Error::Service(Box::new(error))
+        })?;
+        Ok(stripped(kind, object))
+    }
+
+    /// Sends a request, and reads its answer whole, in bounded memory.
+    async fn exchange(
+        &self,
+        request: Result<http::Request<Bytes>, request::Error>,
+    ) -> kube::Result<Zeroizing<Vec<u8>>> {
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        let answer = match plane_responses::admit(&self.id) {
+            Ok(()) => self.sent(request).await,
+            Err(held_back) => Err(held_back),
+        };
+        plane_responses::note(&self.id, &answer);
+        answer
+    }
+
+    async fn sent(&self, request: http::Request<Bytes>) -> kube::Result<Zeroizing<Vec<u8>>> {
+        let _memory = self.budget.reading(LIMIT, LIMIT).await;
+        let response = self.client().send(request.map(Into::into)).await?;
+        let code = response.status();
+        let (mut body, mut parts, mut size) = (response.into_body(), Vec::new(), 0);
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| kube::Error::ReadEvents(io::Error::other(error)))?;
+            let Ok(part) = frame.into_data() else { continue };
+            size += part.len();
+            if size > LIMIT {
+                return Err(kube::Error::LinesCodecMaxLineLengthExceeded);
+            }
+            parts.push(part);
+        }
+        let mut text = Zeroizing::new(Vec::with_capacity(size));
+        for part in parts {
+            text.extend_from_slice(&part);
+            // Where nothing else has it.
+            if let Ok(mut part) = part.try_into_mut() {
+                part.as_mut().zeroize();
+            }
+        }
+        if code.is_success() {
+            return Ok(text);
+        }
+        let status = serde_json::from_slice::<Status>(&text);
+        Err(kube::Error::Api(
+            status.unwrap_or_else(|_| Status::failure("", "").with_code(code.as_u16())).boxed(),
+        ))
+    }
+}
+
+/// What stands on the plane that a copy is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Nothing: it is created.
+    New,
+    /// An object, whose resourceVersion is the precondition.
+    Standing,
+}
+
+impl PlaneWriter<'_> {
+    /// Writes an object with this metadata and the content of `source`; of the answer the metadata is kept.
+    pub async fn copy(
+        &self,
+        kind: Kind,
+        object: &Object,
+        source: &Confidential,
+        target: Target,
+    ) -> Result<ObjectRef, RequestError> {
+        let params = PostParams { field_manager: Some(self.manager.to_owned()), ..PostParams::default() };
+        let (verb, request) = match target {
+            Target::New => ("create", requests(kind, object.namespace()).create(&params, Vec::new())),
+            Target::Standing => {
+                ("update", requests(kind, object.namespace()).replace(object.name(), &params, Vec::new()))
+            }
+        };
+        let resource = kind.resource();
+        let copied = Copied {
+            api_version: &resource.api_version,
+            kind: &resource.kind,
+            metadata: &object.metadata,
+            data: &source.data,
+            binary_data: &source.binary_data,
+            secret_type: source.secret_type.as_deref(),
+        };
+        let body = copied.body().map_err(request::Error::SerializeBody);
+        let request = request.and_then(|request| {
+            let mut request = request.map(|_| Bytes::new());
+            request.headers_mut().insert(ACCEPT, METADATA_ONLY);
+            *request.body_mut() = Bytes::from_owner(body?);
+            Ok(request)
+        });
+        let plane = self.plane;
+        let sent = async {
+            let text = plane.exchange(request).await.map_err(discreet)?;
+            plane.metadata(kind, &text)
+        };
+        let stored =
+            plane.fenced(DryRun::No, (kind, object), sent).await.map_err(plane.failed(verb, kind))?;
+        Ok(plane.learn(kind, stored))
+    }
+
+    /// Merges metadata into that of `of`, whose resourceVersion is the precondition; of the answer the metadata is kept.
+    pub async fn recount(
+        &self,
+        kind: Kind,
+        of: &Object,
+        mut metadata: Value,
+    ) -> Result<ObjectRef, RequestError> {
+        metadata["resourceVersion"] = json!(of.version());
+        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        let params = PatchParams { field_manager: Some(self.manager.to_owned()), ..PatchParams::default() };
+        let request = requests(kind, of.namespace()).patch_metadata(of.name(), &params, &patch);
+        let plane = self.plane;
+        let sent = async {
+            let text = plane.exchange(request.map(|request| request.map(Bytes::from))).await?;
+            plane.metadata(kind, &text)
+        };
+        let stored = plane.fenced(DryRun::No, (kind, of), sent).await.map_err(plane.failed("patch", kind))?;
+        Ok(plane.learn(kind, stored))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,347 @@
+//! Performs a plan: reads the sources that it copies, and does every write in its order.
+
+use std::sync::Arc;
+
+use fedhub_api::conditions::{find, put, remove};
+use fedhub_api::facts::deployment::put_counters;
+use fedhub_api::facts::referenced::{REFERENCED_DATA_READY, copied_from_text, referenced_by, source_hash};
+use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_cache::digest::Version;
+use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::names::{
+    EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
+    REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER,
+};
+use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
+use fedhub_engine::{Outcome, Step};
+use fedhub_planes::confidential::Target;
+use fedhub_planes::{
+    Confidential, DATA_KINDS, Plane, PlaneWriter, Precondition, ProjectNamespace, Read, StatusWrite,
+    WriteMode,
+};
+use serde_json::{Value, json};
+
+use super::desired::{condition, mark, referenced_by_text};
+use super::plan::{Annotations, ConditionChange, DataPlan, NextStep, copied_bytes};
+use super::reconcile::DataReconcile;
+use super::snapshot::{Snapshot, SourceState, Standing, standing};
+use super::{SOURCE_LIMIT, TOTAL_LIMIT};
+
+const WD: Kind = Kind::WorkloadDeployment;
+
+/// What a write has changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wrote {
+    Nothing,
+    /// A read has told what the caches do not.
+    Learned,
+    Stored,
+}
+
+impl DataReconcile<'_> {
+    fn writer<'a>(&'a self, plane: &'a Plane) -> PlaneWriter<'a> {
+        let metrics = self.controller.planes.metrics();
+        PlaneWriter { plane, manager: REFERENCED_DATA_MANAGER, metrics }
+    }
+
+    fn hub(&self) -> &Arc<Plane> {
+        self.controller.planes.hub()
+    }
+
+    fn count(&self, verb: &str) {
+        self.controller.planes.metrics().companion_writes.with_label_values(&[verb]).inc();
+    }
+
+    /// Does what is planned; the first write that fails ends it.
+    pub(super) async fn perform(&mut self, seen: &Snapshot, plan: DataPlan) -> Result<Step, Error> {
+        let DataPlan { hold, copies, counts, annotations, condition, releases, release, then } = plan;
+        let (mut wrote, mut learned, mut bytes) = (false, false, copied_bytes(seen));
+        for (kind, name) in &copies {
+            match self.copy(seen, *kind, name, &mut bytes).await? {
+                Wrote::Stored => wrote = true,
+                Wrote::Learned => learned = true,
+                Wrote::Nothing => {}
+            }
+        }
+        for (kind, name) in &counts {
+            let Some(companion) = seen.companion(*kind, name) else { continue };
+            let token = seen.token();
+            let list = companion.facts.referenced_by.iter().flatten().map(AsRef::as_ref);
+            self.recount(companion, referenced_by_text(list.chain([token.as_str()]))).await?;
+            wrote = true;
+        }
+        if hold || release || annotations.is_some() || condition.is_some() {
+            let Some(wd) = self.wd(seen).await? else { return Ok(Step::Learned) };
+            wrote |= self.say(seen, wd, (hold, release), annotations, condition).await?;
+        }
+        for companion in releases {
+            self.release(seen, &companion).await?;
+            wrote = true;
+        }
+        Ok(match then {
+            _ if learned && !wrote => Step::Learned,
+            NextStep::Done if !wrote => Step::Unchanged,
+            NextStep::Done | NextStep::Requeue if wrote => Step::Updated,
+            NextStep::Done | NextStep::Requeue => Step::End(Outcome::AwaitChange),
+            NextStep::ReadLive => {
+                self.learned.live = Some(self.read_live(seen).await?);
+                if wrote { Step::Updated } else { Step::Learned }
+            }
+            NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
+            NextStep::RequeueAfter(wait) => Step::End(Outcome::RequeueAfter(wait)),
+        })
+    }
+
+    /// The WD that the snapshot is of; `None` where it is another by now.
+    async fn wd(&self, seen: &Snapshot) -> Result<Option<ObjectRef>, Error> {
+        let (namespace, name) = (&self.home.namespace, &seen.name);
+        let wd = self.project.get_or_fetch(WD, namespace, name).await?;
+        let known = self.project.store(WD).digest(namespace, name);
+        let is_it = |wd: &ObjectRef| {
+            known.is_some_and(|known| {
+                known.version == Version::new(wd.version())
+                    && known.deployment().and_then(|facts| facts.references()) == Some(&seen.references)
+            })
+        };
+        Ok(wd.filter(is_it))
+    }
+
+    /// Writes on the WD: finalizer and annotations in one patch, then the condition.
+    async fn say(
+        &self,
+        seen: &Snapshot,
+        wd: ObjectRef,
+        (hold, release): (bool, bool),
+        annotations: Option<Annotations>,
+        change: Option<ConditionChange>,
+    ) -> Result<bool, Error> {
+        let (writer, mut wd, mut wrote) = (self.writer(self.project), wd, false);
+        let mut metadata = json!({});
+        if hold || release {
+            let others = wd.metadata.finalizers.iter().flatten().filter(|f| *f != REFERENCED_DATA_FINALIZER);
+            let mut finalizers: Vec<&str> = others.map(String::as_str).collect();
+            finalizers.extend(hold.then_some(REFERENCED_DATA_FINALIZER));
+            metadata["finalizers"] = json!(finalizers);
+        }
+        if let Some(Annotations { expected, error, clear }) = annotations {
+            metadata["annotations"] = json!({ REFERENCED_DATA_ERROR: error });
+            if clear || expected.is_some() {
+                metadata["annotations"][EXPECTED_REFERENCED_DATA] = json!(expected);
+            }
+        }
+        // The condition first where the WD is released: nothing comes back to it afterwards.
+        if release && let Some(change) = &change {
+            wd = self.write_condition(seen, wd, change).await?;
+            wrote = true;
+        }
+        if metadata != json!({}) {
+            wd = writer.patch_metadata(WD, &wd, metadata).await?;
+            wrote = true;
+        }
+        if !release && let Some(change) = &change {
+            self.write_condition(seen, wd, change).await?;
+            wrote = true;
+        }
+        Ok(wrote)
+    }
+
+    async fn write_condition(
+        &self,
+        seen: &Snapshot,
+        wd: ObjectRef,
+        change: &ConditionChange,
+    ) -> Result<ObjectRef, RequestError> {
+        let (mut status, now) = (wd.status().clone(), self.controller.planes.clock().now());
+        match change {
+            ConditionChange::Put(verdict) => {
+                let standing = find(wd.status(), REFERENCED_DATA_READY);
+                put(&mut status, condition(verdict, standing, seen.generation, now));
+            }
+            ConditionChange::Remove => remove(&mut status, REFERENCED_DATA_READY),
+        }
+        put_counters(&mut status);
+        let write = StatusWrite { status, mode: WriteMode::Direct };
+        Ok(self.writer(self.project).write_status(WD, &wd, write).await?.unwrap_or(wd))
+    }
+
+    /// Reads a source and copies it. `bytes` is what the companions of the WD have by now.
+    async fn copy(
+        &mut self,
+        seen: &Snapshot,
+        kind: Kind,
+        name: &str,
+        bytes: &mut usize,
+    ) -> Result<Wrote, Error> {
+        let namespace = &self.home.namespace;
+        let source = match self.project.read_confidential(kind, namespace, name).await? {
+            Read::Found(source) => source,
+            Read::Absent => return Ok(self.learn(kind, name, SourceState::Absent)),
+            Read::Forbidden => return Ok(self.learn(kind, name, SourceState::Unauthorized)),
+        };
+        let (size, version) = (source.bytes(kind), source_hash(source.uid(), source.version()));
+        let key = self.project.key(kind, namespace, name);
+        if size > SOURCE_LIMIT || *bytes + size > TOTAL_LIMIT {
+            self.controller.oversized.lock().insert(key, (version, size));
+            return Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }));
+        }
+        self.controller.oversized.lock().remove(&key);
+        *bytes += size;
+        let copied_from = copied_from_text(source.uid(), source.version(), size);
+        match seen.companion(kind, name) {
+            Some(companion)
+                if companion.facts.copied_from == version && companion.facts.is_of(&seen.token()) =>
+            {
+                // The watch is behind what was read.
+                Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }))
+            }
+            Some(companion) => self.replace(seen, companion, &source, copied_from).await,
+            None => self.create(seen, kind, name, &source, copied_from).await,
+        }
+    }
+
+    fn learn(&mut self, kind: Kind, name: &str, state: SourceState) -> Wrote {
+        self.learned.sources.insert((kind, name.to_owned()), state);
+        Wrote::Learned
+    }
+
+    async fn create(
+        &mut self,
+        seen: &Snapshot,
+        kind: Kind,
+        name: &str,
+        source: &Confidential,
+        copied_from: String,
+    ) -> Result<Wrote, Error> {
+        let Some(space) = &seen.space else { return Ok(Wrote::Nothing) };
+        let mut companion = bare(kind, space, name);
+        mark(&mut companion, referenced_by_text([seen.token().as_str()]), copied_from);
+        match self.writer(self.hub()).copy(kind, &companion, source, Target::New).await {
+            Ok(_) => {
+                self.count("create");
+                Ok(Wrote::Stored)
+            }
+            Err(error) if error.code() == Some(409) => {
+                match self.hub().read_metadata(kind, space, name).await? {
+                    Some(stands) if !is_companion(&stands) => {
+                        Ok(self.learn(kind, name, SourceState::NameTaken))
+                    }
+                    // The watch is behind.
+                    _ => Err(error.into()),
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes a companion anew: what it counts is as one read shows it, and what was read is the precondition, so that no
+    /// count is lost.
+    async fn replace(
+        &mut self,
+        seen: &Snapshot,
+        companion: &Standing,
+        source: &Confidential,
+        copied_from: String,
+    ) -> Result<Wrote, Error> {
+        let Standing { space, kind, name, others, .. } = companion;
+        let Some(mut object) = self.hub().read_metadata(*kind, space, name).await? else {
+            return Ok(Wrote::Nothing);
+        };
+        if !is_companion(&object) {
+            return Ok(self.learn(*kind, name, SourceState::NameTaken));
+        }
+        let counted = referenced_by(object.annotation(REFERENCED_BY).unwrap_or("[]"));
+        let token = seen.token();
+        // A count that cannot be read is made anew, of all that refer to it.
+        let counted = counted.as_deref().unwrap_or(others).iter().map(AsRef::as_ref);
+        let list = referenced_by_text(counted.chain([token.as_str()]));
+        mark(&mut object, list, copied_from);
+        match self.writer(self.hub()).copy(*kind, &object, source, Target::Standing).await {
+            Ok(_) => self.count("update"),
+            // A Secret keeps its type: another one takes its place.
+            Err(error) if error.immutable() => {
+                self.hub().delete(*kind, &object, Precondition::UidAndVersion).await?;
+                self.count("delete");
+                (object.metadata.uid, object.metadata.resource_version) = (None, None);
+                object.metadata.creation_timestamp = None;
+                self.writer(self.hub()).copy(*kind, &object, source, Target::New).await?;
+                self.count("create");
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(Wrote::Stored)
+    }
+
+    async fn recount(&self, companion: &Standing, list: String) -> Result<(), Error> {
+        let metadata = json!({"annotations": { REFERENCED_BY: list }});
+        self.writer(self.hub()).recount(companion.kind, &stub(companion), metadata).await?;
+        self.count("update");
+        Ok(())
+    }
+
+    /// Counts the WD for a companion no longer. The last one takes it away, unless a WD refers to it that is not counted yet.
+    async fn release(&self, seen: &Snapshot, companion: &Standing) -> Result<(), Error> {
+        let token = seen.token();
+        let counted = companion.facts.referenced_by.iter().flatten().map(AsRef::as_ref);
+        let left: Vec<&str> = counted.filter(|by| *by != token).collect();
+        if !left.is_empty() || !companion.others.is_empty() {
+            return self.recount(companion, referenced_by_text(left)).await;
+        }
+        self.hub().delete(companion.kind, &stub(companion), Precondition::UidAndVersion).await?;
+        self.count("delete");
+        let Standing { space, kind, name, .. } = companion;
+        tracing::info!(plane = %self.home.plane, hub_namespace = space, ?kind, name, "companion deleted: no WorkloadDeployment refers to it");
+        Ok(())
+    }
+
+    /// The companions on the hub that count the WD, past every cache.
+    async fn read_live(&self, seen: &Snapshot) -> Result<Vec<Standing>, Error> {
+        let (hub, token) = (self.hub(), seen.token());
+        let selector = format!("{REFERENCED_DATA}=true");
+        let mut found = Vec::new();
+        for space in self.spaces(seen).await? {
+            for kind in DATA_KINDS {
+                let listed =
+                    hub.list_metadata(kind, Some(&space), Some(&selector), usize::MAX, |_| true).await?;
+                let companions = listed.iter().filter_map(|companion| {
+                    let digest = Digest::of(&PlaneId::Hub, kind, companion);
+                    standing(&space, kind, companion.name(), &digest)
+                });
+                found.extend(companions.filter(|companion| companion.facts.is_of(&token)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The hub namespaces in which the WD may have companions: those whose labels name its project namespace. One that the WD
+    /// records and that has lost its labels proves nothing.
+    async fn spaces(&self, seen: &Snapshot) -> Result<Vec<String>, Error> {
+        let mut spaces = self.controller.planes.tenants().of(self.home);
+        let wd = self.project.get_or_fetch(WD, &self.home.namespace, &seen.name).await?;
+        let recorded = wd.as_ref().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).map(str::to_owned);
+        if let Some(recorded) = recorded.filter(|recorded| !spaces.contains(recorded))
+            && let Some(namespace) = self.hub().get_live(Kind::Namespace, "", &recorded).await?
+            && fedhub_core::names::project_namespace_uid(&recorded).is_some()
+        {
+            match ProjectNamespace::of(&namespace) {
+                Some(home) if home == *self.home => spaces.push(recorded),
+                Some(_) => {}
+                None => return Err(Error::NotEngaged(PlaneId::Hub)),
+            }
+        }
+        Ok(spaces)
+    }
+}
+
+/// Whether an object on the hub is a companion, and not another's.
+fn is_companion(object: &Object) -> bool {
+    object.label(REFERENCED_DATA) == Some("true")
+}
+
+/// As much of a companion as a request needs, with its preconditions.
+fn stub(companion: &Standing) -> Object {
+    let mut stub = bare(companion.kind, &companion.space, &companion.name);
+    stub.metadata.uid = Some(companion.uid.to_string());
+    stub.metadata.resource_version = Some(companion.version.to_string());
+    stub.data = Value::Null;
+    stub
+}

@@ -1,0 +1,121 @@
+//! What is said of referenced data on a WD, and what a companion is to be.
+
+use fedhub_api::conditions::explained;
+use fedhub_api::facts::referenced::REFERENCED_DATA_READY;
+use fedhub_core::message::excerpt;
+use fedhub_core::names::{COPIED_FROM, REFERENCED_BY, REFERENCED_DATA};
+use fedhub_core::object::{Kind, Object};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::snapshot::Source;
+use super::{SOURCE_LIMIT, TOTAL_LIMIT};
+
+/// How it is with a WD's referenced data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All of it is on the hub: these, in the order of the references.
+    Ready(Vec<(Kind, String)>),
+    /// A source cannot be copied, and no retry helps.
+    Failed {
+        /// The reason of the condition and of the annotation.
+        reason: &'static str,
+        /// In words.
+        message: String,
+    },
+}
+
+/// Why a source cannot be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is not there.
+    NotFound,
+    /// The plane does not let it be read.
+    Unauthorized,
+    /// It has so many bytes.
+    TooLarge(usize),
+    /// With it, all sources of the WD have so many bytes.
+    TooLargeTogether(usize),
+    /// What stands under its name on the hub is not a companion.
+    NameTaken,
+}
+
+impl Fault {
+    /// The reason of the condition and of the annotation.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::NotFound => "SourceNotFound",
+            Self::Unauthorized => "SourceUnauthorized",
+            Self::TooLarge(_) | Self::TooLargeTogether(_) => "SourceTooLarge",
+            Self::NameTaken => "SourceNameTaken",
+        }
+    }
+
+    /// That it is so of a source of this namespace.
+    pub fn of(self, source: &Source, namespace: &str) -> Verdict {
+        let what = format!("{} {}", source.kind.resource().kind, excerpt(&source.name));
+        let message = match self {
+            Self::NotFound => format!("{what} does not exist in namespace {namespace}"),
+            Self::Unauthorized => {
+                format!("The platform is not allowed to read {what} in namespace {namespace}")
+            }
+            Self::TooLarge(bytes) => {
+                format!("{what} has {bytes} bytes, more than the limit of {SOURCE_LIMIT}")
+            }
+            Self::TooLargeTogether(bytes) => format!(
+                "The ConfigMaps and Secrets of this WorkloadDeployment have {bytes} bytes with {what}, more than the limit of {TOTAL_LIMIT}"
+            ),
+            Self::NameTaken => {
+                format!("Another {what} exists on the federation hub, which is not a copy of the project's")
+            }
+        };
+        Verdict::Failed { reason: self.reason(), message }
+    }
+}
+
+/// The condition `ReferencedDataReady` of a WD of that generation; `standing` is the one that it has.
+pub fn condition(verdict: &Verdict, standing: Option<&Value>, generation: i64, now: Timestamp) -> Value {
+    let (status, reason, message) = match verdict {
+        Verdict::Ready(_) => {
+            ("True", "Ready", "All referenced ConfigMaps and Secrets are on the federation hub")
+        }
+        Verdict::Failed { reason, message } => ("False", *reason, message.as_str()),
+    };
+    let mut condition = explained(standing, REFERENCED_DATA_READY, status, reason, message, now);
+    condition["observedGeneration"] = json!(generation);
+    condition
+}
+
+/// The annotation `expected-referenced-data`.
+pub fn expected_text(generation: i64, expected: &[(Kind, String)]) -> String {
+    let entries: Vec<String> =
+        expected.iter().map(|(kind, name)| format!("{}/{name}", kind.resource().kind)).collect();
+    format!(r#"{{"generation":{generation},"expected":{}}}"#, json!(entries))
+}
+
+/// The annotation `referenced-data-error`; `None` where there is no error.
+pub fn error_text(verdict: &Verdict) -> Option<String> {
+    match verdict {
+        Verdict::Ready(_) => None,
+        Verdict::Failed { reason, message } => {
+            Some(json!({"reason": reason, "message": message}).to_string())
+        }
+    }
+}
+
+/// The annotation `referenced-by`.
+pub fn referenced_by_text<'a>(wds: impl IntoIterator<Item = &'a str>) -> String {
+    let mut wds: Vec<&str> = wds.into_iter().collect();
+    wds.sort_unstable();
+    wds.dedup();
+    json!(wds).to_string()
+}
+
+/// Puts into the metadata of a companion what is ours of it.
+pub fn mark(companion: &mut Object, referenced_by: String, copied_from: String) {
+    let labels = companion.metadata.labels.get_or_insert_default();
+    labels.insert(REFERENCED_DATA.to_owned(), "true".to_owned());
+    let annotations = companion.metadata.annotations.get_or_insert_default();
+    annotations.insert(REFERENCED_BY.to_owned(), referenced_by);
+    annotations.insert(COPIED_FROM.to_owned(), copied_from);
+}

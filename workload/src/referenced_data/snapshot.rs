@@ -1,0 +1,237 @@
+//! What the caches say of a WD's referenced data: all that [`crate::referenced_data::plan::plan`] decides by.
+
+use std::collections::BTreeMap;
+
+use fedhub_api::facts::deployment::mark_hash;
+use fedhub_api::facts::referenced::{References, source_hash};
+use fedhub_api::facts::{Companion, Digest, DigestExt, View};
+use fedhub_api::references::Reference;
+use fedhub_cache::digest::{Uid, Version};
+use fedhub_core::names::is_object_name;
+use fedhub_core::object::{Key, Kind};
+use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, WriteState};
+
+use super::ReferencedData;
+
+/// What is known of a WD and its referenced data.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The project plane and the namespace of the WD.
+    pub home: ProjectNamespace,
+    /// Its name.
+    pub name: String,
+    /// Its generation.
+    pub generation: i64,
+    /// Whether deletion was asked for.
+    pub terminating: bool,
+    /// Whether the federator's finalizer holds it: it is on the hub, or may be.
+    pub federated: bool,
+    /// What it refers to, and what was said of that.
+    pub references: References,
+    /// Whether fedhub may write for the project.
+    pub writes: WriteState,
+    /// Its hub namespace, where that stands and can be used.
+    pub space: Option<String>,
+    /// What it refers to, in the order of the references.
+    pub sources: Vec<Source>,
+    /// The companions that it is counted for, and those of its sources.
+    pub companions: Vec<Standing>,
+    /// Whether the companions are as live reads showed them, past every cache (I3).
+    pub is_live: bool,
+}
+
+/// What the live reads of a pass have shown and the caches do not.
+#[derive(Default)]
+pub(super) struct Learned {
+    /// Sources, by kind and name.
+    pub sources: BTreeMap<(Kind, String), SourceState>,
+    /// The companions that count the WD: for the next round only.
+    pub live: Option<Vec<Standing>>,
+}
+
+/// A `ConfigMap` or Secret that a WD refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Whether Instances can do without.
+    pub optional: bool,
+    /// What is known of it.
+    pub state: SourceState,
+}
+
+/// What is known of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceState {
+    /// Nothing: it was not listed yet.
+    Unknown,
+    /// It is not there.
+    Absent,
+    /// The plane does not let it be read.
+    Unauthorized,
+    /// What stands under its name on the hub is not a companion.
+    NameTaken,
+    /// It is there.
+    Stands {
+        /// The hash of its UID and resourceVersion.
+        version: u64,
+        /// Its bytes of content, where that version was read and is too large; zero where that is not known.
+        bytes: usize,
+    },
+}
+
+/// A companion on the hub.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Its hub namespace.
+    pub space: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: Uid,
+    /// Its resourceVersion.
+    pub version: Version,
+    /// Whether deletion was asked for.
+    pub terminating: bool,
+    /// What it is the copy of, and who refers to it.
+    pub facts: Companion,
+    /// The other WDs of the project namespace whose templates refer to it and that are not being deleted, each as in
+    /// `referenced-by`: the count that it should have, but for this WD. Known where the WD leaves it, or where its count
+    /// cannot be read.
+    pub others: Vec<Box<str>>,
+}
+
+impl Snapshot {
+    /// The WD as `referenced-by` names it.
+    pub fn token(&self) -> String {
+        token(&self.home.namespace, &self.name)
+    }
+
+    /// The companion of a source, in the WD's hub namespace.
+    pub fn companion(&self, kind: Kind, name: &str) -> Option<&Standing> {
+        let space = self.space.as_deref()?;
+        self.companions.iter().find(|c| c.kind == kind && c.name == name && c.space == space)
+    }
+}
+
+/// A WD as `referenced-by` names it.
+pub fn token(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name}")
+}
+
+impl ReferencedData {
+    /// What the caches say of that WD, with what was learned in this pass.
+    pub(super) fn snapshot_of(
+        &self,
+        project: &Plane,
+        home: &ProjectNamespace,
+        key: &Key,
+        wd: &Digest,
+        learned: &Learned,
+    ) -> Option<Snapshot> {
+        let facts = wd.deployment()?;
+        let references = facts.references()?.clone();
+        let hub = self.planes.hub();
+        let spaces = self.planes.tenants().of(home);
+        let usable = |space: &&String| {
+            let namespace = hub.store(Kind::Namespace).digest("", space);
+            facts.counterpart == mark_hash(Some(space)) && namespace.is_some_and(|n| !n.terminating)
+        };
+        let space = spaces.iter().find(usable).cloned();
+        let mut seen = Snapshot {
+            home: home.clone(),
+            name: key.name.clone(),
+            generation: facts.generation,
+            terminating: wd.terminating,
+            federated: facts.held,
+            sources: references.iter().map(|r| self.source(project, home, r, learned)).collect(),
+            references,
+            writes: project.write_state(),
+            space,
+            companions: Vec::new(),
+            is_live: learned.live.is_some(),
+        };
+        seen.companions = match &learned.live {
+            Some(live) => live.clone(),
+            None => spaces.iter().flat_map(|space| self.standing_in(space, &seen)).collect(),
+        };
+        let token = seen.token();
+        for companion in &mut seen.companions {
+            let is_used = !seen.terminating && seen.references.contains(companion.kind, &companion.name);
+            // Whoever reads and writes it only counts itself.
+            if companion.facts.referenced_by.is_none() || companion.facts.is_of(&token) && !is_used {
+                companion.others = others(project, home, &key.name, companion.kind, &companion.name);
+            }
+        }
+        Some(seen)
+    }
+
+    fn source(
+        &self,
+        project: &Plane,
+        home: &ProjectNamespace,
+        of: Reference<'_>,
+        learned: &Learned,
+    ) -> Source {
+        let Reference { kind, name, optional } = of;
+        let source = |state| Source { kind, name: name.to_owned(), optional, state };
+        if let Some(state) = learned.sources.get(&(kind, name.to_owned())) {
+            return source(*state);
+        }
+        // No object can have such a name, so that none need be asked for.
+        if !is_object_name(name) {
+            return source(SourceState::Absent);
+        }
+        let store = project.store(kind);
+        if !store.synced() {
+            let refused = project.demanded(kind).is_some_and(|demanded| demanded.is_refused());
+            return source(if refused { SourceState::Unauthorized } else { SourceState::Unknown });
+        }
+        let Some(digest) = store.digest(&home.namespace, name) else { return source(SourceState::Absent) };
+        let version = source_hash(&digest.uid.to_string(), &digest.version.to_string());
+        let read = self.oversized.lock().get(&project.key(kind, &home.namespace, name)).copied();
+        let bytes = read.filter(|(of, _)| *of == version).map_or(0, |(_, bytes)| bytes);
+        source(SourceState::Stands { version, bytes })
+    }
+
+    /// The companions in a hub namespace that are the WD's, or those of its sources.
+    fn standing_in(&self, space: &str, seen: &Snapshot) -> Vec<Standing> {
+        let (hub, token) = (self.planes.hub(), seen.token());
+        let of_kind = |kind| {
+            let pick = |view: View<'_>| {
+                let facts = view.digest.companion()?;
+                let is_its = facts.is_of(&token) || seen.references.contains(kind, view.name);
+                is_its.then(|| standing(space, kind, view.name, view.digest))?
+            };
+            hub.store(kind).select(Some(space), pick)
+        };
+        DATA_KINDS.into_iter().flat_map(of_kind).collect()
+    }
+}
+
+/// The companion that has this digest.
+pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> Option<Standing> {
+    Some(Standing {
+        space: space.to_owned(),
+        kind,
+        name: name.to_owned(),
+        uid: digest.uid.clone(),
+        version: digest.version.clone(),
+        terminating: digest.terminating,
+        facts: digest.companion()?.clone(),
+        others: Vec::new(),
+    })
+}
+
+fn others(project: &Plane, home: &ProjectNamespace, wd: &str, kind: Kind, name: &str) -> Vec<Box<str>> {
+    let refers = |view: &View<'_>| {
+        let references = view.digest.deployment().and_then(|facts| facts.references());
+        !view.digest.terminating && view.name != wd && references.is_some_and(|r| r.contains(kind, name))
+    };
+    let pick = |view: View<'_>| refers(&view).then(|| token(view.namespace, view.name).into());
+    project.store(Kind::WorkloadDeployment).select(Some(&home.namespace), pick)
+}

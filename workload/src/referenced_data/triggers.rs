@@ -1,0 +1,143 @@
+//! Events to keys: which event concerns which WD; and which project planes have their `ConfigMap`s and Secrets watched.
+
+use std::collections::BTreeSet;
+
+use fedhub_api::facts::{Change, Digest, DigestExt, Known, View};
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Kind, PlaneId};
+use fedhub_planes::{DATA_KINDS, Listener, Plane, ProjectNamespace};
+
+use super::ReferencedData;
+
+const WD: Kind = Kind::WorkloadDeployment;
+
+/// Whether a WD refers to anything, or did.
+fn concerns(wd: &Digest) -> bool {
+    wd.deployment().is_some_and(|facts| facts.references().is_some())
+}
+
+/// Whether the template of a WD that stays refers to objects of this kind.
+fn refers(wd: &Digest, kind: Kind) -> bool {
+    let references = wd.deployment().and_then(|facts| facts.references());
+    !wd.terminating && references.is_some_and(|references| references.iter().any(|r| r.kind == kind))
+}
+
+impl ReferencedData {
+    fn enqueue(&self, plane: &PlaneName, project: &Plane, namespace: &str, name: &str) {
+        if self.planes.ready(plane) {
+            self.queue.add(project.key(WD, namespace, name), &project.id);
+        }
+    }
+
+    /// Enqueues the WDs of a project plane, or of one namespace there, that are like that.
+    fn enqueue_where(&self, project: &Plane, namespace: Option<&str>, is_so: impl Fn(&Digest) -> bool) {
+        let PlaneId::Project(plane) = &project.id else { return };
+        let pick = |wd: View<'_>| is_so(wd.digest).then(|| (wd.namespace.to_owned(), wd.name.to_owned()));
+        for (namespace, name) in project.store(WD).select(namespace, pick) {
+            self.enqueue(plane, project, &namespace, &name);
+        }
+    }
+
+    fn enqueue_all(&self, home: &ProjectNamespace, is_so: impl Fn(&Digest) -> bool) {
+        if let Some(project) = self.planes.project(&home.plane) {
+            self.enqueue_where(&project, Some(&home.namespace), is_so);
+        }
+    }
+
+    fn deployment_changed(&self, plane: &PlaneName, project: &Plane, change: &Change) {
+        let (seen, old) = (change.known(), change.old().map(|old| &old.digest));
+        if !concerns(&seen.digest) && !old.is_some_and(concerns) {
+            return;
+        }
+        let stays = matches!(change, Change::Applied { .. });
+        for kind in DATA_KINDS {
+            if stays && refers(&seen.digest, kind) {
+                self.planes.demand(project, kind, true);
+            } else if refers(&seen.digest, kind) || old.is_some_and(|old| refers(old, kind)) {
+                self.reconsider(project, kind);
+            }
+        }
+        if stays {
+            self.enqueue(plane, project, &seen.namespace, &seen.name);
+        }
+    }
+
+    /// Ends the watch of a kind that no WD of the plane refers to any more.
+    fn reconsider(&self, project: &Plane, kind: Kind) {
+        if project.demanded(kind).is_some() && !project.store(WD).any(None, |wd| refers(wd.digest, kind)) {
+            self.planes.demand(project, kind, false);
+            self.oversized.lock().retain(|key, _| key.plane != project.id || key.kind != kind);
+        }
+    }
+
+    fn source_changed(&self, project: &Plane, kind: Kind, change: &Change) {
+        let seen = change.known();
+        if matches!(change, Change::Deleted { .. }) {
+            self.oversized.lock().remove(&project.key(kind, &seen.namespace, &seen.name));
+        }
+        let refers = |wd: &Digest| {
+            let references = wd.deployment().and_then(|facts| facts.references());
+            references.is_some_and(|references| references.contains(kind, &seen.name))
+        };
+        self.enqueue_where(project, Some(&seen.namespace), refers);
+    }
+
+    fn companion_changed(&self, hub: &Plane, kind: Kind, change: &Change) {
+        let seen = change.known();
+        let namespace = hub.store(Kind::Namespace).object("", &seen.namespace);
+        let Some(home) = namespace.as_deref().and_then(ProjectNamespace::of) else { return };
+        let Some(project) = self.planes.project(&home.plane) else { return };
+        let refers = |wd: &Digest| {
+            let references = wd.deployment().and_then(|facts| facts.references());
+            references.is_some_and(|references| references.contains(kind, &seen.name))
+        };
+        self.enqueue_where(&project, Some(&home.namespace), refers);
+        let counted = |known: &Known| known.digest.companion().and_then(|c| c.referenced_by.clone());
+        let wds: BTreeSet<_> =
+            [Some(seen), change.old()].into_iter().flatten().filter_map(counted).flatten().collect();
+        for wd in &wds {
+            if let Some((namespace, name)) = wd.split_once('/').filter(|(space, _)| **space == home.namespace)
+                && project.store(WD).digest(namespace, name).is_some_and(|wd| concerns(&wd))
+            {
+                self.enqueue(&home.plane, &project, namespace, name);
+            }
+        }
+    }
+}
+
+impl Listener for ReferencedData {
+    fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
+        match (&plane.id, kind) {
+            (PlaneId::Project(name), WD) => self.deployment_changed(name, plane, change),
+            (PlaneId::Project(_), Kind::ConfigMap | Kind::Secret) => self.source_changed(plane, kind, change),
+            (PlaneId::Hub, Kind::ConfigMap | Kind::Secret) => self.companion_changed(plane, kind, change),
+            (PlaneId::Hub, Kind::Namespace) => {
+                let states = [Some(change.known()), change.old()].into_iter().flatten();
+                let homes: BTreeSet<_> = states
+                    .filter_map(|known| known.object.as_deref().and_then(ProjectNamespace::of))
+                    .collect();
+                homes.iter().for_each(|home| self.enqueue_all(home, concerns));
+            }
+            _ => {}
+        }
+    }
+
+    fn synced(&self, plane: &Plane, _kind: Kind) {
+        if !plane.synced() {
+            return;
+        }
+        self.queue.mark_healthy(&plane.id);
+        match &plane.id {
+            PlaneId::Hub => {
+                self.planes.projects().iter().for_each(|project| self.enqueue_where(project, None, concerns));
+            }
+            PlaneId::Project(_) if self.planes.hub().synced() => self.enqueue_where(plane, None, concerns),
+            PlaneId::Project(_) | PlaneId::Management | PlaneId::Cell => {}
+        }
+    }
+
+    fn left(&self, plane: &Plane) {
+        self.queue.forget(&plane.id);
+        self.oversized.lock().retain(|key, _| key.plane != plane.id);
+    }
+}

@@ -1,0 +1,134 @@
+//! Companions that several WDs share, and those that are not ours.
+
+use fedhub_core::names::{REFERENCED_BY, REFERENCED_DATA};
+use fedhub_fake_apiserver::Fault;
+use serde_json::{Value, json};
+
+use crate::support::{World, quiet, until};
+
+fn secret(name: &str) -> Value {
+    json!([{"secret": {"secretName": name}}])
+}
+
+/// Two WDs that share a Secret, in order.
+pub async fn shared() -> (World, crate::support::Run) {
+    let world = World::new();
+    world.put_source("Secret", "db", &json!({"password": "Y2FuYXJ5"}));
+    world.put_wd("api", &secret("db"));
+    world.put_wd("web", &secret("db"));
+    let run = world.run();
+    until("both", || world.is_ready("api") && world.is_ready("web")).await;
+    quiet(2).await;
+    (world, run)
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_companion_counts_all_wds_that_refer_to_it_and_goes_with_the_last() {
+    let (world, run) = shared().await;
+    assert_eq!(world.counted("Secret", "db"), ["shop/api", "shop/web"]);
+    world.alpha.delete("WorkloadDeployment", "shop", "api").unwrap();
+    until("the WD to go", || world.wd("api").is_none()).await;
+    quiet(60).await;
+    assert_eq!(world.counted("Secret", "db"), ["shop/web"]);
+    world.alpha.delete("WorkloadDeployment", "shop", "web").unwrap();
+    until("the WD to go", || world.wd("web").is_none()).await;
+    assert!(world.companion("Secret", "db").is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_no_count_is_lost_where_others_write_it_at_the_same_time() {
+    let world = World::new();
+    world.put_source("Secret", "db", &json!({"password": "Y2FuYXJ5"}));
+    let names: Vec<String> = (0..20).map(|n| format!("wd-{n}")).collect();
+    names.iter().for_each(|name| drop(world.put_wd(name, &secret("db"))));
+    world.hub.fault(Fault::Status(409).on("update", "secrets").times(3));
+    world.hub.fault(Fault::LostAnswer.on("patch", "secrets").times(3));
+    let run = world.run();
+    until("all", || names.iter().all(|name| world.is_ready(name))).await;
+    assert_eq!(world.counted("Secret", "db").len(), 20);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_count_that_cannot_be_read_deletes_nothing_and_is_made_anew() {
+    let (world, run) = shared().await;
+    run.stop().await;
+    let corrupt = json!({"metadata": {"annotations": {REFERENCED_BY: "{not a list"}}});
+    world.hub.patch("Secret", &world.hub_space(), "db", &corrupt).unwrap();
+    world.alpha.delete("WorkloadDeployment", "shop", "api").unwrap();
+    let run = world.run();
+    until("the WD to go", || world.wd("api").is_none()).await;
+    quiet(60).await;
+    assert_eq!(world.counted("Secret", "db"), ["shop/web"]);
+    run.stop().await;
+    world.hub.patch("Secret", &world.hub_space(), "db", &corrupt).unwrap();
+    world.alpha.delete("WorkloadDeployment", "shop", "web").unwrap();
+    let run = world.run();
+    until("the WD to go", || world.wd("web").is_none()).await;
+    assert!(world.companion("Secret", "db").is_some(), "nobody knows who else refers to it");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_what_stands_there_and_is_no_companion_is_not_touched() {
+    let world = World::with_web();
+    let stopped = world.run();
+    until("the hub namespace", || world.hub.get("Namespace", "", &world.hub_space()).is_some()).await;
+    until("the copy", || world.companion("Secret", "db").is_some()).await;
+    stopped.stop().await;
+    world.hub.delete("Secret", &world.hub_space(), "db").unwrap();
+    let foreign = json!({"apiVersion": "v1", "kind": "Secret", "data": {"k": "YQ=="},
+        "metadata": {"namespace": world.hub_space(), "name": "db"}});
+    let foreign = world.hub.put(foreign).unwrap();
+    let run = world.run();
+    until("the error", || world.fails_with("web", "SourceNameTaken")).await;
+    quiet(600).await;
+    assert_eq!(world.companion("Secret", "db").unwrap(), foreign);
+    // It is asked for again.
+    world.hub.delete("Secret", &world.hub_space(), "db").unwrap();
+    until("the condition", || world.is_ready("web")).await;
+    let ours = world.companion("Secret", "db").unwrap();
+    assert_eq!(ours["metadata"]["labels"], json!({REFERENCED_DATA: "true"}));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_companion_of_the_go_manager_is_adopted() {
+    let world = World::with_web();
+    let space = world.hub_space();
+    let labels = json!({"meta.datumapis.com/upstream-cluster-name": "cluster-alpha", "meta.datumapis.com/upstream-namespace": "shop"});
+    world
+        .hub
+        .put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space, "labels": labels}}))
+        .unwrap();
+    let metadata = json!({"namespace": space, "name": "db", "labels": {REFERENCED_DATA: "true"},
+        "annotations": {REFERENCED_BY: r#"["shop/gone","shop/web"]"#}});
+    let before = world
+        .hub
+        .put(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {}}))
+        .unwrap();
+    let run = world.ready().await;
+    let now = world.companion("Secret", "db").unwrap();
+    assert_eq!(now["metadata"]["uid"], before["metadata"]["uid"]);
+    assert_eq!(now["data"], json!({"password": "Y2FuYXJ5"}));
+    assert_eq!(world.counted("Secret", "db"), ["shop/gone", "shop/web"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_companion_that_a_wd_needs_and_is_not_counted_for_stays() {
+    let (world, run) = shared().await;
+    run.stop().await;
+    // As after a backup of the hub from before the other WD.
+    let older = json!({"metadata": {"annotations": {REFERENCED_BY: r#"["shop/api"]"#}}});
+    world.hub.patch("Secret", &world.hub_space(), "db", &older).unwrap();
+    let uid = world.companion("Secret", "db").unwrap()["metadata"]["uid"].clone();
+    world.alpha.delete("WorkloadDeployment", "shop", "api").unwrap();
+    let run = world.run();
+    until("the WD to go", || world.wd("api").is_none()).await;
+    quiet(60).await;
+    assert_eq!(world.counted("Secret", "db"), ["shop/web"]);
+    assert_eq!(world.companion("Secret", "db").unwrap()["metadata"]["uid"], uid);
+    run.stop().await;
+}

@@ -1,0 +1,136 @@
+//! Sources that cannot be copied, and what is said of them.
+
+use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR};
+use fedhub_fake_apiserver::Fault;
+use serde_json::{Value, json};
+
+use crate::support::{SPACE, World, quiet, until};
+
+fn text(bytes: usize) -> Value {
+    json!({"k": "x".repeat(bytes - 1)})
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_source_that_is_missing_is_named_until_it_is_there() {
+    let world = World::with_web();
+    world.alpha.delete("Secret", SPACE, "db").unwrap();
+    let run = world.run();
+    until("the error", || world.fails_with("web", "SourceNotFound")).await;
+    assert!(
+        world
+            .annotation("web", REFERENCED_DATA_ERROR)
+            .unwrap()
+            .contains("Secret db does not exist in namespace shop")
+    );
+    assert!(world.annotation("web", EXPECTED_REFERENCED_DATA).is_none());
+    // The error goes to the cell with the WD.
+    let hub = || world.hub.get("WorkloadDeployment", &world.hub_space(), "web");
+    until("the cell's annotation", || {
+        hub().is_some_and(|wd| wd["metadata"]["annotations"][REFERENCED_DATA_ERROR].is_string())
+    })
+    .await;
+    let from = world.positions();
+    quiet(600).await;
+    assert_eq!(world.writes(from), [vec![], vec![]] as [Vec<String>; 2], "said once");
+    world.put_source("Secret", "db", &json!({"password": "YQ=="}));
+    until("the data", || world.is_ready("web")).await;
+    assert!(world.annotation("web", REFERENCED_DATA_ERROR).is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_an_error_is_told_also_before_the_wd_is_federated() {
+    let world = World::new();
+    let volumes = json!([{"configMap": {"name": "app"}}]);
+    world.put_wd("web", &volumes);
+    world
+        .alpha
+        .patch("WorkloadDeployment", SPACE, "web", &json!({"spec": {"cityCode": "New York"}}))
+        .unwrap();
+    let run = world.run();
+    until("the error", || world.fails_with("web", "SourceNotFound")).await;
+    world.alpha.delete("WorkloadDeployment", SPACE, "web").unwrap();
+    until("the WD to go", || world.wd("web").is_none()).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_optional_sources_are_skipped_where_they_are_missing_and_copied_where_not() {
+    let world = World::with_web();
+    let volumes = json!([
+        {"configMap": {"name": "app", "optional": true}}, {"secret": {"secretName": "later", "optional": true}},
+    ]);
+    world.edit_wd("web", &volumes);
+    let run = world.ready().await;
+    assert_eq!(world.expected("web")["expected"], json!(["ConfigMap/app"]));
+    world.put_source("Secret", "later", &json!({"k": "YQ=="}));
+    until("the other", || world.expected("web")["expected"] == json!(["ConfigMap/app", "Secret/later"]))
+        .await;
+    world.alpha.delete("ConfigMap", SPACE, "app").unwrap();
+    until("its companion to go", || world.companion("ConfigMap", "app").is_none()).await;
+    assert_eq!(world.expected("web")["expected"], json!(["Secret/later"]));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_what_is_too_large_is_not_copied() {
+    let limit = 256 << 10;
+    for (bytes, fits) in [(limit, true), (limit + 1, false)] {
+        let world = World::with_web();
+        world.put_source("ConfigMap", "app", &text(bytes));
+        let run = world.run();
+        if fits {
+            until("the data", || world.is_ready("web")).await;
+        } else {
+            until("the error", || world.fails_with("web", "SourceTooLarge")).await;
+            quiet(5).await;
+            assert!(world.companion("ConfigMap", "app").is_none());
+            assert!(world.companion("Secret", "db").is_some(), "one does not hold up the other");
+            let from = world.positions();
+            quiet(600).await;
+            assert_eq!(world.data_requests(from), Vec::<String>::new(), "read once");
+            world.put_source("ConfigMap", "app", &text(10));
+            until("the data", || world.is_ready("web")).await;
+            assert_eq!(run.data.remembered(), 0);
+        }
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_all_sources_of_a_wd_have_a_limit_together() {
+    let world = World::new();
+    let names: Vec<String> = (0..5).map(|n| format!("part-{n}")).collect();
+    names.iter().for_each(|name| drop(world.put_source("ConfigMap", name, &text(220 << 10))));
+    let volumes: Vec<Value> = names.iter().map(|name| json!({"configMap": {"name": name}})).collect();
+    world.put_wd("web", &json!(volumes));
+    let run = world.run();
+    until("the error", || world.fails_with("web", "SourceTooLarge")).await;
+    quiet(5).await;
+    let from = world.positions();
+    quiet(600).await;
+    assert_eq!(world.data_requests(from), Vec::<String>::new());
+    assert!(world.annotation("web", REFERENCED_DATA_ERROR).unwrap().contains("1048576"));
+    world.edit_wd("web", &json!(volumes[..4]));
+    until("the data", || world.is_ready("web")).await;
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_what_may_not_be_read_is_told_until_it_may() {
+    for verb in ["list", "get"] {
+        let world = World::with_web();
+        let refused = world.alpha.fault(Fault::Status(403).on(verb, "secrets"));
+        let run = world.run();
+        until("the error", || world.fails_with("web", "SourceUnauthorized")).await;
+        quiet(600).await;
+        assert_eq!(
+            run.planes.engaged(&crate::support::plane_name("alpha")).unwrap().state(),
+            "engaged",
+            "{verb}"
+        );
+        world.alpha.clear_fault(refused);
+        until("the data", || world.is_ready("web")).await;
+        run.stop().await;
+    }
+}

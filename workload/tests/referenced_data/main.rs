@@ -1,0 +1,19 @@
+//! Referenced data over simulated planes, on paused time: with the federator, for which it waits and which mirrors what it
+//! says.
+
+#[cfg(test)]
+mod copies;
+#[cfg(test)]
+mod counts;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod kills;
+#[cfg(test)]
+mod messages;
+#[cfg(test)]
+mod plan;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod watches;
