@@ -66,6 +66,9 @@ enum Command {
         /// once. Only some may be: what is tested is `deploy/`.
         #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
         flags: Vec<String>,
+        /// With `start` or `attend`: a variable of OpenTelemetry for this once; may be given more than once.
+        #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+        variables: Vec<(String, String)>,
         /// With `start` or `attend`: another program for this once.
         #[arg(long, value_name = "PATH")]
         program: Option<PathBuf>,
@@ -231,7 +234,18 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, components, plane, flags, program, second, cell, services, instance } => {
+        Command::Fedhub {
+            action,
+            components,
+            plane,
+            flags,
+            variables,
+            program,
+            second,
+            cell,
+            services,
+            instance,
+        } => {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = match cell {
                 Some(cell) if services => Fedhub::services(&layout, &cell)?,
@@ -239,7 +253,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 None if second => Fedhub::second(&layout)?,
                 None => Fedhub::load(&layout)?,
             };
-            act(&fedhub, action, &Once { components, plane, flags, program }).await?;
+            act(&fedhub, action, &Once { components, plane, flags, variables, program }).await?;
         }
         Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
@@ -286,13 +300,8 @@ async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
 }
 
 async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()> {
-    let Once { components, plane, flags, program } = once;
     match action {
-        Action::Start
-            if components.is_empty() && plane.is_none() && flags.is_empty() && program.is_none() =>
-        {
-            fedhub.start_again().await?;
-        }
+        Action::Start if *once == Once::default() => fedhub.start_again().await?,
         Action::Start => fedhub.start_with(once).await?,
         Action::Attend => {
             let status = fedhub.attend(once).await?;
@@ -307,6 +316,11 @@ async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()>
         Action::Metrics => print!("{}", fedhub.metrics().await?),
     }
     Ok(())
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn project(text: &str) -> Result<(String, String), String> {
