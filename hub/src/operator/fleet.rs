@@ -61,9 +61,10 @@ pub fn planes_of(
         cause: Cause::PlaneSecretInvalid,
         message,
     };
-    let of_secrets = secrets.iter().map(|secret| {
-        (secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned(), of_secret(secret, timeout))
-    });
+    let name = |secret: &Object| secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned();
+    // A client is made of those alone that are read.
+    let wanted = |secret: &&Object| only.is_none_or(|only| name(secret) == only.as_str());
+    let of_secrets = secrets.iter().filter(wanted).map(|secret| (name(secret), of_secret(secret, timeout)));
     // What is given by a flag stands in place of a Secret.
     for (name, connection) in given.into_iter().chain(of_secrets) {
         let plane = match PlaneName::new(&name) {
