@@ -48,7 +48,10 @@ pub async fn run(options: &Options) -> Result<Report, Error> {
         operator.run(&["audit", "--plane", &name(lap % fleet.planes)], &mut one).await?;
         operator.run(&["audit"], &mut all).await?;
         let last = [&explained, &one, &all].map(Ran::last);
-        fleet.progress.step(format!("explain {:.2} s, audit of one {:.2} s, of all {:.2} s", last[0], last[1], last[2]));
+        fleet.progress.step(format!(
+            "explain {:.2} s, audit of one {:.2} s, of all {:.2} s",
+            last[0], last[1], last[2]
+        ));
     }
     let slowest = explained.seconds.iter().copied().fold(f64::NAN, f64::max);
     let details = json!({

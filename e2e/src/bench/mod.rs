@@ -50,7 +50,10 @@ pub const BENCHMARKS: [(&str, &str); 15] = [
     ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
     ("requests", "API requests for a WD, for a status change, for a no-op"),
     ("memory", "RSS with 20,000 WDs and 100,000 Instances over 1,000 planes, and with fewer on real planes"),
-    ("footprint", "10,000 planes, in sync and idle: RSS for each, without objects and with a WD in order; series"),
+    (
+        "footprint",
+        "10,000 planes, in sync and idle: RSS for each, without objects and with a WD in order; series",
+    ),
     ("restart", "20,000 objects: start to in sync, against a bare list; writes; an edit at the start"),
     ("recovery", "300 planes behind a server that is killed: how soon they are in sync again, log lines"),
     ("noisy-neighbor", "one of 100 planes hangs or floods: how long the others' WDs take"),

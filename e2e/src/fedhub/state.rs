@@ -108,10 +108,8 @@ impl State {
         // The kernel names a process's program without symbolic links.
         let canonical = |path: &PathBuf| fs::canonicalize(path).map_err(Error::file("find", path));
         self.other_program = once.program.as_ref().map(canonical).transpose()?;
-        self.otherwise = pod.is_some()
-            || !once.flags.is_empty()
-            || !once.variables.is_empty()
-            || once.program.is_some();
+        self.otherwise =
+            pod.is_some() || !once.flags.is_empty() || !once.variables.is_empty() || once.program.is_some();
         self.identity = None;
         self.save(layout, member)?;
         let mut command = tokio::process::Command::new(self.running());
@@ -120,7 +118,11 @@ impl State {
         let arguments = replaced(&replaced(arguments, &self.flags), &once.flags);
         command.args(arguments).current_dir(layout.root());
         // Nothing but this: fedhub takes its flags from the environment too.
-        command.env_clear().env(MARK, member.file(layout)).envs(environment).envs(once.variables.iter().cloned());
+        command
+            .env_clear()
+            .env(MARK, member.file(layout))
+            .envs(environment)
+            .envs(once.variables.iter().cloned());
         for kept in ["PATH", "HOME", "TMPDIR"] {
             command.envs(std::env::var_os(kept).map(|value| (kept, value)));
         }

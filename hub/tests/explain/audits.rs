@@ -177,7 +177,12 @@ async fn u4_the_audit_of_one_plane_reads_nothing_of_others() {
     patch(&planes.hub, WD, [SPACE, "web"], &json!({"metadata": {"labels": {PROTECTED: null}}}));
     let mark = planes.hub.mark();
     let ran = audit(&planes, &["--json", "--grace=0s", "--plane=project-a"]).await;
-    assert_eq!((ran.code, &ran.json["findings"][0]["finding"]), (3, &json!("hub-wd-differs")), "{}", ran.text);
+    assert_eq!(
+        (ran.code, &ran.json["findings"][0]["finding"]),
+        (3, &json!("hub-wd-differs")),
+        "{}",
+        ran.text
+    );
     for request in planes.hub.requests_since(mark) {
         let is_plain = ["namespaces", "clusters"].contains(&&*request.resource);
         assert!(is_plain || request.namespace.as_deref() == Some(SPACE), "{request:?}");

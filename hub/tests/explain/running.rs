@@ -36,7 +36,7 @@ impl Fedhub {
         for plane in ["management", "hub"] {
             command.arg(format!("--{plane}-kubeconfig={}", planes.file(plane).display()));
         }
-        command.env_clear().stdin(Stdio::null()).stdout(Stdio::null());
+        command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let fedhub = Self(command.spawn().unwrap());
         let policy = ("PropagationPolicy", SPACE, "city-dfw");
         assert!(planes.hub.delete(policy.0, policy.1, policy.2).unwrap());
