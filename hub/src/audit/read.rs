@@ -142,7 +142,7 @@ async fn hub_of(hub: &Connection, only: Option<&PlaneName>, concurrency: usize) 
         Some(only) => {
             // Not by a selector: a plane's name is the last segment of what the label holds.
             let is_own =
-                |it: &&Object| ProjectNamespace::of(*it).is_some_and(|namespace| namespace.plane == *only);
+                |it: &&Object| ProjectNamespace::of(it).is_some_and(|namespace| namespace.plane == *only);
             let own: Vec<_> = namespaces.iter().filter(is_own).map(|it| it.name().to_owned()).collect();
             let read = all("hub namespaces", own, concurrency, |namespace| {
                 let hub = hub.clone();

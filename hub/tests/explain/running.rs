@@ -85,18 +85,18 @@ async fn u4_a_fault_that_a_seed_picks_is_named_with_fedhub_running_and_killed() 
     let killed = pick(|_| true).into_iter().map(|at| (at, false));
     for (at, runs) in running.chain(killed) {
         let (cause, code, provoke) = *faults[at];
-        let case = format!("{seed}: {}", if runs { "running" } else { "killed" });
+        let mode = format!("{seed}: {}", if runs { "running" } else { "killed" });
         let planes = Planes::in_sync().await;
         put_audited(&planes);
         let mut fedhub = Fedhub::start(&planes).await;
-        assert_named(&planes, "in-sync", 0, &case).await;
+        assert_named(&planes, "in-sync", 0, &mode).await;
         if !runs {
             fedhub.kill();
         }
         provoke(&planes);
         // Again, once fedhub has had time to react.
         for _ in 0..2 {
-            assert_named(&planes, cause, code, &case).await;
+            assert_named(&planes, cause, code, &mode).await;
         }
     }
 }
