@@ -1,10 +1,11 @@
 //! The programs that the planes are made of, built from pinned Go modules, those that watch them, from Debian packages,
 //! and fedhub as it was released before, from this repository's history.
 //!
-//! `e2e/tools/<tool>/go.mod` pins each module; the checksum database and `go.sum` vouch for what is downloaded. A Debian
-//! package is pinned by its name; the signed Release files of the machine's own package sources vouch for it. What is
-//! built or unpacked lands in a cache outside the checkout, under a name that changes with everything that goes into it,
-//! and appears there by a rename: a directory of that name is complete.
+//! `e2e/tools/<tool>/go.mod` pins each module; the checksum database and `go.sum` vouch for what is downloaded. Where a
+//! program is put together of several modules, `main.go` is beside it. A Debian package is pinned by its name; the signed
+//! Release files of the machine's own package sources vouch for it. What is built or unpacked lands in a cache outside the
+//! checkout, under a name that changes with everything that goes into it, and appears there by a rename: a directory of
+//! that name is complete.
 
 mod build;
 mod cache;
@@ -45,6 +46,8 @@ pub enum Tool {
     Chainsaw,
     /// What renders the chart.
     Helm,
+    /// The OpenTelemetry Collector, with the parts that the suites use.
+    Collector,
     /// prometheus and promtool.
     Prometheus,
     /// prometheus-alertmanager and amtool.
@@ -57,12 +60,13 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Etcd,
         Self::Kubernetes,
         Self::Karmada,
         Self::Chainsaw,
         Self::Helm,
+        Self::Collector,
         Self::Prometheus,
         Self::Alertmanager,
         Self::Chromium,
@@ -81,6 +85,7 @@ impl Tool {
             Self::Karmada => ("karmada", Source::Go(&KARMADA)),
             Self::Chainsaw => ("chainsaw", Source::Go(&CHAINSAW)),
             Self::Helm => ("helm", Source::Go(&HELM)),
+            Self::Collector => ("opentelemetry-collector", Source::Go(&COLLECTOR)),
             Self::Prometheus => ("prometheus", Source::Debian(&PROMETHEUS)),
             Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
             Self::Chromium => ("chromium", Source::Debian(&CHROMIUM)),
@@ -182,6 +187,16 @@ static HELM: GoModule = GoModule {
     toolchain: None,
     manifests: &[],
     usual_time: "about three minutes",
+};
+
+static COLLECTOR: GoModule = GoModule {
+    module: "go.opentelemetry.io/collector/otelcol",
+    // Its own command is published without a version: `main.go` beside the pin puts the modules together.
+    programs: &[("otelcol", ".")],
+    version_package: None,
+    toolchain: None,
+    manifests: &[],
+    usual_time: "about two minutes",
 };
 
 /// What is kept of a Debian package.

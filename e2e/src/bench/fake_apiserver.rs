@@ -1,7 +1,7 @@
 //! Many planes in memory behind one address, for what real planes cannot show on one machine: see
 //! `e2e/fake-apiserver/README.md`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -245,6 +245,22 @@ impl Fleet {
             if enough { Ok(()) } else { Err(NotYet::again(format!("{made} of {count}"))) }
         })
         .await
+    }
+
+    /// The kubeconfigs of the hub and of the management plane.
+    pub fn kubeconfigs(&self) -> (&Path, &Path) {
+        (&self.ready.hub_kubeconfig, &self.ready.management_kubeconfig)
+    }
+
+    /// The content of a kubeconfig of a project plane.
+    pub fn kubeconfig_of(&self, plane: usize) -> Result<String, Error> {
+        let path = &self.ready.projects_kubeconfig;
+        let content = std::fs::read_to_string(path).map_err(Error::file("read", path))?;
+        let mut kubeconfig: Value = serde_json::from_str(&content)
+            .map_err(|error| Error::Manifest { path: path.clone(), problem: error.to_string() })?;
+        let server = format!("{}{PROJECTS}/{}/control-plane", self.ready.url, name(plane));
+        kubeconfig["clusters"][0]["cluster"]["server"] = server.into();
+        Ok(kubeconfig.to_string())
     }
 
     /// A client of the hub.

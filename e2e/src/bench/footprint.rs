@@ -1,4 +1,4 @@
-//! `footprint`: what a plane takes in memory that is in sync and idle.
+//! `footprint`: what a plane takes in memory that is in sync and idle, and what it adds to a scrape.
 
 use serde_json::{Value, json};
 
@@ -8,26 +8,32 @@ use super::report::{Claim, Report};
 use super::stats::{median, number, rounded};
 use crate::Error;
 
-/// Planes that the process takes its own memory with, and those whose memory counts.
-const PLANES: [usize; 2] = [10, 10_000];
+/// Planes that the process takes its own memory with, those that a scrape is compared with, and those that count.
+const PLANES: [usize; 3] = [10, 100, 10_000];
 
 /// Restarts on few planes and on many; the difference is the cost of the planes. First without any object; then with a
-/// WD on each plane that is in sync on the hub, with its namespace and its policy there.
+/// WD on each plane that is in sync on the hub, with its namespace and its policy there. A scrape with many
+/// planes has about the series of one with 100.
 pub async fn run(options: &Options) -> Result<Report, Error> {
-    let planes = [PLANES[0], options.scaled(PLANES[1])];
-    let (few, many) = (Seen::on(options, planes[0]).await?, Seen::on(options, planes[1]).await?);
+    let planes = [PLANES[0], PLANES[1], options.scaled(PLANES[2])];
+    let few = Seen::on(options, planes[0]).await?;
+    let some = Seen::on(options, planes[1]).await?;
+    let many = Seen::on(options, planes[2]).await?;
     let each = |few: &[f64], many: &[f64]| {
         let [few, many] = [few, many].map(|laps| median(laps).unwrap_or(f64::NAN));
-        rounded((many - few) / 1e3 / number(planes[1] - planes[0]), 2)
+        rounded((many - few) / 1e3 / number(planes[2] - planes[0]), 2)
     };
     let idle = each(&few.empty.resident, &many.empty.resident);
     let with_a_deployment = each(&few.filled.resident, &many.filled.resident);
-    let claims = [Claim::at_most("kB for each plane", idle, 30.0)];
+    let claims = [
+        Claim::at_most("kB for each plane", idle, 30.0),
+        Claim::at_most("series of a scrape", many.filled.scrape[0], 500.0),
+    ];
     let details = json!({
         "planes": planes, "kb_each": idle, "kb_each_with_a_deployment": with_a_deployment,
         "kb_each_at_the_peak": each(&few.empty.peak, &many.empty.peak),
         "kb_each_with_a_deployment_at_the_peak": each(&few.filled.peak, &many.filled.peak),
-        "few": few.json(), "many": many.json(),
+        "few": few.json(), "some": some.json(), "many": many.json(),
     });
     Ok(Report::on("footprint", idle, "kB for each idle plane", &claims, details))
 }
@@ -55,6 +61,8 @@ impl Seen {
 struct Laps {
     resident: Vec<f64>,
     peak: Vec<f64>,
+    /// Samples and bytes of the last lap's scrape.
+    scrape: [f64; 2],
 }
 
 impl Laps {
@@ -65,6 +73,7 @@ impl Laps {
             fleet.watched().await?;
             laps.resident.push(fedhub.steady().await?);
             laps.peak.push(fedhub.peak()?);
+            laps.scrape = fedhub.scrape_size().await?;
             fedhub.stop().await?;
         }
         fleet.progress.step(format!("{} planes: {}", fleet.planes, laps.json()));
@@ -73,6 +82,9 @@ impl Laps {
 
     fn json(&self) -> Value {
         let megabytes = |laps: &[f64]| laps.iter().map(|bytes| rounded(bytes / 1e6, 1)).collect::<Vec<_>>();
-        json!({ "resident_mb": megabytes(&self.resident), "peak_mb": megabytes(&self.peak) })
+        json!({
+            "resident_mb": megabytes(&self.resident), "peak_mb": megabytes(&self.peak),
+            "series": self.scrape[0], "scrape_bytes": self.scrape[1],
+        })
     }
 }

@@ -18,6 +18,7 @@ pub mod stats;
 pub mod watch;
 
 mod connections;
+mod explain;
 mod failover;
 mod footprint;
 mod idle;
@@ -43,17 +44,21 @@ use crate::Error;
 use crate::progress::Progress;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 14] = [
+pub const BENCHMARKS: [(&str, &str); 15] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
     ("requests", "API requests for a WD, for a status change, for a no-op"),
     ("memory", "RSS with 20,000 WDs and 100,000 Instances over 1,000 planes, and with fewer on real planes"),
-    ("footprint", "10,000 planes, in sync and idle: RSS for each, without objects and with a WD in order"),
+    (
+        "footprint",
+        "10,000 planes, in sync and idle: RSS for each, without objects and with a WD in order; series",
+    ),
     ("restart", "20,000 objects: start to in sync, against a bare list; writes; an edit at the start"),
     ("recovery", "300 planes behind a server that is killed: how soon they are in sync again, log lines"),
     ("noisy-neighbor", "one of 100 planes hangs or floods: how long the others' WDs take"),
     ("idle", "1,000 planes, 20,000 objects, and nothing happens: CPU and requests"),
+    ("explain", "1,000 planes, 20,000 objects, no fedhub: explain, audit of one plane and of all"),
     ("scaling", "own CPU for a WD with 10, 100, 1,000 and 10,000 planes"),
     ("connections", "TCP connections for 1,000 planes behind one host, and under load to real planes"),
     (
@@ -117,6 +122,7 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         "recovery" => return Box::pin(recovery::run(options)).await,
         "idle" => return Box::pin(idle::run(options)).await,
         "footprint" => return Box::pin(footprint::run(options)).await,
+        "explain" => return Box::pin(explain::run(options)).await,
         "scaling" => return Box::pin(scaling::run(options)).await,
         "memory" => Some(Box::pin(memory::fake(options)).await?),
         "restart" => Some(Box::pin(restart::fake(options)).await?),

@@ -110,6 +110,13 @@ impl Process {
         scrape(self.port).await
     }
 
+    /// How much a scrape is: samples, and bytes.
+    pub async fn scrape_size(&self) -> Result<[f64; 2], Error> {
+        let page = page(self.port).await?;
+        let samples = page.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
+        Ok([samples, page.len()].map(super::stats::number))
+    }
+
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) -> Result<(), Error> {
         // Not reaped before it is waited for, so the PID is its own.
@@ -222,13 +229,15 @@ impl Process {
 
 /// What the process with its metrics on this port says of itself.
 pub async fn scrape(port: u16) -> Result<Scrape, Error> {
-    let text = metrics(port).await;
-    let text = text.map_err(|error| Error::Timeout {
+    Ok(Scrape::parse(&page(port).await?))
+}
+
+async fn page(port: u16) -> Result<String, Error> {
+    metrics(port).await.map_err(|error| Error::Timeout {
         what: "metrics".to_owned(),
         seconds: 0,
         last: error.to_string(),
-    })?;
-    Ok(Scrape::parse(&text))
+    })
 }
 
 /// Keys that are to be worked on. What the projector has pending includes Instances whose grace runs.

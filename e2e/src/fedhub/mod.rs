@@ -74,7 +74,7 @@ impl Default for Options {
 }
 
 /// How one that was started before is started for once.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Once {
     /// With these components of `deploy/`.
     pub components: Vec<String>,
@@ -82,6 +82,8 @@ pub struct Once {
     pub plane: Option<String>,
     /// With these flags of `fedhub run`, each in place of the one of its name if there is one.
     pub flags: Vec<String>,
+    /// With these variables, each in place of the one of its name if there is one.
+    pub variables: Vec<(String, String)>,
     /// From this program, in place of the one that it was first started from.
     pub program: Option<PathBuf>,
 }
@@ -188,6 +190,7 @@ impl Fedhub {
         // What simulates services is not in `deploy/`, and its flags are its own.
         if overlay.is_some() {
             pod::may_differ(&once.flags)?;
+            pod::may_be_set(&once.variables)?;
         }
         let usual = once.components.is_empty() && once.plane.is_none();
         Ok(overlay.filter(|_| !usual))

@@ -33,7 +33,7 @@ const LEASE: [&str; 2] = ["--lease-duration=5s", "--lease-renew=1s"];
 /// Flags that a suite may give a process beside those of its Deployment, or in place of them: where something is, which
 /// identity it claims, how long things take, and the switches that docs/install.md has an installer add by hand. The
 /// features of a cell are set by components.
-const MAY_DIFFER: [&str; 12] = [
+const MAY_DIFFER: [&str; 13] = [
     "--cell-city",
     "--cell-name",
     "--max-inferred-deletes-per-minute",
@@ -46,6 +46,7 @@ const MAY_DIFFER: [&str; 12] = [
     "--policy-gc-delay",
     "--quota",
     "--termination-deadline",
+    "--traces",
 ];
 
 /// An overlay of `deploy/`, applied to a plane.
@@ -317,6 +318,18 @@ pub fn may_differ(flags: &[String]) -> Result<(), Error> {
             kind: "flag that may differ from deploy/",
             name: flag.clone(),
             known: format!("{}; what a cell does is said by components", MAY_DIFFER.join(", ")),
+        }),
+    }
+}
+
+/// Fails for a variable that a suite may not set: only those of OpenTelemetry say where something is outside of `deploy/`.
+pub fn may_be_set(variables: &[(String, String)]) -> Result<(), Error> {
+    match variables.iter().find(|(name, _)| !name.starts_with("OTEL_")) {
+        None => Ok(()),
+        Some((name, _)) => Err(Error::Unknown {
+            kind: "variable that may be set beside deploy/",
+            name: name.clone(),
+            known: "those of OpenTelemetry, OTEL_*".to_owned(),
         }),
     }
 }

@@ -91,8 +91,8 @@ impl State {
         self.other_program.as_deref().unwrap_or(&self.program)
     }
 
-    /// Starts the process, as `pod` for this once if there is one, with the flags of `once` in place of those of their
-    /// names.
+    /// Starts the process, as `pod` for this once if there is one, with the flags and variables of `once` in place of
+    /// those of their names.
     /// The child itself need not be awaited: the runtime reaps it, and later checks go by its identity.
     pub fn spawn(
         &mut self,
@@ -108,7 +108,8 @@ impl State {
         // The kernel names a process's program without symbolic links.
         let canonical = |path: &PathBuf| fs::canonicalize(path).map_err(Error::file("find", path));
         self.other_program = once.program.as_ref().map(canonical).transpose()?;
-        self.otherwise = pod.is_some() || !once.flags.is_empty() || once.program.is_some();
+        self.otherwise =
+            pod.is_some() || !once.flags.is_empty() || !once.variables.is_empty() || once.program.is_some();
         self.identity = None;
         self.save(layout, member)?;
         let mut command = tokio::process::Command::new(self.running());
@@ -117,7 +118,11 @@ impl State {
         let arguments = replaced(&replaced(arguments, &self.flags), &once.flags);
         command.args(arguments).current_dir(layout.root());
         // Nothing but this: fedhub takes its flags from the environment too.
-        command.env_clear().env(MARK, member.file(layout)).envs(environment);
+        command
+            .env_clear()
+            .env(MARK, member.file(layout))
+            .envs(environment)
+            .envs(once.variables.iter().cloned());
         for kept in ["PATH", "HOME", "TMPDIR"] {
             command.envs(std::env::var_os(kept).map(|value| (kept, value)));
         }

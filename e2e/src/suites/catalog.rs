@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::Error;
+use crate::tools::Tool;
 
-/// The label of a test that needs more than the planes and fedhub.
+/// The label of a test that needs more than the planes and fedhub; its value is the name of a tool.
 const NEEDS: &str = "fedhub.dev/needs";
+/// What a test may need.
+const NEEDED: [Tool; 2] = [Tool::PreviousRelease, Tool::Collector];
 /// The label of a test that has a place in the order.
 const RUNS: &str = "fedhub.dev/runs";
 
@@ -24,8 +27,8 @@ pub struct Suite {
     pub alone: bool,
     /// Whether it changes what others left, and so runs after all of them: the label `fedhub.dev/runs: last` of its test.
     pub last: bool,
-    /// Whether it runs the previous release: the label `fedhub.dev/needs: previous-release` of its test.
-    pub needs_previous_release: bool,
+    /// What it runs beside the planes and fedhub: the label `fedhub.dev/needs` of its test.
+    pub needs: Option<Tool>,
 }
 
 #[derive(Deserialize)]
@@ -84,19 +87,18 @@ fn read(path: &Path, directory: PathBuf) -> Result<Suite, Error> {
         return Err(manifest(format!("the test is called `{}`, its directory is not", test.metadata.name)));
     }
     let Metadata { name, labels } = test.metadata;
-    let needs_previous_release = match labels.get(NEEDS).map(String::as_str) {
-        None => false,
-        Some("previous-release") => true,
-        Some(other) => {
-            return Err(manifest(format!("the label {NEEDS} is `{other}`: try `previous-release`")));
-        }
+    let tool = |name: &String| {
+        let names = || NEEDED.map(|tool| format!("`{}`", tool.name())).join(" or ");
+        let found = NEEDED.into_iter().find(|tool| tool.name() == *name);
+        found.ok_or_else(|| manifest(format!("the label {NEEDS} is `{name}`: try {}", names())))
     };
+    let needs = labels.get(NEEDS).map(tool).transpose()?;
     let last = match labels.get(RUNS).map(String::as_str) {
         None => false,
         Some("last") => true,
         Some(other) => return Err(manifest(format!("the label {RUNS} is `{other}`: try `last`"))),
     };
-    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), last, needs_previous_release })
+    Ok(Suite { name, directory, alone: test.spec.concurrent == Some(false), last, needs })
 }
 
 #[cfg(test)]
@@ -109,8 +111,9 @@ mod tests {
         let is = |name, alone| suites.iter().any(|suite| suite.name == name && suite.alone == alone);
         assert!(is("api-admission", false) && is("restart-writes-nothing", true));
         assert_eq!(suites.last().map(|suite| &*suite.name), Some("uninstall"));
-        let needing = suites.iter().filter(|suite| suite.needs_previous_release);
-        assert_eq!(needing.map(|suite| &*suite.name).collect::<Vec<_>>(), ["upgrade"]);
+        let needing = suites.iter().filter_map(|suite| Some((&*suite.name, suite.needs?)));
+        let expected = [("traces", Tool::Collector), ("upgrade", Tool::PreviousRelease)];
+        assert_eq!(needing.collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -120,7 +123,7 @@ mod tests {
             directory: PathBuf::new(),
             alone: false,
             last: false,
-            needs_previous_release: false,
+            needs: None,
         };
         let all = vec![suite("one"), suite("two")];
         assert_eq!(pick(all.clone(), &[]).unwrap(), all);

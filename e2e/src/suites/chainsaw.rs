@@ -16,6 +16,7 @@ use crate::Error;
 use crate::planes::Planes;
 use crate::planes::topology::PLANES;
 use crate::progress::Progress;
+use crate::tools::{Built, Tool};
 
 /// How many lines of a suite that failed are shown; its log has them all.
 const SHOWN: usize = 40;
@@ -27,19 +28,37 @@ pub struct Context<'a> {
     /// This program, as scripts are to call it.
     pub this: PathBuf,
     /// Where scripts find kubectl.
-    pub programs: PathBuf,
+    pub kubectl: PathBuf,
     /// The planes.
     pub planes: &'a Planes,
     /// Where fedhub answers.
     pub fedhub_url: String,
-    /// fedhub's previous release, where a suite needs it.
-    pub previous_release: PathBuf,
+    /// What suites need beside that.
+    pub programs: Programs,
     /// How many suites run at once.
     pub parallel: usize,
     /// How long an operation may take.
     pub timeout: Duration,
     /// Where it says what it does.
     pub progress: &'a Progress,
+}
+
+/// Programs that only some suites need; empty where none of those that run does.
+#[derive(Default)]
+pub struct Programs {
+    previous_release: PathBuf,
+    collector: PathBuf,
+}
+
+impl Programs {
+    /// Has scripts find the program of a tool.
+    pub fn keep(&mut self, tool: Tool, built: &Built) {
+        match tool {
+            Tool::PreviousRelease => self.previous_release = built.program("fedhub"),
+            Tool::Collector => self.collector = built.program("otelcol"),
+            _ => {}
+        }
+    }
 }
 
 /// Ends chainsaw and its scripts with this value, also on an interruption.
@@ -132,7 +151,7 @@ fn report(context: &Context<'_>, reader: &Reader, result: &SuiteResult) {
 
 fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
     let layout = context.planes.layout();
-    let mut path = context.programs.clone().into_os_string();
+    let mut path = context.kubectl.clone().into_os_string();
     if let Some(rest) = std::env::var_os("PATH") {
         path.push(":");
         path.push(rest);
@@ -144,7 +163,8 @@ fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
         .env("E2E_INSTANCE", layout.name())
         .env("FEDHUB_URL", &context.fedhub_url)
         .env("FEDHUB_LOG", layout.log("fedhub"))
-        .env("PREVIOUS_RELEASE", &context.previous_release)
+        .env("PREVIOUS_RELEASE", &context.programs.previous_release)
+        .env("COLLECTOR", &context.programs.collector)
         .env("CELLS", layout.cell_role_kubeconfig("project-a").parent().unwrap_or(layout.root()))
         .env("KUBECONFIGS", default.parent().unwrap_or(layout.root()))
         // Chainsaw insists on a default cluster, although every suite names its own.

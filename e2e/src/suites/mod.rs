@@ -9,6 +9,7 @@
 //! | `FEDHUB_URL`, `FEDHUB_LOG` | where fedhub answers `/metrics`; what it writes. The logs of the others are beside it |
 //! | `CELLS` | directory with the cell role's kubeconfig for every plane; `hub-<cell>.yaml` is that of a cell for the hub |
 //! | `PREVIOUS_RELEASE` | fedhub's previous release, for suites that say that they need it; else empty |
+//! | `COLLECTOR` | the OpenTelemetry Collector, likewise |
 //! | `PATH` | begins with the directory of the planes' own `kubectl` |
 
 mod catalog;
@@ -17,7 +18,7 @@ mod output;
 pub mod rights;
 pub mod writes;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 pub use catalog::{Suite, all, choose};
@@ -46,15 +47,15 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
     let progress = &options.servers.progress;
     let chainsaw = tools::ensure(Tool::Chainsaw, progress).await?;
     let kubernetes = tools::ensure(Tool::Kubernetes, progress).await?;
-    let (suites, previous) = with_previous_release(options).await?;
+    let (suites, programs) = with_programs(options).await?;
     let (planes, fedhub) = servers::up(&options.servers).await?;
     let context = chainsaw::Context {
         chainsaw: chainsaw.program("chainsaw"),
         this: servers::copied(&planes, Path::new("/proc/self/exe"), "e2e")?,
-        programs: kubernetes.dir().to_owned(),
+        kubectl: kubernetes.dir().to_owned(),
         planes: &planes,
         fedhub_url: fedhub.url(),
-        previous_release: previous,
+        programs,
         parallel: options.parallel,
         timeout: options.timeout,
         progress,
@@ -73,23 +74,26 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
     Ok(results)
 }
 
-/// The suites that can run, and the previous release if one of them needs it. A clone without its commit cannot build it:
-/// that skips what needs it, which is said.
-async fn with_previous_release(options: &Options) -> Result<(Vec<Suite>, PathBuf), Error> {
-    let (progress, suites) = (&options.servers.progress, &options.suites);
-    if !suites.iter().any(|suite| suite.needs_previous_release) {
-        return Ok((suites.clone(), PathBuf::new()));
-    }
-    match tools::ensure(Tool::PreviousRelease, progress).await {
-        Ok(built) => Ok((suites.clone(), built.program("fedhub"))),
-        Err(error @ Error::NotInHistory { .. }) => {
-            let (skipped, rest): (Vec<_>, Vec<_>) =
-                suites.iter().cloned().partition(|suite| suite.needs_previous_release);
-            for suite in skipped {
+/// The suites that can run, and the programs that they need. A clone without the commit of the previous release cannot
+/// build it: that skips what needs it, which is said.
+async fn with_programs(options: &Options) -> Result<(Vec<Suite>, chainsaw::Programs), Error> {
+    let progress = &options.servers.progress;
+    let (mut suites, mut programs) = (Vec::new(), chainsaw::Programs::default());
+    for suite in &options.suites {
+        let Some(tool) = suite.needs else {
+            suites.push(suite.clone());
+            continue;
+        };
+        match tools::ensure(tool, progress).await {
+            Ok(built) => {
+                programs.keep(tool, &built);
+                suites.push(suite.clone());
+            }
+            Err(error @ Error::NotInHistory { .. }) => {
                 progress.warn(format!("SKIP {}: {error}", suite.name));
             }
-            Ok((rest, PathBuf::new()))
+            Err(error) => return Err(error),
         }
-        Err(error) => Err(error),
     }
+    Ok((suites, programs))
 }

@@ -26,20 +26,23 @@ pub async fn pinned(name: &str, recipe: &'static GoModule) -> Result<Pinned, Err
     let (go_mod, version) = cache::read_pin(recipe, &directory)?;
     let go_sum_path = directory.join("go.sum");
     let go_sum = fs::read_to_string(&go_sum_path).map_err(Error::file("read", &go_sum_path))?;
+    let sources = sources(&directory)?;
     let go_version = go(recipe, &directory, &["env", "GOVERSION"]).await?;
     let ldflags = ldflags(recipe, &version);
-    let name = cache::directory_name(
-        name,
-        &version,
-        &[
-            &go_mod,
-            &go_sum,
-            go_version.trim(),
-            &ldflags,
-            &format!("{:?}{:?}", recipe.programs, recipe.manifests),
-        ],
-    );
+    let programs = format!("{:?}{:?}", recipe.programs, recipe.manifests);
+    let mut inputs = vec![&*go_mod, &*go_sum, go_version.trim(), &*ldflags, &*programs];
+    inputs.extend(sources.as_deref());
+    let name = cache::directory_name(name, &version, &inputs);
     Ok(Pinned { recipe, directory, version, ldflags, name })
+}
+
+/// The Go source beside the pin, where the programs are not the module's own.
+fn sources(directory: &Path) -> Result<Option<String>, Error> {
+    let path = directory.join("main.go");
+    match fs::read_to_string(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).map_err(Error::file("read", path)),
+    }
 }
 
 impl Pinned {

@@ -1,5 +1,6 @@
 //! Reads what the audit compares: lists of two kinds on each project plane and of five on the hub, page by page, so many
-//! planes at a time; then, of what seems to differ, every object once more.
+//! planes at a time; where one plane is audited, what its namespaces on the hub hold alone. Then, of what seems to differ,
+//! every object once more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -74,12 +75,13 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     let paused = paused.required(|| "failed to read pauses on the management plane".to_owned())?;
     let history = history(&management, &namespace).await?;
     let (asked, mut unread) = planes_of(found, projects, only.as_ref(), timeout);
+    let hub_read = Box::pin(hub_of(&hub, only.as_ref(), concurrency)).await?;
     let mut world = World {
         now: Timestamp::now(),
         grace,
         only,
         paused,
-        hub: Hub { history, ..Box::pin(hub_of(&hub)).await? },
+        hub: Hub { history, ..hub_read },
         projects: BTreeMap::new(),
         cells: BTreeMap::new(),
     };
@@ -144,21 +146,64 @@ fn unknown(
         .collect()
 }
 
-async fn hub_of(hub: &Connection) -> anyhow::Result<Hub> {
-    let all = |kind: Kind| async move {
-        let objects = list(hub, kind.resource(), "", "").await;
-        let plural = &kind.resource().plural;
-        let objects = objects.required(|| format!("failed to list {plural} on the hub"))?;
-        anyhow::Ok(Objects::of(&PlaneId::Hub, kind, objects))
+/// The hub; where one plane is audited, of what is in namespaces that in those of this plane.
+async fn hub_of(hub: &Connection, only: Option<&PlaneName>, concurrency: usize) -> anyhow::Result<Hub> {
+    let (namespaces, clusters) =
+        tokio::try_join!(of_hub(hub, Kind::Namespace, ""), of_hub(hub, Kind::Cluster, ""))?;
+    let contents = match only {
+        None => vec![Contents::of(hub, "").await?],
+        Some(only) => {
+            // Not by a selector: a plane's name is the last segment of what the label holds.
+            let is_own =
+                |it: &&Object| ProjectNamespace::of(it).is_some_and(|namespace| namespace.plane == *only);
+            let own: Vec<_> = namespaces.iter().filter(is_own).map(|it| it.name().to_owned()).collect();
+            let read = all("hub namespaces", own, concurrency, |namespace| {
+                let hub = hub.clone();
+                async move { Contents::of(&hub, &namespace).await }
+            });
+            read.await?.into_iter().collect::<Result<_, _>>()?
+        }
     };
-    let (namespaces, deployments, instances, policies, clusters) = tokio::try_join!(
-        all(Kind::Namespace),
-        all(Kind::WorkloadDeployment),
-        all(Kind::Instance),
-        all(Kind::PropagationPolicy),
-        all(Kind::Cluster),
-    )?;
-    Ok(Hub { namespaces, deployments, instances, policies, clusters, history: None })
+    let (mut deployments, mut instances, mut policies) = (Vec::new(), Vec::new(), Vec::new());
+    for of_namespace in contents {
+        deployments.extend(of_namespace.deployments);
+        instances.extend(of_namespace.instances);
+        policies.extend(of_namespace.policies);
+    }
+    let objects = |kind: Kind, objects: Vec<Object>| Objects::of(&PlaneId::Hub, kind, objects);
+    Ok(Hub {
+        namespaces: objects(Kind::Namespace, namespaces),
+        deployments: objects(Kind::WorkloadDeployment, deployments),
+        instances: objects(Kind::Instance, instances),
+        policies: objects(Kind::PropagationPolicy, policies),
+        clusters: objects(Kind::Cluster, clusters),
+        history: None,
+    })
+}
+
+/// What is in a hub namespace, or in all of them.
+struct Contents {
+    deployments: Vec<Object>,
+    instances: Vec<Object>,
+    policies: Vec<Object>,
+}
+
+impl Contents {
+    /// Of this namespace; of all where it is empty.
+    async fn of(hub: &Connection, namespace: &str) -> anyhow::Result<Self> {
+        let (deployments, instances, policies) = tokio::try_join!(
+            of_hub(hub, Kind::WorkloadDeployment, namespace),
+            of_hub(hub, Kind::Instance, namespace),
+            of_hub(hub, Kind::PropagationPolicy, namespace),
+        )?;
+        Ok(Self { deployments, instances, policies })
+    }
+}
+
+async fn of_hub(hub: &Connection, kind: Kind, namespace: &str) -> anyhow::Result<Vec<Object>> {
+    let plural = &kind.resource().plural;
+    let objects = list(hub, kind.resource(), namespace, "").await;
+    objects.required(|| format!("failed to list {plural} on the hub"))
 }
 
 /// Reads a project plane whole, of WDs those with the labels of `deployments`, if it is the cluster that fedhub remembers for the name.

@@ -69,7 +69,9 @@ pub fn planes_of(
         cause: Cause::PlaneSecretInvalid,
         message,
     };
-    let found = found.into_iter().map(|plane| {
+    // A client is made of those alone that are read.
+    let wanted = |plane: &Found| only.is_none_or(|only| plane.name == only.as_str());
+    let found = found.into_iter().filter(wanted).map(|plane| {
         let connection = plane.connection(timeout);
         (plane.name, connection)
     });

@@ -165,6 +165,31 @@ async fn u4_what_a_list_lacks_is_no_orphan_where_a_read_finds_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn u4_the_audit_of_one_plane_reads_nothing_of_others() {
+    let planes = planes().await;
+    let other = json!({
+        "meta.datumapis.com/upstream-cluster-name": "cluster-other", "meta.datumapis.com/upstream-namespace": "shop",
+    });
+    for (name, labels) in [("ns-uid-other", other), ("ns-uid-nobody", json!({}))] {
+        let metadata = json!({"name": name, "labels": labels});
+        planes.hub.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).unwrap();
+    }
+    patch(&planes.hub, WD, [SPACE, "web"], &json!({"metadata": {"labels": {PROTECTED: null}}}));
+    let mark = planes.hub.mark();
+    let ran = audit(&planes, &["--json", "--grace=0s", "--plane=project-a"]).await;
+    assert_eq!(
+        (ran.code, &ran.json["findings"][0]["finding"]),
+        (3, &json!("hub-wd-differs")),
+        "{}",
+        ran.text
+    );
+    for request in planes.hub.requests_since(mark) {
+        let is_plain = ["namespaces", "clusters"].contains(&&*request.resource);
+        assert!(is_plain || request.namespace.as_deref() == Some(SPACE), "{request:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn u4_the_audit_has_formats_scopes_and_exit_codes() {
     let planes = planes().await;
     orphan(&planes);

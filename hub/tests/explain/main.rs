@@ -1,4 +1,5 @@
-//! `fedhub explain`, `planes` and `audit` over real HTTP, against API servers in memory, with no fedhub process anywhere (U4).
+//! `fedhub explain`, `planes` and `audit` over real HTTP, against API servers in memory (U4): with no fedhub process
+//! anywhere, but for `running`.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -8,4 +9,5 @@ mod elsewhere;
 mod faults;
 mod objects;
 mod planes;
+mod running;
 mod snapshots;

@@ -39,6 +39,34 @@ struct Instance {
     instance: String,
 }
 
+/// How fedhub is started for once.
+#[derive(clap::Args)]
+struct OnceArgs {
+    /// With `start` or `attend`: a component of `deploy/` for this once; may be given more than once.
+    #[arg(long = "component", value_name = "NAME")]
+    components: Vec<String>,
+    /// With `start` or `attend`: the plane that its Deployment is on for this once.
+    #[arg(long, value_name = "PLANE")]
+    plane: Option<String>,
+    /// With `start` or `attend`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
+    /// once. Only some may be: what is tested is `deploy/`.
+    #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
+    flags: Vec<String>,
+    /// With `start` or `attend`: a variable of OpenTelemetry for this once; may be given more than once.
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    variables: Vec<(String, String)>,
+    /// With `start` or `attend`: another program for this once.
+    #[arg(long, value_name = "PATH")]
+    program: Option<PathBuf>,
+}
+
+impl From<OnceArgs> for Once {
+    fn from(arguments: OnceArgs) -> Self {
+        let OnceArgs { components, plane, flags, variables, program } = arguments;
+        Self { components, plane, flags, variables, program }
+    }
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// Kill processes at random moments of rollouts: planes, fedhub and the cells are brought up for it.
@@ -56,19 +84,8 @@ enum Command {
     Fedhub {
         /// What.
         action: Action,
-        /// With `start` or `attend`: a component of `deploy/` for this once; may be given more than once.
-        #[arg(long = "component", value_name = "NAME")]
-        components: Vec<String>,
-        /// With `start` or `attend`: the plane that its Deployment is on for this once.
-        #[arg(long, value_name = "PLANE")]
-        plane: Option<String>,
-        /// With `start` or `attend`: a flag of `fedhub run` for this once, in place of the one of its name; may be given more than
-        /// once. Only some may be: what is tested is `deploy/`.
-        #[arg(long = "with", value_name = "FLAG", allow_hyphen_values = true)]
-        flags: Vec<String>,
-        /// With `start` or `attend`: another program for this once.
-        #[arg(long, value_name = "PATH")]
-        program: Option<PathBuf>,
+        #[command(flatten)]
+        once: OnceArgs,
         /// Do it to a second replica beside the usual one.
         #[arg(long)]
         second: bool,
@@ -231,7 +248,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
-        Command::Fedhub { action, components, plane, flags, program, second, cell, services, instance } => {
+        Command::Fedhub { action, once, second, cell, services, instance } => {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = match cell {
                 Some(cell) if services => Fedhub::services(&layout, &cell)?,
@@ -239,7 +256,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 None if second => Fedhub::second(&layout)?,
                 None => Fedhub::load(&layout)?,
             };
-            act(&fedhub, action, &Once { components, plane, flags, program }).await?;
+            act(&fedhub, action, &once.into()).await?;
         }
         Command::Conformance { plane, instance } => conform(&plane, &instance.instance).await?,
         Command::Writes { since, planes, namespaces, instance } => {
@@ -286,13 +303,8 @@ async fn conform(plane: &str, instance: &str) -> anyhow::Result<()> {
 }
 
 async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()> {
-    let Once { components, plane, flags, program } = once;
     match action {
-        Action::Start
-            if components.is_empty() && plane.is_none() && flags.is_empty() && program.is_none() =>
-        {
-            fedhub.start_again().await?;
-        }
+        Action::Start if *once == Once::default() => fedhub.start_again().await?,
         Action::Start => fedhub.start_with(once).await?,
         Action::Attend => {
             let status = fedhub.attend(once).await?;
@@ -307,6 +319,11 @@ async fn act(fedhub: &Fedhub, action: Action, once: &Once) -> anyhow::Result<()>
         Action::Metrics => print!("{}", fedhub.metrics().await?),
     }
     Ok(())
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn project(text: &str) -> Result<(String, String), String> {

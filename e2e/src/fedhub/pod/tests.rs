@@ -77,7 +77,9 @@ fn what_a_kubelet_would_not_find_or_this_does_not_know_fails() {
 fn a_suite_may_not_say_what_deploy_has_to_say() {
     let may = |flag: &str| may_differ(&[flag.to_owned()]).is_ok();
     assert!(may("--lease-duration=10m") && may("--hub-kubeconfig=/x") && may("--quota=false"));
-    assert!(may("--metrics-tls-cert=/x"));
+    assert!(may("--metrics-tls-cert=/x") && may("--traces"));
+    let may_set = |name: &str| may_be_set(&[(name.to_owned(), "x".to_owned())]).is_ok();
+    assert!(may_set("OTEL_EXPORTER_OTLP_ENDPOINT") && !may_set("FEDHUB_DISCOVERY"));
     for flag in [
         "--networking",
         "--discovery=milo",
