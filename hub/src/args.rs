@@ -28,6 +28,7 @@ use crate::planes::PlanesArgs;
 use crate::secure::args::MetricsArgs;
 use crate::snapshot::SnapshotArgs;
 use crate::uninstall::UninstallArgs;
+use crate::webhooks::args::WebhookArgs;
 
 pub use renamed::Renamed;
 
@@ -192,6 +193,9 @@ pub struct RunArgs {
     /// The pages for callers on other hosts.
     #[command(flatten)]
     pub metrics: MetricsArgs,
+    /// Admission of what users write.
+    #[command(flatten)]
+    pub webhooks: WebhookArgs,
     /// Log filter, such as `info` or `info,fedhub_planes=debug`.
     #[arg(long, env = "FEDHUB_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,
@@ -297,7 +301,7 @@ impl RunArgs {
             ("--cell-kubeconfig", &self.cell_kubeconfig),
             ("--quota-kubeconfig", &self.quota_kubeconfig),
         ];
-        for (flag, file) in files.into_iter().chain(self.metrics.files()) {
+        for (flag, file) in files.into_iter().chain(self.metrics.files()).chain(self.webhooks.files()) {
             if let Some(file) = file
                 && let Err(error) = std::fs::File::open(file)
             {
@@ -307,6 +311,7 @@ impl RunArgs {
         faults.extend(self.cell_faults());
         faults.extend(self.discovery_faults());
         faults.extend(self.metrics.faults());
+        faults.extend(self.webhooks.faults(self.enable_management_controllers));
         if self.lease_duration <= self.lease_renew * 2 {
             faults.push(
                 "--lease-duration must be longer than twice --lease-renew: one failed renewal would end the lease"

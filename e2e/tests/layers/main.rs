@@ -24,7 +24,7 @@ const LAYERS: [&[&str]; 8] = [
     &["fedhub-planes"],
     &["fedhub-engine"],
     &["fedhub-lease"],
-    &["fedhub-cell", "fedhub-federator", "fedhub-projector"],
+    &["fedhub-cell", "fedhub-federator", "fedhub-projector", "fedhub-workload"],
     &["fedhub"],
 ];
 
