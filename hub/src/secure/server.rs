@@ -90,6 +90,8 @@ impl<A: Answers> TlsServer<A> {
             };
             match accepted {
                 Ok((stream, _)) => {
+                    // Answers are small: they do not wait for the acknowledgement of others.
+                    let _as_it_is = stream.set_nodelay(true);
                     let (this, stop) = (self.clone(), stop.clone());
                     tasks.spawn(async move {
                         this.connection(stream, &stop).await;
@@ -119,7 +121,7 @@ impl<A: Answers> TlsServer<A> {
             },
         };
         let is_certified = stream.get_ref().1.peer_certificates().is_some();
-        let service = service_fn(|request| async move {
+        let service = service_fn(|request: Request<Incoming>| async move {
             Ok::<_, Infallible>(self.answers.answer(is_certified, request).await)
         });
         let connection = http1::Builder::new()

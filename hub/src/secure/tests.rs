@@ -366,7 +366,7 @@ fn files_that_make_no_server_are_refused_by_name() {
     let at = |name: &str| directory.path().join(name);
     let refused = |args: &MetricsArgs| match Tls::of(args.tls()) {
         Ok(_) => panic!("{args:?}"),
-        Err(error) => errors::chain(&error),
+        Err(error) => fedhub_core::errors::chain(&error),
     };
     assert!(refused(&flags(directory.path())).contains("tls.crt"));
     write(directory.path(), &authority());

@@ -1,6 +1,5 @@
 //! What the plane that a request comes from is asked: whether its user may use a network, and whether that user is fedhub.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,14 +9,15 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_planes::discovery::{Discovery, single};
 use fedhub_planes::{Plane, Planes};
-use fedhub_workload::admission::{Judgement, NetworkUse, OwnAnnotation};
+use fedhub_workload::admission::{Fault, Judgement, NetworkUse, OwnAnnotation};
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, UserInfo};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use kube::api::{Api, PostParams};
 use parking_lot::Mutex;
 
-use super::Review;
+use super::review::Review;
 use super::route::Route;
+use super::unasked::Unasked;
 use super::verdict::Verdict;
 use crate::secure::cache::{Cache, Digest, digest};
 use crate::secure::gate::{about, is_allowed};
@@ -30,41 +30,6 @@ const REMEMBERED: usize = 4096;
 const MASTERS: &str = "system:masters";
 /// The extras by which a Milo says for which project a request is.
 const PARENT: (&str, &str) = ("iam.miloapis.com/parent-type", "iam.miloapis.com/parent-name");
-
-/// Why a plane was not asked, or did not answer: the request is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unasked {
-    /// The request does not say which plane it comes from.
-    Unknown,
-    /// fedhub does not know that plane, or is not in sync with it.
-    NotEngaged(PlaneName),
-    /// It failed to answer.
-    Failed(PlaneName),
-    /// It did not answer in time.
-    Late,
-}
-
-impl fmt::Display for Unasked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => f.write_str(
-                "fedhub cannot tell which project this request comes from: its user has no extra \
-                 iam.miloapis.com/parent-name of a Project",
-            ),
-            Self::NotEngaged(plane) => write!(
-                f,
-                "fedhub is not in sync with the plane of project {plane} and cannot ask it for the user's rights: try \
-                 again, and if that does not help ask the operator for `fedhub planes`"
-            ),
-            Self::Failed(plane) => write!(
-                f,
-                "the plane of project {plane} did not tell fedhub the user's rights: try again, and if that does not \
-                 help ask the operator for fedhub's log"
-            ),
-            Self::Late => f.write_str("fedhub got no answer about the user's rights in time: try again"),
-        }
-    }
-}
 
 /// Asks planes, and remembers what they allowed.
 pub struct Access {
@@ -135,7 +100,7 @@ impl Access {
         user: &UserInfo,
         networks: &[NetworkUse],
         own: &[OwnAnnotation],
-    ) -> Result<Vec<fedhub_workload::admission::Fault>, Unasked> {
+    ) -> Result<Vec<Fault>, Unasked> {
         let name = user.username.as_deref().unwrap_or_default();
         let mut faults = Vec::new();
         for network in networks {

@@ -6,7 +6,9 @@
 
 mod access;
 pub mod args;
+mod review;
 mod route;
+mod unasked;
 mod verdict;
 
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use fedhub_workload::admission::{defaults, judge};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Bytes, Incoming};
-use kube::core::admission::{AdmissionRequest, AdmissionReview};
+use kube::core::admission::AdmissionReview;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -30,8 +32,10 @@ use crate::secure::server::{Answers, Limits, TlsServer};
 use crate::secure::tls::Tls;
 use access::Access;
 use args::WebhookArgs;
+use review::Review;
 pub use route::Route;
 use route::Webhook;
+use unasked::Unasked;
 use verdict::Verdict;
 
 /// What connections may take. API servers keep theirs, and close them after 90 seconds without a request: whoever closes one
@@ -51,8 +55,6 @@ pub struct Webhooks {
     room: Semaphore,
     metrics: Metrics,
 }
-
-type Review = AdmissionRequest<Object>;
 
 impl Webhooks {
     /// The server that the flags describe, for the planes of that registry.
@@ -86,7 +88,8 @@ impl Webhooks {
             let refusal = format!("no admission review of up to {LARGEST} KiB in time\n");
             return self.unread(StatusCode::BAD_REQUEST, refusal);
         };
-        let request = serde_json::from_slice::<AdmissionReview<Object>>(&body).map(TryInto::try_into);
+        let request =
+            serde_json::from_slice::<AdmissionReview<Object>>(&body).map(TryInto::<Review>::try_into);
         let request: Review = match request {
             Ok(Ok(request)) => request,
             Ok(Err(_)) => {
@@ -117,10 +120,7 @@ impl Webhooks {
         }
         let judgement = judge(route.kind, request.old_object.as_ref(), new);
         let answered = self.access.answer(route, self.discovery, request, judgement);
-        match timeout_at(end, answered).await {
-            Ok(verdict) => verdict,
-            Err(_) => Verdict::Unanswered(access::Unasked::Late),
-        }
+        timeout_at(end, answered).await.unwrap_or(Verdict::Unanswered(Unasked::Late))
     }
 
     fn unread(&self, code: StatusCode, body: impl Into<String>) -> Answer {

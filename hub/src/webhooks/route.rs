@@ -10,7 +10,7 @@ use fedhub_planes::discovery::Discovery;
 use fedhub_workload::admission::Kind;
 use kube::core::admission::Operation;
 
-use super::Review;
+use super::review::Review;
 
 /// The webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,8 @@ impl Route {
         };
         let found = |webhook: Webhook, verb: &str| {
             let kind = Kind::ALL.into_iter().find(|kind| {
-                let name = kind.name().to_lowercase();
-                rest.strip_prefix(verb) == Some(&format!("-compute-datumapis-com-v1alpha-{name}"))
+                let own = format!("{verb}-compute-datumapis-com-v1alpha-{}", kind.name().to_lowercase());
+                rest == own
             });
             // Nothing is completed in the other kinds.
             kind.filter(|kind| webhook == Webhook::Validate || *kind == Kind::Workload).map(|kind| Self {

@@ -6,8 +6,8 @@ use kube::core::admission::{AdmissionResponse, AdmissionReview};
 use kube::core::response::{Status, StatusCause, StatusDetails, StatusSummary};
 use serde_json::Value;
 
-use super::Review;
-use super::access::Unasked;
+use super::review::Review;
+use super::unasked::Unasked;
 
 /// How many faults an answer has. Objects with more are read by nobody at once.
 const MOST: usize = 100;
@@ -110,8 +110,9 @@ fn invalid(kind: Kind, name: &str, faults: &[Fault]) -> Status {
         name: name.to_owned(),
         group: group.to_owned(),
         kind: of.to_owned(),
+        uid: String::new(),
         causes,
-        ..StatusDetails::default()
+        retry_after_seconds: 0,
     };
     Status {
         code: 422,

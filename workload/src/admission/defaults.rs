@@ -4,7 +4,7 @@ use fedhub_api::instance_types;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
-use super::Kind;
+use super::kind::Kind;
 
 /// The operations of a JSON patch (RFC 6902) that completes the object; none where nothing is missing.
 ///

@@ -16,6 +16,7 @@ pub mod defaults;
 mod deployment;
 pub mod fault;
 mod instance_type;
+mod kind;
 mod path;
 mod workload;
 
@@ -24,43 +25,9 @@ use fedhub_core::object::Object;
 pub use deployment::OwnAnnotation;
 pub use fault::{Fault, Problem};
 use fault::{Faults, not_in};
+pub use kind::Kind;
 pub use path::Path;
 pub use workload::NetworkUse;
-
-/// The kinds that are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Workload.
-    Workload,
-    /// WorkloadDeployment.
-    WorkloadDeployment,
-    /// `InstanceType`.
-    InstanceType,
-}
-
-impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Workload, Self::WorkloadDeployment, Self::InstanceType];
-
-    /// The name of the kind.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Workload => "Workload",
-            Self::WorkloadDeployment => "WorkloadDeployment",
-            Self::InstanceType => "InstanceType",
-        }
-    }
-
-    fn faults(self, object: &Object) -> Vec<Fault> {
-        let mut faults = Faults::default();
-        match self {
-            Self::Workload => workload::check(object, &mut faults),
-            Self::WorkloadDeployment => {}
-            Self::InstanceType => instance_type::check(object, &mut faults),
-        }
-        faults.into_vec()
-    }
-}
 
 /// What is to be said of an object.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -77,8 +44,8 @@ pub struct Judgement {
 
 /// Judges the object that is to be stored in place of `old`, or as a new one.
 pub fn judge(kind: Kind, old: Option<&Object>, new: &Object) -> Judgement {
-    let before = old.map(|old| kind.faults(old)).unwrap_or_default();
-    let mut judgement = Judgement { faults: not_in(&before, kind.faults(new)), ..Judgement::default() };
+    let before = old.map(|old| faults(kind, old)).unwrap_or_default();
+    let mut judgement = Judgement { faults: not_in(&before, faults(kind, new)), ..Judgement::default() };
     match kind {
         Kind::Workload => {
             judgement.warnings = workload::warnings(old, new);
@@ -90,4 +57,15 @@ pub fn judge(kind: Kind, old: Option<&Object>, new: &Object) -> Judgement {
         }
     }
     judgement
+}
+
+/// All faults of an object.
+fn faults(kind: Kind, object: &Object) -> Vec<Fault> {
+    let mut faults = Faults::default();
+    match kind {
+        Kind::Workload => workload::check(object, &mut faults),
+        Kind::WorkloadDeployment => {}
+        Kind::InstanceType => instance_type::check(object, &mut faults),
+    }
+    faults.into_vec()
 }

@@ -98,7 +98,7 @@ pub fn with(mut object: Value, pointer: &str, value: Value) -> Value {
     let at = object.pointer_mut(parent).unwrap_or_else(|| panic!("there is no {parent}"));
     match (at, value) {
         (Value::Object(map), Value::Null) => {
-            map.remove(key).unwrap();
+            map.remove(&key.replace("~1", "/")).unwrap();
         }
         (Value::Object(map), value) => {
             map.insert(key.replace("~1", "/"), value);

@@ -4,7 +4,7 @@ use fedhub_api::{Container, EnvFromSource, EnvVar, SandboxRuntime, WorkloadSpec}
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{DNS_LABEL_RULE, OBJECT_NAME_RULE, is_dns_label, is_object_name};
 
-use super::runtime::{mounts, ports};
+use super::attached::{mounts, ports};
 use crate::admission::fault::Faults;
 use crate::admission::path::Path;
 

@@ -1,6 +1,7 @@
 //! The rules of a Workload: its name, placements ([`placements`]), what runs ([`runtime`], [`containers`], [`machine`]),
 //! volumes ([`volumes`]) and networks ([`network`]).
 
+mod attached;
 mod containers;
 mod machine;
 mod network;
