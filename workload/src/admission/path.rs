@@ -5,6 +5,7 @@ use std::fmt;
 /// The path of a field. It knows items of lists by their index, as messages show them, and by their name, which stays when
 /// items come and go: a fault is the same fault wherever its item has moved to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Path {
     shown: String,
     stable: String,

@@ -27,7 +27,12 @@ pub fn check(sandbox: &SandboxRuntime, at: &Path, faults: &mut Faults) {
 
 fn check_one(container: &Container, at: &Path, faults: &mut Faults) {
     let is_image = |image: &str| !image.contains(char::is_whitespace);
-    faults.name(at.field("image"), &container.image, is_image, "an image has no white space");
+    faults.name(
+        at.field("image"),
+        &container.image,
+        is_image,
+        "a container has an image, whose name has no white space",
+    );
     if container.resources.is_some() {
         let rule = "it is not implemented: the instance type says what there is";
         faults.forbidden(at.field("resources"), None, rule);

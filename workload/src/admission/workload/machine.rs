@@ -45,7 +45,7 @@ fn boots(template: &InstanceTemplateSpec, at: &Path, faults: &mut Faults) {
     // One that is not there is another fault.
     let Some(volume) = volumes.find(|volume| volume.name == first.name) else { return };
     let populator = volume.disk.as_ref().and_then(|disk| disk.template.spec.populator.as_ref());
-    if !populator.is_some_and(|populator| populator.image.is_some()) {
+    if populator.is_none_or(|populator| populator.image.is_none()) {
         let path = at.field("runtime").field("virtualMachine").field("volumeAttachments");
         let rule = "a machine boots from its first volume, which must be a disk with an image";
         faults.invalid(path.item(0, &first.name).field("name"), &first.name, rule);

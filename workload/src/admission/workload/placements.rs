@@ -24,7 +24,7 @@ pub fn check(placements: &[WorkloadPlacement], at: &Path, faults: &mut Faults) {
     }
 }
 
-/// Each city once. WorkloadDeployments are named by placement and city, in lower case: no two may have one name.
+/// Each city once. WDs are named by placement and city, in lower case: no two may have one name.
 fn cities(placement: &WorkloadPlacement, at: &Path, deployments: &mut BTreeSet<String>, faults: &mut Faults) {
     if placement.city_codes.is_empty() {
         faults.required(at.clone(), "a placement has at least one city");

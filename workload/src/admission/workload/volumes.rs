@@ -97,10 +97,10 @@ fn check_disk(disk: &Disk, at: &Path, faults: &mut Faults) {
     faults.supported(at.field("type"), &spec.type_, &["pd-standard"]);
     let populator = at.field("populator");
     let image = spec.populator.as_ref().and_then(|populator| populator.image.as_ref());
-    if let Some(of) = &spec.populator {
-        if image.is_some() == of.filesystem.is_some() {
-            faults.forbidden(populator.clone(), None, "it has either an image or a filesystem");
-        }
+    if let Some(of) = &spec.populator
+        && image.is_some() == of.filesystem.is_some()
+    {
+        faults.forbidden(populator.clone(), None, "it has either an image or a filesystem");
     }
     if let Some(image) = image {
         faults.supported(populator.field("image").field("name"), &image.name, &IMAGES);
