@@ -153,13 +153,12 @@ impl Tls {
     /// Of these files.
     pub fn of(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
         let TlsFiles { name, pair, client_ca } = files;
-        let pair = match pair {
-            Some(pair) => Ok(pair),
-            None => {
-                let flag = format!("--{name}-tls-cert");
-                tracing::info!(flag, "serving a self-signed certificate, which no client can verify");
-                Err(Pair::self_signed()?)
-            }
+        let pair = if let Some(pair) = pair {
+            Ok(pair)
+        } else {
+            let flag = format!("--{name}-tls-cert");
+            tracing::info!(flag, "serving a self-signed certificate, which no client can verify");
+            Err(Pair::self_signed()?)
         };
         let source = Source { name, pair, client_ca };
         let content = source.read()?;

@@ -8,8 +8,7 @@ use crate::secure::tls::TlsFiles;
 /// Whether the process answers admission reviews, and where.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WebhookArgs {
-    /// Answer the admission reviews of project planes over HTTPS: defaults and rules of Workloads, WorkloadDeployments and
-    /// InstanceTypes. Every replica does.
+    /// Answer the admission reviews of project planes over HTTPS: defaults and rules of what users write. Every replica does.
     #[arg(id = "enable_webhooks", long = "enable-webhooks", env = "FEDHUB_ENABLE_WEBHOOKS")]
     pub enabled: bool,
     /// Address of the admission reviews.

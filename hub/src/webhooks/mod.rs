@@ -21,7 +21,7 @@ use fedhub_planes::Planes;
 use fedhub_planes::discovery::Discovery;
 use fedhub_workload::admission::{defaults, judge};
 use http::{HeaderMap, Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::{Bytes, Incoming};
 use kube::core::admission::AdmissionReview;
 use tokio::sync::Semaphore;
@@ -147,7 +147,7 @@ impl Answers for Webhooks {
         };
         let (parts, body) = request.into_parts();
         let most = usize::try_from(LARGEST).unwrap_or_default() << 10;
-        let read = async { Limited::new(body, most).collect().await.ok().map(|body| body.to_bytes()) };
+        let read = async { Limited::new(body, most).collect().await.ok().map(Collected::to_bytes) };
         self.respond(&route, &parts.headers, read).await
     }
 }
