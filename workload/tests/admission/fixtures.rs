@@ -4,6 +4,9 @@ use fedhub_core::object::Object;
 use fedhub_workload::admission::{Fault, Judgement, Kind, judge};
 use serde_json::{Value, json};
 
+/// No messages.
+pub const NONE: [&str; 0] = [];
+
 /// A Workload without a fault that has a part of almost everything.
 pub fn workload() -> Value {
     json!({

@@ -4,7 +4,7 @@ use fedhub_workload::admission::{Fault, Kind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fixtures::{instance_type, judged, with, workload};
+use crate::fixtures::{NONE, instance_type, judged, with, workload};
 
 fn on_update(kind: Kind, old: &Value, new: &Value) -> Vec<String> {
     judged(kind, Some(old), new).faults.iter().map(Fault::to_string).collect()
@@ -28,11 +28,11 @@ fn w4_a_fault_that_is_stored_refuses_no_update_and_a_new_one_does() {
     for (pointer, value) in faulty() {
         stored = with(stored, pointer, value);
     }
-    assert_eq!(on_update(Kind::Workload, &stored, &stored), [String::new(); 0]);
+    assert_eq!(on_update(Kind::Workload, &stored, &stored), NONE);
     let cities = |cities: Value| with(stored.clone(), "/spec/placements/0/cityCodes", cities);
     // One fewer, one more, another place: those that stay are the same faults.
-    assert_eq!(on_update(Kind::Workload, &stored, &cities(json!(["DFW", "New York"]))), [String::new(); 0]);
-    assert_eq!(on_update(Kind::Workload, &stored, &cities(json!(["DFW"]))), [String::new(); 0]);
+    assert_eq!(on_update(Kind::Workload, &stored, &cities(json!(["DFW", "New York"]))), NONE);
+    assert_eq!(on_update(Kind::Workload, &stored, &cities(json!(["DFW"]))), NONE);
     let more = on_update(Kind::Workload, &stored, &cities(json!(["New York", "San José"])));
     assert!(more.len() == 1 && more[0].contains("cityCodes[1]") && more[0].contains("San José"), "{more:?}");
     // Another value that breaks the same rule is a new fault.
@@ -46,7 +46,7 @@ fn w4_a_fault_moves_with_its_item() {
     let bad = json!({"name": "europe", "cityCodes": ["AMS"], "scaleSettings": {"minReplicas": 5000}});
     let old = with(workload(), "/spec/placements/-", bad);
     let new = with(old.clone(), "/spec/placements/0", Value::Null);
-    assert_eq!(on_update(Kind::Workload, &old, &new), [String::new(); 0]);
+    assert_eq!(on_update(Kind::Workload, &old, &new), NONE);
     // The same fault under another name is a new one, and so is the same name a second time.
     let renamed = with(old.clone(), "/spec/placements/1/name", json!("asia"));
     assert_eq!(on_update(Kind::Workload, &old, &renamed).len(), 1);
@@ -74,7 +74,7 @@ fn w4_a_type_goes_through_its_phases_in_one_direction() {
         ]
     );
     // One that is stored with a phase of its own can be brought in order.
-    assert_eq!(on_update(Kind::InstanceType, &at("Retired"), &at("Active")), [String::new(); 0]);
+    assert_eq!(on_update(Kind::InstanceType, &at("Retired"), &at("Active")), NONE);
 }
 
 proptest! {

@@ -4,7 +4,7 @@ use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::admission::Kind;
 use serde_json::{Value, json};
 
-use crate::fixtures::{faults, instance_type, judged, machine, with, workload};
+use crate::fixtures::{NONE, faults, instance_type, judged, machine, with, workload};
 
 const CONTAINER: &str = "/spec/template/spec/runtime/sandbox/containers/0";
 const PLACEMENT: &str = "/spec/placements/0";
@@ -244,10 +244,10 @@ fn w4_warnings_are_given_once() {
             "placement \"america\" has metrics and no maxReplicas: it stays at minReplicas",
         ]
     );
-    assert_eq!(warnings(Some(&idle), &plain), [String::new(); 0]);
+    assert_eq!(warnings(Some(&idle), &plain), NONE);
     assert_eq!(warnings(Some(&workload()), &plain).len(), 1);
     for image in ["localhost/web", "registry:5000/web", "docker.io/library/nginx"] {
         let named = with(workload(), &format!("{CONTAINER}/image"), json!(image));
-        assert_eq!(warnings(None, &named), [String::new(); 0], "{image}");
+        assert_eq!(warnings(None, &named), NONE, "{image}");
     }
 }
