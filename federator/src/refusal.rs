@@ -5,7 +5,7 @@
 use std::fmt;
 
 use fedhub_core::message::Quoted;
-use fedhub_core::names::is_label_value;
+use fedhub_core::names::{LABEL_VALUE_RULE, is_label_value};
 use fedhub_core::object::TooLarge;
 use strum::VariantNames;
 
@@ -100,11 +100,9 @@ impl fmt::Display for Refusal {
                 f,
                 "the WorkloadDeployment is too large to be federated: {size} bytes, the limit is {limit}; move data out of its template, for example into a ConfigMap"
             ),
-            Self::InvalidCityCode(city) => write!(
-                f,
-                "spec.cityCode {} is not a valid city code: it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit",
-                Quoted(city)
-            ),
+            Self::InvalidCityCode(city) => {
+                write!(f, "spec.cityCode {} is not a valid city code: {LABEL_VALUE_RULE}", Quoted(city))
+            }
             Self::InvalidName => f.write_str(
                 "the name of the WorkloadDeployment is too long: it may have at most 63 characters",
             ),

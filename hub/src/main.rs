@@ -8,7 +8,7 @@
 //! 2. `run` wires the roles: `runtime` is what they share (connections, discovery, election, shutdown), `management` the
 //!    federator and the projector, `cell` the controllers of a cell.
 //! 3. `admin` serves `/livez`, `/readyz` and `/metrics`, which `status` answers, and the pages of `status_page`; `secure`
-//!    serves the pages to callers on other hosts; `preflight` checks at the start what has to stand on the hub.
+//!    serves the pages to callers on other hosts, `webhooks` answers admission reviews; `preflight` checks at the start what has to stand on the hub.
 //!
 //! `deploy` holds tests only: that the kustomizations and `docs/install.md` say what the program needs.
 
@@ -39,6 +39,7 @@ mod status;
 mod status_page;
 mod traces;
 mod uninstall;
+mod webhooks;
 
 use std::process::ExitCode;
 

@@ -17,6 +17,7 @@ pub mod report;
 pub mod stats;
 pub mod watch;
 
+mod admission;
 mod connections;
 mod explain;
 mod failover;
@@ -44,7 +45,7 @@ use crate::Error;
 use crate::progress::Progress;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 15] = [
+pub const BENCHMARKS: [(&str, &str); 16] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
@@ -68,6 +69,10 @@ pub const BENCHMARKS: [(&str, &str); 15] = [
     (
         "rollout",
         "200 WDs of 3 replicas over two real cells: the time of each hop, requests for an Instance's life",
+    ),
+    (
+        "admission",
+        "200 reviews of Workloads a second for a minute, with a real plane that is asked about users",
     ),
 ];
 
@@ -139,6 +144,7 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         ("projection", _) => Box::pin(projection::run(&environment, options)).await,
         ("latency", _) => Box::pin(latency::run(&environment, options)).await,
         ("requests", _) => Box::pin(requests::run(&environment, options)).await,
+        ("admission", _) => Box::pin(admission::run(&environment, options)).await,
         ("failover", _) => Box::pin(failover::run(&environment, options)).await,
         ("memory", Some(fake)) => {
             Ok(Report::of(name, "MB", fake, Box::pin(memory::real(&environment, options)).await?))

@@ -29,7 +29,7 @@ const ROLES: [Role; 4] = [
         namespace: "fedhub-system",
         values: &[],
         always: &[],
-        optional: &["high-availability", "network-policy", "metrics-auth", "projected-hub-token"],
+        optional: &["high-availability", "network-policy", "metrics-auth", "webhooks", "projected-hub-token"],
     },
     Role {
         overlay: "milo",
@@ -75,6 +75,8 @@ fn values(component: &str) -> &'static [&'static str] {
         "network-policy" => &["networkPolicy.enabled=true"],
         "projected-hub-token" => &["projectedHubToken.enabled=true"],
         "service-monitor" => &["serviceMonitor.enabled=true"],
+        "webhooks" => &["webhooks.enabled=true"],
+        "webhooks-cert-manager" => &["webhooks.enabled=true", "webhooks.certManager=true"],
         // These are of a role's own values.
         _ => &[],
     }
@@ -106,6 +108,8 @@ pub fn all() -> Vec<Case> {
     ] {
         all.push(Case { overlay: "cell", components: Some(components.to_vec()) });
     }
+    let admission = vec!["network-policy", "webhooks", "webhooks-cert-manager"];
+    all.push(Case { overlay: "management-plane", components: Some(admission) });
     for (overlay, role) in [("single-cluster", "single-cluster"), ("milo", "discovery-milo")] {
         let components = Some(vec![role, "metrics-auth", "service-monitor", "projected-hub-token"]);
         all.push(Case { overlay, components });

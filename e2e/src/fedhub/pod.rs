@@ -4,9 +4,9 @@
 //!
 //! | of the Deployment | of the process |
 //! |---|---|
-//! | a file of a Secret | the kubeconfig that the harness put into that Secret |
+//! | a file of a Secret | the kubeconfig that the harness put into that Secret, or the file that a suite did |
 //! | the service account of the Pod | `--management-kubeconfig`, with that account's token |
-//! | the ports of the Pod | `--admin-address`, with one of this machine, and `--metrics-address`, with any of it |
+//! | the ports of the Pod | `--admin-address`, with one of this machine, `--metrics-address` and `--webhook-address`, with any of it |
 //!
 //! A Secret, a `ConfigMap` or a key that is not on the plane, and anything in a manifest that this does not know, is an error:
 //! so a flag or a name that is wrong in `deploy/` fails every suite.
@@ -199,9 +199,9 @@ impl Surroundings {
             };
             let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
             let secret = api.get(name).await.map_err(failed("Secret", name))?;
-            let Some(path) = identities::mounted(layout, namespace, name, plane) else { continue };
             for key in secret.data.unwrap_or_default().into_keys() {
-                files.insert((name.clone(), key), path.clone());
+                let Some(path) = identities::mounted(layout, namespace, name, &key, plane) else { continue };
+                files.insert((name.clone(), key), path);
             }
         }
         let mut values = BTreeMap::new();
@@ -254,6 +254,9 @@ fn pod(deployment: &Deployment, surroundings: &Surroundings, port: u16) -> Resul
         if name_of(argument) == "--metrics-address" {
             "--metrics-address=127.0.0.1:0".clone_into(argument);
         }
+    }
+    if arguments.iter().any(|argument| argument == "--enable-webhooks") {
+        arguments.push("--webhook-address=127.0.0.1:0".to_owned());
     }
     arguments.push(format!("--management-kubeconfig={}", surroundings.account.display()));
     arguments.push(format!("--admin-address=127.0.0.1:{port}"));

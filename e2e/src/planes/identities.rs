@@ -26,6 +26,7 @@ pub const CELLS_NAMESPACE: &str = "fedhub-cells";
 /// Names of the Secrets with kubeconfigs that Deployments mount.
 pub const HUB_SECRET: &str = "fedhub-hub-kubeconfig";
 const QUOTA_SECRET: &str = "fedhub-quota-kubeconfig";
+const WEBHOOK_SECRET: &str = "fedhub-webhook-tls";
 pub const DISCOVERY_SECRET: &str = "fedhub-discovery-kubeconfig";
 /// The `ConfigMap` by which the hub's policies know the cells.
 const KNOWN_CELLS: &str = "fedhub-cells";
@@ -127,14 +128,16 @@ pub fn of_account(layout: &Layout, namespace: &str, name: &str, plane: &str) -> 
     Holder::of(namespace, name).map(|holder| holder.kubeconfig(layout, plane))
 }
 
-/// The kubeconfig that a Secret on a plane holds which Deployments of `deploy/` mount.
-pub fn mounted(layout: &Layout, namespace: &str, secret: &str, plane: &Plane) -> Option<PathBuf> {
+/// The file with what a Secret on a plane holds under `key`, of those that Deployments of `deploy/` mount: a kubeconfig, or
+/// what a suite has put there.
+pub fn mounted(layout: &Layout, namespace: &str, secret: &str, key: &str, plane: &Plane) -> Option<PathBuf> {
     let holder = [Holder::Fedhub, Holder::Cell].into_iter().find(|holder| holder.account().0 == namespace)?;
     match (secret, holder) {
         (HUB_SECRET, Holder::Cell) => Some(Holder::CellOnHub(plane.name).kubeconfig(layout, HUB)),
         (HUB_SECRET, _) => Some(holder.kubeconfig(layout, HUB)),
         (QUOTA_SECRET, _) => Some(holder.kubeconfig(layout, MANAGEMENT)),
         (DISCOVERY_SECRET, _) => Some(layout.gateway()),
+        (WEBHOOK_SECRET, Holder::Fedhub) => Some(layout.scratch("webhooks").join(key)),
         _ => None,
     }
 }

@@ -42,6 +42,7 @@ use kube::Client;
 pub use layout::Layout;
 pub(crate) use layout::write_atomically;
 use nix::sys::signal::Signal;
+pub use pki::write_servers;
 
 use self::commands::Programs;
 use self::state::State;

@@ -53,15 +53,11 @@ impl Pki {
         pki.write("front-proxy-ca.crt", &front_proxy_ca.pem())?;
 
         let key = KeyPair::generate()?;
-        let mut params = CertificateParams::new(SERVER_NAMES.map(str::to_owned))?;
-        params.distinguished_name.push(DnType::CommonName, "fedhub-e2e-server");
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let server = params.signed_by(&key, &pki.ca)?;
-        pki.write("server.crt", &server.pem())?;
+        let server = server(&key, &pki.ca, &SERVER_NAMES)?;
+        pki.write("server.crt", &server)?;
         pki.write("server.key", &key.serialize_pem())?;
         // Karmada's webhook insists on these names.
-        pki.write("webhook/tls.crt", &server.pem())?;
+        pki.write("webhook/tls.crt", &server)?;
         pki.write("webhook/tls.key", &key.serialize_pem())?;
 
         let front_proxy = sign_client(&front_proxy_ca, "front-proxy-client", None)?;
@@ -93,6 +89,32 @@ impl Pki {
         }
         fs::write(&path, content).map_err(Error::file("write", path))
     }
+}
+
+/// A new CA and certificates of it for servers on this machine, written as `ca.crt`, and `1/tls.crt`, `1/tls.key` and so on.
+pub fn write_servers(directory: &Path, count: usize) -> Result<(), Error> {
+    let pki = Pki {
+        directory: directory.to_path_buf(),
+        ca: authority("fedhub-e2e-suite-ca")?,
+        cell_token: String::new(),
+    };
+    pki.write("ca.crt", &pki.ca.pem())?;
+    for number in 1..=count {
+        let key = KeyPair::generate()?;
+        let certificate = server(&key, &pki.ca, &["127.0.0.1"])?;
+        pki.write(&format!("{number}/tls.crt"), &certificate)?;
+        pki.write(&format!("{number}/tls.key"), &key.serialize_pem())?;
+    }
+    Ok(())
+}
+
+/// A certificate of a server with these names, in PEM.
+fn server(key: &KeyPair, ca: &CertifiedIssuer<'static, KeyPair>, names: &[&str]) -> Result<String, Error> {
+    let mut params = CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())?;
+    params.distinguished_name.push(DnType::CommonName, "fedhub-e2e-server");
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    Ok(params.signed_by(key, ca)?.pem())
 }
 
 /// The CA in PEM and Karmada's token in the cells, of an instance that was started earlier.

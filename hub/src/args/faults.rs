@@ -31,7 +31,7 @@ impl RunArgs {
             ("--cell-kubeconfig", &self.cell_kubeconfig),
             ("--quota-kubeconfig", &self.quota_kubeconfig),
         ];
-        for (flag, file) in files.into_iter().chain(self.metrics.files()) {
+        for (flag, file) in files.into_iter().chain(self.metrics.files()).chain(self.webhooks.files()) {
             if let Some(file) = file
                 && let Err(error) = std::fs::File::open(file)
             {
@@ -41,6 +41,7 @@ impl RunArgs {
         faults.extend(self.cell_faults());
         faults.extend(self.discovery.faults(&self.management));
         faults.extend(self.metrics.faults());
+        faults.extend(self.webhooks.faults(self.enable_management_controllers));
         if self.lease_duration <= self.lease_renew * 2 {
             faults.push(
                 "--lease-duration must be longer than twice --lease-renew: one failed renewal would end the lease"

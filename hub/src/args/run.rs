@@ -12,6 +12,7 @@ use fedhub_planes::discovery::Discovery;
 use crate::common::{CELL_NAMESPACE, HubArgs, MANAGEMENT_NAMESPACE, ManagementArgs};
 use crate::discovery::DiscoveryArgs;
 use crate::secure::args::MetricsArgs;
+use crate::webhooks::args::WebhookArgs;
 
 /// The flags of `fedhub run`.
 #[derive(Debug, clap::Args)]
@@ -97,6 +98,9 @@ pub struct RunArgs {
     /// The pages for callers on other hosts.
     #[command(flatten)]
     pub metrics: MetricsArgs,
+    /// Admission of what users write.
+    #[command(flatten)]
+    pub webhooks: WebhookArgs,
     /// Log filter, such as `info` or `info,fedhub_planes=debug`.
     #[arg(long, env = "FEDHUB_LOG", default_value = "info", value_name = "FILTER")]
     pub log: String,

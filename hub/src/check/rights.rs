@@ -46,6 +46,10 @@ fn serves_metrics(args: &RunArgs) -> bool {
     args.metrics.address.is_some()
 }
 
+fn admits(args: &RunArgs) -> bool {
+    args.webhooks.enabled
+}
+
 /// Every role of `deploy/`.
 const ROLES: &[RoleFile] = roles! {
     "base/role.yaml" on Management if manages;
@@ -65,6 +69,7 @@ const ROLES: &[RoleFile] = roles! {
     "components/project-plane-for-cells/cluster-role.yaml" on QuotaProject if claims;
     "components/metrics-auth/cluster-role.yaml" on Management if |args| serves_metrics(args) && manages(args);
     "components/metrics-auth/cluster-role.yaml" on Cell if |args| serves_metrics(args) && !manages(args);
+    "components/webhooks-project-plane/cluster-role.yaml" on Project if admits;
     // For whoever scrapes.
     "components/metrics-auth/reader.yaml" on Management if |_| false;
 };

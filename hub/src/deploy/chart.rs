@@ -37,6 +37,8 @@ const ROLES: [Role; 3] = [
             "high-availability",
             "network-policy",
             "metrics-auth",
+            "webhooks",
+            "webhooks-cert-manager",
             "service-monitor",
             "projected-hub-token",
         ],
@@ -87,6 +89,8 @@ fn wants(component: &str) -> &'static str {
         "network-policy" => ".Values.networkPolicy.enabled",
         "projected-hub-token" => ".Values.projectedHubToken.enabled",
         "service-monitor" => ".Values.serviceMonitor.enabled",
+        "webhooks" => ".Values.webhooks.enabled",
+        "webhooks-cert-manager" => "and .Values.webhooks.enabled .Values.webhooks.certManager",
         other => panic!("no value asks for {other}"),
     }
 }
@@ -112,6 +116,7 @@ fn scalar(own: &str, kind: &str, path: &str, value: &Value) -> Option<String> {
         ("Deployment", path) if path.ends_with("/secret/secretName") => match text {
             "fedhub-hub-kubeconfig" => "{{ .Values.secrets.hub | quote }}",
             "fedhub-discovery-kubeconfig" => "{{ .Values.secrets.discovery | quote }}",
+            "fedhub-webhook-tls" => "{{ .Values.secrets.webhook | quote }}",
             "fedhub-quota-kubeconfig" => "{{ .Values.secrets.quota | quote }}",
             other => panic!("no value names the Secret {other}"),
         },

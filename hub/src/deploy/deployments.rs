@@ -1,6 +1,7 @@
 //! Every Deployment of `deploy/`, as a kubelet would start it.
 
 use clap::{CommandFactory, Parser};
+use fedhub_planes::discovery::Discovery;
 use serde_json::Value;
 
 use super::{Overlay, overlays, strings};
@@ -48,6 +49,13 @@ fn variables(deployment: &Value) -> Vec<String> {
         .collect()
 }
 
+/// Where the certificate of admission is mounted.
+const WEBHOOK_TLS: &str = "/etc/fedhub/webhook-tls";
+
+fn is_tls(key: &str) -> bool {
+    matches!(key, "tls.crt" | "tls.key")
+}
+
 /// What the program makes of a command line.
 fn parsed(arguments: &[String]) -> RunArgs {
     let all = std::iter::once("fedhub").chain(arguments.iter().map(String::as_str));
@@ -63,13 +71,14 @@ fn arguments(deployment: &Value) -> Vec<String> {
     let mounted = |path: &str| {
         let within = |mount: &&Value| {
             let at = mount["mountPath"].as_str().unwrap();
-            path.strip_prefix(at).is_some_and(|rest| rest == "/kubeconfig")
+            let key = path.strip_prefix(at).and_then(|rest| rest.strip_prefix('/'));
+            key.is_some_and(|key| if at == WEBHOOK_TLS { is_tls(key) } else { key == "kubeconfig" })
         };
         mounts.iter().filter(within).count() == 1
     };
     let argument = |argument: &str| match argument.split_once("=/") {
         Some((flag, path)) => {
-            assert!(mounted(&format!("/{path}")), "{argument} is the key `kubeconfig` of no volume");
+            assert!(mounted(&format!("/{path}")), "{argument} is the key of no volume");
             format!("{flag}=/dev/null")
         }
         None => argument.to_owned(),
@@ -98,6 +107,7 @@ fn every_flag_of_every_overlay_is_one_that_the_program_knows_and_finds_nothing_w
         assert_eq!(args.hub.kubeconfig.is_some(), args.write_back);
         assert_eq!(args.networking, has("cell-networking"));
         assert_eq!(args.referenced_data, has("cell-referenced-data"));
+        assert_eq!(args.webhooks.enabled, has("webhooks"));
         assert_eq!(args.quota_kubeconfig.is_some(), has("cell-quota") || has("cell-quota-milo"));
         let name = (args.cell_name.as_deref(), args.cell_city.as_deref());
         assert_eq!(name == (Some("cell-dfw"), Some("DFW")), args.enable_cell_controllers, "{overlay:?}");
@@ -146,7 +156,9 @@ fn what_it_names_is_there() {
         for (volume, mount) in volumes(&deployment) {
             let at = mount["mountPath"].as_str().unwrap().strip_prefix("/etc/fedhub/").unwrap();
             if let Some(of) = volume["secret"]["secretName"].as_str() {
-                assert_eq!(of, format!("fedhub-{at}-kubeconfig"));
+                let is_tls = format!("/etc/fedhub/{at}") == WEBHOOK_TLS;
+                let name = if is_tls { format!("fedhub-{at}") } else { format!("fedhub-{at}-kubeconfig") };
+                assert_eq!(of, name);
                 continue;
             }
             let token = &volume["projected"]["sources"][0]["serviceAccountToken"];
@@ -178,7 +190,8 @@ fn what_belongs_to_it_selects_its_pods() {
             all.map(|object| object.pointer(at).unwrap().clone()).collect()
         };
         let own = |has: bool| if has { vec![labels.clone()] } else { Vec::new() };
-        assert_eq!(of("Service", "/spec/selector"), own(true), "{overlay:?}");
+        let services = [own(true), own(overlay.has("webhooks"))].concat();
+        assert_eq!(of("Service", "/spec/selector"), services, "{overlay:?}");
         let available = own(overlay.has("high-availability"));
         assert_eq!(of("PodDisruptionBudget", "/spec/selector/matchLabels"), available, "{overlay:?}");
         let spread = pod(&deployment)["topologySpreadConstraints"].as_array();
@@ -274,4 +287,51 @@ fn its_containers_request_what_they_need() {
             "{overlay:?}: a leader that is throttled loses its Lease"
         );
     }
+}
+
+/// The port of admission is that of the program, of its Service and of the policy; what certificates are for is the Secret that
+/// is mounted.
+#[test]
+fn w4_admission_is_reached_where_it_answers() {
+    let overlay = Overlay::of("base", &["network-policy", "webhooks", "webhooks-cert-manager"]);
+    let (deployment, objects) = deployment(&overlay);
+    let named = |kind: &str, name: &str| {
+        let mut all = objects.iter().filter(|object| object["kind"] == kind);
+        all.find(|object| object["metadata"]["name"] == name).unwrap()
+    };
+    let args = parsed(&arguments(&deployment));
+    let port = &container(&deployment)["ports"][1];
+    assert_eq!(port["containerPort"], args.webhooks.address.port());
+    let service = named("Service", "fedhub-webhooks");
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], port["name"]);
+    let lets_in = named("NetworkPolicy", "fedhub")["spec"]["ingress"].as_array().unwrap();
+    assert!(lets_in.iter().any(|rule| rule["ports"][0]["port"] == port["name"]));
+    let certificate = &named("Certificate", "fedhub-webhook-tls")["spec"];
+    assert!(
+        volumes(&deployment)
+            .iter()
+            .any(|(volume, _)| volume["secret"]["secretName"] == certificate["secretName"])
+    );
+    assert_eq!(strings(&certificate["dnsNames"])[0], "fedhub-webhooks.fedhub-system.svc");
+    // A Pod that ends answers for a while, and is not killed before it has shut down.
+    let sleeps = container(&deployment)["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64().unwrap();
+    assert!(sleeps + args.shutdown_timeout.as_secs() < 30);
+}
+
+/// Every webhook has a path that the program answers, fails closed, and waits longer than the program takes.
+#[test]
+fn w4_project_planes_ask_for_what_is_answered() {
+    let objects = super::kustomize::overlay("components/webhooks-project-plane", &[]);
+    let mut seen = 0;
+    for webhook in objects.iter().flat_map(|object| object["webhooks"].as_array().into_iter().flatten()) {
+        let url: http::Uri = webhook["clientConfig"]["url"].as_str().unwrap().parse().unwrap();
+        let route = crate::webhooks::Route::of(&url.path().replace("PLANE", "a"), Discovery::Kubeconfigs);
+        let kind = route.unwrap().kind.name().to_lowercase();
+        assert_eq!(strings(&webhook["rules"][0]["resources"]), [format!("{kind}s")]);
+        assert_eq!((&webhook["failurePolicy"], &webhook["sideEffects"]), (&"Fail".into(), &"None".into()));
+        let waits = webhook["timeoutSeconds"].as_u64().unwrap();
+        assert!(crate::webhooks::ANSWERS_WITHIN.as_secs() < waits, "{webhook}");
+        seen += 1;
+    }
+    assert_eq!(seen, 4);
 }

@@ -54,6 +54,8 @@ fn overlays() -> Vec<Overlay> {
         Overlay::of("base", &["projected-hub-token"]),
         Overlay::of("base", &["metrics-auth"]),
         Overlay::of("base", &["single-cluster", "metrics-auth"]),
+        Overlay::of("base", &["webhooks"]),
+        Overlay::of("base", &["metrics-auth", "network-policy", "webhooks", "webhooks-cert-manager"]),
         Overlay::of("cell", &["cell-metrics-auth"]),
         Overlay::of("cell", &["cell-metrics-auth", "cell-networking", "cell-quota"]),
         Overlay::of("cell", &["cell-quota-milo"]),

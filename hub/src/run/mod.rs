@@ -14,6 +14,8 @@ use fedhub_core::{errors, telemetry};
 use fedhub_planes::transport::Server;
 use opentelemetry::KeyValue;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::admin::{Admin, Pages};
 use crate::args::{Renamed, RunArgs};
@@ -24,6 +26,7 @@ use crate::status::Status;
 use crate::status_page::StatusPage;
 use crate::traces::Traces;
 use crate::traces::settings::Settings;
+use crate::webhooks::Webhooks;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
@@ -104,6 +107,8 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
         .serve(runtime.args.admin_address, runtime.stop.clone())
         .await
         .with_context(|| format!("--admin-address {}", runtime.args.admin_address))?;
+    let draining = CancellationToken::new();
+    serve_webhooks(&runtime, management.as_ref(), &draining).await?;
     let names: Vec<_> = roles.iter().map(|role| role.name).collect();
     tracing::info!(%bound, roles = names.join(" and "), discovery = %runtime.args.discovery.mode, version = env!("CARGO_PKG_VERSION"), "fedhub starts");
 
@@ -118,6 +123,7 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
         _ = terminate.recv() => tracing::info!("received SIGTERM, shutting down"),
         _ = interrupt.recv() => tracing::info!("received SIGINT, shutting down"),
     }
+    draining.cancel();
     runtime.shut_down(running).await;
     if let Some(traces) = traces {
         traces.end().await;
@@ -136,10 +142,29 @@ async fn serve_pages(
     let cluster = own_cluster()?.client(&PlaneId::Management);
     let secure = Secure::of(&args.metrics, pages, cluster, runtime.metrics.clone())?;
     let bound = secure
-        .serve(address, args.credentials_interval, runtime.stop.clone())
+        .serve(address, args.credentials_interval, runtime.stop.clone(), &TaskTracker::new())
         .await
         .with_context(|| format!("--metrics-address {address}"))?;
     tracing::info!(%bound, "serving metrics over HTTPS");
+    Ok(())
+}
+
+/// Answers admission reviews, where that is asked for, until `draining`; those under way are among the tasks that a shutdown
+/// waits for.
+async fn serve_webhooks(
+    runtime: &Runtime,
+    management: Option<&management::Management>,
+    draining: &CancellationToken,
+) -> anyhow::Result<()> {
+    let args = &runtime.args;
+    let Some(management) = management.filter(|_| args.webhooks.enabled) else { return Ok(()) };
+    let planes = management.role.registries[0].clone();
+    let server = Webhooks::of(&args.webhooks, args.discovery.mode, planes, runtime.metrics.clone())?;
+    let bound = server
+        .serve(args.webhooks.address, args.credentials_interval, draining.clone(), &runtime.tasks)
+        .await
+        .with_context(|| format!("--webhook-address {}", args.webhooks.address))?;
+    tracing::info!(%bound, "answering admission reviews over HTTPS");
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use super::tls::TlsFiles;
+
 /// Where the pages are served to callers on other hosts, and how the server and its callers show who they are.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct MetricsArgs {
@@ -44,6 +46,12 @@ pub struct MetricsArgs {
 }
 
 impl MetricsArgs {
+    /// The files of the server's certificate.
+    pub fn tls(&self) -> TlsFiles {
+        let pair = self.tls_cert.clone().zip(self.tls_key.clone());
+        TlsFiles { name: "metrics", pair, client_ca: self.client_ca.clone() }
+    }
+
     /// The files, each with its flag.
     pub fn files(&self) -> [(&'static str, &Option<PathBuf>); 3] {
         [

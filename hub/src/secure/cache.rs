@@ -1,10 +1,18 @@
-//! Answers that are remembered for a while, at most so many.
+//! Answers that are remembered for a while, at most so many, by what was asked.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+/// What stands for a question where its answer is remembered.
+pub type Digest = [u8; 32];
+
+/// SHA-256, so that no token and nothing of a user stays in memory.
+pub fn digest(question: &[u8]) -> anyhow::Result<Digest> {
+    Ok(ring::digest::digest(&ring::digest::SHA256, question).as_ref().try_into()?)
+}
 
 /// Values by key, each with its end.
 pub struct Cache<K, V> {

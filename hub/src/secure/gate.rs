@@ -116,18 +116,25 @@ pub fn user(review: TokenReview) -> Option<UserInfo> {
     status.user.filter(|user| user.username.as_ref().is_some_and(|name| !name.is_empty()))
 }
 
-/// The question whether a user may get a path.
-pub fn may_get(user: &UserInfo, path: &str) -> SubjectAccessReview {
-    let spec = SubjectAccessReviewSpec {
+/// A question about the whole of a user: name, UID, groups and extras. What is asked is to be added.
+pub fn about(user: &UserInfo) -> SubjectAccessReviewSpec {
+    SubjectAccessReviewSpec {
         user: user.username.clone(),
         uid: user.uid.clone(),
         groups: user.groups.clone(),
         extra: user.extra.clone(),
+        ..SubjectAccessReviewSpec::default()
+    }
+}
+
+/// The question whether a user may get a path.
+pub fn may_get(user: &UserInfo, path: &str) -> SubjectAccessReview {
+    let spec = SubjectAccessReviewSpec {
         non_resource_attributes: Some(NonResourceAttributes {
             path: Some(path.to_owned()),
             verb: Some("get".to_owned()),
         }),
-        ..SubjectAccessReviewSpec::default()
+        ..about(user)
     };
     SubjectAccessReview { spec, ..SubjectAccessReview::default() }
 }

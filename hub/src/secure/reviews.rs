@@ -9,7 +9,7 @@ use kube::api::{Api, PostParams};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use super::cache::Cache;
+use super::cache::{Cache, Digest, digest};
 use super::gate::{Refusal, is_allowed, may_get, user, whose};
 
 /// How long an answer stands that lets a caller in, and one that does not: a right that is taken away ends within the first,
@@ -21,9 +21,6 @@ const REMEMBERED: usize = 512;
 const AT_ONCE: usize = 8;
 /// How long the answers may take: less than the ten seconds that Prometheus waits, so that it is told.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// What stands for a token where it is remembered.
-type Digest = [u8; 32];
 
 /// Asks the cluster, and remembers its answers.
 pub struct Reviews {
@@ -70,7 +67,7 @@ impl Reviews {
     }
 
     async fn decide(&self, token: &str, path: &str) -> anyhow::Result<Result<String, Refusal>> {
-        let digest = digest(token)?;
+        let digest = digest(token.as_bytes())?;
         let Some(user) = self.user(digest, token).await? else { return Ok(Err(Refusal::InvalidToken)) };
         let may_get = self.may_get(digest, &user, path).await?;
         let user = user.username.unwrap_or_default();
@@ -108,9 +105,4 @@ impl Reviews {
 
 fn stands(allowed: bool) -> Duration {
     if allowed { STANDS.0 } else { STANDS.1 }
-}
-
-/// SHA-256, so that no token stays in memory.
-fn digest(token: &str) -> anyhow::Result<Digest> {
-    Ok(ring::digest::digest(&ring::digest::SHA256, token.as_bytes()).as_ref().try_into()?)
 }

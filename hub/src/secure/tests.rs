@@ -1,6 +1,8 @@
 //! Over real TLS, on loopback, with an API server that answers reviews.
 
+use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use http::{Request, Response};
@@ -12,6 +14,8 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 mod cluster;
 mod trusting;
@@ -19,6 +23,7 @@ mod trusting;
 use cluster::Cluster;
 use trusting::Trusting;
 
+use super::server::HANDSHAKE;
 use super::*;
 use crate::admin::{Making, Page, Status};
 
@@ -98,7 +103,8 @@ impl Server {
             (Metrics::new().unwrap(), Cluster::default(), CancellationToken::new());
         let secure = Secure::of(args, pages(), cluster.client(), metrics.clone()).unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let at = secure.serve(any, Duration::from_millis(10), stop.clone()).await.unwrap();
+        let at =
+            secure.serve(any, Duration::from_millis(10), stop.clone(), &TaskTracker::new()).await.unwrap();
         Self { at, metrics, cluster, stop }
     }
 
@@ -304,9 +310,9 @@ async fn without_a_certificate_the_process_makes_one() {
 fn files_that_make_no_server_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    let refused = |args: &MetricsArgs| match Tls::of(args) {
+    let refused = |args: &MetricsArgs| match Tls::of(args.tls()) {
         Ok(_) => panic!("{args:?}"),
-        Err(error) => errors::chain(&error),
+        Err(error) => fedhub_core::errors::chain(&error),
     };
     assert!(refused(&flags(directory.path())).contains("tls.crt"));
     write(directory.path(), &authority());
@@ -319,7 +325,7 @@ fn files_that_make_no_server_are_refused_by_name() {
     std::fs::write(at("ca.crt"), "").unwrap();
     let args = MetricsArgs { client_ca: Some(at("ca.crt")), ..flags(directory.path()) };
     assert!(refused(&args).contains("--metrics-client-ca"));
-    Tls::of(&flags(directory.path())).unwrap();
+    Tls::of(flags(directory.path()).tls()).unwrap();
 }
 
 /// I8: whoever does not begin, or does not go on, is not waited for, and cannot take all places for long.
@@ -329,18 +335,19 @@ async fn i8_a_connection_that_stalls_ends() {
     write(directory.path(), &ca);
     let cluster = Cluster::default().client();
     let secure = Secure::of(&flags(directory.path()), pages(), cluster, Metrics::new().unwrap()).unwrap();
+    let never = CancellationToken::new();
     let began = tokio::time::Instant::now();
     let (_client, server) = tokio::io::duplex(1024);
-    secure.connection(server).await;
-    assert_eq!(began.elapsed(), BEGINS_WITHIN.0);
+    secure.connection(server, &never).await;
+    assert_eq!(began.elapsed(), HANDSHAKE);
     let (client_side, server) = tokio::io::duplex(1 << 16);
     let (tls, name) = (client(&ca.pem(), None), ServerName::try_from("localhost").unwrap());
-    let ((), connected) = tokio::join!(secure.connection(server), async {
+    let ((), connected) = tokio::join!(secure.connection(server, &never), async {
         let mut stream = tls.connect(name, client_side).await.unwrap();
         stream.write_all(b"GET /metrics HTTP/1.1\r\n").await.unwrap();
         stream
     });
-    assert!(began.elapsed() <= BEGINS_WITHIN.0 + BEGINS_WITHIN.1 + Duration::from_secs(1));
+    assert!(began.elapsed() <= HANDSHAKE + LIMITS.idle + Duration::from_secs(1));
     drop(connected);
 }
 

@@ -16,10 +16,17 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{RootCertStore, ServerConfig};
 use tokio_util::sync::CancellationToken;
 
-use super::args::MetricsArgs;
-
-/// Whose the files are, in metrics and logs.
-const NAME: &str = "metrics";
+/// The files of a server's certificate.
+#[derive(Clone, Debug)]
+pub struct TlsFiles {
+    /// Whose they are, in metrics and logs; its flags are `--<name>-tls-cert`, `--<name>-tls-key` and
+    /// `--<name>-client-ca`.
+    pub name: &'static str,
+    /// Certificate and key; without them, a certificate that the process makes itself.
+    pub pair: Option<(PathBuf, PathBuf)>,
+    /// CA of client certificates.
+    pub client_ca: Option<PathBuf>,
+}
 
 /// Why there is no TLS.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +53,7 @@ pub enum TlsError {
 
 /// Where the parts are.
 struct Source {
+    name: &'static str,
     /// Certificate and key, unless they are those that the process made.
     pair: Result<(PathBuf, PathBuf), Pair>,
     client_ca: Option<PathBuf>,
@@ -61,6 +69,8 @@ struct Pair {
 /// What the files hold.
 #[derive(Clone, PartialEq, Eq)]
 struct Content {
+    /// What the flags of the files begin with.
+    name: &'static str,
     pair: Pair,
     client_ca: Option<Vec<u8>>,
 }
@@ -73,7 +83,7 @@ impl Source {
             Ok((certificate, key)) => Pair { certificate: read(certificate)?, key: read(key)? },
             Err(own) => own.clone(),
         };
-        Ok(Content { pair, client_ca: self.client_ca.as_deref().map(read).transpose()? })
+        Ok(Content { name: self.name, pair, client_ca: self.client_ca.as_deref().map(read).transpose()? })
     }
 }
 
@@ -96,6 +106,7 @@ fn certificates(pem: &[u8], of: &str) -> Result<Vec<CertificateDer<'static>>, Tl
 
 impl Content {
     fn config(&self) -> Result<ServerConfig, TlsError> {
+        let flag = |rest: &str| format!("--{}-{rest}", self.name);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
@@ -104,7 +115,7 @@ impl Content {
             None => builder.with_no_client_auth(),
             Some(pem) => {
                 let mut roots = RootCertStore::empty();
-                for root in certificates(pem, "--metrics-client-ca")? {
+                for root in certificates(pem, &flag("client-ca"))? {
                     roots.add(root).map_err(TlsError::Pair)?;
                 }
                 let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
@@ -114,9 +125,9 @@ impl Content {
                 builder.with_client_cert_verifier(verifier)
             }
         };
-        let chain = certificates(&self.pair.certificate, "--metrics-tls-cert")?;
-        let key = PrivateKeyDer::from_pem_slice(&self.pair.key)
-            .map_err(|_| TlsError::NoKey("--metrics-tls-key".to_owned()))?;
+        let chain = certificates(&self.pair.certificate, &flag("tls-cert"))?;
+        let key =
+            PrivateKeyDer::from_pem_slice(&self.pair.key).map_err(|_| TlsError::NoKey(flag("tls-key")))?;
         let mut config = builder.with_single_cert(chain, key).map_err(TlsError::Pair)?;
         // HTTP/2 would let one connection ask for much at once.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -139,17 +150,17 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// By these flags.
-    pub fn of(args: &MetricsArgs) -> Result<Arc<Self>, TlsError> {
-        let pair = if let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) {
-            Ok((certificate.clone(), key.clone()))
+    /// Of these files.
+    pub fn of(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
+        let TlsFiles { name, pair, client_ca } = files;
+        let pair = if let Some(pair) = pair {
+            Ok(pair)
         } else {
-            tracing::info!(
-                "serving pages with a self-signed certificate, which no client can verify: see --metrics-tls-cert"
-            );
+            let flag = format!("--{name}-tls-cert");
+            tracing::info!(flag, "serving a self-signed certificate, which no client can verify");
             Err(Pair::self_signed()?)
         };
-        let source = Source { pair, client_ca: args.client_ca.clone() };
+        let source = Source { name, pair, client_ca };
         let content = source.read()?;
         let config = Arc::new(content.config()?);
         Ok(Arc::new(Self { source, current: RwLock::new((content, config)) }))
@@ -163,26 +174,26 @@ impl Tls {
     /// Looks at the files every `interval`, until `stop`, and takes what has changed. What cannot be used changes nothing, is
     /// said once and looked at again.
     pub async fn follow(self: Arc<Self>, interval: Duration, metrics: Metrics, stop: CancellationToken) {
-        let mut failure = None;
+        let (mut failure, name) = (None, self.source.name);
         loop {
             // A certificate and its key are two files: half of a change does not fit together, and is looked at again.
             let this = self.clone();
             let looked = tokio::task::spawn_blocking(move || this.look().map_err(|e| errors::chain(&e)));
             let looked = looked.await.unwrap_or_else(|error| Err(error.to_string()));
-            metrics.credentials_stale.with_label_values(&[NAME]).set(looked.is_err().into());
+            metrics.credentials_stale.with_label_values(&[name]).set(looked.is_err().into());
             match looked {
                 Ok(changed) => {
                     if failure.take().is_some() || changed {
-                        tracing::info!(credentials = NAME, "serving certificate is valid");
+                        tracing::info!(credentials = name, "serving certificate is valid");
                     }
-                    metrics.credentials_reloads.with_label_values(&[NAME]).inc_by(changed.into());
+                    metrics.credentials_reloads.with_label_values(&[name]).inc_by(changed.into());
                     let end = self.current.read().0.end();
-                    let gauge = metrics.credentials_expiry.with_label_values(&[NAME]);
+                    let gauge = metrics.credentials_expiry.with_label_values(&[name]);
                     gauge.set(end.map_or(0, Timestamp::as_second));
                 }
                 Err(error) if failure.as_ref() != Some(&error) => {
                     tracing::warn!(
-                        credentials = NAME,
+                        credentials = name,
                         error,
                         "failed to reload the serving certificate, keeping the previous one"
                     );

@@ -7,7 +7,8 @@
 //! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to act on them
 //! ([`responsibility`]), which Events they are worth ([`transitions`]), and which cell something is of ([`cells`]).
 //! [`hub_metadata`] is the table of the labels and annotations that the federator owns on a hub WD.
-//! [`references`] is what a spec refers to. [`facts`] is what the stores keep of a WD and of an Instance, and names the stores that keep it.
+//! [`references`] is what a spec refers to, [`instance_types`] are the types of instances that there are.
+//! [`facts`] is what the stores keep of a WD and of an Instance, and names the stores that keep it.
 //!
 //! The doc comment of a type or field is its description in the schema. `Workload::crd()` and its like have no
 //! schema; the whole CRDs come from [`crds::all`].
@@ -24,6 +25,7 @@ pub mod facts;
 pub mod hub_metadata;
 mod instance;
 mod instance_status;
+pub mod instance_types;
 mod location;
 mod metadata;
 mod network;

@@ -7,7 +7,7 @@
 //!    labels, annotations and finalizers of the wire contract.
 //! 2. [`errors`] and [`message`] describe what goes wrong; [`metrics`], [`telemetry`] and [`trace`] report it.
 //! 3. [`fence`] says whether a write may still leave; [`clock`] is the time that tests give, [`hash`] compares
-//!    values, [`rate_limit`] a limit on rates.
+//!    values, [`quantity`] reads those of Kubernetes, [`rate_limit`] is a limit on rates.
 
 pub mod clock;
 pub mod errors;
@@ -17,6 +17,7 @@ pub mod message;
 pub mod metrics;
 pub mod names;
 pub mod object;
+pub mod quantity;
 pub mod rate_limit;
 pub mod telemetry;
 pub mod trace;

@@ -258,6 +258,22 @@ pub fn is_object_name(name: &str) -> bool {
         })
 }
 
+/// What [`is_label_value`] asks for, as messages say it.
+pub const LABEL_VALUE_RULE: &str =
+    "it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit";
+
+/// Whether `name` may be one label of a DNS name (DNS-1123).
+pub fn is_dns_label(name: &str) -> bool {
+    name.len() <= LABEL_VALUE_MAX && !name.contains('.') && is_object_name(name)
+}
+
+/// What [`is_dns_label`] asks for, as messages say it.
+pub const DNS_LABEL_RULE: &str =
+    "it must have 1 to 63 lower-case letters, digits or '-', and begin and end with a letter or digit";
+
+/// What [`is_object_name`] asks for, as messages say it.
+pub const OBJECT_NAME_RULE: &str = "it must have 1 to 253 lower-case letters, digits, '-' or '.', and each part begin and end with a letter or digit";
+
 /// The name of the PropagationPolicy of a city: `city-<code in lower case>` where that is a valid name which no
 /// other code's policy has (`taken`), else with a suffix from the code's hash.
 pub fn policy_name(city: &str, taken: impl Fn(&str) -> bool) -> String {

@@ -2,9 +2,8 @@
 
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_core::quantity::thousandths;
 use serde_json::{Value, json};
-
-use crate::domain::quota::quantity::thousandths;
 
 /// What a WD's `scaleSettings` ask for.
 #[derive(Clone, Debug, PartialEq)]

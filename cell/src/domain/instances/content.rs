@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_core::quantity;
 use serde_json::Value;
 
 use super::build::is_reserved;
 use super::template::metadata_part;
 use super::view::{Deployment, Instance};
-use crate::domain::quota::quantity;
 
 /// What an Instance is to the template of its WD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! How much CPU and memory an Instance counts for.
 
+use fedhub_api::instance_types::{self, Size};
 use fedhub_core::message::Quoted;
+use fedhub_core::quantity::{self, BadQuantity};
 use serde_json::Value;
-
-use super::quantity::{self, BadQuantity};
 
 /// The size of an Instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,18 +35,10 @@ pub fn of(spec: &Value) -> Sizing {
         return sum(&given);
     }
     let name = runtime["resources"]["instanceType"].as_str().unwrap_or_default();
-    match catalog(name) {
-        Some((millicores, mebibytes)) => Sizing::Known { millicores, mebibytes },
+    match instance_types::built_in(name) {
+        Some(Size { millicores, mebibytes }) => Sizing::Known { millicores, mebibytes },
         None if name.is_empty() => Sizing::Unknown("the instance has no type".to_owned()),
         None => Sizing::Unknown(format!("instance type {} is not in the catalog", Quoted(name))),
-    }
-}
-
-/// Thousandths of a core and MiB of a type of instance.
-fn catalog(name: &str) -> Option<(i64, i64)> {
-    match name {
-        "datumcloud/d1-standard-2" | "datumcloud-d1-standard-2" | "d1-standard-2" => Some((1000, 2048)),
-        _ => None,
     }
 }
 

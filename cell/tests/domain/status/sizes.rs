@@ -1,5 +1,5 @@
-use fedhub_cell::domain::quota::quantity::{bytes, millicores};
 use fedhub_cell::domain::quota::sizing::{Sizing, of};
+use fedhub_core::quantity::{bytes, millicores};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -15,7 +15,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use fedhub_e2e::fedhub::{Fedhub, Once};
 use fedhub_e2e::gateway::Gateway;
 use fedhub_e2e::link::Link;
-use fedhub_e2e::planes::{Layout, Options, Planes};
+use fedhub_e2e::planes::{Layout, Options, Planes, write_servers};
 use fedhub_e2e::progress::Progress;
 use fedhub_e2e::suites::{rights, writes};
 use fedhub_e2e::{Error, chart, conformance, secrecy, servers};
@@ -164,6 +164,15 @@ enum Command {
         #[command(flatten)]
         instance: Instance,
     },
+    /// Write a new CA and certificates of it for servers on this machine: `ca.crt`, `1/tls.crt`, `1/tls.key` and so on.
+    Certificates {
+        /// Where.
+        #[arg(value_name = "DIRECTORY")]
+        directory: PathBuf,
+        /// How many certificates.
+        #[arg(long, default_value_t = 1, value_name = "N")]
+        count: usize,
+    },
     /// Print the time, as `writes --since` takes it.
     Now,
     /// End what `--keep` left. Logs and audit logs stay.
@@ -273,6 +282,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         Command::RebuildHub { instance } => {
             Planes::load(&instance.instance)?.rebuild_hub(&Options::new(&instance.instance)).await?;
         }
+        Command::Certificates { directory, count } => write_servers(&directory, count)?,
         Command::Now => println!("{}", Timestamp::now()),
         Command::Down { instance } => {
             servers::down(&instance.instance, true).await?;

@@ -53,6 +53,13 @@ fn a_process_is_told_what_its_container_would_be_told() {
 }
 
 #[test]
+fn admission_is_served_at_any_port_of_this_machine() {
+    let arguments = [&USUAL[..], &["--enable-webhooks"]].concat();
+    let pod = pod(&deployment(&arguments), &surroundings(), 7).unwrap();
+    assert!(pod.arguments.contains(&"--webhook-address=127.0.0.1:0".to_owned()), "{:?}", pod.arguments);
+}
+
+#[test]
 fn what_a_kubelet_would_not_find_or_this_does_not_know_fails() {
     let fails = |arguments: &[&str], surroundings: &Surroundings| {
         pod(&deployment(arguments), surroundings, 7).unwrap_err()

@@ -1,0 +1,205 @@
+//! What the plane that a request comes from is asked: whether its user may use a network, and whether that user is fedhub.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use fedhub_core::errors;
+use fedhub_core::metrics::Metrics;
+use fedhub_core::names::PlaneName;
+use fedhub_planes::discovery::{Discovery, single};
+use fedhub_planes::{Plane, Planes};
+use fedhub_workload::admission::{Fault, Judgement, NetworkUse, OwnAnnotation};
+use k8s_openapi::api::authentication::v1::{SelfSubjectReview, UserInfo};
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::api::{Api, PostParams};
+use parking_lot::Mutex;
+
+use super::review::Review;
+use super::route::Route;
+use super::unasked::Unasked;
+use super::verdict::Verdict;
+use crate::secure::cache::{Cache, Digest, digest};
+use crate::secure::gate::{about, is_allowed};
+
+/// How long an answer that allows stands (W4: at most 10 s). A denial does not: who is given a right uses it at once.
+const STANDS: Duration = Duration::from_secs(10);
+/// How many answers are remembered.
+const REMEMBERED: usize = 4096;
+/// The group whose members may do anything on a plane.
+const MASTERS: &str = "system:masters";
+/// The extras by which a Milo says for which project a request is.
+const PARENT: (&str, &str) = ("iam.miloapis.com/parent-type", "iam.miloapis.com/parent-name");
+
+/// Asks planes, and remembers what they allowed.
+pub struct Access {
+    planes: Arc<Planes>,
+    allowed: Mutex<Cache<Digest, ()>>,
+    /// Who fedhub is on a plane.
+    own: Mutex<Cache<PlaneName, String>>,
+    metrics: Metrics,
+    /// What was logged last, while planes cannot be asked.
+    failure: Mutex<Option<String>>,
+}
+
+impl Access {
+    /// Of the planes of that registry.
+    pub fn new(planes: Arc<Planes>, metrics: Metrics) -> Self {
+        Self {
+            planes,
+            allowed: Mutex::new(Cache::of(REMEMBERED)),
+            own: Mutex::new(Cache::of(REMEMBERED)),
+            metrics,
+            failure: Mutex::default(),
+        }
+    }
+
+    /// The verdict on an object: its faults, and what the plane says about its user.
+    pub async fn answer(
+        &self,
+        route: &Route,
+        discovery: Discovery,
+        request: &Review,
+        judgement: Judgement,
+    ) -> Verdict {
+        let Judgement { mut faults, warnings, networks, own_annotations } = judgement;
+        let user = &request.user_info;
+        let is_master = user.groups.iter().flatten().any(|group| group == MASTERS);
+        let own_annotations = if is_master { Vec::new() } else { own_annotations };
+        if !networks.is_empty() || !own_annotations.is_empty() {
+            let asked = async {
+                let plane = self.plane(route, discovery, user)?;
+                self.ask(&plane, user, &networks, &own_annotations).await
+            };
+            match asked.await {
+                Ok(refused) => faults.extend(refused),
+                // Its faults are there whatever the plane would say, and it could not be admitted.
+                Err(_) if !faults.is_empty() => {}
+                Err(unasked) => return Verdict::Unanswered(unasked),
+            }
+        }
+        if faults.is_empty() { Verdict::Allowed { warnings } } else { Verdict::Refused { faults, warnings } }
+    }
+
+    /// The plane that a request comes from.
+    fn plane(&self, route: &Route, discovery: Discovery, user: &UserInfo) -> Result<EngagedPlane, Unasked> {
+        let name = match (&route.plane, discovery) {
+            (Some(plane), _) => Some(plane.clone()),
+            (None, Discovery::Milo) => parent(user),
+            (None, _) => PlaneName::new(single::NAME).ok(),
+        };
+        let name = name.ok_or(Unasked::Unknown)?;
+        let plane = self.planes.engaged(&name).ok_or_else(|| Unasked::NotEngaged(name.clone()))?;
+        Ok(EngagedPlane { name, plane })
+    }
+
+    /// What the plane refuses, as faults of the object.
+    async fn ask(
+        &self,
+        of: &EngagedPlane,
+        user: &UserInfo,
+        networks: &[NetworkUse],
+        own: &[OwnAnnotation],
+    ) -> Result<Vec<Fault>, Unasked> {
+        let name = user.username.as_deref().unwrap_or_default();
+        let mut faults = Vec::new();
+        for network in networks {
+            if !self.answered(of, self.may_use(of, user, network).await)? {
+                faults.push(network.refused(name));
+            }
+        }
+        if !own.is_empty() && !self.answered(of, self.is_fedhub(of, name).await)? {
+            faults.extend(own.iter().map(|annotation| annotation.refused(name)));
+        }
+        Ok(faults)
+    }
+
+    /// Counts an answer, and logs why there is none, once.
+    fn answered(&self, of: &EngagedPlane, answer: anyhow::Result<bool>) -> Result<bool, Unasked> {
+        match answer {
+            Ok(answer) => {
+                if self.failure.lock().take().is_some() {
+                    tracing::info!(plane = %of.name, "planes answer about users again");
+                }
+                Ok(answer)
+            }
+            Err(error) => {
+                let error = errors::chain(error.as_ref());
+                self.count("failed");
+                let mut last = self.failure.lock();
+                if last.as_ref() != Some(&error) {
+                    tracing::warn!(plane = %of.name, error, "failed to ask about a user, refusing the request");
+                    *last = Some(error);
+                }
+                Err(Unasked::Failed(of.name.clone()))
+            }
+        }
+    }
+
+    async fn may_use(
+        &self,
+        of: &EngagedPlane,
+        user: &UserInfo,
+        network: &NetworkUse,
+    ) -> anyhow::Result<bool> {
+        let spec = SubjectAccessReviewSpec {
+            resource_attributes: Some(ResourceAttributes {
+                group: Some("networking.datumapis.com".to_owned()),
+                version: Some("v1alpha".to_owned()),
+                resource: Some("networks".to_owned()),
+                verb: Some("use".to_owned()),
+                namespace: Some(network.namespace.clone()),
+                name: Some(network.name.clone()),
+                ..ResourceAttributes::default()
+            }),
+            ..about(user)
+        };
+        let key = digest(&serde_json::to_vec(&(of.name.as_str(), &spec))?)?;
+        if self.allowed.lock().get(&key).is_some() {
+            self.count("remembered");
+            return Ok(true);
+        }
+        let review = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+        let answer = Api::all(of.plane.client()).create(&PostParams::default(), &review).await;
+        let allowed = is_allowed(&answer.context("failed to create a SubjectAccessReview")?);
+        self.count(if allowed { "allowed" } else { "denied" });
+        if allowed {
+            self.allowed.lock().put(key, (), STANDS);
+        }
+        Ok(allowed)
+    }
+
+    /// Whether that is the user that fedhub itself is there.
+    async fn is_fedhub(&self, of: &EngagedPlane, user: &str) -> anyhow::Result<bool> {
+        let known = self.own.lock().get(&of.name);
+        if let Some(own) = known {
+            return Ok(own == user);
+        }
+        let review = SelfSubjectReview::default();
+        let answer = Api::all(of.plane.client()).create(&PostParams::default(), &review).await;
+        let status = answer.context("failed to create a SelfSubjectReview")?.status;
+        let own = status.and_then(|status| status.user_info?.username).filter(|name| !name.is_empty());
+        let own = own.context("the plane does not say who fedhub is")?;
+        self.own.lock().put(of.name.clone(), own.clone(), STANDS);
+        Ok(own == user)
+    }
+
+    fn count(&self, answer: &str) {
+        self.metrics.admission_access_reviews.with_label_values(&[answer]).inc();
+    }
+}
+
+/// A plane in sync.
+struct EngagedPlane {
+    name: PlaneName,
+    plane: Arc<Plane>,
+}
+
+/// The project that a Milo says a request is for.
+fn parent(user: &UserInfo) -> Option<PlaneName> {
+    let one = |key: &str| match user.extra.as_ref()?.get(key)?.as_slice() {
+        [one] => Some(one.as_str()),
+        _ => None,
+    };
+    (one(PARENT.0)? == "Project").then(|| PlaneName::new(one(PARENT.1)?).ok())?
+}

@@ -1,0 +1,69 @@
+//! The flags of admission.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::secure::tls::TlsFiles;
+
+/// Whether the process answers admission reviews, and where.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WebhookArgs {
+    /// Answer the admission reviews of project planes over HTTPS: defaults and rules of what users write. Every replica does.
+    #[arg(id = "enable_webhooks", long = "enable-webhooks", env = "FEDHUB_ENABLE_WEBHOOKS")]
+    pub enabled: bool,
+    /// Address of the admission reviews.
+    #[arg(
+        id = "webhook_address",
+        long = "webhook-address",
+        env = "FEDHUB_WEBHOOK_ADDRESS",
+        default_value = "0.0.0.0:9443",
+        value_name = "IP:PORT"
+    )]
+    pub address: SocketAddr,
+    /// Certificate of --webhook-address, in PEM with its chain, that the `caBundle` of the webhooks vouches for; read again
+    /// when it changes.
+    #[arg(
+        id = "webhook_tls_cert",
+        long = "webhook-tls-cert",
+        env = "FEDHUB_WEBHOOK_TLS_CERT",
+        value_name = "FILE"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// Key of that certificate, in PEM.
+    #[arg(
+        id = "webhook_tls_key",
+        long = "webhook-tls-key",
+        env = "FEDHUB_WEBHOOK_TLS_KEY",
+        value_name = "FILE"
+    )]
+    pub tls_key: Option<PathBuf>,
+}
+
+impl WebhookArgs {
+    /// The files, each with its flag.
+    pub fn files(&self) -> [(&'static str, &Option<PathBuf>); 2] {
+        [("--webhook-tls-cert", &self.tls_cert), ("--webhook-tls-key", &self.tls_key)]
+    }
+
+    /// The files of the server's certificate.
+    pub fn tls(&self) -> TlsFiles {
+        TlsFiles { name: "webhook", pair: self.tls_cert.clone().zip(self.tls_key.clone()), client_ca: None }
+    }
+
+    /// Validates the flags together, and returns a line for each fault. `manages`: the process has the management role.
+    pub fn faults(&self, manages: bool) -> Vec<String> {
+        let files = self.files().into_iter();
+        if !self.enabled {
+            let needless = files.filter(|(_, file)| file.is_some());
+            return needless.map(|(flag, _)| format!("{flag} is for --enable-webhooks")).collect();
+        }
+        let missing = files.filter(|(_, file)| file.is_none());
+        let mut faults: Vec<_> = missing
+            .map(|(flag, _)| format!("--enable-webhooks needs {flag}: API servers verify the certificate"))
+            .collect();
+        if !manages {
+            faults.push("--enable-webhooks is for --enable-management-controllers".to_owned());
+        }
+        faults
+    }
+}

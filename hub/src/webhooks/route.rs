@@ -1,0 +1,82 @@
+//! Which webhook of which plane a request is for: its path.
+//!
+//! `/validate-compute-datumapis-com-v1alpha-workload` and its like, as controller-runtime names them. Where planes are found
+//! by kubeconfigs, `/planes/<plane>` stands before it: nothing else in a request says which plane it comes from. A Milo says so
+//! in the extras of the user, and of a single plane there is no other.
+
+use fedhub_core::message::Quoted;
+use fedhub_core::names::PlaneName;
+use fedhub_planes::discovery::Discovery;
+use fedhub_workload::admission::Kind;
+use kube::core::admission::Operation;
+
+use super::review::Review;
+
+/// The webhooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Webhook {
+    /// Completes an object.
+    Mutate,
+    /// Admits or refuses it.
+    Validate,
+}
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The webhook.
+    pub webhook: Webhook,
+    /// The kind that it is for.
+    pub kind: Kind,
+    /// The plane that the path names.
+    pub plane: Option<PlaneName>,
+}
+
+impl Route {
+    /// The route of a path, or why there is none.
+    pub fn of(path: &str, discovery: Discovery) -> Result<Self, String> {
+        let names_plane = discovery == Discovery::Kubeconfigs;
+        let (plane, rest) = match path.strip_prefix("/planes/").and_then(|rest| rest.split_once('/')) {
+            Some((plane, rest)) if names_plane => {
+                (Some(PlaneName::new(plane).map_err(|error| format!("{error}\n"))?), rest)
+            }
+            Some(_) => return Err(format!("with discovery {discovery} a path names no plane\n")),
+            None if names_plane => {
+                return Err(format!("with discovery {discovery} a path begins with /planes/<plane>/\n"));
+            }
+            None => (None, path.trim_start_matches('/')),
+        };
+        let found = |webhook: Webhook, verb: &str| {
+            let kind = Kind::ALL.into_iter().find(|kind| {
+                let own = format!("{verb}-compute-datumapis-com-v1alpha-{}", kind.name().to_lowercase());
+                rest == own
+            });
+            // Nothing is completed in the other kinds.
+            kind.filter(|kind| webhook == Webhook::Validate || *kind == Kind::Workload).map(|kind| Self {
+                webhook,
+                kind,
+                plane: plane.clone(),
+            })
+        };
+        found(Webhook::Mutate, "mutate")
+            .or_else(|| found(Webhook::Validate, "validate"))
+            .ok_or_else(|| "no webhook has this path: see docs/admission.md\n".to_owned())
+    }
+
+    /// Why a request does not belong here.
+    pub fn fault(&self, request: &Review) -> Option<String> {
+        let is_ours = request.kind.group == fedhub_api::GROUP && request.kind.kind == self.kind.name();
+        let what = format!("{}.{}", request.kind.kind, request.kind.group);
+        (!is_ours).then(|| format!("this path is for {}, not for {}\n", self.kind.name(), Quoted(&what)))
+    }
+}
+
+/// The metric label of what is being done.
+pub fn operation(request: &Review) -> &'static str {
+    match request.operation {
+        Operation::Create => "create",
+        Operation::Update => "update",
+        Operation::Delete => "delete",
+        Operation::Connect => "connect",
+    }
+}

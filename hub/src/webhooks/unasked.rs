@@ -1,0 +1,40 @@
+//! Why a plane was not asked about a user.
+
+use std::fmt;
+
+use fedhub_core::names::PlaneName;
+
+/// Why a plane was not asked, or did not answer: the request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unasked {
+    /// The request does not say which plane it comes from.
+    Unknown,
+    /// fedhub does not know that plane, or is not in sync with it.
+    NotEngaged(PlaneName),
+    /// It failed to answer.
+    Failed(PlaneName),
+    /// It did not answer in time.
+    Late,
+}
+
+impl fmt::Display for Unasked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str(
+                "fedhub cannot tell which project this request comes from: its user has no extra \
+                 iam.miloapis.com/parent-name of a Project",
+            ),
+            Self::NotEngaged(plane) => write!(
+                f,
+                "fedhub is not in sync with the plane of project {plane} and cannot ask it for the user's rights: try \
+                 again, and if that does not help ask the operator for `fedhub planes`"
+            ),
+            Self::Failed(plane) => write!(
+                f,
+                "the plane of project {plane} did not tell fedhub the user's rights: try again, and if that does not \
+                 help ask the operator for fedhub's log"
+            ),
+            Self::Late => f.write_str("fedhub got no answer about the user's rights in time: try again"),
+        }
+    }
+}

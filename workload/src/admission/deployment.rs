@@ -1,0 +1,30 @@
+//! What only fedhub may say on a WD.
+
+use fedhub_core::message::Quoted;
+use fedhub_core::names::EXPECTED_REFERENCED_DATA;
+use fedhub_core::object::{Object, ObjectView};
+
+use super::fault::{Fault, Problem};
+use super::path::Path;
+
+/// An annotation that fedhub alone may add, change and remove, and that is added, changed or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnAnnotation(&'static str);
+
+impl OwnAnnotation {
+    /// The fault of a user who is not fedhub.
+    pub fn refused(&self, user: &str) -> Fault {
+        Fault {
+            path: Path::of("metadata").field("annotations").key(self.0),
+            problem: Problem::Forbidden,
+            value: None,
+            rule: format!("only fedhub may add, change or remove it, and the user is {}", Quoted(user)),
+        }
+    }
+}
+
+/// The annotations of that kind that differ.
+pub fn own_annotations(old: Option<&Object>, new: &Object) -> Vec<OwnAnnotation> {
+    let differs = |key: &&str| old.and_then(|old| old.annotation(key)) != new.annotation(key);
+    [EXPECTED_REFERENCED_DATA].into_iter().filter(differs).map(OwnAnnotation).collect()
+}

@@ -1,0 +1,58 @@
+//! Placements: their names, their cities, their numbers.
+
+use std::collections::BTreeSet;
+
+use fedhub_api::{WorkloadPlacement, WorkloadSpec};
+use fedhub_core::message::Quoted;
+use fedhub_core::names::{DNS_LABEL_RULE, LABEL_VALUE_RULE, is_dns_label, is_label_value};
+
+use super::scale;
+use crate::admission::fault::Faults;
+use crate::admission::path::Path;
+
+/// The faults of the placements.
+pub fn check(placements: &[WorkloadPlacement], at: &Path, faults: &mut Faults) {
+    if placements.is_empty() {
+        faults.required(at.clone(), "a Workload has at least one placement");
+    }
+    let items = || placements.iter().enumerate().map(|(i, p)| (at.item(i, &p.name), p));
+    faults.names(items().map(|(at, p)| (at.field("name"), &*p.name)), is_dns_label, DNS_LABEL_RULE);
+    let mut deployments = BTreeSet::new();
+    for (at, placement) in items() {
+        cities(placement, &at.field("cityCodes"), &mut deployments, faults);
+        scale::check(&placement.scale_settings, &at.field("scaleSettings"), faults);
+    }
+}
+
+/// Each city once. WDs are named by placement and city, in lower case: no two may have one name.
+fn cities(placement: &WorkloadPlacement, at: &Path, deployments: &mut BTreeSet<String>, faults: &mut Faults) {
+    if placement.city_codes.is_empty() {
+        faults.required(at.clone(), "a placement has at least one city");
+    }
+    let mut own = BTreeSet::new();
+    for (i, city) in placement.city_codes.iter().enumerate() {
+        let path = at.item(i, city);
+        faults.name(path.clone(), city, is_label_value, LABEL_VALUE_RULE);
+        let lower = city.to_ascii_lowercase();
+        let named = format!("{}-{lower}", placement.name);
+        if !own.insert(lower) {
+            faults.duplicate(path, city, "a city stands once in a placement, in whatever case");
+        } else if !deployments.insert(named) {
+            let rule = "another placement has a WorkloadDeployment of the same name in this city";
+            faults.duplicate(path, city, rule);
+        }
+    }
+}
+
+/// Settings that change nothing.
+pub fn warnings(spec: &WorkloadSpec) -> Vec<String> {
+    let idle = |placement: &&WorkloadPlacement| {
+        let settings = &placement.scale_settings;
+        settings.max_replicas.is_none() && settings.metrics.as_ref().is_some_and(|all| !all.is_empty())
+    };
+    let warning = |placement: &WorkloadPlacement| {
+        let name = Quoted(&placement.name);
+        format!("placement {name} has metrics and no maxReplicas: it stays at minReplicas")
+    };
+    spec.placements.iter().filter(idle).map(warning).collect()
+}

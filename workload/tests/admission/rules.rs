@@ -1,0 +1,253 @@
+//! Every rule with its words.
+
+use fedhub_testing::{Messages, assert_messages};
+use fedhub_workload::admission::Kind;
+use serde_json::{Value, json};
+
+use crate::fixtures::{NONE, faults, instance_type, judged, machine, with, workload};
+
+const CONTAINER: &str = "/spec/template/spec/runtime/sandbox/containers/0";
+const PLACEMENT: &str = "/spec/placements/0";
+const INTERFACE: &str = "/spec/template/spec/networkInterfaces/0";
+const DISK: &str = "/spec/template/spec/volumes/1/disk/template/spec";
+const SSH_KEYS: &str = "/spec/template/metadata/annotations/compute.datumapis.com~1ssh-keys";
+
+type Edit = (&'static str, String, Value);
+
+fn edit(label: &'static str, parent: &str, field: &str, value: Value) -> Edit {
+    (label, format!("{parent}{field}"), value)
+}
+
+fn placements() -> Vec<Edit> {
+    let scale = |field: &str| format!("/scaleSettings{field}");
+    let target = |value: Value| json!([{"resource": {"name": "cpu", "target": value}}]);
+    vec![
+        edit("a name with a dot", "/metadata", "/name", json!("web.shop")),
+        edit("no placements", "/spec", "/placements", json!([])),
+        edit("a placement's name", PLACEMENT, "/name", json!("North America")),
+        edit("no cities", PLACEMENT, "/cityCodes", json!([])),
+        edit("a city that is no label value", PLACEMENT, "/cityCodes", json!(["New York"])),
+        edit("an empty city", PLACEMENT, "/cityCodes", json!([""])),
+        edit("a city twice", PLACEMENT, "/cityCodes", json!(["DFW", "dfw"])),
+        edit("no instances", PLACEMENT, &scale("/minReplicas"), json!(0)),
+        edit("too many instances", PLACEMENT, &scale("/minReplicas"), json!(1001)),
+        edit("a maximum below the minimum", PLACEMENT, &scale("/minReplicas"), json!(4)),
+        edit("a maximum without metrics", PLACEMENT, &scale("/metrics"), Value::Null),
+        edit("another policy", PLACEMENT, &scale("/instanceManagementPolicy"), json!("Parallel")),
+        edit("a metric of no kind", PLACEMENT, &scale("/metrics"), json!([{}])),
+        edit("another metric", PLACEMENT, &scale("/metrics/0/resource/name"), json!("disk")),
+        edit("no target", PLACEMENT, &scale("/metrics"), target(json!({}))),
+        edit(
+            "two targets",
+            PLACEMENT,
+            &scale("/metrics"),
+            target(json!({"averageUtilization": 0, "averageValue": "0"})),
+        ),
+        edit("the use of all", PLACEMENT, &scale("/metrics"), target(json!({"value": "1"}))),
+    ]
+}
+
+fn sandboxes() -> Vec<Edit> {
+    let runtime = "/spec/template/spec/runtime";
+    let ports = json!([
+        {"name": "HTTP", "port": 1}, {"name": "a--b", "port": 1}, {"name": "80", "port": 1},
+        {"name": "sixteen-letters-", "port": 0}, {"name": "a", "port": 1}, {"name": "a", "port": 2, "protocol": "QUIC"},
+    ]);
+    let both = json!({"configMapRef": {"name": "a"}, "secretRef": {"name": "b"}});
+    let key = json!({"name": "A_B", "key": "k"});
+    vec![
+        edit("an unknown type", runtime, "/resources/instanceType", json!("x-large")),
+        edit("no type", runtime, "/resources/instanceType", json!("")),
+        edit("requests", runtime, "/resources/requests", json!({"cpu": "1"})),
+        edit("a class", runtime, "/class", json!("micro-vm")),
+        edit("no runtime", runtime, "/sandbox", Value::Null),
+        edit("both runtimes", runtime, "/virtualMachine", json!({"volumeAttachments": []})),
+        edit("no containers", runtime, "/sandbox/containers", json!([])),
+        edit("a pull secret's name", runtime, "/sandbox/imagePullSecrets/0/name", json!("Registry")),
+        edit("a container's name", CONTAINER, "/name", json!("App")),
+        edit(
+            "two of one name",
+            runtime,
+            "/sandbox/containers/-",
+            json!({"name": "app", "image": "ghcr.io/example/web:2"}),
+        ),
+        edit("no image", CONTAINER, "/image", json!("")),
+        edit("an image with a space", CONTAINER, "/image", json!("nginx latest")),
+        edit("resources", CONTAINER, "/resources", json!({"limits": {"cpu": "1"}})),
+        edit("ports", CONTAINER, "/ports", ports),
+        edit("a variable's name", CONTAINER, "/env/0/name", json!("A=B")),
+        edit("a value and a source", CONTAINER, "/env/0/valueFrom", json!({"secretKeyRef": key})),
+        edit("no source", CONTAINER, "/env/0", json!({"name": "A", "valueFrom": {}})),
+        edit("two sources of all keys", CONTAINER, "/envFrom/0", both),
+        edit("no source of all keys", CONTAINER, "/envFrom/0", json!({"prefix": "A_"})),
+        edit("a volume that is not there", CONTAINER, "/volumeAttachments/0/name", json!("other")),
+        edit("a relative path", CONTAINER, "/volumeAttachments/0/mountPath", json!("etc")),
+        edit(
+            "two volumes at one path",
+            CONTAINER,
+            "/volumeAttachments/-",
+            json!({"name": "settings", "mountPath": "/etc/web"}),
+        ),
+    ]
+}
+
+fn volumes_and_networks() -> Vec<Edit> {
+    let volume = "/spec/template/spec/volumes/0";
+    let policy = |rule: Value| json!({"ingress": [rule]});
+    vec![
+        edit("a volume's name", volume, "/name", json!("Settings")),
+        edit("no volume source", volume, "/configMap", Value::Null),
+        edit("two volume sources", volume, "/secret", json!({"secretName": "a", "defaultMode": 512})),
+        edit("a Secret without a name", volume, "", json!({"name": "settings", "secret": {}})),
+        edit("items", volume, "/configMap/items", json!([{"key": "a", "path": "a"}])),
+        edit("a mode", volume, "/configMap/defaultMode", json!(-1)),
+        edit("no interface", "/spec/template/spec", "/networkInterfaces", json!([])),
+        edit("a network's name", INTERFACE, "/network/name", json!("Default")),
+        edit("a network of another namespace", INTERFACE, "/network/namespace", json!("bank")),
+        edit(
+            "blocks",
+            INTERFACE,
+            "/networkPolicy",
+            policy(json!({"from": [{"ipBlock": {"cidr": "10.0.0.0/33", "except": ["::/x"]}}]})),
+        ),
+        edit(
+            "a range without a number",
+            INTERFACE,
+            "/networkPolicy",
+            policy(json!({"ports": [{"port": "http", "endPort": 9, "protocol": "tcp"}]})),
+        ),
+    ]
+}
+
+fn machines() -> Vec<Edit> {
+    vec![
+        edit("no keys", SSH_KEYS, "", Value::Null),
+        edit(
+            "keys that are none",
+            SSH_KEYS,
+            "",
+            json!("op\nop:ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIAAB\nop:ssh-ed25519 !\nop:ssh-dss AAAA"),
+        ),
+        edit(
+            "a first volume without an image",
+            DISK,
+            "",
+            json!({"resources": {"requests": {"storage": "10Gi"}}}),
+        ),
+        edit("a type of disk", DISK, "/type", json!("pd-ssd")),
+        edit("a small disk", DISK, "/resources/requests/storage", json!("9Gi")),
+        edit("a large disk", DISK, "/resources/requests/storage", json!("101Gi")),
+        edit("half a Gi", DISK, "/resources/requests/storage", json!("10.5Gi")),
+        edit("no quantity", DISK, "/resources/requests/storage", json!("much")),
+        edit("a disk without a size", DISK, "/resources", Value::Null),
+        edit("no populator", DISK, "/populator", json!({})),
+        edit("an image on a small disk", DISK, "/populator", json!({"image": {"name": "datumcloud/other"}})),
+        edit(
+            "one device twice",
+            "/spec/template/spec/volumes/1",
+            "/disk/deviceName",
+            json!("persistent-disk-0"),
+        ),
+        edit(
+            "a volume that nothing attaches",
+            "/spec/template/spec/runtime/virtualMachine",
+            "/volumeAttachments/1",
+            Value::Null,
+        ),
+    ]
+}
+
+fn messages(kind: Kind, base: &Value, edits: Vec<Edit>) -> Vec<(&'static str, String)> {
+    let one = |(label, pointer, value): Edit| {
+        let found = faults(kind, &with(base.clone(), &pointer, value));
+        assert!(!found.is_empty(), "{label}: no fault");
+        (label, found.join("\n"))
+    };
+    edits.into_iter().map(one).collect()
+}
+
+#[test]
+fn w4_every_rule_names_field_value_and_rule() {
+    let types = vec![
+        edit("no size", "/spec", "/resources", json!({"cpu": "0"})),
+        edit("no phase", "/spec", "/lifecycle", json!({})),
+        edit("another phase", "/spec", "/lifecycle/phase", json!("Retired")),
+        edit("itself", "/spec", "/lifecycle/replacementInstanceType", json!("d1-standard-2")),
+    ];
+    let mut machines = machines();
+    machines[2].1 = "/spec/template/spec/volumes/0/disk/template/spec".to_owned();
+    let mut all = Messages::default();
+    all.section("Placements", messages(Kind::Workload, &workload(), placements()))
+        .section("Sandboxes", messages(Kind::Workload, &workload(), sandboxes()))
+        .section("Volumes and networks", messages(Kind::Workload, &workload(), volumes_and_networks()))
+        .section("Virtual machines", messages(Kind::Workload, &machine(), machines))
+        .section("Types of instances", messages(Kind::InstanceType, &instance_type(), types));
+    assert_messages!("admission", all);
+}
+
+#[test]
+fn w4_all_faults_of_an_object_are_in_one_answer() {
+    let broken = with(workload(), "/metadata/name", json!("Web"));
+    let broken = with(broken, &format!("{PLACEMENT}/scaleSettings/minReplicas"), json!(0));
+    let broken = with(broken, &format!("{CONTAINER}/image"), json!(""));
+    assert_eq!(faults(Kind::Workload, &broken).len(), 3);
+}
+
+#[test]
+fn w4_placements_make_no_two_deployments_of_one_name() {
+    let scale = json!({"minReplicas": 1, "instanceManagementPolicy": "OrderedReady"});
+    let placement =
+        |name: &str, city: &str| json!({"name": name, "cityCodes": [city], "scaleSettings": scale});
+    let both = |a, b| with(workload(), "/spec/placements", json!([a, b]));
+    let found = faults(Kind::Workload, &both(placement("a-b", "c"), placement("a", "b-c")));
+    assert!(
+        found.len() == 1 && found[0].starts_with("spec.placements[1].cityCodes[0]: Duplicate"),
+        "{found:?}"
+    );
+    assert!(faults(Kind::Workload, &both(placement("a", "c"), placement("b", "C"))).is_empty());
+}
+
+#[test]
+fn w4_what_is_in_order_and_every_sample_is_admitted() {
+    for (kind, object) in
+        [(Kind::Workload, workload()), (Kind::Workload, machine()), (Kind::InstanceType, instance_type())]
+    {
+        assert_eq!(judged(kind, None, &object).faults, [], "{object}");
+    }
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/samples");
+    let mut seen = 0;
+    for file in std::fs::read_dir(samples).unwrap() {
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let sample: Value = serde_saphyr::from_str(&text).unwrap();
+        if sample["kind"] == "Workload" {
+            let judgement = judged(Kind::Workload, None, &sample);
+            assert_eq!((judgement.faults, judgement.warnings), (vec![], vec![]), "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 4, "{seen} samples");
+}
+
+fn warnings(old: Option<&Value>, new: &Value) -> Vec<String> {
+    judged(Kind::Workload, old, new).warnings
+}
+
+#[test]
+fn w4_warnings_are_given_once() {
+    let plain = with(workload(), &format!("{CONTAINER}/image"), json!("nginx:1.29"));
+    let idle = with(plain.clone(), &format!("{PLACEMENT}/scaleSettings/maxReplicas"), Value::Null);
+    assert_eq!(
+        warnings(None, &idle),
+        [
+            "container \"app\": image \"nginx:1.29\" names no registry: name one, such as docker.io/library/nginx",
+            "placement \"america\" has metrics and no maxReplicas: it stays at minReplicas",
+        ]
+    );
+    assert_eq!(warnings(Some(&idle), &plain), NONE);
+    assert_eq!(warnings(Some(&workload()), &plain).len(), 1);
+    for image in ["localhost/web", "registry:5000/web", "docker.io/library/nginx"] {
+        let named = with(workload(), &format!("{CONTAINER}/image"), json!(image));
+        assert_eq!(warnings(None, &named), NONE, "{image}");
+    }
+}
