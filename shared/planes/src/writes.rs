@@ -74,7 +74,11 @@ impl Plane {
         answer.0.map_err(|unreadable| kube::Error::Service(Box::new(unreadable)))
     }
 
-    fn failed(&self, verb: &'static str, kind: Kind) -> impl FnOnce(kube::Error) -> RequestError + '_ {
+    pub(crate) fn failed(
+        &self,
+        verb: &'static str,
+        kind: Kind,
+    ) -> impl FnOnce(kube::Error) -> RequestError + '_ {
         move |source| {
             let resource = kind.resource().plural.clone();
             if errors::category(&source) == Category::Forbidden {
