@@ -29,6 +29,7 @@ pub mod identity;
 mod listener;
 mod lists;
 pub mod listwatch;
+mod managers;
 pub mod marks;
 mod notices;
 pub mod origin;

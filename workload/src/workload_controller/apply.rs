@@ -27,7 +27,7 @@ impl WorkloadReconciler<'_> {
         match plan {
             WorkloadPlan::Synced => Ok(Step::Unchanged),
             WorkloadPlan::AwaitResume | WorkloadPlan::AwaitDeletions => Ok(Step::End(Outcome::AwaitChange)),
-            WorkloadPlan::Mark { record } => self.mark(record).await,
+            WorkloadPlan::Mark { record } => self.mark(seen, record).await,
             WorkloadPlan::Confirm => self.confirm().await,
             WorkloadPlan::Write { create, update, delete } => {
                 self.write(seen, &create, &update, &delete).await
@@ -49,15 +49,12 @@ impl WorkloadReconciler<'_> {
         Ok(if planned { Ok(fetched) } else { Err(Step::Learned) })
     }
 
-    /// Stores the finalizer, and with it which revision has the template: that is read live, for only so it tells who wrote it.
-    async fn mark(&mut self, record: bool) -> Result<Step, Error> {
-        let key = self.key;
-        let Some(workload) = self.project.get_live(Kind::Workload, &key.namespace, &key.name).await? else {
-            return Ok(Step::End(Outcome::AwaitChange));
+    /// Stores the finalizer, and with it which revision has the template.
+    async fn mark(&mut self, seen: &Snapshot, record: bool) -> Result<Step, Error> {
+        let workload = match self.fetch(seen).await? {
+            Ok(workload) => workload,
+            Err(step) => return Ok(step),
         };
-        if workload.is_terminating() {
-            return Ok(Step::End(Outcome::AwaitChange));
-        }
         let mut metadata = json!({});
         if !workload.has_finalizer(WORKLOAD_FINALIZER) {
             let finalizers = workload.metadata.finalizers.iter().flatten().map(String::as_str);
@@ -66,7 +63,11 @@ impl WorkloadReconciler<'_> {
         if record {
             match self.record(&workload).await {
                 Ok(Some(revision)) => metadata["annotations"] = revisions::annotations(revision, &workload),
-                Ok(None) => {}
+                Ok(None) => {
+                    // The next round plans by what it is now.
+                    self.project.refresh(Kind::Workload, workload.namespace(), workload.name()).await?;
+                    return Ok(Step::Learned);
+                }
                 Err(error) => {
                     // What runs does not wait for what is remembered of it.
                     self.learnt.unrecorded = true;
@@ -75,19 +76,28 @@ impl WorkloadReconciler<'_> {
             }
         }
         if metadata == json!({}) {
+            // It could not be recorded, and the finalizer is there.
             return Ok(Step::Learned);
         }
         self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
         Ok(Step::Updated)
     }
 
-    /// Records the template of a Workload that was read live; returns the revision that has it. `None` where its name is too
-    /// long for a history.
+    /// Records the template of a Workload; returns the revision that has it. `None` where its name is too long for a history,
+    /// and where the Workload has changed meanwhile.
     async fn record(&self, workload: &Object) -> Result<Option<u64>, RequestError> {
         let Some(name) = revision_history(workload.name()) else { return Ok(None) };
+        // Only the server tells who wrote it: stores keep no managedFields.
+        let live = self.project.get_metadata(Kind::Workload, workload.namespace(), workload.name()).await?;
+        let Some(live) = live.filter(|live| live.resource_version == workload.metadata.resource_version)
+        else {
+            return Ok(None);
+        };
+        let mut workload = workload.clone();
+        workload.metadata.managed_fields = live.managed_fields;
         let (kind, now) = (Kind::ConfigMap, self.controller.planes.clock().now());
         let history = self.project.get_live(kind, workload.namespace(), &name).await?;
-        let Recorded { revision, history: new } = revisions::record(history.as_ref(), &name, workload, now);
+        let Recorded { revision, history: new } = revisions::record(history.as_ref(), &name, &workload, now);
         if let Some(new) = new.map(Box::new) {
             let write = match history {
                 Some(_) => Write::Replace { object: new, mode: WriteMode::Direct },

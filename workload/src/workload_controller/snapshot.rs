@@ -98,7 +98,7 @@ impl Snapshot {
         let workload = &*self.key.name;
         let placements = facts.placements.iter().flatten();
         let sites = placements.map(|placement| {
-            let site = |city: &'a Box<str>| Site {
+            let site = |city: &'a str| Site {
                 name: deployment_name(workload, &placement.name, city),
                 wanted: Wanted {
                     template: facts.template,
@@ -109,7 +109,7 @@ impl Snapshot {
                     uid,
                 },
             };
-            let mut sites: Vec<_> = placement.cities.iter().map(site).collect();
+            let mut sites: Vec<_> = placement.cities.iter().map(|city| site(city)).collect();
             sites.sort_by_key(|site| site.wanted.city);
             (&*placement.name, sites)
         });

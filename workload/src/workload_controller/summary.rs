@@ -192,7 +192,9 @@ fn unreadable(facts: &Workload) -> Option<Says> {
 fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
     let mut sum = [0; 5];
     let placed: Vec<_> = states.iter().filter_map(placed).collect();
-    placed.iter().for_each(|placed| add(&mut sum, &placed.counters));
+    for placed in &placed {
+        add(&mut sum, &placed.counters);
+    }
     let available = if placed.iter().any(|placed| placed.available) {
         Says::yes("AvailableDeploymentFound", "At least one available deployment was found")
     } else if states.iter().all(|state| matches!(state, SiteState::Unplaceable | SiteState::InvalidCity)) {
@@ -290,7 +292,7 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
         (updated, wanted) = (updated + newest.min(all), wanted + all);
         on_its_way |= !placed.observed || newest < all || placed.identity != site.wanted.identity();
     }
-    let (status, reason, message) = match (none, on_its_way, wanted) {
+    let (holds, reason, message) = match (none, on_its_way, wanted) {
         (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),
         (false, false, _) => {
             ("False", "RolloutComplete", "All instances are on the newest template".to_owned())
@@ -302,7 +304,7 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
             format!("{updated} of {wanted} instances are on the newest template"),
         ),
     };
-    Says { status, words: Words::Own { reason: reason.to_owned(), message } }
+    Says { status: holds, words: Words::Own { reason: reason.to_owned(), message } }
 }
 
 fn placed<'a>(state: &SiteState<'a>) -> Option<&'a Placed> {

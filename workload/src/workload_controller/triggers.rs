@@ -54,6 +54,12 @@ impl WorkloadController {
         }
     }
 
+    fn workload_changed(&self, project: &Plane, seen: &Known) {
+        if !self.enqueue(project, &seen.namespace, &seen.name) {
+            project.store(Kind::Workload).release(&seen.namespace, &seen.name);
+        }
+    }
+
     fn deployment_changed(&self, project: &Plane, change: &Change) {
         let seen = change.known();
         let of = |known: &Known| placed(&known.digest).map(|placed| placed.workload.clone());
@@ -102,11 +108,7 @@ impl Listener for WorkloadController {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
         let seen = change.known();
         match (&plane.id, kind) {
-            (PlaneId::Project(_), Kind::Workload) => {
-                if !self.enqueue(plane, &seen.namespace, &seen.name) {
-                    plane.store(kind).release(&seen.namespace, &seen.name);
-                }
-            }
+            (PlaneId::Project(_), Kind::Workload) => self.workload_changed(plane, seen),
             (PlaneId::Project(_), Kind::WorkloadDeployment) => self.deployment_changed(plane, change),
             (PlaneId::Project(_), Kind::LocationBinding) => self.enqueue_where(plane, None, |_, _| true),
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
