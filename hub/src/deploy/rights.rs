@@ -329,11 +329,11 @@ fn nobody_may_do_what_is_not_their_business() {
         (hub(), Who::Cell, "", "namespaces", "create update patch delete"),
         (hub(), Who::Cell, "cluster.karmada.io", "clusters", "create update patch delete"),
         (hub(), Who::Cell, "", "secrets", "get list watch"),
-        (hub(), Who::Management, "", "secrets", "get list watch"),
+        (hub(), Who::Management, "", "secrets", "deletecollection"),
         (hub(), Who::Management, "", "namespaces", "delete"),
         // Users make WorkloadDeployments.
         (project(), Who::Management, COMPUTE, "workloaddeployments", "create delete"),
-        (project(), Who::Management, "", "secrets", "get list watch"),
+        (project(), Who::Management, "", "configmaps secrets", "create update patch delete"),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
         (project(), Who::Cell, QUOTA, "resourceclaims", "update deletecollection"),

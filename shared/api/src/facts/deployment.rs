@@ -11,6 +11,7 @@ use fedhub_core::names::{
 use fedhub_core::object::{Object, ObjectView, PlaneId, TooLarge};
 use serde_json::{Value, json};
 
+pub use super::hashes::mark_hash;
 use super::referenced::{REFERENCED_DATA_READY, References};
 use crate::conditions::{find, is_default, said};
 use crate::hub_metadata::{hub_identity, mirrored_hash};
@@ -176,11 +177,6 @@ impl Rare {
         };
         (rare != Self::default()).then(|| Box::new(rare))
     }
-}
-
-/// The hash of what an annotation names, zero where there is none.
-pub fn mark_hash(value: Option<&str>) -> u64 {
-    value.map_or(0, |value| KeyedHasher::default().text(value).end().max(1))
 }
 
 /// All counters, zero where none was reported: the schema requires them.

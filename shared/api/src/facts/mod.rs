@@ -4,6 +4,7 @@
 //! The stores themselves ([`fedhub_cache`]) are generic over what is kept: the aliases here are theirs with [`Facts`].
 
 pub mod deployment;
+mod hashes;
 pub mod instance;
 mod mark;
 pub mod referenced;
