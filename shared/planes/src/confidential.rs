@@ -170,6 +170,15 @@ fn discreet(error: kube::Error) -> kube::Error {
     kube::Error::Api(status)
 }
 
+/// The object that an answer holds, without content.
+fn metadata_of(kind: Kind, text: &[u8]) -> kube::Result<Object> {
+    let object: Object = serde_json::from_slice(text).map_err(|error| {
+        let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
+        kube::Error::Service(Box::new(error))
+    })?;
+    Ok(stripped(kind, object))
+}
+
 impl Plane {
     /// Reads a `ConfigMap` or Secret to copy it. Nothing of it enters a store.
     pub async fn read_confidential(
@@ -205,19 +214,10 @@ impl Plane {
     ) -> Result<Option<Object>, RequestError> {
         let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
         match self.exchange(request.map(|request| request.map(Bytes::from))).await {
-            Ok(text) => self.metadata(kind, &text).map(Some).map_err(self.failed("get", kind)),
+            Ok(text) => metadata_of(kind, &text).map(Some).map_err(self.failed("get", kind)),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(self.failed("get", kind)(error)),
         }
-    }
-
-    /// The object that an answer holds, without content.
-    fn metadata(&self, kind: Kind, text: &[u8]) -> kube::Result<Object> {
-        let object: Object = serde_json::from_slice(text).map_err(|error| {
-            let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
-            kube::Error::Service(Box::new(error))
-        })?;
-        Ok(stripped(kind, object))
     }
 
     /// Sends a request, and reads its answer whole, in bounded memory.
@@ -310,7 +310,7 @@ impl PlaneWriter<'_> {
         let plane = self.plane;
         let sent = async {
             let text = plane.exchange(request).await.map_err(discreet)?;
-            plane.metadata(kind, &text)
+            metadata_of(kind, &text)
         };
         let stored =
             plane.fenced(DryRun::No, (kind, object), sent).await.map_err(plane.failed(verb, kind))?;
@@ -331,7 +331,7 @@ impl PlaneWriter<'_> {
         let plane = self.plane;
         let sent = async {
             let text = plane.exchange(request.map(|request| request.map(Bytes::from))).await?;
-            plane.metadata(kind, &text)
+            metadata_of(kind, &text)
         };
         let stored = plane.fenced(DryRun::No, (kind, of), sent).await.map_err(plane.failed("patch", kind))?;
         Ok(plane.learn(kind, stored))

@@ -19,7 +19,7 @@
 pub mod backoff;
 pub mod confidential;
 mod declared;
-mod demand;
+pub mod demand;
 pub mod discovery;
 pub mod events;
 pub mod guard;

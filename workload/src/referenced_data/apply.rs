@@ -82,12 +82,12 @@ impl DataReconcile<'_> {
             _ if learned && !wrote => Step::Learned,
             NextStep::Done if !wrote => Step::Unchanged,
             NextStep::Done | NextStep::Requeue if wrote => Step::Updated,
-            NextStep::Done | NextStep::Requeue => Step::End(Outcome::AwaitChange),
             NextStep::ReadLive => {
                 self.learned.live = Some(self.read_live(seen).await?);
                 if wrote { Step::Updated } else { Step::Learned }
             }
-            NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
+            // Where nothing was written, the watch is behind, and its event comes.
+            NextStep::Done | NextStep::Requeue | NextStep::AwaitChange => Step::End(Outcome::AwaitChange),
             NextStep::RequeueAfter(wait) => Step::End(Outcome::RequeueAfter(wait)),
         })
     }

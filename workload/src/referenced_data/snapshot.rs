@@ -9,6 +9,7 @@ use fedhub_api::references::Reference;
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::names::is_object_name;
 use fedhub_core::object::{Key, Kind};
+use fedhub_planes::demand::Demanded;
 use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, WriteState};
 
 use super::ReferencedData;
@@ -188,7 +189,7 @@ impl ReferencedData {
         }
         let store = project.store(kind);
         if !store.synced() {
-            let refused = project.demanded(kind).is_some_and(|demanded| demanded.is_refused());
+            let refused = project.demanded(kind).is_some_and(Demanded::is_refused);
             return source(if refused { SourceState::Unauthorized } else { SourceState::Unknown });
         }
         let Some(digest) = store.digest(&home.namespace, name) else { return source(SourceState::Absent) };

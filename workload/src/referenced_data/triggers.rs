@@ -116,7 +116,9 @@ impl Listener for ReferencedData {
                 let homes: BTreeSet<_> = states
                     .filter_map(|known| known.object.as_deref().and_then(ProjectNamespace::of))
                     .collect();
-                homes.iter().for_each(|home| self.enqueue_all(home, concerns));
+                for home in &homes {
+                    self.enqueue_all(home, concerns);
+                }
             }
             _ => {}
         }

@@ -41,7 +41,9 @@ async fn w5_no_count_is_lost_where_others_write_it_at_the_same_time() {
     let world = World::new();
     world.put_source("Secret", "db", &json!({"password": "Y2FuYXJ5"}));
     let names: Vec<String> = (0..20).map(|n| format!("wd-{n}")).collect();
-    names.iter().for_each(|name| drop(world.put_wd(name, &secret("db"))));
+    for name in &names {
+        world.put_wd(name, &secret("db"));
+    }
     world.hub.fault(Fault::Status(409).on("update", "secrets").times(3));
     world.hub.fault(Fault::LostAnswer.on("patch", "secrets").times(3));
     let run = world.run();

@@ -101,7 +101,9 @@ async fn w5_what_is_too_large_is_not_copied() {
 async fn w5_all_sources_of_a_wd_have_a_limit_together() {
     let world = World::new();
     let names: Vec<String> = (0..5).map(|n| format!("part-{n}")).collect();
-    names.iter().for_each(|name| drop(world.put_source("ConfigMap", name, &text(220 << 10))));
+    for name in &names {
+        world.put_source("ConfigMap", name, &text(220 << 10));
+    }
     let volumes: Vec<Value> = names.iter().map(|name| json!({"configMap": {"name": name}})).collect();
     world.put_wd("web", &json!(volumes));
     let run = world.run();

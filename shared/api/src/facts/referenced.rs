@@ -8,7 +8,7 @@ use fedhub_core::names::{
 use fedhub_core::object::{Kind, Object, ObjectView};
 use serde_json::Value;
 
-use super::deployment::mark_hash;
+use super::mark::mark_hash;
 use crate::conditions::{find, is_default, said};
 use crate::references::{Reference, references, template};
 
