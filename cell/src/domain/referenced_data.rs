@@ -6,7 +6,7 @@
 //! here: their contents are not kept in memory.
 
 use fedhub_api::conditions::{find, said};
-use fedhub_api::references::{Reference, references};
+use fedhub_api::references::{Reference, in_variables_and_volumes, references};
 use fedhub_core::message::{Quoted, excerpt};
 use fedhub_core::names::{
     EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION, is_object_name,
@@ -153,7 +153,9 @@ impl Expected {
                 "Waiting for the project's control plane to observe generation {stands}: its list is for generation {computed}"
             ));
         }
-        let unknown = references(instance.spec()).into_iter().find(|reference| {
+        // An older project's side carries no pull secrets.
+        let of = if self.generation.is_some() { references } else { in_variables_and_volumes };
+        let unknown = of(instance.spec()).into_iter().find(|reference| {
             let Reference { kind, name, optional } = *reference;
             let listed = || self.entries.iter().any(|(_, k, n)| (*k, n.as_str()) == (kind, name));
             // A name that no object can have is not carried under that name.

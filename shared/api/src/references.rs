@@ -35,7 +35,8 @@ pub fn template(deployment_spec: &Value) -> &Value {
     &deployment_spec["template"]["spec"]
 }
 
-fn in_variables_and_volumes(spec: &Value) -> Vec<Reference<'_>> {
+/// Those of variables and volumes alone, in the order of the spec.
+pub fn in_variables_and_volumes(spec: &Value) -> Vec<Reference<'_>> {
     let mut sources: Vec<(&Value, [&str; 2], &str)> = Vec::new();
     for container in list(spec, "/runtime/sandbox/containers") {
         let variables = list(container, "/env").iter().map(|variable| &variable["valueFrom"]);
