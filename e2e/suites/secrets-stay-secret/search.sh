@@ -25,7 +25,9 @@ done
 explained="--namespace $NAMESPACE --plane project-a --management-kubeconfig $root/fedhub/management.yaml"
 # shellcheck disable=SC2086
 "$fedhub" explain wd web $explained --hub-kubeconfig "$KUBECONFIGS/hub.yaml" --output json 2>&1 | search "$1" 'fedhub explain'
+# As an administrator of the planes: fedhub itself may not list all that a snapshot holds.
 "$fedhub" snapshot --file "$scratch/snapshot.json" --management-kubeconfig "$root/fedhub/management.yaml" \
+  --project-kubeconfig "project-a=$KUBECONFIGS/project-a.yaml" --project-kubeconfig "project-b=$KUBECONFIGS/project-b.yaml" \
   --hub-kubeconfig "$KUBECONFIGS/hub.yaml" >/dev/null || [ $? = 3 ]
 search "$1" 'the snapshot' <"$scratch/snapshot.json"
 rm -f "$scratch/snapshot.json"

@@ -12,7 +12,7 @@ pub struct Size {
 /// The type of a template that names none.
 pub const DEFAULT: &str = "datumcloud/d1-standard-2";
 
-/// The names of all types: generation [B] of the API has one, under the names that its versions gave it.
+/// The names of all types: the API whose placements have `cityCodes` has one, under the names that its versions gave it.
 pub const NAMES: [&str; 3] = [DEFAULT, "datumcloud-d1-standard-2", "d1-standard-2"];
 
 /// The size of a type of that name, if there is one.

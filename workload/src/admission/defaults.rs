@@ -8,7 +8,7 @@ use super::kind::Kind;
 
 /// The operations of a JSON patch (RFC 6902) that completes the object; none where nothing is missing.
 ///
-/// Of a Workload: the type of its instances. Generation [B] has nothing else to default: the schema does the rest, so that it
+/// Of a Workload: the type of its instances. The API has nothing else to default: the schema does the rest, so that it
 /// holds where no admission is installed.
 pub fn patch(kind: Kind, object: &Object) -> Vec<Value> {
     const RESOURCES: &str = "/spec/template/spec/runtime/resources";

@@ -8,7 +8,7 @@
 //!    all of them are in one answer.
 //! 3. [`defaults`] is what an object has where its user says nothing.
 //!
-//! The rules are those of generation [B] of the API. Nothing in here asks anything, or knows how reviews arrive.
+//! The rules are those of the API whose placements have `cityCodes`. Nothing in here asks anything, or knows how reviews arrive.
 //!
 //! Decides W4.
 
