@@ -33,7 +33,7 @@ pub struct Seat {
 /// What there is to say of fedhub at a seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Somebody holds the Lease, or held it last and did not release it.
+    /// The Lease has a holder, or its last holder did not release it.
     Held(Record),
     /// The Lease was released.
     Released,
@@ -78,10 +78,10 @@ pub fn runs_unelected(deployment: &Deployment) -> bool {
     let wanted = deployment.spec.replicas.unwrap_or(1);
     let left = deployment.status.as_ref().and_then(|status| status.replicas).unwrap_or_default();
     let mut containers = deployment.spec.template.spec.iter().flat_map(|spec| &spec.containers);
-    wanted.max(left) > 0 && containers.any(elects_nobody)
+    wanted.max(left) > 0 && containers.any(runs_without_election)
 }
 
-fn elects_nobody(container: &Container) -> bool {
+fn runs_without_election(container: &Container) -> bool {
     let words = || container.command.iter().chain(&container.args).flatten().map(String::as_str);
     let apart = || words().zip(words().skip(1)).any(|pair| pair == ("--leader-elect", "false"));
     let by_environment = || {

@@ -25,7 +25,7 @@ fn finalized(finalizers: &[&str], terminating: bool) -> Object {
 
 /// A Deployment without leader election runs fedhub as long as it has Pods, or is to have them.
 #[test]
-fn i3_a_deployment_that_elects_nobody_runs_fedhub() {
+fn i3_a_deployment_that_runs_without_election_runs_fedhub() {
     let of = |args: &[&str], env: Option<&str>, wanted: Option<i32>, left: i32| {
         let env: Vec<Value> =
             env.iter().map(|it| json!({"name": "FEDHUB_LEADER_ELECT", "value": it})).collect();

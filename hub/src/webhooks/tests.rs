@@ -295,7 +295,7 @@ async fn w4_a_workload_is_completed() {
     assert_eq!(bare, workload());
     let whole = world.create(MUTATE, user("other"), &workload()).await;
     assert!(whole["allowed"] == true && whole.get("patch").is_none(), "{whole}");
-    assert!(world.plane.asked.lock().is_empty(), "nobody is asked before the object is whole");
+    assert!(world.plane.asked.lock().is_empty(), "no review is created before the object is whole");
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::review::Review;
 use super::unasked::Unasked;
 
-/// How many faults an answer has. Objects with more are read by nobody at once.
+/// How many faults an answer has. No user reads more of them at once.
 const MOST: usize = 100;
 
 /// What is answered.

@@ -167,7 +167,7 @@ async fn i6_the_hub_is_emptied_last_and_only_of_what_is_fedhub_s() {
     assert_eq!(first.body.unwrap()["spec"], json!({"preserveResourcesOnDeletion": true}));
 }
 
-/// Without a Lease nothing tells whether a fedhub runs; a Deployment that elects nobody does.
+/// Without a Lease it is unknown whether a fedhub runs, unless a Deployment has leader election off and Pods.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn i3_a_fedhub_without_a_lease_is_asked_for() {
     let planes = planes().await;

@@ -64,7 +64,7 @@ pub struct WorkloadPlacement {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadStatus {
-    /// Conditions: `Available`, and `Progressing` while a new template is on its way.
+    /// Conditions: `Available`, and `Progressing` while a new template is rolled out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "conditions")]
     pub conditions: Option<Vec<Condition>>,

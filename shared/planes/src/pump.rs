@@ -56,7 +56,7 @@ impl Planes {
     }
 }
 
-/// Watches `kind` on `plane` until the plane is disengaged, or nobody asks for it any more. Never fails: errors are counted, logged and
+/// Watches `kind` on `plane` until the plane is disengaged, or the watch is no longer requested. Never fails: errors are counted, logged and
 /// shown as the plane's health, and the watch restarts after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let stop = plane.stop.clone();

@@ -27,7 +27,7 @@ pub struct Settings {
     pub anchor: PlaneId,
     /// What is watched there; each kind once.
     pub anchor_kinds: Vec<Watched>,
-    /// What is watched on each project plane; each kind once. Those on demand are watched while somebody asks for them.
+    /// What is watched on each project plane; each kind once. Those on demand are watched while a controller requests them.
     pub project_kinds: Vec<Watched>,
     /// How many lists of project planes are under way at once: thousands of planes that are found in one instant, or
     /// lost and found with their server, must not all be listed in it.

@@ -27,7 +27,7 @@ enum Presence {
     Required,
     /// Where the plane does not serve it, or not to fedhub, there are none.
     Optional,
-    /// Only while somebody asks for it, see [`Planes::demand`](crate::Planes::demand).
+    /// Only while a controller requests it, see [`Planes::demand`](crate::Planes::demand).
     OnDemand,
 }
 
@@ -44,13 +44,13 @@ impl Watched {
         Self { presence: Presence::Optional, ..self }
     }
 
-    /// The same, but only while somebody asks for it: the plane is in sync without, and pays nothing for it until then.
+    /// The same, but only while a controller requests it: the plane is in sync without, and pays nothing for it until then.
     #[must_use]
     pub fn on_demand(self) -> Self {
         Self { presence: Presence::OnDemand, ..self }
     }
 
-    /// Whether it is watched only while somebody asks for it.
+    /// Whether it is watched only while a controller requests it.
     pub fn is_on_demand(&self) -> bool {
         self.presence == Presence::OnDemand
     }

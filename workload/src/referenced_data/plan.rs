@@ -120,7 +120,7 @@ enum Step {
     InSync,
     Copy,
     Count,
-    /// Its companion, or its list, is on its way.
+    /// Its companion, or its list, is pending.
     Wait,
     /// Instances do without.
     Skip,

@@ -280,7 +280,7 @@ fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
 /// Reason: a WD of another Workload has the name of one that is wanted.
 pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 
-/// Whether a new template is on its way to instances.
+/// Whether a new template is being rolled out to instances.
 fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
     let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {

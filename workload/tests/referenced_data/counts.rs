@@ -68,7 +68,7 @@ async fn w5_a_count_that_cannot_be_read_deletes_nothing_and_is_made_anew() {
     world.alpha.delete("WorkloadDeployment", "shop", "web").unwrap();
     let run = world.run();
     until("the WD to go", || world.wd("web").is_none()).await;
-    assert!(world.companion("Secret", "db").is_some(), "nobody knows who else refers to it");
+    assert!(world.companion("Secret", "db").is_some(), "it is unknown which other WDs refer to it");
     run.stop().await;
 }
 

@@ -20,7 +20,7 @@ async fn w6_a_plane_whose_wds_refer_to_nothing_pays_nothing() {
     world.edit_wd("web", &json!([{"configMap": {"name": "app"}}]));
     until("the data", || world.is_ready("web")).await;
     assert_eq!((lists(&world, "configmaps"), lists(&world, "secrets")), (1, 0));
-    // Nobody refers to any: the watch ends, and its objects are forgotten.
+    // No WD refers to any: the watch ends, and its objects are dropped.
     world.edit_wd("web", &json!([]));
     until("the companion to go", || world.companion("ConfigMap", "app").is_none()).await;
     quiet(5).await;

@@ -165,8 +165,8 @@ pub fn says(reason: &str, message: &str) -> u64 {
     KeyedHasher::default().text(reason).text(bounded(message)).end().max(1)
 }
 
-/// The weight of a reason that keeps a Workload from being available: the greatest is reported (W3). A reason that somebody
-/// has to act on weighs more than one that passes; one that nothing is known of, least.
+/// The priority of a reason that keeps a Workload from being available: the highest is reported (W3). A reason that requires
+/// action has a higher one than a reason that passes; an unknown reason has the lowest.
 pub fn priority(reason: &str) -> u8 {
     match reason {
         "InstancesProvisioning" => 1,
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn w3_what_somebody_has_to_act_on_weighs_more_than_what_passes() {
+    fn w3_a_reason_that_requires_action_outweighs_one_that_passes() {
         let order = [
             "Odd",
             "InstancesProvisioning",
