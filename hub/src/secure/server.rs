@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use fedhub_core::errors;
 use fedhub_core::metrics::Metrics;
-use http::Request;
+use http::{HeaderValue, Request, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -39,7 +39,7 @@ pub trait Answers: Send + Sync + 'static {
 /// What connections may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How many there may be; others wait to be accepted.
+    /// How many there may be; others wait to be accepted, and each that is open then ends after its answer.
     pub connections: usize,
     /// How long the headers of a request may take, the wait for the next one included.
     pub idle: Duration,
@@ -53,12 +53,14 @@ pub struct TlsServer<A> {
     tls: Arc<Tls>,
     limits: Limits,
     metrics: Metrics,
+    room: Arc<Semaphore>,
 }
 
 impl<A: Answers> TlsServer<A> {
     /// One that does not listen yet.
     pub fn new(answers: A, tls: Arc<Tls>, limits: Limits, metrics: Metrics) -> Self {
-        Self { answers, tls, limits, metrics }
+        let room = Arc::new(Semaphore::new(limits.connections));
+        Self { answers, tls, limits, metrics, room }
     }
 
     /// Listens on `address` and answers until `stop`, with files that are looked at every `interval`. Connections that are
@@ -78,10 +80,9 @@ impl<A: Answers> TlsServer<A> {
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener, stop: CancellationToken, tasks: TaskTracker) {
-        let room = Arc::new(Semaphore::new(self.limits.connections));
         loop {
             let accepted = async {
-                let place = room.clone().acquire_owned().await;
+                let place = self.room.clone().acquire_owned().await;
                 (place, listener.accept().await)
             };
             let (place, accepted) = tokio::select! {
@@ -122,7 +123,12 @@ impl<A: Answers> TlsServer<A> {
         };
         let is_certified = stream.get_ref().1.peer_certificates().is_some();
         let service = service_fn(|request: Request<Incoming>| async move {
-            Ok::<_, Infallible>(self.answers.answer(is_certified, request).await)
+            let mut answer = self.answers.answer(is_certified, request).await;
+            // Others wait to be accepted: this caller comes back behind them.
+            if self.room.available_permits() == 0 {
+                answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok::<_, Infallible>(answer)
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

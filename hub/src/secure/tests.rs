@@ -367,3 +367,35 @@ async fn i8_a_cluster_that_does_not_answer_is_not_waited_for() {
     }
     assert!(began.elapsed() < Duration::from_secs(10));
 }
+
+struct Greeter;
+
+impl Answers for Greeter {
+    async fn answer(&self, _: bool, _: Request<Incoming>) -> Answer {
+        text(StatusCode::OK, "hello\n")
+    }
+}
+
+/// I8: callers that keep their connections keep nobody out.
+#[tokio::test]
+async fn i8_a_connection_ends_after_its_answer_where_there_is_no_room_for_another() {
+    let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
+    write(directory.path(), &ca);
+    let (tls, stop) = (Tls::of(flags(directory.path()).tls()).unwrap(), CancellationToken::new());
+    let limits = Limits { connections: 1, idle: Duration::from_mins(3), lasts: None };
+    let server = TlsServer::new(Greeter, tls, limits, Metrics::new().unwrap());
+    let (tasks, interval) = (TaskTracker::new(), Duration::from_mins(1));
+    let at = server.serve("127.0.0.1:0".parse().unwrap(), interval, stop.clone(), &tasks).await.unwrap();
+    let tls = client(&ca.pem(), None);
+    for _ in 0..2 {
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut stream = tls.connect(name, TcpStream::connect(at).await.unwrap()).await.unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        let mut said = Vec::new();
+        // Until the server ends it, whether with a close_notify or without.
+        let _end = stream.read_to_end(&mut said).await;
+        let said = String::from_utf8(said).unwrap();
+        assert!(said.ends_with("hello\n") && said.contains("connection: close"), "{said}");
+    }
+    stop.cancel();
+}

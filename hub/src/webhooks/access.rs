@@ -1,5 +1,6 @@
 //! What the plane that a request comes from is asked: whether its user may use a network, and whether that user is fedhub.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use super::review::Review;
 use super::route::Route;
 use super::unasked::Unasked;
 use super::verdict::Verdict;
+use super::waiting::Waiting;
 use crate::secure::cache::{Cache, Digest, digest};
 use crate::secure::gate::{about, is_allowed};
 
@@ -38,8 +40,9 @@ pub struct Access {
     /// Who fedhub is on a plane.
     own: Mutex<Cache<PlaneName, String>>,
     metrics: Metrics,
-    /// What was logged last, while planes cannot be asked.
-    failure: Mutex<Option<String>>,
+    /// What was logged last of each plane that cannot be asked.
+    failures: Mutex<BTreeMap<PlaneName, String>>,
+    waiting: Waiting,
 }
 
 impl Access {
@@ -50,7 +53,8 @@ impl Access {
             allowed: Mutex::new(Cache::of(REMEMBERED)),
             own: Mutex::new(Cache::of(REMEMBERED)),
             metrics,
-            failure: Mutex::default(),
+            failures: Mutex::default(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -101,6 +105,8 @@ impl Access {
         networks: &[NetworkUse],
         own: &[OwnAnnotation],
     ) -> Result<Vec<Fault>, Unasked> {
+        let place = self.waiting.enter(&of.name);
+        let _place = place.ok_or_else(|| Unasked::Overloaded(of.name.clone()))?;
         let name = user.username.as_deref().unwrap_or_default();
         let mut faults = Vec::new();
         for network in networks {
@@ -118,18 +124,17 @@ impl Access {
     fn answered(&self, of: &EngagedPlane, answer: anyhow::Result<bool>) -> Result<bool, Unasked> {
         match answer {
             Ok(answer) => {
-                if self.failure.lock().take().is_some() {
-                    tracing::info!(plane = %of.name, "planes answer about users again");
+                if self.failures.lock().remove(&of.name).is_some() {
+                    tracing::info!(plane = %of.name, "the plane answers about users again");
                 }
                 Ok(answer)
             }
             Err(error) => {
                 let error = errors::chain(error.as_ref());
                 self.count("failed");
-                let mut last = self.failure.lock();
+                let last = self.failures.lock().insert(of.name.clone(), error.clone());
                 if last.as_ref() != Some(&error) {
                     tracing::warn!(plane = %of.name, error, "failed to ask about a user, refusing the request");
-                    *last = Some(error);
                 }
                 Err(Unasked::Failed(of.name.clone()))
             }

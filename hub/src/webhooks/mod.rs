@@ -10,6 +10,7 @@ mod review;
 mod route;
 mod unasked;
 mod verdict;
+mod waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::object::Object;
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::Discovery;
-use fedhub_workload::admission::{defaults, judge};
+use fedhub_workload::admission::{Judgement, defaults, judge};
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -40,7 +41,7 @@ use verdict::Verdict;
 
 /// What connections may take. API servers keep theirs, and close them after 90 seconds without a request: whoever closes one
 /// that the other side is about to use makes a review fail.
-const LIMITS: Limits = Limits { connections: 512, idle: Duration::from_mins(3), lasts: None };
+const LIMITS: Limits = Limits { connections: 1024, idle: Duration::from_mins(3), lasts: None };
 /// How long an answer may take: less than the ten seconds of the webhooks in `deploy/`, so that there is one.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
 /// How large a review may be, in KiB: it holds an object twice, each of which etcd takes up to 1.5 MiB of.
@@ -80,8 +81,8 @@ impl Webhooks {
         F: Future<Output = Option<Bytes>>,
     {
         let (began, end) = (Instant::now(), Instant::now() + ANSWERS_WITHIN);
-        // Held until the answer is made: what is read is in memory until then.
-        let Ok(Ok(_place)) = timeout_at(end, self.room.acquire_many(weight(headers))).await else {
+        // Held while the object is in memory, and not while its plane is asked.
+        let Ok(Ok(place)) = timeout_at(end, self.room.acquire_many(weight(headers))).await else {
             return self.unread(StatusCode::SERVICE_UNAVAILABLE, "too many admission reviews at once\n");
         };
         let Ok(Some(body)) = timeout_at(end, read).await else {
@@ -90,7 +91,7 @@ impl Webhooks {
         };
         let request =
             serde_json::from_slice::<AdmissionReview<Object>>(&body).map(TryInto::<Review>::try_into);
-        let request: Review = match request {
+        let mut request: Review = match request {
             Ok(Ok(request)) => request,
             Ok(Err(_)) => {
                 return self.unread(StatusCode::BAD_REQUEST, "an AdmissionReview without a request\n");
@@ -104,7 +105,10 @@ impl Webhooks {
         if let Some(fault) = route.fault(&request) {
             return self.unread(StatusCode::BAD_REQUEST, fault);
         }
-        let verdict = self.decide(route, &request, end).await;
+        let judged = judged(route, &request);
+        (request.object, request.old_object) = (None, None);
+        drop(place);
+        let verdict = self.verdict(route, &request, judged, end).await;
         self.count(route, &request, &verdict, began);
         match serde_json::to_string(&verdict.review(route.kind, &request)) {
             Ok(review) => answer(StatusCode::OK, "application/json", review),
@@ -112,15 +116,14 @@ impl Webhooks {
         }
     }
 
-    async fn decide(&self, route: &Route, request: &Review, end: Instant) -> Verdict {
-        // A deletion has no object: nothing is decided about it.
-        let Some(new) = &request.object else { return Verdict::Allowed { warnings: Vec::new() } };
-        if route.webhook == Webhook::Mutate {
-            return Verdict::completed(defaults::patch(route.kind, new));
+    async fn verdict(&self, route: &Route, request: &Review, judged: Judged, end: Instant) -> Verdict {
+        match judged {
+            Judged::Decided(verdict) => verdict,
+            Judged::AsksPlane(judgement) => {
+                let answered = self.access.answer(route, self.discovery, request, judgement);
+                timeout_at(end, answered).await.unwrap_or(Verdict::Unanswered(Unasked::Late))
+            }
         }
-        let judgement = judge(route.kind, request.old_object.as_ref(), new);
-        let answered = self.access.answer(route, self.discovery, request, judgement);
-        timeout_at(end, answered).await.unwrap_or(Verdict::Unanswered(Unasked::Late))
     }
 
     fn unread(&self, code: StatusCode, body: impl Into<String>) -> Answer {
@@ -133,6 +136,25 @@ impl Webhooks {
         self.metrics.admission_requests.with_label_values(&[kind, operation, verdict.label()]).inc();
         let seconds = self.metrics.admission_seconds.with_label_values(&[kind]);
         seconds.observe(began.elapsed().as_secs_f64());
+    }
+}
+
+/// What an object says by itself.
+enum Judged {
+    /// It needs nobody else.
+    Decided(Verdict),
+    /// Its plane has a say in it.
+    AsksPlane(Judgement),
+}
+
+fn judged(route: &Route, request: &Review) -> Judged {
+    match (&request.object, route.webhook) {
+        // A deletion has no object: nothing is decided about it.
+        (None, _) => Judged::Decided(Verdict::Allowed { warnings: Vec::new() }),
+        (Some(new), Webhook::Mutate) => Judged::Decided(Verdict::completed(defaults::patch(route.kind, new))),
+        (Some(new), Webhook::Validate) => {
+            Judged::AsksPlane(judge(route.kind, request.old_object.as_ref(), new))
+        }
     }
 }
 

@@ -230,6 +230,27 @@ async fn w4_what_cannot_be_asked_is_refused_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn i8_a_plane_that_hangs_keeps_no_other_from_its_answers() {
+    let world = world(Discovery::Kubeconfigs).await;
+    world.plane.hangs.store(true, Ordering::SeqCst);
+    let began = Instant::now();
+    let (user, workload) = (user("net"), workload());
+    let hanging = (0..70).map(|_| world.create(VALIDATE, user.clone(), &workload));
+    let others = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let completed = world.create(MUTATE, user.clone(), &workload).await;
+        (completed["allowed"].clone(), began.elapsed())
+    };
+    let (answers, (allowed, after)) = tokio::join!(futures::future::join_all(hanging), others);
+    assert_eq!(allowed, true);
+    assert!(after < Duration::from_secs(2), "it waited for a plane that hangs: {after:?}");
+    let message = |answer: &Value| answer["status"]["message"].as_str().unwrap().to_owned();
+    let overloaded: Vec<_> =
+        answers.iter().map(message).filter(|it| it.starts_with("too many requests")).collect();
+    assert_eq!(overloaded.len(), 6, "as many wait as may, and the others are told at once");
+}
+
+#[tokio::test(start_paused = true)]
 async fn w4_every_fault_is_a_cause_and_warnings_come_along() {
     let world = world(Discovery::Kubeconfigs).await;
     let mut broken = workload();

@@ -11,6 +11,8 @@ pub enum Unasked {
     Unknown,
     /// fedhub does not know that plane, or is not in sync with it.
     NotEngaged(PlaneName),
+    /// It answers so slowly that as many requests wait for it as may.
+    Overloaded(PlaneName),
     /// It failed to answer.
     Failed(PlaneName),
     /// It did not answer in time.
@@ -28,6 +30,10 @@ impl fmt::Display for Unasked {
                 f,
                 "fedhub is not in sync with the plane of project {plane} and cannot ask it for the user's rights: try \
                  again, and if that does not help ask the operator for `fedhub planes`"
+            ),
+            Self::Overloaded(plane) => write!(
+                f,
+                "too many requests wait for the plane of project {plane} to tell their users' rights: try again later"
             ),
             Self::Failed(plane) => write!(
                 f,
