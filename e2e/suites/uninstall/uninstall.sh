@@ -27,7 +27,9 @@ case $1 in
     ;;
   clean)
     for plane in project-a project-b cell-dfw cell-ord; do
-      left=$(of "$plane" get --all-namespaces workloaddeployments,instances \
+      kinds=workloaddeployments,instances
+      case $plane in project-*) kinds=workloads,$kinds ;; esac
+      left=$(of "$plane" get --all-namespaces "$kinds" \
         -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.finalizers}{"\n"}{end}')
       if printf '%s\n' "$left" | grep -F 'compute.datumapis.com/'; then exit 1; fi
     done
@@ -46,6 +48,7 @@ case $1 in
     # Karmada lets its policies and bindings go one after the other.
     until
       left=$(of hub get --namespace "$2" workloaddeployments,instances,propagationpolicies,resourcebindings --output name)
+      left=$left$(of hub get --namespace "$2" configmaps,secrets --selector compute.datumapis.com/referenced-data=true --output name)
       [ -z "$left" ]
     do again "left on the hub: $left"; done
     tries=0

@@ -44,15 +44,17 @@ pub async fn read(hub: &Connection) -> anyhow::Result<Hub> {
     })
 }
 
-async fn companions(hub: &Connection) -> anyhow::Result<Vec<(Kind, Object)>> {
+async fn companions(hub: &Connection) -> anyhow::Result<Vec<(Kind, Vec<Object>)>> {
     let (labels, mut companions) = (format!("{REFERENCED_DATA}=true"), Vec::new());
     for kind in DATA_KINDS {
         let query = Query { kind: kind.resource(), namespace: "", labels: &labels, fields: "" };
+        let mut of_kind = Vec::new();
         let listed = requests::each(hub, query, Part::Metadata, |object| {
-            companions.push((kind, object));
+            of_kind.push(object);
             ControlFlow::Continue(())
         });
         listed.await.required(|| format!("failed to list {} on the hub", kind.resource().plural))?;
+        companions.push((kind, of_kind));
     }
     Ok(companions)
 }
@@ -68,18 +70,10 @@ pub fn planned(plan: &Emptying) -> Line {
 }
 
 /// What is deleted, in this order.
-fn deleted(plan: &Emptying) -> [(Kind, Vec<Object>); 5] {
-    let companions = |kind| {
-        let of = plan.companions.iter().filter(|(it, _)| *it == kind);
-        (kind, of.map(|(_, object)| object.clone()).collect())
-    };
-    [
-        (Kind::WorkloadDeployment, plan.deployments.clone()),
-        (Kind::Instance, plan.instances.clone()),
-        companions(Kind::ConfigMap),
-        companions(Kind::Secret),
-        (Kind::PropagationPolicy, plan.policies.clone()),
-    ]
+fn deleted(plan: &Emptying) -> impl Iterator<Item = (Kind, &[Object])> {
+    let first = [(Kind::WorkloadDeployment, &plan.deployments[..]), (Kind::Instance, &plan.instances[..])];
+    let companions = plan.companions.iter().map(|(kind, all)| (*kind, &all[..]));
+    first.into_iter().chain(companions).chain([(Kind::PropagationPolicy, &plan.policies[..])])
 }
 
 fn left(plan: &Emptying) -> impl Iterator<Item = Entry> {
@@ -109,14 +103,14 @@ pub async fn empty(hub: &Connection, plan: &Emptying, concurrency: usize) -> any
         return Ok(line);
     }
     for (kind, objects) in deleted(plan) {
-        let entries = each(plane, kind, &objects, concurrency).await?;
+        let entries = each(plane, kind, objects, concurrency).await?;
         let done = entries.iter().all(Entry::is_done);
         line.entries.extend(entries);
         if kind != Kind::WorkloadDeployment {
             continue;
         }
         // What stands needs its policy.
-        let gone = if done { until(async || are_gone(hub, kind, &objects).await).await } else { Ok(()) };
+        let gone = if done { until(async || are_gone(hub, kind, objects).await).await } else { Ok(()) };
         if !done || gone.is_err() {
             let problem = gone.err().map(|problem| format!(": {problem}")).unwrap_or_default();
             line.problem = Some(format!("WDs are left{problem}; Instances and policies stay with them"));

@@ -12,7 +12,7 @@ use kube::runtime::wait::await_condition;
 use kube::{Api, ResourceExt};
 
 use crate::operator::connect::Plane;
-use crate::operator::read::Read;
+use crate::operator::read::{Failure, Read};
 use crate::operator::requests::within;
 
 /// How long a Lease lasts that does not say so.
@@ -39,19 +39,31 @@ pub enum Standing {
     Released,
     /// A Deployment of that name runs fedhub without leader election.
     Unelected(String),
-    /// There is no Lease: whether a fedhub runs that does not elect, nothing tells.
+    /// Whether a fedhub runs that does not elect, nothing tells: there is no Lease, or nobody holds it and Deployments cannot
+    /// be read.
     Unknown,
+}
+
+/// What the Deployments say of a process without leader election.
+enum Unelected {
+    /// One of that name runs it.
+    By(String),
+    /// None does.
+    Nowhere,
+    /// They cannot be read.
+    Unread,
 }
 
 /// What the Lease says and, as a process without leader election holds none, the Deployments beside it.
 pub async fn standing(plane: &Plane, seat: &Seat) -> anyhow::Result<Standing> {
-    if let Some(name) = unelected(plane, seat).await {
-        return Ok(Standing::Unelected(name));
-    }
-    Ok(match record(plane, seat).await? {
-        None => Standing::Unknown,
-        Some(record) if record.holder.is_empty() => Standing::Released,
-        Some(record) => Standing::Held(record),
+    let unelected = match unelected(plane, seat).await {
+        Unelected::By(name) => return Ok(Standing::Unelected(name)),
+        other => other,
+    };
+    Ok(match (record(plane, seat).await?, unelected) {
+        (Some(record), _) if !record.holder.is_empty() => Standing::Held(record),
+        (None, _) | (_, Unelected::Unread) => Standing::Unknown,
+        (Some(_), _) => Standing::Released,
     })
 }
 
@@ -63,13 +75,16 @@ async fn record(plane: &Plane, seat: &Seat) -> anyhow::Result<Option<Record>> {
     Ok(read.required(doing)?.as_ref().map(Record::of))
 }
 
-/// The Deployment that runs fedhub without leader election. A server that has no Deployments, or does not show them, runs
-/// none that is known.
-async fn unelected(plane: &Plane, seat: &Seat) -> Option<String> {
+/// Whether a Deployment runs fedhub without leader election. A server that serves no Deployments has none.
+async fn unelected(plane: &Plane, seat: &Seat) -> Unelected {
     let api: Api<Deployment> = Api::namespaced(plane.client.clone(), &seat.namespace);
     match within(plane.timeout, api.list(&ListParams::default())).await {
-        Read::Found(all) => all.items.iter().find(|it| runs_unelected(it)).map(ResourceExt::name_any),
-        Read::Absent | Read::Skipped | Read::Failed(_) => None,
+        Read::Found(all) => {
+            let found = all.items.iter().find(|it| runs_unelected(it));
+            found.map_or(Unelected::Nowhere, |it| Unelected::By(it.name_any()))
+        }
+        Read::Failed(error) if error.failure != Failure::NotServed => Unelected::Unread,
+        Read::Absent | Read::Skipped | Read::Failed(_) => Unelected::Nowhere,
     }
 }
 
@@ -120,14 +135,14 @@ pub async fn refuse_while_held(plane: &Plane, seat: &Seat) -> anyhow::Result<boo
         lease.is_none_or(|lease| lease.metadata.resource_version.as_ref() != Some(&version))
     };
     match tokio::time::timeout(duration, await_condition(api, &seat.name, is_news)).await {
-        Err(_) => return Ok(true),
+        Err(_) => return Ok(!matches!(unelected(plane, seat).await, Unelected::Unread)),
         Ok(Err(error)) => {
             return Err(error).with_context(|| format!("failed to watch the Lease on {}", seat.what));
         }
         Ok(Ok(_)) => {}
     }
     match record(plane, seat).await?.filter(|record| !record.holder.is_empty()) {
-        None => Ok(true),
+        None => Ok(!matches!(unelected(plane, seat).await, Unelected::Unread)),
         Some(now) => bail!("fedhub runs on {}, as {}: {}", seat.what, now.holder, seat.remedy),
     }
 }

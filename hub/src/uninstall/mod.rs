@@ -317,8 +317,8 @@ async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<Vec<St
 fn without_lease(seat: &lease::Seat) -> String {
     let lease::Seat { what, namespace, name, .. } = seat;
     format!(
-        "{what}: no Lease {namespace}/{name}: a fedhub that runs with --leader-elect=false, or whose Lease has another name \
-         or namespace, is not noticed"
+        "{what}: neither a Lease {namespace}/{name} nor Deployments tell whether fedhub runs: one with \
+         --leader-elect=false, or whose Lease has another name or namespace, is not noticed"
     )
 }
 

@@ -22,15 +22,14 @@ pub enum Place {
 
 impl Place {
     /// The kinds with finalizers of fedhub there, and which.
-    pub fn finalizers(self) -> &'static [(Kind, &'static str)] {
+    pub fn finalizers(self) -> &'static [(Kind, &'static [&'static str])] {
         match self {
             Self::Project => &[
-                (Kind::WorkloadDeployment, FEDERATOR_FINALIZER),
-                (Kind::WorkloadDeployment, REFERENCED_DATA_FINALIZER),
-                (Kind::Workload, WORKLOAD_FINALIZER),
+                (Kind::WorkloadDeployment, &[FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER]),
+                (Kind::Workload, &[WORKLOAD_FINALIZER]),
             ],
             Self::Cell => {
-                &[(Kind::WorkloadDeployment, WORKLOAD_FINALIZER), (Kind::Instance, INSTANCE_FINALIZER)]
+                &[(Kind::WorkloadDeployment, &[WORKLOAD_FINALIZER]), (Kind::Instance, &[INSTANCE_FINALIZER])]
             }
         }
     }
@@ -47,16 +46,21 @@ pub enum Release {
     Hold,
 }
 
-/// What becomes of an object with that finalizer of fedhub.
-pub fn release(object: &Object, finalizer: &str, abandon_deletions: bool) -> Release {
-    if !object.has_finalizer(finalizer) {
+/// What becomes of an object, of which these finalizers are fedhub's.
+pub fn release(object: &Object, ours: &[&str], abandon_deletions: bool) -> Release {
+    if !has_any(object, ours) {
         return Release::Nothing;
     }
     if object.is_terminating() && !abandon_deletions {
         return Release::Hold;
     }
-    let others = object.metadata.finalizers.iter().flatten().filter(|it| *it != finalizer);
+    let others = object.metadata.finalizers.iter().flatten().filter(|it| !ours.contains(&it.as_str()));
     Release::Strip(others.cloned().collect())
+}
+
+/// Whether an object has one of these finalizers.
+pub fn has_any(object: &Object, finalizers: &[&str]) -> bool {
+    finalizers.iter().any(|finalizer| object.has_finalizer(finalizer))
 }
 
 /// What the hub has.
@@ -71,7 +75,7 @@ pub struct Hub {
     /// Its Instances: the copies that cells wrote back.
     pub instances: Vec<Object>,
     /// Companions, by their metadata: copies of `ConfigMap`s and Secrets.
-    pub companions: Vec<(Kind, Object)>,
+    pub companions: Vec<(Kind, Vec<Object>)>,
 }
 
 /// The planes that have WDs on the hub, as the labels of its namespaces say.
@@ -93,7 +97,7 @@ pub struct Emptying {
     /// Copies of Instances that are deleted after the WDs, where Karmada's garbage collection has not.
     pub instances: Vec<Object>,
     /// Companions that are deleted after the WDs.
-    pub companions: Vec<(Kind, Object)>,
+    pub companions: Vec<(Kind, Vec<Object>)>,
     /// What is left alone, and why.
     pub left: Vec<(Object, &'static str)>,
 }
@@ -131,7 +135,8 @@ pub fn emptying(hub: &Hub) -> Emptying {
     plan.namespaces.retain(|name| !shared.contains(name.as_str()));
     let emptied = |it: &&Object| homes.contains_key(it.namespace()) && !shared.contains(it.namespace());
     plan.instances = hub.instances.iter().filter(emptied).cloned().collect();
-    plan.companions = hub.companions.iter().filter(|(_, it)| emptied(&it)).cloned().collect();
+    let of_kind = |(kind, all): &(Kind, Vec<Object>)| (*kind, all.iter().filter(emptied).cloned().collect());
+    plan.companions = hub.companions.iter().map(of_kind).collect();
     plan
 }
 

@@ -82,6 +82,14 @@ impl Line {
         Self { plane: unread.plane.clone(), entries: Vec::new(), problem }
     }
 
+    /// Adds a problem to those that are known.
+    pub fn problem(&mut self, problem: String) {
+        self.problem = Some(match self.problem.take() {
+            Some(first) => format!("{first}; {problem}"),
+            None => problem,
+        });
+    }
+
     fn count(&self, is: impl Fn(&Outcome) -> bool) -> usize {
         self.entries.iter().filter(|entry| is(&entry.outcome)).count()
     }

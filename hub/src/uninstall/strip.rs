@@ -7,7 +7,7 @@ use fedhub_core::object::{Kind, Object, ObjectView};
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 
-use super::plan::{Place, Release, release};
+use super::plan::{Place, Release, has_any, release};
 use super::report::{Entry, Line, Outcome};
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::read::{Failure, Read};
@@ -33,21 +33,22 @@ pub struct Order {
 /// Does it on one plane, object by object, whatever becomes of the others.
 pub async fn plane(name: String, place: Place, connection: Connection, order: Order) -> Line {
     let mut line = Line { plane: name, ..Line::default() };
-    for (kind, finalizer) in place.finalizers() {
-        let found = match carrying(&connection, *kind, finalizer).await {
+    for (kind, ours) in place.finalizers() {
+        let found = match carrying(&connection, *kind, ours).await {
             Ok(found) => found,
             Err(problem) => {
-                line.problem = Some(problem);
+                line.problem(problem);
                 return line;
             }
         };
         for object in found {
-            let outcome = object_of(&connection, *kind, finalizer, &object, order).await;
+            let outcome = object_of(&connection, *kind, ours, &object, order).await;
             line.entries.push(entry(*kind, &object, outcome));
         }
-        if order.run {
-            let remaining = remaining(&connection, *kind, finalizer, &line.entries).await;
-            line.problem = line.problem.or(remaining);
+        if order.run
+            && let Some(problem) = remaining(&connection, *kind, ours, &line.entries).await
+        {
+            line.problem(problem);
         }
     }
     line
@@ -63,12 +64,12 @@ pub fn entry(kind: Kind, object: &Object, outcome: Outcome) -> Entry {
     }
 }
 
-/// The metadata of the objects with that finalizer.
-async fn carrying(plane: &Connection, kind: Kind, finalizer: &str) -> Result<Vec<Object>, String> {
+/// The metadata of the objects with one of these finalizers.
+async fn carrying(plane: &Connection, kind: Kind, ours: &[&str]) -> Result<Vec<Object>, String> {
     let mut found = Vec::new();
     let all = Query { kind: kind.resource(), namespace: "", labels: "", fields: "" };
     let read = each(plane, all, Part::Metadata, |object| {
-        if object.has_finalizer(finalizer) {
+        if has_any(&object, ours) {
             found.push(object);
         }
         ControlFlow::Continue(())
@@ -81,20 +82,20 @@ async fn carrying(plane: &Connection, kind: Kind, finalizer: &str) -> Result<Vec
     }
 }
 
-/// What carries the finalizer still, and is not among what is known to remain: somebody puts it there.
-async fn remaining(plane: &Connection, kind: Kind, finalizer: &str, known: &[Entry]) -> Option<String> {
+/// What carries one of the finalizers still, and is not among what is known to remain: somebody puts it there.
+async fn remaining(plane: &Connection, kind: Kind, ours: &[&str], known: &[Entry]) -> Option<String> {
     let remains = |entry: &&Entry| matches!(entry.outcome, Outcome::Left(_) | Outcome::Failed(_));
     let is_known = |object: &Object| {
         known.iter().filter(remains).any(|it| {
             it.kind == kind.resource().kind && it.namespace == object.namespace() && it.name == object.name()
         })
     };
-    match carrying(plane, kind, finalizer).await {
+    match carrying(plane, kind, ours).await {
         Err(error) => Some(error),
         Ok(found) => {
             let new = found.iter().filter(|object| !is_known(object)).count();
             let plural = &kind.resource().plural;
-            (new > 0).then(|| format!("{new} {plural} carry {finalizer} again: does a fedhub run?"))
+            (new > 0).then(|| format!("{new} {plural} carry {} again: does a fedhub run?", ours.join(" or ")))
         }
     }
 }
@@ -102,13 +103,13 @@ async fn remaining(plane: &Connection, kind: Kind, finalizer: &str, known: &[Ent
 async fn object_of(
     connection: &Connection,
     kind: Kind,
-    finalizer: &str,
+    ours: &[&str],
     listed: &Object,
     order: Order,
 ) -> Outcome {
     let mut object = listed.clone();
     for _ in 0..TRIES {
-        let others = match release(&object, finalizer, order.abandon_deletions) {
+        let others = match release(&object, ours, order.abandon_deletions) {
             Release::Nothing => return Outcome::Gone,
             Release::Hold => return Outcome::Left(HELD.to_owned()),
             Release::Strip(_) if !order.run => return Outcome::Planned,

@@ -53,7 +53,8 @@ fn i3_a_deployment_that_runs_without_election_runs_fedhub() {
 
 #[test]
 fn i9_fedhub_s_finalizer_goes_and_every_other_stays() {
-    let ours = "compute.datumapis.com/federator";
+    let (ours, data) =
+        ("compute.datumapis.com/federator", "compute.datumapis.com/referenced-data-controller");
     let (other, foreign) = ("example.com/a", "compute.datumapis.com/workload-controller");
     let strip = |others: &[&str]| Release::Strip(others.iter().map(ToString::to_string).collect());
     for (finalizers, terminating, abandon, expected) in [
@@ -64,13 +65,17 @@ fn i9_fedhub_s_finalizer_goes_and_every_other_stays() {
         // I3: what it guards is not done.
         (&[ours], true, false, Release::Hold),
         (&[ours, other], true, true, strip(&[other])),
+        // Both of fedhub's go with one write.
+        (&[ours, other, data], false, false, strip(&[other])),
+        (&[data], false, false, strip(&[])),
     ] {
-        let released = release(&finalized(finalizers, terminating), ours, abandon);
+        let released = release(&finalized(finalizers, terminating), &[ours, data], abandon);
         assert_eq!(released, expected, "{finalizers:?} {terminating} {abandon}");
     }
     // A Workload of a project plane and a WD of a cell have the same one.
-    let named = |place: Place| place.finalizers().iter().map(|(_, name)| *name).collect::<BTreeSet<_>>();
-    let data = "compute.datumapis.com/referenced-data-controller";
+    let named = |place: Place| {
+        place.finalizers().iter().flat_map(|(_, names)| *names).copied().collect::<BTreeSet<_>>()
+    };
     assert_eq!(named(Place::Project), BTreeSet::from([ours, data, foreign]));
     assert_eq!(named(Place::Cell), BTreeSet::from([foreign, "compute.datumapis.com/instance-controller"]));
 }
@@ -126,10 +131,10 @@ fn hub() -> Hub {
             on_hub("Instance", "ns-2", "web-0", json!({})),
             on_hub("Instance", "other", "web-0", json!({})),
         ],
-        companions: vec![
-            (Kind::Secret, on_hub("Secret", "ns-1", "db", json!({}))),
-            (Kind::Secret, on_hub("Secret", "other", "db", json!({}))),
-        ],
+        companions: vec![(
+            Kind::Secret,
+            vec![on_hub("Secret", "ns-1", "db", json!({})), on_hub("Secret", "other", "db", json!({}))],
+        )],
     }
 }
 
@@ -141,7 +146,7 @@ fn i6_the_hub_is_emptied_of_what_carries_every_mark_of_fedhub() {
     assert_eq!(names(&plan.deployments), ["ns-1/web", "ns-1/db", "ns-2/web"]);
     assert_eq!(names(&plan.policies), ["ns-1/city-dfw", "ns-2/city-dfw"]);
     assert_eq!(names(&plan.instances), ["ns-1/web-0", "ns-2/web-0"]);
-    assert_eq!(plan.companions.len(), 1, "{:?}", plan.companions);
+    assert_eq!(names(&plan.companions[0].1), ["ns-1/db"]);
     assert_eq!(plan.left.iter().map(|(it, _)| it.name()).collect::<Vec<_>>(), ["mine"]);
     // A WD with another mark, or none: its namespace is left as it is.
     for mark in [None, Some("b/shop/db"), Some("a/shop/web")] {
@@ -152,7 +157,7 @@ fn i6_the_hub_is_emptied_of_what_carries_every_mark_of_fedhub() {
         assert_eq!(names(&plan.deployments), ["ns-2/web"], "{mark:?}");
         assert_eq!(names(&plan.policies), ["ns-2/city-dfw"], "{mark:?}");
         assert_eq!(names(&plan.instances), ["ns-2/web-0"], "{mark:?}");
-        assert!(plan.companions.is_empty(), "{mark:?}");
+        assert!(plan.companions[0].1.is_empty(), "{mark:?}");
         let left: BTreeSet<_> = plan.left.iter().map(|(it, _)| it.name()).collect();
         assert_eq!(left, BTreeSet::from(["web", "db", "city-dfw", "mine"]), "{mark:?}");
     }
