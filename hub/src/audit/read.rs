@@ -56,6 +56,8 @@ pub struct Gathered {
     pub world: World,
     /// What was not.
     pub unread: Vec<Unread>,
+    /// The management plane, and fedhub's namespace there.
+    pub management: (Connection, String),
     /// The hub.
     pub hub: Connection,
     /// The connections of the planes in the world.
@@ -112,7 +114,8 @@ pub async fn gather(request: Request) -> anyhow::Result<Gathered> {
     }
     unread.sort();
     world.now = Timestamp::now();
-    Ok(Gathered { world, unread, hub, projects: connections, identities, concurrency })
+    let management = (management, namespace);
+    Ok(Gathered { world, unread, management, hub, projects: connections, identities, concurrency })
 }
 
 /// What fedhub remembers of the hub's history.

@@ -15,6 +15,7 @@ use super::read::Gathered;
 use crate::explain::age;
 use crate::operator::deletion::{Outcome, delete};
 use crate::operator::fleet::check_identity;
+use crate::operator::planes::paused;
 use crate::operator::read::Read;
 use crate::operator::requests::get;
 use crate::operator::table::table;
@@ -111,6 +112,14 @@ impl Orphan {
     async fn prove(&self, gathered: &Gathered) -> Result<Object, Outcome> {
         let kept = |why: &str| Outcome::Kept(why.to_owned());
         let plane = &self.home.plane;
+        let (management, namespace) = &gathered.management;
+        match paused(management, namespace).await {
+            Read::Found(paused) if paused.pause(plane.as_str()).is_some() => {
+                return Err(kept("its plane is paused by now"));
+            }
+            Read::Failed(error) => return Err(Outcome::Failed(error.message)),
+            Read::Found(_) | Read::Absent | Read::Skipped => {}
+        }
         let Some(project) = gathered.projects.get(plane).filter(|_| self.is_provable()) else {
             return Err(kept("its plane is not known for certain"));
         };
