@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::tools::{self, Tool, copy};
 
 /// Values, what they change, and to what: a kind, a path in it, and what is there.
-const CHANGES: [(&str, &str, &str, &str); 11] = [
+const CHANGES: [(&str, &str, &str, &str); 14] = [
     ("replicas=3", "Deployment", "/spec/replicas", "3"),
     (
         "image.tag=v9",
@@ -45,6 +45,24 @@ const CHANGES: [(&str, &str, &str, &str); 11] = [
         "metricsAuth.enabled=true,serviceMonitor.enabled=true,serviceMonitor.labels.release=mine",
         "ServiceMonitor",
         "/metadata/labels/release",
+        "mine",
+    ),
+    (
+        "webhooks.enabled=true,webhooks.certManager=true",
+        "Certificate",
+        "/spec/dnsNames/0",
+        "fedhub-webhooks.elsewhere.svc",
+    ),
+    (
+        "webhooks.enabled=true,webhooks.certManager=true,webhooks.dnsNames={fedhub.example.com}",
+        "Certificate",
+        "/spec/dnsNames/2",
+        "fedhub.example.com",
+    ),
+    (
+        "webhooks.enabled=true,webhooks.certManager=true,secrets.webhook=mine",
+        "Certificate",
+        "/spec/secretName",
         "mine",
     ),
     ("namespace.create=true", "Namespace", "/metadata/name", "elsewhere"),
@@ -124,10 +142,10 @@ impl Helm {
         let mut wrong = Vec::new();
         for (value, kind, path, expected) in CHANGES {
             let objects = self.template("elsewhere", &[value]).await?;
-            let object = objects.iter().find(|object| object["kind"] == kind);
-            let found = object.and_then(|object| object.pointer(path));
-            let text = found.map(|found| found.as_str().map_or_else(|| found.to_string(), str::to_owned));
-            if text.as_deref() != Some(expected) {
+            let text = |found: &Value| found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+            let of_kind = objects.iter().filter(|object| object["kind"] == kind);
+            let found: Vec<_> = of_kind.filter_map(|object| object.pointer(path).map(text)).collect();
+            if !found.iter().any(|found| found == expected) {
                 wrong.push(format!("{value}: {kind} has {found:?} at {path}, not {expected}"));
             }
         }

@@ -104,6 +104,10 @@ const CELL_CITY: &str =
 /// The template in place of a scalar.
 fn scalar(own: &str, kind: &str, path: &str, value: &Value) -> Option<String> {
     let text = value.as_str().unwrap_or_default();
+    if kind == "Certificate" && path.starts_with("/spec/dnsNames/") {
+        let name = text.replacen(&format!(".{own}."), ".{{ .Release.Namespace }}.", 1);
+        return Some(name);
+    }
     let template = match (kind, path) {
         (_, "/metadata/namespace") | ("Namespace", "/metadata/name") if text == own => {
             "{{ .Release.Namespace }}"
@@ -120,6 +124,9 @@ fn scalar(own: &str, kind: &str, path: &str, value: &Value) -> Option<String> {
             "fedhub-quota-kubeconfig" => "{{ .Values.secrets.quota | quote }}",
             other => panic!("no value names the Secret {other}"),
         },
+        ("Certificate", "/spec/secretName") if text == "fedhub-webhook-tls" => {
+            "{{ .Values.secrets.webhook | quote }}"
+        }
         ("ConfigMap", "/data/name") | ("Service", "/metadata/labels/federation.datumapis.com/cell") => {
             CELL_NAME
         }
@@ -141,6 +148,9 @@ fn field(kind: &str, path: &str) -> Option<Field> {
         ("Deployment", "/spec/template/spec/containers") => Field::Then(
             "{{- with .Values.image.pullSecrets }}\nimagePullSecrets:\n{{- toYaml . | nindent INDENT }}\n{{- end }}",
         ),
+        ("Certificate", "/spec/dnsNames") => {
+            Field::And("{{- range .Values.webhooks.dnsNames }}\n- {{ . | quote }}\n{{- end }}")
+        }
         ("NetworkPolicy", "/spec/egress/1/ports") => Field::Is(
             "{{- range .Values.networkPolicy.apiServerPorts }}\n- port: {{ . }}\n  protocol: TCP\n{{- end }}",
         ),
