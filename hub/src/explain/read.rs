@@ -19,7 +19,7 @@ use super::chain::{
     Cell, Chain, Failure, Hub, LeaseFacts, Management, Project, Read, Subject, SubjectKind, all,
 };
 use crate::operator::connect::Connection;
-use crate::operator::discovery::{Found, PlaneSource};
+use crate::operator::discovery::PlaneSource;
 use crate::operator::karmada::{BINDING_ID, WORK};
 use crate::operator::planes;
 use crate::operator::recording::{Recording, Snapshot};
@@ -85,7 +85,9 @@ pub async fn read(request: Request) -> Chain {
     let Request { now, subject, management, namespace, lease, project, hub, cells, works, timeout } = request;
     let (project, given) = match project {
         ProjectPlane::Given(project) => (project, true),
-        ProjectPlane::In(source) => (found(source.find(&subject.plane).await, timeout), false),
+        ProjectPlane::In(source) => {
+            (source.find(&subject.plane).await.and_then(|plane| plane.connection(timeout)), false)
+        }
     };
     let source = match project.clone().map(|_| ()) {
         // The plane of a snapshot did not answer, which says nothing of where it was found.
@@ -98,7 +100,7 @@ pub async fn read(request: Request) -> Chain {
         get(&project, wd_kind, &subject.namespace, &deployment),
         get(&project, Kind::Namespace.resource(), "", &subject.namespace),
         instances(&project, &subject.namespace, &deployment),
-        kube_system(&project),
+        planes::identities(&project),
         lease_of(&management, &namespace, &lease),
         remembered(&management, &namespace, &subject.plane),
         restored(&management, &namespace),
@@ -124,16 +126,6 @@ pub async fn read(request: Request) -> Chain {
         project: Project { namespace: own_namespace, wd, instances, in_its_place },
         hub,
         cells,
-    }
-}
-
-/// The connection of a plane that was found.
-fn found(plane: Read<Found>, timeout: Duration) -> Connection {
-    match plane {
-        Read::Found(plane) => plane.connection(timeout),
-        Read::Absent => Read::Absent,
-        Read::Skipped => Read::Skipped,
-        Read::Failed(error) => Read::Failed(error),
     }
 }
 
@@ -235,20 +227,15 @@ async fn in_its_place(
 async fn lease_of(management: &Connection, namespace: &str, name: &str) -> Read<LeaseFacts> {
     let Some(plane) = management.found() else { return Read::Skipped };
     let api: Api<Lease> = Api::namespaced(plane.client.clone(), namespace);
-    match within(plane.timeout, api.get_opt(name)).await {
-        Read::Found(Some(lease)) => {
-            let spec = lease.spec.unwrap_or_default();
-            let seconds = spec.lease_duration_seconds.and_then(|it| u64::try_from(it).ok());
-            Read::Found(LeaseFacts {
-                holder: spec.holder_identity.unwrap_or_default(),
-                renewed: spec.renew_time.map(|time| time.0),
-                duration: Duration::from_secs(seconds.unwrap_or_default()),
-            })
+    within(plane.timeout, api.get_opt(name)).await.and_then(Read::from).map(|lease| {
+        let spec = lease.spec.unwrap_or_default();
+        let seconds = spec.lease_duration_seconds.and_then(|it| u64::try_from(it).ok());
+        LeaseFacts {
+            holder: spec.holder_identity.unwrap_or_default(),
+            renewed: spec.renew_time.map(|time| time.0),
+            duration: Duration::from_secs(seconds.unwrap_or_default()),
         }
-        Read::Found(None) | Read::Absent => Read::Absent,
-        Read::Skipped => Read::Skipped,
-        Read::Failed(error) => Read::Failed(error),
-    }
+    })
 }
 
 /// What fedhub remembers as the identity of the plane.
@@ -256,38 +243,20 @@ async fn remembered(management: &Connection, namespace: &str, plane: &str) -> Re
     let labels = format!("{}={}", IDENTITIES.0, IDENTITIES.1);
     let maps = list(management, Kind::ConfigMap.resource(), namespace, &labels).await;
     let entry = |map: &Object| map.data["data"][plane].as_str().and_then(IdentityEntry::read);
-    match maps {
-        Read::Found(maps) => maps.iter().find_map(entry).map_or(Read::Absent, Read::Found),
-        Read::Absent => Read::Absent,
-        Read::Skipped => Read::Skipped,
-        Read::Failed(error) => Read::Failed(error),
-    }
-}
-
-/// The UIDs of `kube-system` and `default`, by which a plane is identified.
-async fn kube_system(project: &Connection) -> Vec<String> {
-    let kind = Kind::Namespace.resource();
-    let (system, default) =
-        tokio::join!(get(project, kind, "", "kube-system"), get(project, kind, "", "default"));
-    [system, default].iter().filter_map(|read| read.found().map(|it| it.uid().to_owned())).collect()
+    maps.and_then(|maps| maps.iter().find_map(entry).into())
 }
 
 /// Whether the plane shows the identity that is remembered for it.
-fn matches(remembered: &Read<IdentityEntry>, shown: &[String]) -> Read<bool> {
-    match remembered.found() {
-        Some(entry) if !shown.is_empty() => Read::Found(shown.contains(&entry.identity)),
+fn matches(remembered: &Read<IdentityEntry>, shown: &Read<Vec<String>>) -> Read<bool> {
+    match (remembered.found(), shown.found()) {
+        (Some(entry), Some(shown)) if !shown.is_empty() => Read::Found(shown.contains(&entry.identity)),
         _ => Read::Skipped,
     }
 }
 
 /// The pause that holds that plane.
 async fn pause(management: &Connection, namespace: &str, plane: &str) -> Read<Pause> {
-    match planes::paused(management, namespace).await {
-        Read::Found(paused) => paused.pause(plane).cloned().map_or(Read::Absent, Read::Found),
-        Read::Absent => Read::Absent,
-        Read::Skipped => Read::Skipped,
-        Read::Failed(error) => Read::Failed(error),
-    }
+    planes::paused(management, namespace).await.and_then(|paused| paused.pause(plane).cloned().into())
 }
 
 async fn restored(management: &Connection, namespace: &str) -> Read<bool> {

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use fedhub_core::errors;
-use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
+use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, ObjectView};
 use fedhub_planes::discovery::credentials::{Source, from_secret};
+use fedhub_planes::discovery::kubeconfigs::{plane_of, selector};
 
 use super::args::MintArgs;
 use super::plan::{self, Wanted, Write};
@@ -109,11 +110,11 @@ fn jobs(args: &MintArgs, names: &BTreeMap<String, String>) -> Vec<Job> {
 
 /// The names of the Secrets of project planes, by plane.
 async fn secrets(store: &Connection, namespace: &str) -> anyhow::Result<BTreeMap<String, String>> {
-    let labels = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
+    let labels = selector();
     let query = Query { kind: Kind::Secret.resource(), namespace, labels: &labels, fields: "" };
     let mut names = BTreeMap::new();
     let read = each(store, query, Part::Metadata, |secret| {
-        let plane = secret.annotation(PLANE_NAME).unwrap_or(secret.name());
+        let plane = plane_of(&secret);
         names.entry(plane.to_owned()).or_insert_with(|| secret.name().to_owned());
         ControlFlow::Continue(())
     });

@@ -1,8 +1,9 @@
 //! What a Secret holds, and whether it may be overwritten or has to be renewed. Pure.
 
-use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName};
+use fedhub_core::names::{PLANE_SECRET, PlaneName};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_planes::discovery::expiry::{Credential, End, claims, ends};
+use fedhub_planes::discovery::kubeconfigs::plane_of;
 use jiff::Timestamp;
 use kube::Config;
 
@@ -82,7 +83,7 @@ fn foreign(secret: &Object, wanted: &Wanted) -> Option<String> {
         if secret.label(PLANE_SECRET.0) != Some(PLANE_SECRET.1) {
             return Some(format!("the Secret lacks the label {}={}", PLANE_SECRET.0, PLANE_SECRET.1));
         }
-        let named = secret.annotation(PLANE_NAME).unwrap_or(secret.name());
+        let named = plane_of(secret);
         if named != plane.as_str() {
             return Some(format!("the Secret stands for plane {named:?}"));
         }

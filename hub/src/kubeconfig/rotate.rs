@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use fedhub_core::errors;
-use fedhub_core::names::{PLANE_NAME, PLANE_SECRET};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::discovery::credentials::Source;
+use fedhub_planes::discovery::kubeconfigs::{plane_of, selector};
 use jiff::Timestamp;
 
 use super::args::RotateArgs;
@@ -99,7 +99,7 @@ async fn single(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyh
 
 /// Those of project planes: of all labelled Secrets.
 async fn of_projects(args: &RotateArgs, purpose: Purpose, store: &Connection) -> anyhow::Result<Vec<Job>> {
-    let labels = format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1);
+    let labels = selector();
     let namespace = args.common.namespace(purpose);
     let secrets = match list(store, Kind::Secret.resource(), namespace, &labels).await {
         Read::Found(secrets) => secrets,
@@ -108,7 +108,7 @@ async fn of_projects(args: &RotateArgs, purpose: Purpose, store: &Connection) ->
     };
     let mut given: BTreeMap<String, Source> = args.common.projects();
     let job = |secret: Object| {
-        let plane = secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned();
+        let plane = plane_of(&secret).to_owned();
         let source = given.remove(&plane);
         args.includes(&plane).then(|| Job { purpose, label: plane, secret, source, store: store.clone() })
     };

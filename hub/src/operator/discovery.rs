@@ -1,6 +1,5 @@
 //! The project planes that a discovery finds, as `fedhub run` finds them.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -9,12 +8,14 @@ use fedhub_api::conditions::is_true;
 use fedhub_core::errors;
 use fedhub_core::names::{PLANE_NAME, PLANE_SECRET, PlaneName, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_planes::discovery::credentials::Source;
+use fedhub_planes::discovery::kubeconfigs::{plane_of, selector};
 use fedhub_planes::discovery::milo::{path, resource};
 use fedhub_planes::discovery::{Discovery, single};
 use fedhub_planes::watched::Watched;
 use kube::Config;
 
-use super::connect::{self, Connection, of_source};
+use super::connect::{self, Connection};
 use super::planes::config_of_secret;
 use super::read::{Failure, Read, ReadError};
 use super::requests::{Part, Query, each, get, list};
@@ -69,16 +70,20 @@ impl PlaneSource {
         namespace: &str,
         timeout: Duration,
     ) -> anyhow::Result<Self> {
-        let projects = args.projects(management.0);
-        let server = match &projects {
+        let read = |source: &Source| source.read().map(|loaded| loaded.config);
+        let (server, config) = match args.projects(management.0) {
             Some(source) => {
-                let plane = of_source(source, timeout);
-                Read::Found(plane.context("failed to connect to the server with the Projects")?)
+                let doing = "failed to connect to the server with the Projects";
+                let config = read(&source).context(doing)?;
+                (Read::Found(connect::plane(config.clone(), timeout).context(doing)?), Ok(config))
             }
-            None => management.1.clone(),
+            // Each of its Secrets has a kubeconfig of its own.
+            None if args.mode == Discovery::Kubeconfigs => (management.1.clone(), Err(String::new())),
+            None => {
+                let config = read(&management.0.source()).map_err(|error| errors::chain(&error));
+                (management.1.clone(), config)
+            }
         };
-        let loaded = projects.unwrap_or_else(|| management.0.source()).read();
-        let config = loaded.map(|loaded| loaded.config).map_err(|error| errors::chain(&error));
         Ok(Self { mode: args.mode, namespace: namespace.to_owned(), server, config })
     }
 
@@ -88,7 +93,7 @@ impl PlaneSource {
             Discovery::Single if self.server.found().is_none() => Read::Skipped,
             Discovery::Single => Read::Found(vec![self.single()]),
             Discovery::Kubeconfigs => {
-                let secrets = list(&self.server, Kind::Secret.resource(), &self.namespace, &labelled()).await;
+                let secrets = list(&self.server, Kind::Secret.resource(), &self.namespace, &selector()).await;
                 secrets.map(|secrets| secrets.iter().map(of_secret).collect())
             }
             Discovery::Milo => {
@@ -127,7 +132,7 @@ impl PlaneSource {
             get(&self.server, Kind::Secret.resource(), &self.namespace, &secret).await
         };
         match secret(name.to_owned()).await {
-            Read::Found(secret) if is_of(secret.metadata.labels.as_ref(), &secret, name) => {
+            Read::Found(secret) if is_of(&secret, name) => {
                 return Read::Found(of_secret(&secret));
             }
             Read::Found(_) | Read::Absent => {}
@@ -136,16 +141,15 @@ impl PlaneSource {
             Read::Failed(error) => return Read::Failed(error),
             Read::Skipped => return Read::Skipped,
         }
-        match self.annotated(name).await {
-            Read::Found(Some(annotated)) => secret(annotated).await.map(|secret| of_secret(&secret)),
-            Read::Found(None) | Read::Absent | Read::Skipped => Read::Absent,
-            Read::Failed(error) => Read::Failed(error),
+        match self.annotated(name).await.and_then(Read::from) {
+            Read::Found(annotated) => secret(annotated).await.map(|secret| of_secret(&secret)),
+            unfound => unfound.and_then(|_| Read::Absent),
         }
     }
 
     /// The name of the Secret whose annotation names the plane.
     async fn annotated(&self, name: &str) -> Read<Option<String>> {
-        let labels = labelled();
+        let labels = selector();
         let kind = Kind::Secret.resource();
         let query = Query { kind, namespace: &self.namespace, labels: &labels, fields: "" };
         let mut found = None;
@@ -170,11 +174,7 @@ impl PlaneSource {
             }
             ControlFlow::Continue(())
         });
-        match read.await {
-            Read::Found(()) | Read::Absent => found.map_or(Read::Absent, Read::Found),
-            Read::Skipped => Read::Skipped,
-            Read::Failed(error) => Read::Failed(error),
-        }
+        read.await.and_then(|()| found.into())
     }
 
     fn of_project(&self, project: &Object) -> Found {
@@ -186,19 +186,13 @@ impl PlaneSource {
     }
 }
 
-fn labelled() -> String {
-    format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1)
-}
-
-/// Whether a labelled Secret stands for the plane of that name.
-fn is_of(labels: Option<&BTreeMap<String, String>>, secret: &Object, name: &str) -> bool {
-    let labelled =
-        labels.is_some_and(|labels| labels.get(PLANE_SECRET.0).is_some_and(|it| it == PLANE_SECRET.1));
-    labelled && secret.annotation(PLANE_NAME).unwrap_or(secret.name()) == name
+/// Whether a Secret stands for the plane of that name.
+fn is_of(secret: &Object, name: &str) -> bool {
+    secret.label(PLANE_SECRET.0) == Some(PLANE_SECRET.1) && plane_of(secret) == name
 }
 
 fn of_secret(secret: &Object) -> Found {
-    let name = secret.annotation(PLANE_NAME).unwrap_or(secret.name()).to_owned();
+    let name = plane_of(secret).to_owned();
     let config =
         PlaneName::new(&name).map_err(|error| errors::chain(&error)).and_then(|_| config_of_secret(secret));
     let config = config.map_err(|why| format!("Secret {}: {why}", secret.name()));

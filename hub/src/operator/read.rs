@@ -41,6 +41,12 @@ pub enum Read<T> {
     Failed(ReadError),
 }
 
+impl<T> From<Option<T>> for Read<T> {
+    fn from(found: Option<T>) -> Self {
+        found.map_or(Self::Absent, Self::Found)
+    }
+}
+
 impl<T> Read<T> {
     /// What was found.
     pub fn found(&self) -> Option<&T> {
@@ -77,9 +83,14 @@ impl<T> Read<T> {
 
     /// The same of what was found.
     pub fn map<U>(self, made: impl FnOnce(T) -> U) -> Read<U> {
+        self.and_then(|it| Read::Found(made(it)))
+    }
+
+    /// What comes of what was found.
+    pub fn and_then<U>(self, next: impl FnOnce(T) -> Read<U>) -> Read<U> {
         match self {
             Self::Skipped => Read::Skipped,
-            Self::Found(it) => Read::Found(made(it)),
+            Self::Found(it) => next(it),
             Self::Absent => Read::Absent,
             Self::Failed(error) => Read::Failed(error),
         }

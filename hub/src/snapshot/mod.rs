@@ -5,7 +5,7 @@ mod strip;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use anyhow::Context;
 use fedhub_core::errors;
@@ -16,15 +16,13 @@ use fedhub_planes::identity::hub::NAME as HUB_HISTORY;
 use fedhub_planes::pauses::stored::NAME as PAUSED;
 use kube::api::{Api, ListParams};
 use kube::core::{ApiResource, GroupVersionKind, Status};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use crate::common::{install_tls_provider, misuse};
+use crate::operator::concurrent;
 use crate::operator::connect::{Connection, Plane};
 use crate::operator::fleet::discover;
 use crate::operator::karmada::WORK;
 use crate::operator::planes::IDENTIFYING;
-use crate::operator::progress::Progress;
 use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
 use crate::operator::requests::get;
@@ -124,9 +122,9 @@ async fn take(args: &SnapshotArgs) -> anyhow::Result<Snapshot> {
         of_management(&management, namespace).await,
         record(&sources.hub()?, &on_hub()).await,
     );
-    let mut on_the_hub = on_the_hub(&snapshot.hub);
+    let on_the_hub = on_the_hub(&snapshot.hub);
     let of_project = |name: &str, connection| {
-        let known = on_the_hub.remove(name).unwrap_or_default();
+        let known = on_the_hub.get(name).cloned().unwrap_or_default();
         async move { record_project(&connection, known).await }
     };
     snapshot.projects = all(projects, of_project, "planes", args.concurrency).await?;
@@ -192,38 +190,27 @@ async fn projects(
     let (found, _) = discover(&source, management, &sources.own.management_namespace).await?;
     let mut planes = sources.projects()?;
     for plane in found {
-        let connection = plane.connection(sources.timeout);
-        planes.entry(plane.name).or_insert(connection);
+        if !planes.contains_key(&plane.name) {
+            planes.insert(plane.name.clone(), plane.connection(sources.timeout));
+        }
     }
     Ok(planes)
 }
 
 async fn all<F>(
     planes: BTreeMap<String, Connection>,
-    mut read: impl FnMut(&str, Connection) -> F,
+    read: impl Fn(&str, Connection) -> F,
     what: &'static str,
     concurrency: u16,
 ) -> anyhow::Result<BTreeMap<String, Recording>>
 where
     F: Future<Output = Recording> + Send + 'static,
 {
-    let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(concurrency.into())));
-    for (name, connection) in planes {
-        let (room, reading) = (room.clone(), read(&name, connection));
-        tasks.spawn(async move {
-            // It is never closed.
-            let _room = room.acquire().await;
-            (name, reading.await)
-        });
-    }
-    let (mut progress, mut done) = (Progress::new(what, tasks.len()), BTreeMap::new());
-    while let Some(recorded) = tasks.join_next().await {
-        let (name, recording) = recorded.context("a plane was not read to the end")?;
-        done.insert(name, recording);
-        progress.done(done.len());
-    }
-    progress.finish();
-    Ok(done)
+    let recorded = concurrent::all(what, planes, concurrency.into(), |(name, connection)| {
+        let reading = read(&name, connection);
+        async move { (name, reading.await) }
+    });
+    Ok(recorded.await?.into_iter().collect())
 }
 
 /// Reads a project plane. fedhub's own credentials may get its namespaces and not list them: then those are read that have

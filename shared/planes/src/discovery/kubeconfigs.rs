@@ -25,6 +25,18 @@ use crate::{Origin, Planes};
 /// The key of the Secret that holds the kubeconfig.
 const KEY: &str = "kubeconfig";
 
+/// The labels by which Secrets of planes are listed.
+pub fn selector() -> String {
+    format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1)
+}
+
+/// The name of the plane that a Secret stands for: that of its annotation, else its own.
+pub fn plane_of(secret: &impl Resource) -> &str {
+    let metadata = secret.meta();
+    let named = metadata.annotations.as_ref().and_then(|all| all.get(PLANE_NAME));
+    named.or(metadata.name.as_ref()).map_or("", String::as_str)
+}
+
 /// A Secret that an engaged plane stands on.
 struct Source {
     plane: PlaneName,
@@ -65,7 +77,7 @@ impl Kubeconfigs {
     /// Runs until `stop`.
     pub async fn run(mut self, stop: CancellationToken) {
         let api: Api<Secret> = Api::namespaced(self.management.clone(), &self.namespace);
-        let config = watcher::Config::default().labels(&format!("{}={}", PLANE_SECRET.0, PLANE_SECRET.1));
+        let config = watcher::Config::default().labels(&selector());
         let stream = watcher(api, config).default_backoff();
         pin_mut!(stream);
         let mut listed: Vec<String> = Vec::new();
@@ -144,8 +156,7 @@ impl Kubeconfigs {
 
     fn engage(&mut self, secret: &Secret) -> Result<(), String> {
         let name = secret.name_any();
-        let plane = secret.annotations().get(PLANE_NAME).unwrap_or(&name);
-        let plane = PlaneName::new(plane).map_err(|e| e.to_string())?;
+        let plane = PlaneName::new(plane_of(secret)).map_err(|e| e.to_string())?;
         if let Some((other, _)) = self.sources.iter().find(|(s, known)| **s != name && known.plane == plane) {
             let reason = format!("plane {plane} is named by Secret {other} already");
             self.heirs.insert(name, secret.clone());
