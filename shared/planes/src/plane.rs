@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use fedhub_api::facts::{DigestExt, Store};
+use fedhub_api::facts::Store;
 use fedhub_cache::MemoryBudget;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
@@ -20,7 +20,7 @@ use crate::demand::Demanded;
 use crate::events::{Events, OperatorEvents, Refused};
 use crate::health_log::{HealthLog, LastFailure};
 use crate::identity::Recognition;
-use crate::marks::{Held, Marks};
+use crate::marks::{Held, Marks, is_marked};
 use crate::notices::Notices;
 use crate::origin::Origin;
 use crate::pauses::Pauses;
@@ -250,21 +250,19 @@ impl Plane {
 
     /// Whether WDs or Workloads of the plane hold our finalizer, or may do so soon.
     pub fn held(&self) -> Held {
-        match self.marks.held(self.store(Kind::WorkloadDeployment)) {
-            Held::No if self.holds_workloads() => Held::Yes,
-            held => held,
-        }
+        self.marks.held(&self.marked())
     }
 
     /// Has nothing be marked here any more, if nothing holds our finalizer and nothing is being marked. Returns whether that
     /// is so: then the plane may be disengaged.
     pub fn close(&self) -> bool {
-        !self.holds_workloads() && self.marks.close(self.store(Kind::WorkloadDeployment))
+        self.marks.close(&self.marked())
     }
 
-    /// A Workload outlives its WDs by the time that its own finalizer takes (W2).
-    fn holds_workloads(&self) -> bool {
-        self.store(Kind::Workload).any(None, |it| it.digest.workload().is_some_and(|facts| facts.held))
+    /// The stores of what may hold our finalizer: WDs, and what else of it is watched here.
+    fn marked(&self) -> Vec<(Kind, &Store)> {
+        let others = self.kinds().filter(|kind| is_marked(*kind) && *kind != Kind::WorkloadDeployment);
+        [Kind::WorkloadDeployment].into_iter().chain(others).map(|kind| (kind, self.store(kind))).collect()
     }
 
     /// Whether the plane is the one that its name stands for, it is known what is paused, and all lists are complete, so
