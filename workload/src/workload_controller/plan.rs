@@ -106,7 +106,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
             | SiteState::InvalidCity
             | SiteState::NameTaken
             | SiteState::Duplicate
-            | SiteState::Refused(_) => {}
+            | SiteState::Refused(..) => {}
         }
         wanted.insert(&site.name);
     }

@@ -82,8 +82,8 @@ pub enum SiteState<'a> {
     NameTaken,
     /// An earlier city of the Workload has its name.
     Duplicate,
-    /// The plane refused its WD.
-    Refused(&'a Refusal),
+    /// The plane refused its WD, or a change of the one that is the Workload's own already.
+    Refused(&'a Refusal, Option<&'a Placed>),
 }
 
 impl Snapshot {
@@ -124,12 +124,13 @@ impl Snapshot {
         };
         sites.iter().map(|(_, sites)| sites.iter().map(&mut state).collect()).collect()
     }
+        let stands = self.deployments.get(&site.name);
 
     fn state<'a>(&'a self, uid: &str, site: &Site<'a>) -> SiteState<'a> {
         if let Some(refusal) = self.learnt.refused.get(&site.name) {
-            return SiteState::Refused(refusal);
+            return SiteState::Refused(refusal, stands.and_then(|it| own(it, uid)));
         }
-        match self.deployments.get(&site.name) {
+        match stands {
             Some(deployment) => match own(deployment, uid) {
                 Some(placed) => SiteState::Placed(deployment, placed),
                 None => SiteState::NameTaken,

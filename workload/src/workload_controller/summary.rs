@@ -254,7 +254,7 @@ fn problems(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -
                 "ConfigurationError",
                 format!("City code {city} makes a deployment of the same name as another one"),
             ),
-            SiteState::Refused(refusal) => (refusal.reason, refusal.message.clone()),
+            SiteState::Refused(refusal, _) => (refusal.reason, refusal.message.clone()),
         };
         problems.push(Problem { reason, message });
     }
@@ -284,7 +284,7 @@ pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
     let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
-        none &= !matches!(state, SiteState::Placed(..) | SiteState::Missing);
+        none &= placed(state).is_none() && !matches!(state, SiteState::Missing);
         on_its_way |= matches!(state, SiteState::Missing);
         let Some(placed) = placed(state) else { continue };
         let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
@@ -308,7 +308,15 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
 }
 
 fn placed<'a>(state: &SiteState<'a>) -> Option<&'a Placed> {
-    if let SiteState::Placed(_, placed) = state { Some(*placed) } else { None }
+    match state {
+        SiteState::Placed(_, placed) => Some(*placed),
+        SiteState::Refused(_, placed) => *placed,
+        SiteState::Missing
+        | SiteState::Unplaceable
+        | SiteState::InvalidCity
+        | SiteState::NameTaken
+        | SiteState::Duplicate => None,
+    }
 }
 
 fn add(sum: &mut [i64; 5], counters: &[i32; 5]) {
