@@ -259,8 +259,7 @@ impl DataReconcile<'_> {
             Ok(_) => self.count("update"),
             // A Secret keeps its type: another one takes its place.
             Err(error) if error.immutable() => {
-                self.hub().delete(*kind, &object, Precondition::UidAndVersion).await?;
-                self.count("delete");
+                self.delete(*kind, &object).await?;
                 (object.metadata.uid, object.metadata.resource_version) = (None, None);
                 object.metadata.creation_timestamp = None;
                 self.writer(self.hub()).copy(*kind, &object, source, Target::New).await?;
@@ -278,6 +277,16 @@ impl DataReconcile<'_> {
         Ok(())
     }
 
+    /// Deletes a companion. The hub's watch may lag: it is not to be deleted once more for that.
+    async fn delete(&self, kind: Kind, companion: &Object) -> Result<(), Error> {
+        let hub = self.hub();
+        if hub.delete(kind, companion, Precondition::UidAndVersion).await? {
+            hub.store(kind).own_deleted(companion.namespace(), companion.name(), companion.uid());
+        }
+        self.count("delete");
+        Ok(())
+    }
+
     /// Counts the WD for a companion no longer. The last one takes it away, unless a WD refers to it that is not counted yet.
     async fn release(&self, seen: &Snapshot, companion: &Standing) -> Result<(), Error> {
         let token = seen.token();
@@ -286,8 +295,7 @@ impl DataReconcile<'_> {
         if !left.is_empty() || !companion.others.is_empty() {
             return self.recount(companion, referenced_by_text(left)).await;
         }
-        self.hub().delete(companion.kind, &stub(companion), Precondition::UidAndVersion).await?;
-        self.count("delete");
+        self.delete(companion.kind, &stub(companion)).await?;
         let Standing { space, kind, name, .. } = companion;
         tracing::info!(plane = %self.home.plane, hub_namespace = space, ?kind, name, "companion deleted: no WorkloadDeployment refers to it");
         Ok(())

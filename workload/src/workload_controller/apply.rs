@@ -16,7 +16,7 @@ use super::desired::{desired, same_metadata};
 use super::plan::WorkloadPlan;
 use super::reconcile::WorkloadReconciler;
 use super::revisions::{self, Recorded};
-use super::snapshot::{Refusal, Site, Snapshot};
+use super::snapshot::{Refusal, Site, Snapshot, own};
 use super::summary::Summary;
 
 const WD: Kind = Kind::WorkloadDeployment;
@@ -144,7 +144,7 @@ impl WorkloadReconciler<'_> {
             let stub = deployment.stub(WD, &self.key.namespace, name);
             let deleted = self.project.delete(WD, &stub, Precondition::Uid).await;
             if matches!(deleted, Ok(true)) {
-                self.learnt.gone.insert(deployment.uid.to_string());
+                self.project.store(WD).own_deleted(&self.key.namespace, name, stub.uid());
             }
             self.tried(name, deleted.map(|_| true), &mut step)?;
         }
@@ -247,8 +247,10 @@ impl WorkloadReconciler<'_> {
         let left = self.project.list_metadata(WD, namespace, Some(&selector), 1, stands).await?;
         if let Some(wd) = left.first() {
             self.project.refresh(WD, &self.key.namespace, wd.name()).await?;
-            let shown = self.project.store(WD).digest(&self.key.namespace, wd.name()).is_some();
-            return Ok(if shown { Step::Learned } else { Step::End(Outcome::AwaitChange) });
+            // One whose spec names another Workload is not deleted for this one.
+            let shown = self.project.store(WD).digest(&self.key.namespace, wd.name());
+            let is_own = shown.is_some_and(|shown| own(&shown, &uid).is_some());
+            return Ok(if is_own { Step::Learned } else { Step::End(Outcome::AwaitChange) });
         }
         self.learnt.none_left = true;
         Ok(Step::Learned)

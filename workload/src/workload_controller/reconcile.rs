@@ -100,8 +100,7 @@ impl Reconciler for WorkloadReconciler<'_> {
     type Plan = WorkloadPlan;
 
     async fn snapshot(&mut self) -> Result<ControlFlow<Outcome, Snapshot>, Error> {
-        let mut seen = self.controller.snapshot(&self.project, self.key);
-        seen.deployments.retain(|_, deployment| !self.learnt.gone.contains(&deployment.uid.to_string()));
+        let seen = self.controller.snapshot(&self.project, self.key);
         Ok(ControlFlow::Continue(Snapshot { learnt: self.learnt.clone(), ..seen }))
     }
 

@@ -43,8 +43,6 @@ pub struct Learnt {
     pub settled: BTreeMap<String, Version>,
     /// The WDs that the plane refused to take, with its words.
     pub refused: BTreeMap<String, Refusal>,
-    /// The UIDs of WDs that are gone, whatever the caches still show.
-    pub gone: BTreeSet<String>,
     /// Whether the status is what the server makes of the one that is wanted.
     pub status_settled: bool,
 }
@@ -124,9 +122,9 @@ impl Snapshot {
         };
         sites.iter().map(|(_, sites)| sites.iter().map(&mut state).collect()).collect()
     }
-        let stands = self.deployments.get(&site.name);
 
     fn state<'a>(&'a self, uid: &str, site: &Site<'a>) -> SiteState<'a> {
+        let stands = self.deployments.get(&site.name);
         if let Some(refusal) = self.learnt.refused.get(&site.name) {
             return SiteState::Refused(refusal, stands.and_then(|it| own(it, uid)));
         }

@@ -134,3 +134,23 @@ async fn w5_a_companion_that_a_wd_needs_and_is_not_counted_for_stays() {
     assert_eq!(world.companion("Secret", "db").unwrap()["metadata"]["uid"], uid);
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_companion_is_deleted_once_though_the_hubs_watch_lags() {
+    let (world, run) = shared().await;
+    world.hub.fault(Fault::Hang.on("watch", "secrets"));
+    let (from, failed) = (world.positions(), run.failed("referenced_data"));
+    for name in ["api", "web"] {
+        world.edit_wd(name, &json!([]));
+        quiet(5).await;
+    }
+    assert!(world.companion("Secret", "db").is_none());
+    let deletes = world.data_requests(from).into_iter().filter(|it| it.starts_with("delete"));
+    assert_eq!((deletes.count(), run.failed("referenced_data")), (1, failed));
+    world.hub.clear_faults();
+    // Its name is free again.
+    world.edit_wd("web", &secret("db"));
+    until("the data", || world.is_ready("web")).await;
+    assert_eq!(world.counted("Secret", "db"), ["shop/web"]);
+    run.stop().await;
+}

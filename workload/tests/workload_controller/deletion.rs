@@ -1,6 +1,7 @@
 //! W2: a Workload goes after its WDs.
 
 use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER};
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;
@@ -60,5 +61,44 @@ async fn i9_w2_the_finalizers_of_others_stand() {
     quiet(5).await;
     assert_eq!(world.workload("web")["metadata"]["finalizers"], json!(["example.com/theirs"]));
     assert_eq!(world.wds(), [""; 0], "it is not made again");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w2_a_deployment_that_names_another_workload_is_waited_for_without_cost() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let edit = json!({"spec": {"workloadRef": {"uid": "another"}}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &edit).unwrap();
+    quiet(5).await;
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    quiet(5).await;
+    assert!(world.project.get("Workload", SPACE, "web").is_some(), "it still owns one");
+    let from = position(&world.project);
+    quiet(600).await;
+    assert_eq!((asked(&world.project, from), run.failed("workloads")), (Vec::new(), 0));
+    world.project.delete("WorkloadDeployment", SPACE, "web-us-dfw").unwrap();
+    quiet(5).await;
+    assert!(world.project.get("Workload", SPACE, "web").is_none());
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w2_a_deployment_is_deleted_once_though_its_watch_lags() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW", "ORD"]);
+    quiet(5).await;
+    world.project.fault(Fault::Hang.on("watch", "workloaddeployments"));
+    let from = position(&world.project);
+    world.project.delete("Workload", SPACE, "web").unwrap();
+    quiet(5).await;
+    let mut deleted = writes(&world.project, from);
+    deleted.retain(|it| it.starts_with("delete"));
+    assert_eq!(deleted, ["delete workloaddeployments/web-us-dfw", "delete workloaddeployments/web-us-ord"]);
+    assert!(world.project.get("Workload", SPACE, "web").is_none());
+    assert_eq!(run.failed("workloads"), 0);
     run.stop().await;
 }
