@@ -233,6 +233,11 @@ pub fn project_namespace_uid(hub_namespace: &str) -> Option<&str> {
     hub_namespace.strip_prefix("ns-").filter(|uid| !uid.is_empty())
 }
 
+/// Whether a text, such as a tenant can write, can be the name of a hub namespace, so that a request may name it.
+pub fn is_hub_namespace(name: &str) -> bool {
+    project_namespace_uid(name).is_some() && is_dns_label(name)
+}
+
 /// The name of the `ResourceBinding` that Karmada makes for an object.
 pub fn binding_name(kind: &str, name: &str) -> String {
     format!("{name}-{kind}").to_lowercase()
@@ -312,6 +317,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn i6_a_request_may_name_a_hub_namespace_only() {
+        assert!(is_hub_namespace(&hub_namespace("0d0c6a3e-9f2b-4c55-8a1e-000000000001")));
+        for name in
+            ["", "ns-", "kube-system", "ns-a b", "ns-a/b", "ns-a?b", "ns-a%2fb", "ns-..", "ns-A", "ns-a#"]
+        {
+            assert!(!is_hub_namespace(name), "{name}");
+        }
+    }
 
     #[test]
     fn plane_names_are_refused_where_the_label_cannot_carry_them() {

@@ -10,7 +10,7 @@ use fedhub_cache::digest::Version;
 use fedhub_core::errors::{Error, RequestError};
 use fedhub_core::names::{
     EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
-    REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER,
+    REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER, is_hub_namespace,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_engine::{Outcome, Step};
@@ -326,9 +326,10 @@ impl DataReconcile<'_> {
         let mut spaces = self.controller.planes.tenants().of(self.home);
         let wd = self.project.get_or_fetch(WD, &self.home.namespace, &seen.name).await?;
         let recorded = wd.as_ref().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).map(str::to_owned);
-        if let Some(recorded) = recorded.filter(|recorded| !spaces.contains(recorded))
+        // A tenant can write anything there, and it becomes part of the request's path.
+        let is_news = |recorded: &String| is_hub_namespace(recorded) && !spaces.contains(recorded);
+        if let Some(recorded) = recorded.filter(is_news)
             && let Some(namespace) = self.hub().get_live(Kind::Namespace, "", &recorded).await?
-            && fedhub_core::names::project_namespace_uid(&recorded).is_some()
         {
             match ProjectNamespace::of(&namespace) {
                 Some(home) if home == *self.home => spaces.push(recorded),
