@@ -221,14 +221,10 @@ impl Plane {
         self.watched(kind).is_some() && !self.unserved.lock().contains(&kind)
     }
 
-    /// The list of a kind was answered, or the plane does not serve it.
-    pub(super) fn note_served(&self, kind: Kind, served: bool) {
+    /// The list of a kind was answered, or the plane does not serve it. Returns whether that is news.
+    pub(super) fn note_served(&self, kind: Kind, served: bool) -> bool {
         let mut unserved = self.unserved.lock();
-        if served {
-            unserved.remove(&kind);
-        } else {
-            unserved.insert(kind);
-        }
+        if served { unserved.remove(&kind) } else { unserved.insert(kind) }
     }
 
     /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.

@@ -147,8 +147,10 @@ async fn recover(
     waits: &mut Backoffs,
 ) -> Failure {
     let (tried, failure) = Failure::of_watch(error);
-    let is_absent =
-        watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional);
+    let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
+    let is_absent = is_optional
+        && (watch_failures::is_absence(error)
+            || Box::pin(watch_failures::is_removal(&plane.client(), kind, error)).await);
     let wait = if is_absent && matches!(plane.id, PlaneId::Project(_)) {
         waits.after_absence()
     } else {
@@ -173,7 +175,8 @@ async fn recover(
         planes.compare(plane).await;
     }
     *attempt = plane.attempt();
-    failure
+    // Where the kind was removed, no watch goes on: it may be served again one day, with other objects.
+    if is_absent { Failure::Expired } else { failure }
 }
 
 /// Returns when silence of the watch means something: a list stands still, or the watch has begun and holds.
@@ -198,8 +201,7 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
 /// Treats an optional kind that the plane does not serve as empty.
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     let (store, resource) = (plane.store(kind), kind.resource());
-    let news = !store.synced();
-    plane.note_served(kind, false);
+    let news = plane.note_served(kind, false) || !store.synced();
     for change in store.list_ends() {
         planes.tell(plane, kind, Some(change));
     }
