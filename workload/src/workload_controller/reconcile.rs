@@ -1,6 +1,6 @@
 //! One reconcile of one Workload, for the engine's loop.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ impl WorkloadController {
     /// What the caches say of a Workload.
     pub(super) fn snapshot(&self, project: &Plane, key: &Key) -> Snapshot {
         let workload = project.store(Kind::Workload).digest(&key.namespace, &key.name);
-        let names: Vec<_> = workload
-            .iter()
-            .filter_map(|digest| digest.workload()?.placements.as_deref())
-            .flatten()
+        let placements = || workload.iter().filter_map(|it| it.workload()?.placements.as_deref()).flatten();
+        let cities: BTreeSet<_> = placements().flat_map(|it| it.cities.iter().map(AsRef::as_ref)).collect();
+        let locations = Locations::of(project, self.planes.hub(), &cities);
+        let names: Vec<_> = placements()
             .flat_map(|placement| {
                 placement.cities.iter().map(|city| deployment_name(&key.name, &placement.name, city))
             })
@@ -48,7 +48,7 @@ impl WorkloadController {
             key: key.clone(),
             workload,
             deployments: deployments.into_iter().collect::<BTreeMap<_, _>>(),
-            locations: Locations::of(project, self.planes.hub()),
+            locations,
             writes: project.write_state(),
             learnt: Learnt::default(),
         }

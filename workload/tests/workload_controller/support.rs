@@ -122,14 +122,16 @@ pub fn put_cluster(hub: &ApiServer, city: &str) {
 
 /// A location of the project, ready or not.
 pub fn put_location(project: &ApiServer, city: &str, ready: &str) {
-    project
-        .put(json!({
-            "apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding",
-            "metadata": {"name": city.to_lowercase()},
-            "spec": {"locationRef": {"name": city.to_lowercase()}, "topology": {CITY_CODE: city}},
-            "status": {"conditions": [condition("Available", ready, "Set", "")]},
-        }))
-        .unwrap();
+    project.put(location_binding(city, ready)).unwrap();
+}
+
+pub fn location_binding(city: &str, ready: &str) -> Value {
+    json!({
+        "apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding",
+        "metadata": {"name": city.to_lowercase()},
+        "spec": {"locationRef": {"name": city.to_lowercase()}, "topology": {CITY_CODE: city}},
+        "status": {"conditions": [condition("Available", ready, "Set", "")]},
+    })
 }
 
 pub fn location_bindings() -> Resource {
