@@ -228,11 +228,15 @@ pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> 
     })
 }
 
+/// Whether the template of a WD refers to that object.
+pub(super) fn refers_to(wd: &Digest, kind: Kind, name: &str) -> bool {
+    let references = wd.deployment().and_then(|facts| facts.references());
+    references.is_some_and(|references| references.contains(kind, name))
+}
+
 fn others(project: &Plane, home: &ProjectNamespace, wd: &str, kind: Kind, name: &str) -> Vec<Box<str>> {
-    let refers = |view: &View<'_>| {
-        let references = view.digest.deployment().and_then(|facts| facts.references());
-        !view.digest.terminating && view.name != wd && references.is_some_and(|r| r.contains(kind, name))
-    };
+    let refers =
+        |view: &View<'_>| !view.digest.terminating && view.name != wd && refers_to(view.digest, kind, name);
     let pick = |view: View<'_>| refers(&view).then(|| token(view.namespace, view.name).into());
     project.store(Kind::WorkloadDeployment).select(Some(&home.namespace), pick)
 }
