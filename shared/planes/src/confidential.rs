@@ -173,11 +173,15 @@ fn discreet(error: kube::Error) -> kube::Error {
 
 /// The object that an answer holds, without content.
 fn metadata_of(kind: Kind, text: &[u8]) -> kube::Result<Object> {
-    let object: Object = serde_json::from_slice(text).map_err(|error| {
+    Ok(stripped(kind, object_of(text)?))
+}
+
+/// The object that an answer holds.
+pub(crate) fn object_of(text: &[u8]) -> kube::Result<Object> {
+    serde_json::from_slice(text).map_err(|error| {
         let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
         kube::Error::Service(Box::new(error))
-    })?;
-    Ok(stripped(kind, object))
+    })
 }
 
 impl Plane {
@@ -213,16 +217,12 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
-        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
-            Ok(text) => metadata_of(kind, &text).map(Some).map_err(self.failed("get", kind)),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-            Err(error) => Err(self.failed("get", kind)(error)),
-        }
+        let read = self.get_metadata(kind, namespace, name).await?;
+        Ok(read.map(|object| stripped(kind, object)))
     }
 
     /// Sends a request, and reads its answer whole, in bounded memory.
-    async fn exchange(
+    pub(crate) async fn exchange(
         &self,
         request: Result<http::Request<Bytes>, request::Error>,
     ) -> kube::Result<Zeroizing<Vec<u8>>> {

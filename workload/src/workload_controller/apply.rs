@@ -89,12 +89,9 @@ impl WorkloadReconciler<'_> {
         let Some(name) = revision_history(workload.name()) else { return Ok(None) };
         // Only the server tells who wrote it: stores keep no managedFields.
         let live = self.project.get_metadata(Kind::Workload, workload.namespace(), workload.name()).await?;
-        let Some(live) = live.filter(|live| live.resource_version == workload.metadata.resource_version)
-        else {
-            return Ok(None);
-        };
+        let Some(live) = live.filter(|live| live.version() == workload.version()) else { return Ok(None) };
         let mut workload = workload.clone();
-        workload.metadata.managed_fields = live.managed_fields;
+        workload.metadata.managed_fields = live.metadata.managed_fields;
         let (kind, now) = (Kind::ConfigMap, self.controller.planes.clock().now());
         let history = self.project.get_live(kind, workload.namespace(), &name).await?;
         let Recorded { revision, history: new } = revisions::record(history.as_ref(), &name, &workload, now);
