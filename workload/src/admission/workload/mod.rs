@@ -31,7 +31,7 @@ pub fn check(object: &Object, faults: &mut Faults) {
             return faults.forbidden(at, None, &format!("it cannot be read as that of a Workload: {error}"));
         }
     };
-    placements::check(&spec.placements, &at.field("placements"), faults);
+    placements::check(object.name(), &spec.placements, &at.field("placements"), faults);
     let (template, instance) = (at.field("template"), &spec.template.spec);
     let here = template.field("spec");
     runtime::check(&instance.runtime, &here.field("runtime"), faults);
