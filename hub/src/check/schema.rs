@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn u4_a_plane_that_serves_our_crds_lacks_nothing() {
         let ours = ours().unwrap();
-        assert_eq!((&*ours.group, &*ours.version, ours.kinds.len()), ("compute.datumapis.com", "v1alpha", 3));
+        assert_eq!((&*ours.group, &*ours.version, ours.kinds.len()), ("compute.datumapis.com", "v1alpha", 4));
         for kind in &ours.kinds {
             let mut served = kind.schema.clone();
             assert_eq!(missing(&kind.schema, &served), Vec::<String>::new(), "{}", kind.kind);

@@ -54,6 +54,7 @@ fn overlays() -> Vec<Overlay> {
         Overlay::of("base", &["projected-hub-token"]),
         Overlay::of("base", &["metrics-auth"]),
         Overlay::of("base", &["single-cluster", "metrics-auth"]),
+        Overlay::of("base", &["instance-types"]),
         Overlay::of("base", &["webhooks"]),
         Overlay::of("base", &["metrics-auth", "network-policy", "webhooks", "webhooks-cert-manager"]),
         Overlay::of("cell", &["cell-metrics-auth"]),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Parser;
 use fedhub_planes::watched::Watched;
+use fedhub_workload::instance_types::watched_at_source;
 use serde_json::Value;
 
 use super::{FEATURES, kustomize::overlay, strings};
@@ -169,7 +170,10 @@ fn on_project(plane: &Plane, who: Who) {
 }
 
 fn on_hub_of_management(plane: &Plane, who: Who) {
-    plane.watches(who, &management_on_hub());
+    plane.watches(who, &management_on_hub(true));
+    // W8: copies of the catalogue, and their policy.
+    plane.needs(who, None, COMPUTE, "instancetypes", "get create update delete");
+    plane.needs(who, None, "policy.karmada.io", "clusterpropagationpolicies", "get create update");
     // W5: companions.
     plane.needs(who, None, "", "configmaps secrets", "get create update patch delete");
     plane.needs(who, None, "", "namespaces", "get create update");
@@ -193,6 +197,25 @@ fn the_management_role_may_do_what_it_does() {
     let milo = Plane::of("a Milo", &["components/milo"]);
     on_project(&milo, Who::User("fedhub"));
     milo.needs(Who::User("fedhub"), None, "resourcemanager.miloapis.com", "projects", "list watch");
+}
+
+/// W8: the catalogue is read, by who asks for it, and by nobody else.
+#[test]
+fn the_management_role_reads_the_catalogue_where_it_is() {
+    let with = Plane {
+        name: "the management plane with the catalogue",
+        objects: overlay("base", &["instance-types"]),
+    };
+    let milo = Plane::of("a Milo with the catalogue", &["components/milo", "components/milo-instance-types"]);
+    for (plane, who) in [(with, Who::Management), (milo, Who::User("fedhub"))] {
+        plane.watches(who, &watched_at_source());
+        plane.needs(who, None, COMPUTE, "instancetypes", "get");
+        plane.needs(who, None, "apiextensions.k8s.io", "customresourcedefinitions", "get");
+        for verb in ["create", "update", "patch", "delete"] {
+            assert!(!plane.allows(who, None, COMPUTE, "instancetypes", verb), "{verb} on {}", plane.name);
+        }
+    }
+    assert!(!management().allows(Who::Management, None, COMPUTE, "instancetypes", "list"));
 }
 
 fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {

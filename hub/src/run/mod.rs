@@ -159,7 +159,8 @@ async fn serve_webhooks(
     let args = &runtime.args;
     let Some(management) = management.filter(|_| args.webhooks.enabled) else { return Ok(()) };
     let planes = management.role.registries[0].clone();
-    let server = Webhooks::of(&args.webhooks, args.discovery.mode, planes, runtime.metrics.clone())?;
+    let (mode, metrics) = (args.discovery.mode, runtime.metrics.clone());
+    let server = Webhooks::of(&args.webhooks, mode, planes, management.catalog(), metrics)?;
     let bound = server
         .serve(args.webhooks.address, args.credentials_interval, draining.clone(), &runtime.tasks)
         .await

@@ -19,7 +19,8 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::object::Object;
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::Discovery;
-use fedhub_workload::admission::{defaults, judge};
+use fedhub_workload::admission::{Kind, Types, defaults, judge, sets_type};
+use fedhub_workload::instance_types::Catalog;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -52,26 +53,29 @@ const AT_ONCE: (u32, u32) = (16 << 10, 64);
 pub struct Webhooks {
     access: Access,
     discovery: Discovery,
+    /// The catalogue of instance types, where there is one.
+    catalog: Option<Catalog>,
     room: Semaphore,
     metrics: Metrics,
 }
 
 impl Webhooks {
-    /// The server that the flags describe, for the planes of that registry.
+    /// The server that the flags describe, for the planes of that registry, with that catalogue of instance types.
     pub fn of(
         args: &WebhookArgs,
         discovery: Discovery,
         planes: Arc<Planes>,
+        catalog: Option<Catalog>,
         metrics: Metrics,
     ) -> anyhow::Result<TlsServer<Self>> {
         let tls = Tls::of(args.tls()).context("--enable-webhooks")?;
-        Ok(TlsServer::new(Self::new(discovery, planes, metrics.clone()), tls, LIMITS, metrics))
+        Ok(TlsServer::new(Self::new(discovery, planes, catalog, metrics.clone()), tls, LIMITS, metrics))
     }
 
-    fn new(discovery: Discovery, planes: Arc<Planes>, metrics: Metrics) -> Self {
+    fn new(discovery: Discovery, planes: Arc<Planes>, catalog: Option<Catalog>, metrics: Metrics) -> Self {
         let access = Access::new(planes, metrics.clone());
         let room = Semaphore::new(usize::try_from(AT_ONCE.0).unwrap_or_default());
-        Self { access, discovery, room, metrics }
+        Self { access, discovery, catalog, room, metrics }
     }
 
     /// The answer to a review at that route, whose body `read` brings.
@@ -118,7 +122,17 @@ impl Webhooks {
         if route.webhook == Webhook::Mutate {
             return Verdict::completed(defaults::patch(route.kind, new));
         }
-        let judgement = judge(route.kind, request.old_object.as_ref(), new);
+        let old = request.old_object.as_ref();
+        let get = |name: &str| self.catalog.as_ref()?.get(name);
+        let types = match &self.catalog {
+            None => Types::BuiltIn,
+            Some(catalog) if catalog.is_known() => Types::Catalog(&get),
+            Some(_) => Types::Unknown,
+        };
+        if matches!(types, Types::Unknown) && route.kind == Kind::Workload && sets_type(old, new) {
+            return Verdict::Unanswered(Unasked::NoCatalog);
+        }
+        let judgement = judge(route.kind, types, old, new);
         let answered = self.access.answer(route, self.discovery, request, judgement);
         timeout_at(end, answered).await.unwrap_or(Verdict::Unanswered(Unasked::Late))
     }

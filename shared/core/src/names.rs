@@ -57,6 +57,14 @@ pub const REFERENCED_BY: &str = "compute.datumapis.com/referenced-by";
 /// Annotation of a companion: what it is the copy of, `<UID>/<resourceVersion>/<bytes>` of the project's object.
 pub const COPIED_FROM: &str = "federation.datumapis.com/copied-from";
 
+/// Label of a hub `InstanceType`, and its value: fedhub's copy of one of the catalogue's source (W8).
+pub const CATALOG: (&str, &str) = ("compute.datumapis.com/instance-type-catalog", "true");
+/// Annotation of such a copy: UID of the CRD that the catalogue's source had, by which a source that was made anew is
+/// recognised (W8).
+pub const CATALOG_UID: &str = "federation.datumapis.com/catalog-uid";
+/// The `ClusterPropagationPolicy` that brings the copies to all cells (W8).
+pub const CATALOG_POLICY: &str = "instance-types";
+
 /// Label of WDs and Instances: UID of their Workload on the project plane.
 pub const WORKLOAD_UID: &str = "compute.datumapis.com/workload-uid";
 /// Label of Instances: name of their Workload.
@@ -150,6 +158,8 @@ pub const PROJECTOR_MANAGER: &str = "fedhub-projector";
 pub const WORKLOAD_MANAGER: &str = "fedhub-workload";
 /// Field manager of the writes for referenced data, on the hub and in project planes.
 pub const REFERENCED_DATA_MANAGER: &str = "fedhub-referenced-data";
+/// Field manager of the writes for instance types, on the hub.
+pub const INSTANCE_TYPES_MANAGER: &str = "fedhub-instance-types";
 /// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
 pub const CELL_MANAGER: &str = "fedhub-cell";
 

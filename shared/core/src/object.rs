@@ -68,10 +68,14 @@ kinds! {
     Cluster: "cluster.karmada.io", "v1alpha1", "clusters", Cluster;
     /// Karmada's PropagationPolicy.
     PropagationPolicy: "policy.karmada.io", "v1alpha1", "propagationpolicies", Namespaced;
+    /// The same for objects in no namespace.
+    ClusterPropagationPolicy: "policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", Cluster;
     /// Karmada's `ResourceBinding`; read, not watched.
     ResourceBinding: "work.karmada.io", "v1alpha2", "resourcebindings", Namespaced;
     /// Workload: what users write.
     Workload: "compute.datumapis.com", "v1alpha", "workloads", Namespaced;
+    /// A type of instances: how much CPU and memory each has.
+    InstanceType: "compute.datumapis.com", "v1alpha", "instancetypes", Cluster;
     /// WorkloadDeployment.
     WorkloadDeployment: "compute.datumapis.com", "v1alpha", "workloaddeployments", Namespaced;
     /// Instance.

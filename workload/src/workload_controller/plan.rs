@@ -4,7 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_core::hash;
 use fedhub_planes::WriteState;
 
 use super::snapshot::{SiteState, Snapshot};
@@ -66,7 +65,7 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
         }
     }
     let summary = Summary::of(seen, facts, &uid);
-    if seen.learnt.status_settled || hash::json(&summary.comparable()) == facts.status {
+    if seen.learnt.status_settled || summary.is_said_by(facts) {
         return WorkloadPlan::Synced;
     }
     WorkloadPlan::WriteStatus(Box::new(summary))

@@ -12,6 +12,7 @@ use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
 use fedhub_planes::Plane;
 
 use super::WorkloadController;
+use super::lifecycle::TypeState;
 use super::plan::{WorkloadPlan, plan};
 use super::snapshot::{Learnt, Snapshot, placed};
 use crate::locations::Locations;
@@ -44,9 +45,13 @@ impl WorkloadController {
             is_it.then(|| (wd.name.to_owned(), wd.digest.clone()))
         };
         let deployments = project.store(Kind::WorkloadDeployment).select(Some(&key.namespace), concerned);
+        let type_state = workload
+            .as_ref()
+            .and_then(|digest| TypeState::of(self.catalog.as_ref(), &digest.workload()?.instance_type));
         Snapshot {
             key: key.clone(),
             workload,
+            type_state,
             deployments: deployments.into_iter().collect::<BTreeMap<_, _>>(),
             locations: Locations::of(project, self.planes.hub()),
             writes: project.write_state(),

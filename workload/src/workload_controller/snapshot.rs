@@ -11,6 +11,7 @@ use fedhub_core::names::{deployment_name, is_label_value};
 use fedhub_core::object::Key;
 use fedhub_planes::WriteState;
 
+use super::lifecycle::TypeState;
 use crate::locations::Locations;
 
 /// The inputs of a plan.
@@ -24,6 +25,8 @@ pub struct Snapshot {
     pub deployments: BTreeMap<String, Digest>,
     /// Where new WDs can be placed.
     pub locations: Locations,
+    /// The state of the type of its instances; `None` where nothing is known of types.
+    pub type_state: Option<TypeState>,
     /// Whether the plane takes writes.
     pub writes: WriteState,
     /// What this reconcile has learnt beside the caches.
@@ -162,6 +165,9 @@ impl Snapshot {
         let cities = self.facts().into_iter().flat_map(|facts| facts.placements.iter().flatten());
         for city in cities.flat_map(|placement| &placement.cities) {
             sum = sum.number(u64::from(self.locations.contain(city)));
+        }
+        for message in self.type_state.iter().flat_map(TypeState::messages) {
+            sum = sum.maybe(message.as_deref());
         }
         for (name, deployment) in &self.deployments {
             sum = sum.text(name).text(&deployment.uid.to_string()).number(u64::from(deployment.terminating));

@@ -5,17 +5,19 @@
 //!
 //! Decides W3.
 
-use fedhub_api::conditions::{find, put, stand};
+use fedhub_api::conditions::{find, put, remove, stand};
 use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
-use fedhub_api::facts::workload::{counters, told};
+use fedhub_api::facts::workload::{TYPE_CONDITIONS, counters, told};
 use fedhub_api::facts::{Placed, Workload};
 use fedhub_api::responsibility::attributed;
+use fedhub_core::hash;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::lifecycle::TypeState;
 use super::snapshot::{Site, SiteState, Snapshot};
 use crate::locations::Authority;
 
@@ -31,6 +33,7 @@ pub struct Summary {
     placements: Vec<PlacementSummary>,
     available: Says,
     progressing: Says,
+    type_state: Option<TypeState>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -104,8 +107,17 @@ impl Summary {
             counters: own,
             available: unreadable(facts).unwrap_or_else(|| available(seen, &placements, &sites, &states)),
             progressing: progressing(&sites, &states),
+            type_state: seen.type_state.clone(),
             placements,
         }
+    }
+
+    /// Whether a status with these facts says this already.
+    pub fn is_said_by(&self, facts: &Workload) -> bool {
+        let same = |state: &TypeState| {
+            hash::json(&state.comparable(self.generation)) == facts.type_conditions
+        };
+        hash::json(&self.comparable()) == facts.status && self.type_state.as_ref().is_none_or(same)
     }
 
     /// The status as [`fedhub_api::facts::workload::comparable`] shows it.
@@ -162,6 +174,16 @@ impl Summary {
         set(&mut status, &self.counters);
         for (kind, says) in [("Available", &self.available), ("Progressing", &self.progressing)] {
             let mut condition = condition(old, kind, says);
+            condition["observedGeneration"] = json!(self.generation);
+            put(&mut status, condition);
+        }
+        let Some(state) = &self.type_state else { return status };
+        for (kind, message) in TYPE_CONDITIONS.into_iter().zip(state.messages()) {
+            let Some(message) = message else {
+                remove(&mut status, kind);
+                continue;
+            };
+            let mut condition = stand(find(old, kind), kind, "True", kind, &message, now);
             condition["observedGeneration"] = json!(self.generation);
             put(&mut status, condition);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fedhub_api::facts::{Change, DigestExt, Known, View, Workload};
+use fedhub_api::instance_types;
 use fedhub_core::names::{CITY_CODE, PlaneName, deployment_name};
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
 use fedhub_planes::{Listener, Plane};
@@ -97,6 +98,24 @@ impl WorkloadController {
     }
 }
 
+impl WorkloadController {
+    /// Enqueues the Workloads of a type that has changed.
+    fn type_changed(&self, name: &str) {
+        let is_it = |known: &str| instance_types::find(known, |of| (of == name).then_some(())).is_some();
+        for project in self.planes.projects() {
+            self.enqueue_where(&project, None, |_, facts| is_it(&facts.instance_type));
+        }
+    }
+
+    fn enqueue_all(&self) {
+        for project in self.planes.projects() {
+            if let PlaneId::Project(name) = &project.id {
+                self.enqueue_plane(&project, name);
+            }
+        }
+    }
+}
+
 /// Whether the WD of that name can be one of the Workload's by the beginning of both.
 fn is_prefix(workload: &str, deployment: &str) -> bool {
     /// As much of a name as is never cut nor changed.
@@ -112,6 +131,7 @@ impl Listener for WorkloadController {
             (PlaneId::Project(_), Kind::WorkloadDeployment) => self.deployment_changed(plane, change),
             (PlaneId::Project(_), Kind::LocationBinding) => self.enqueue_where(plane, None, |_, _| true),
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
+            (PlaneId::Management, Kind::InstanceType) => self.type_changed(&seen.name),
             _ => {}
         }
     }
@@ -123,14 +143,9 @@ impl Listener for WorkloadController {
         self.queue.mark_healthy(&plane.id);
         match &plane.id {
             PlaneId::Project(name) => self.enqueue_plane(plane, name),
-            PlaneId::Hub => {
-                for project in self.planes.projects() {
-                    if let PlaneId::Project(name) = &project.id {
-                        self.enqueue_plane(&project, name);
-                    }
-                }
-            }
-            PlaneId::Management | PlaneId::Cell => {}
+            // On the management plane, or beside it, there is the catalogue of instance types.
+            PlaneId::Hub | PlaneId::Management => self.enqueue_all(),
+            PlaneId::Cell => {}
         }
     }
 

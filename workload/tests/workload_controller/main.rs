@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod deletion;
 #[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
 mod locations;
 #[cfg(test)]
 mod messages;

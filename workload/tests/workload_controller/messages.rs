@@ -44,6 +44,7 @@ fn deployment(workload_uid: &str, available: (&str, &str, &str), updated: i32) -
 fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapshot {
     let digest = Digest::of(&plane(), Kind::Workload, workload);
     Snapshot {
+        type_state: None,
         key: Key {
             plane: plane(),
             kind: Kind::Workload,

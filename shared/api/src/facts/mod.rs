@@ -77,8 +77,10 @@ impl ObjectFacts for Facts {
             | Kind::ConfigMap
             | Kind::Secret
             | Kind::PropagationPolicy
+            | Kind::ClusterPropagationPolicy
             | Kind::ResourceBinding
             | Kind::CustomResourceDefinition
+            | Kind::InstanceType
             | Kind::NetworkBinding
             | Kind::NetworkContext
             | Kind::SubnetClaim
