@@ -185,9 +185,8 @@ pub fn hub() -> Vec<Resource> {
         "propagationpolicies",
     ));
     let of_cluster = ("ClusterPropagationPolicy", "clusterpropagationpolicies");
-    resources.push(
-        Resource::custom("policy.karmada.io", "v1alpha1", of_cluster.0, of_cluster.1).cluster_scoped(),
-    );
+    resources
+        .push(Resource::custom("policy.karmada.io", "v1alpha1", of_cluster.0, of_cluster.1).cluster_scoped());
     resources.push(instance_types());
     let binding = Resource::custom("work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings");
     resources.push(binding.with_status());

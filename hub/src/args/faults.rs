@@ -80,7 +80,8 @@ impl RunArgs {
     fn instance_types_fault(&self) -> Option<String> {
         let (source, mode) = (self.instance_types, self.discovery.mode);
         let of_management = source == InstanceTypesSource::Management
-            || source == InstanceTypesSource::Discovery && self.discovery.projects(&self.management).is_none();
+            || source == InstanceTypesSource::Discovery
+                && self.discovery.projects(&self.management).is_none();
         let is_cell = self.enable_cell_controllers && self.cell_kubeconfig.is_none();
         match source {
             InstanceTypesSource::Off => None,

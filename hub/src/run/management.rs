@@ -172,7 +172,10 @@ fn around_catalog(runtime: &Runtime, server: &Server, fence: Fence) -> Arc<Plane
 }
 
 /// The controller of the catalogue and its queue, where there is one: it listens, and does not work yet.
-fn listening_catalog(runtime: &Runtime, role: &Role) -> anyhow::Result<Option<(Arc<InstanceTypes>, Arc<Queue>)>> {
+fn listening_catalog(
+    runtime: &Runtime,
+    role: &Role,
+) -> anyhow::Result<Option<(Arc<InstanceTypes>, Arc<Queue>)>> {
     let [planes, source] = role.registries.as_slice() else { return Ok(None) };
     let queue = role.queue(instance_types::NAME)?;
     let limit = runtime.args.max_inferred_deletes_per_minute;

@@ -47,7 +47,8 @@ pub struct Judgement {
 /// Judges the object that is to be stored in place of `old`, or as a new one, where templates may have these types.
 pub fn judge(kind: Kind, types: Types<'_>, old: Option<&Object>, new: &Object) -> Judgement {
     let before = old.map(|old| faults(kind, types, old)).unwrap_or_default();
-    let mut judgement = Judgement { faults: not_in(&before, faults(kind, types, new)), ..Judgement::default() };
+    let mut judgement =
+        Judgement { faults: not_in(&before, faults(kind, types, new)), ..Judgement::default() };
     match kind {
         Kind::Workload => {
             judgement.warnings = workload::warnings(types, old, new);

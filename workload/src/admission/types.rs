@@ -44,7 +44,9 @@ pub fn warning(resources: &RuntimeResources, types: Types<'_>) -> Option<String>
 }
 
 fn instead(found: &Object) -> String {
-    instance_types::replacement(found).map(|name| format!(": use {} instead", Quoted(name))).unwrap_or_default()
+    instance_types::replacement(found)
+        .map(|name| format!(": use {} instead", Quoted(name)))
+        .unwrap_or_default()
 }
 
 /// Whether a Workload gets a type that it did not have.

@@ -114,9 +114,8 @@ impl Summary {
 
     /// Whether a status with these facts says this already.
     pub fn is_said_by(&self, facts: &Workload) -> bool {
-        let same = |state: &TypeState| {
-            hash::json(&state.comparable(self.generation)) == facts.type_conditions
-        };
+        let same =
+            |state: &TypeState| hash::json(&state.comparable(self.generation)) == facts.type_conditions;
         hash::json(&self.comparable()) == facts.status && self.type_state.as_ref().is_none_or(same)
     }
 

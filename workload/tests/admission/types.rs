@@ -42,7 +42,10 @@ fn w8_a_new_template_has_a_type_of_the_catalogue_that_is_not_disabled() {
     let warnings = |name| judged(Types::Catalog(&catalog), None, &of(name)).warnings;
     let mut messages = Messages::default();
     messages
-        .section("Refused", ["none", "older", "oldest"].map(|name| (name, faults(None, &of(name)).join("\n"))))
+        .section(
+            "Refused",
+            ["none", "older", "oldest"].map(|name| (name, faults(None, &of(name)).join("\n"))),
+        )
         .section("Warned of", [("old", warnings("old").join("\n"))]);
     assert_messages!("admission_types", messages);
     assert_eq!(warnings("datumcloud/d1-standard-2"), NONE);

@@ -20,7 +20,8 @@ async fn w8_the_catalogue_comes_to_the_hub_with_one_policy_for_all_cells() {
     assert_eq!(copy["metadata"]["annotations"][CATALOG_UID], uid(&crd));
     let spec = world.policy().unwrap()["spec"].clone();
     assert_eq!((&spec["conflictResolution"], &spec["placement"]), (&json!("Overwrite"), &json!({})));
-    let selector = json!({"apiVersion": API, "kind": KIND, "labelSelector": {"matchLabels": {CATALOG.0: CATALOG.1}}});
+    let selector =
+        json!({"apiVersion": API, "kind": KIND, "labelSelector": {"matchLabels": {CATALOG.0: CATALOG.1}}});
     assert_eq!(spec["resourceSelectors"], json!([selector]));
     let created = [
         "create clusterpropagationpolicies/instance-types",
@@ -95,7 +96,8 @@ async fn w8_i4_a_crd_that_is_deleted_deletes_no_copy() {
     assert_eq!((world.copies(), run.withheld("source_gone")), (["d1", "d2"].map(String::from).into(), 2));
     // Not served any more, also for a process that has just started.
     world.finish_crd();
-    let faults = ["list", "watch", "get"].map(|verb| world.source.fault(Fault::Status(404).on(verb, "instancetypes")));
+    let faults =
+        ["list", "watch", "get"].map(|verb| world.source.fault(Fault::Status(404).on(verb, "instancetypes")));
     world.source.break_watches();
     quiet(60).await;
     run.stop().await;
@@ -104,7 +106,9 @@ async fn w8_i4_a_crd_that_is_deleted_deletes_no_copy() {
     assert_eq!(world.copies(), ["d1", "d2"]);
     // Made anew without types: another source than the copies were written from.
     world.put_crd();
-    faults.into_iter().for_each(|fault| world.source.clear_fault(fault));
+    for fault in faults {
+        world.source.clear_fault(fault);
+    }
     quiet(600).await;
     assert_eq!((world.copies(), run.withheld("source_replaced")), (["d1", "d2"].map(String::from).into(), 2));
     // A type that is declared again is followed again, and may go for good.
@@ -125,7 +129,11 @@ async fn w8_i4_a_source_that_does_not_answer_deletes_no_copy() {
         world.source.delete(KIND, "", "d1").unwrap();
         let hub = position(&world.hub);
         quiet(300).await;
-        assert_eq!((world.copies(), writes(&world.hub, hub)), (["d1", "d2"].map(String::from).into(), vec![]), "{fault:?}");
+        assert_eq!(
+            (world.copies(), writes(&world.hub, hub)),
+            (["d1", "d2"].map(String::from).into(), vec![]),
+            "{fault:?}"
+        );
         world.put("d1", "1");
         world.source.clear_fault(id);
         quiet(300).await;

@@ -83,9 +83,7 @@ fn w8_what_stands_as_declared_costs_nothing() {
 #[test]
 fn w8_writes_follow_the_crd_that_they_are_marked_with() {
     let of = || [declared("d1", "1"), declared("d2", "2"), declared("d3", "3"), declared("d4", "4")];
-    let hub = || {
-        [on_hub("d1", "1", Some(UID)), on_hub("d2", "9", Some(UID)), on_hub("d4", "4", Some("old"))]
-    };
+    let hub = || [on_hub("d1", "1", Some(UID)), on_hub("d2", "9", Some(UID)), on_hub("d4", "4", Some("old"))];
     assert_eq!(done(&plan(&seen(of(), hub(), Learned::default()))), ["read crd"]);
     let written = plan(&seen(of(), hub(), serving(UID)));
     // The mark of another source is refreshed where anything is written at all.
@@ -116,7 +114,10 @@ fn w8_i4_a_copy_goes_only_when_its_source_has_said_so() {
 #[test]
 fn w8_what_is_not_a_copy_is_left_alone_and_named() {
     let hub = [on_hub("d1", "9", None)];
-    assert_eq!(done(&plan(&seen([declared("d1", "1")], hub, Learned::default()))), ["InstanceTypeNameTaken d1"]);
+    assert_eq!(
+        done(&plan(&seen([declared("d1", "1")], hub, Learned::default()))),
+        ["InstanceTypeNameTaken d1"]
+    );
     let cell = Snapshot {
         source: Source::IsCell("d1".to_owned()),
         policy: None,
