@@ -360,7 +360,7 @@ mod tests {
         serde_saphyr::from_str(&fs::read_to_string(deploy(file)).unwrap()).unwrap()
     }
 
-    const INSTANCE_TYPE: &str = "samples/catalog/datumcloud-d1-standard-2.yaml";
+    const INSTANCE_TYPE: &str = "samples/instancetype.yaml";
 
     /// Samples name no field that the types do not have.
     #[test]

@@ -159,10 +159,11 @@ async fn w8_i4_deletions_are_limited() {
     for n in 0..6 {
         world.source.delete(KIND, "", &format!("d{n}")).unwrap();
     }
-    quiet(10).await;
-    assert_eq!(world.copies().len(), 4);
-    assert!(run.withheld("rate") > 0);
+    // Two at once, and the third after half a minute.
+    quiet(20).await;
+    assert!((4..6).contains(&world.copies().len()), "{:?}", world.copies());
     until("all deletions", || world.copies().is_empty()).await;
+    assert!(run.withheld("rate") > 0);
     run.stop().await;
 }
 
