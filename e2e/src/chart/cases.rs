@@ -29,7 +29,14 @@ const ROLES: [Role; 4] = [
         namespace: "fedhub-system",
         values: &[],
         always: &[],
-        optional: &["high-availability", "network-policy", "metrics-auth", "instance-types", "webhooks", "projected-hub-token"],
+        optional: &[
+            "high-availability",
+            "network-policy",
+            "metrics-auth",
+            "instance-types",
+            "webhooks",
+            "projected-hub-token",
+        ],
     },
     Role {
         overlay: "milo",
