@@ -19,7 +19,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::events::{ObjectReference, reference, reference_to};
-use fedhub_planes::{Distrust, Plane, ProjectNamespace, WriteState};
+use fedhub_planes::{Distrust, Plane, ProjectNamespace, ServiceState, WriteState};
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -120,6 +120,10 @@ impl ConditionWriter {
         if wd.terminating {
             let unreachable = failure.filter(|failure| facts.held && *failure == Failure::HubUnreachable);
             return unreachable.map(Progress::Failed);
+        }
+        // What there is to say of one that leaves, its pass says (W9).
+        if !matches!(project.service(), ServiceState::Active | ServiceState::Suspended) {
+            return None;
         }
         let city = wd.city().unwrap_or_default();
         let cells = self.federator.cells_of(city);

@@ -207,6 +207,13 @@ pub fn resource_claim() -> Resource {
     Resource::custom("quota.miloapis.com", "v1alpha1", "ResourceClaim", "resourceclaims").with_status()
 }
 
+/// What entitles a project of a Milo to a service.
+pub fn service_entitlement() -> Resource {
+    Resource::custom("services.miloapis.com", "v1alpha1", "ServiceEntitlement", "serviceentitlements")
+        .cluster_scoped()
+        .with_status()
+}
+
 /// The namespace that fedhub's own account is in, by its manifests.
 pub const FEDHUB_NAMESPACE: &str = "fedhub-system";
 

@@ -12,7 +12,7 @@ use fedhub_federator::refusal::Refusal;
 pub use fedhub_federator::snapshot::KnownPolicy;
 use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
 use fedhub_federator::status;
-use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write, WriteState};
+use fedhub_planes::{Distrust, ProjectNamespace, ServiceState, StatusWrite, Write, WriteState};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -31,6 +31,7 @@ pub struct Observed {
     pub spec_normalization: Option<ServerNormalization>,
     pub status_normalization: Option<ServerNormalization>,
     pub writes: WriteState,
+    pub service: ServiceState,
     pub bound: Option<Bound>,
     pub stalled: bool,
     pub distrust: Option<Distrust>,
@@ -53,7 +54,8 @@ impl Observed {
     }
 
     fn live(&self) -> Option<&Live> {
-        self.live.as_ref().filter(|_| self.project.is_terminating())
+        let leaves = self.project.is_terminating() || self.service == ServiceState::Withdrawn;
+        self.live.as_ref().filter(|_| leaves)
     }
 
     /// The objects that are rendered.
@@ -93,6 +95,7 @@ impl Observed {
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
             writes: self.writes,
+            service: self.service,
             arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(arrived),
             stalled: self.stalled,
             distrust: self.distrust,

@@ -154,6 +154,10 @@ pub struct RunArgs {
     /// Projections of one plane that may be deleted per minute where their absence on the hub was inferred.
     #[arg(long, env = "FEDHUB_MAX_INFERRED_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
     pub max_inferred_deletes_per_minute: u32,
+    /// How long the service has to be withdrawn from a project before what ran of it there is removed. For discovery
+    /// `milo`, where the project's ServiceEntitlements say so.
+    #[arg(long, env = "FEDHUB_TEARDOWN_DELAY", default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
+    pub teardown_delay: Duration,
     /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment in the cell,
     /// with the finalizers that hold it.
     #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]

@@ -151,8 +151,8 @@ fn elects(plane: &Plane, who: Who) {
     plane.needs(who, own, "coordination.k8s.io", "leases", "get list watch create patch");
 }
 
-fn on_project(plane: &Plane, who: Who) {
-    plane.watches(who, &on_projects(false));
+fn on_project(plane: &Plane, who: Who, milo: bool) {
+    plane.watches(who, &on_projects(false, milo));
     plane.needs(who, None, COMPUTE, "workloads", "get patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update patch delete");
     plane.needs(who, None, COMPUTE, "workloads/status workloaddeployments/status instances/status", "update");
@@ -189,9 +189,9 @@ fn the_management_role_may_do_what_it_does() {
     management.needs(who, own, "", "configmaps", "get list watch create update");
     management.needs(who, own, "events.k8s.io", "events", "create patch");
     on_hub_of_management(&hub(), who);
-    on_project(&project(), who);
+    on_project(&project(), who, false);
     let milo = Plane::of("a Milo", &["components/milo"]);
-    on_project(&milo, Who::User("fedhub"));
+    on_project(&milo, Who::User("fedhub"), true);
     milo.needs(Who::User("fedhub"), None, "resourcemanager.miloapis.com", "projects", "list watch");
 }
 
@@ -273,7 +273,7 @@ fn one_process_may_do_what_both_roles_do() {
     let cluster = Plane::of("the cluster", &["overlays/single-cluster"]);
     let args = run(&["--enable-management-controllers", "--enable-cell-controllers", "--networking"]);
     in_cell_of(&cluster, who, &args);
-    on_project(&cluster, who);
+    on_project(&cluster, who, false);
     let both = ["components/hub", "components/hub-for-cells", "components/both-roles"];
     let hub = Plane::of("the hub", &both);
     on_hub_of_management(&hub, who);
@@ -337,6 +337,13 @@ fn nobody_may_do_what_is_not_their_business() {
         (project(), Who::Management, "", "configmaps", "patch delete"),
         (project(), Who::Management, "", "secrets", "create update patch delete"),
         (project(), Who::Management, NETWORKING, "locationbindings", "create update patch delete"),
+        (
+            Plane::of("a Milo", &["components/milo"]),
+            Who::User("fedhub"),
+            "services.miloapis.com",
+            "serviceentitlements",
+            "create update patch delete",
+        ),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
         (project(), Who::Cell, QUOTA, "resourceclaims", "update deletecollection"),

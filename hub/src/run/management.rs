@@ -7,6 +7,7 @@ use fedhub_core::object::{Kind, PlaneId};
 use fedhub_engine::run_workers;
 use fedhub_federator::{ConditionWriter, Federator};
 use fedhub_lease::Leadership;
+use fedhub_planes::discovery::Discovery;
 use fedhub_planes::events::OperatorEvents;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
@@ -50,6 +51,7 @@ impl Management {
             fence: fence.clone(),
             identities: Some(identities.clone()),
             pauses,
+            teardown_delay: args.teardown_delay,
             operators: Some(OperatorEvents::new(
                 home.client(&PlaneId::Management),
                 args.namespace(),
@@ -57,7 +59,7 @@ impl Management {
                 &runtime.metrics,
             )),
             anchor_kinds: on_hub(),
-            project_kinds: on_projects(args.is_single_cluster()),
+            project_kinds: on_projects(args.is_single_cluster(), args.discovery.mode == Discovery::Milo),
             budget: runtime.budget.clone(),
             ..Settings::default()
         };
@@ -150,8 +152,8 @@ pub fn on_hub() -> Vec<Watched> {
 
 /// What the role watches on project planes: of the workload side what a plane serves, and what WDs refer to only where one
 /// does. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
-/// each has the label that the federator gave it on the hub.
-pub fn on_projects(single_cluster: bool) -> Vec<Watched> {
+/// each has the label that the federator gave it on the hub. Behind a Milo, what entitles the project to the service (W9).
+pub fn on_projects(single_cluster: bool, milo: bool) -> Vec<Watched> {
     let mut kinds = watched::all(&PROJECT_KINDS);
     if single_cluster {
         kinds.retain(|watched| watched.kind != Kind::WorkloadDeployment);
@@ -159,5 +161,6 @@ pub fn on_projects(single_cluster: bool) -> Vec<Watched> {
     }
     kinds.extend(fedhub_workload::watched());
     kinds.extend(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()));
+    kinds.extend(milo.then(|| Watched::all(Kind::ServiceEntitlement).if_served()));
     kinds
 }

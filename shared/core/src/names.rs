@@ -96,6 +96,8 @@ pub const LINKING_LABELS: [&str; 7] = [
 ];
 /// Label of WDs and Instances: the service that they belong to, and its value.
 pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
+/// The names that a Milo's catalogue may have the `Service` by: that of `deploy/components/milo-service`, and the usual one.
+pub const SERVICE_OBJECTS: [&str; 2] = ["compute-datumapis-com", "compute"];
 /// Annotation of a hub Instance and of a `ResourceClaim`: which cell's Instance it stands for:
 /// `<cell name>/<UID of the cell>/<UID of its Instance>`; a cell touches only its own (C10).
 pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Backoffs, Failure};
 use crate::demand::Demanded;
+use crate::entitlement::ServiceState;
 use crate::events::{Events, OperatorEvents, Refused};
 use crate::health_log::{HealthLog, LastFailure};
 use crate::identity::Recognition;
@@ -25,6 +26,7 @@ use crate::notices::Notices;
 use crate::origin::Origin;
 use crate::pauses::Pauses;
 use crate::revision::Revision;
+use crate::service::Service;
 use crate::transport::{Connection, ConnectionAttempt};
 use crate::watched::Watched;
 use crate::write_state::{WriteState, WriteSwitch};
@@ -87,6 +89,7 @@ pub struct Plane {
     pub(super) notices: Notices,
     pub(super) origin: Origin,
     pub(super) pauses: Arc<Pauses>,
+    pub(super) service: Service,
     pub(super) budget: MemoryBudget,
 }
 
@@ -125,6 +128,7 @@ impl Plane {
             notices: Notices::default(),
             origin: Origin::default(),
             pauses: Pauses::never(),
+            service: Service::new(kinds.iter().any(|watched| watched.kind == Kind::ServiceEntitlement)),
             budget: budget.clone(),
         }
     }
@@ -161,6 +165,11 @@ impl Plane {
     /// Whether fedhub may write for the project of this plane.
     pub fn write_state(&self) -> WriteState {
         self.write_switch().state()
+    }
+
+    /// Whether the service runs in the project (W9).
+    pub fn service(&self) -> ServiceState {
+        self.service.state()
     }
 
     /// Whether it is known what operators paused.

@@ -119,6 +119,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         permit.take(planes, plane).await;
                         attempt = plane.attempt();
                         plane.store(kind).list_begins();
+                        plane.service.list_begins(kind);
                     }
                     listing = phase != Phase::Watching;
                     // Of a flood much is ready at once: all other tasks have a turn after each event of it (I8).
@@ -147,8 +148,11 @@ async fn recover(
     waits: &mut Backoffs,
 ) -> Failure {
     let (tried, failure) = Failure::of_watch(error);
-    let is_absent =
-        watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional);
+    let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
+    // A kind that is served no more: the list after this shows it.
+    let ends = is_optional && watch_failures::is_end(error);
+    let failure = if ends { Failure::Expired } else { failure };
+    let is_absent = watch_failures::is_absence(error) && is_optional;
     let wait = if is_absent && matches!(plane.id, PlaneId::Project(_)) {
         waits.after_absence()
     } else {
@@ -334,6 +338,7 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
             let namespace = invalid.metadata.namespace.unwrap_or_default();
             let name = invalid.metadata.name.unwrap_or_default();
             plane.store(kind).keep(&namespace, &name);
+            plane.service.unread(kind);
             if news {
                 tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = invalid.error,
                     "skipping unreadable object");

@@ -10,7 +10,7 @@ use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::names::is_object_name;
 use fedhub_core::object::{Key, Kind};
 use fedhub_planes::demand::Demanded;
-use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, WriteState};
+use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, ServiceState, WriteState};
 
 use super::ReferencedData;
 
@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub references: References,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
+    /// Whether the service runs in the project (W9).
+    pub service: ServiceState,
     /// Its hub namespace, where that stands and can be used.
     pub space: Option<String>,
     /// What it refers to, in the order of the references.
@@ -152,6 +154,7 @@ impl ReferencedData {
             sources: references.iter().map(|r| self.source(project, home, r, learned)).collect(),
             references,
             writes: project.write_state(),
+            service: project.service(),
             space,
             companions: Vec::new(),
             is_live: learned.live.is_some(),
@@ -229,9 +232,13 @@ pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> 
 }
 
 fn others(project: &Plane, home: &ProjectNamespace, wd: &str, kind: Kind, name: &str) -> Vec<Box<str>> {
+    let withdrawn = project.service() == ServiceState::Withdrawn;
     let refers = |view: &View<'_>| {
-        let references = view.digest.deployment().and_then(|facts| facts.references());
-        !view.digest.terminating && view.name != wd && references.is_some_and(|r| r.contains(kind, name))
+        let Some(facts) = view.digest.deployment() else { return false };
+        let references = facts.references();
+        // Where the service is withdrawn, only what is still on the hub needs it (W9).
+        let stays = !view.digest.terminating && (facts.held || !withdrawn);
+        stays && view.name != wd && references.is_some_and(|r| r.contains(kind, name))
     };
     let pick = |view: View<'_>| refers(&view).then(|| token(view.namespace, view.name).into());
     project.store(Kind::WorkloadDeployment).select(Some(&home.namespace), pick)

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_core::hash;
-use fedhub_planes::WriteState;
+use fedhub_planes::{ServiceState, WriteState};
 
 use super::snapshot::{SiteState, Snapshot};
 use super::summary::Summary;
@@ -15,7 +16,7 @@ use super::summary::Summary;
 pub enum WorkloadPlan {
     /// Nothing: everything is as it should be.
     Synced,
-    /// Wait until the project is resumed.
+    /// Wait until the project is resumed, or what is known of its service.
     AwaitResume,
     /// Record a new template, and store the finalizer and the annotations about the template in one patch (W2, W10).
     Mark {
@@ -56,7 +57,15 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
     if seen.writes == WriteState::Suspended {
         return WorkloadPlan::AwaitResume;
     }
-    if facts.placements.is_some() && facts.too_large().is_none() {
+    if seen.service == ServiceState::Unknown {
+        return WorkloadPlan::AwaitResume;
+    }
+    if seen.service == ServiceState::Withdrawn {
+        // Once nothing of it is on the hub, nothing of ours holds it (W9).
+        if facts.held && !seen.own(&uid).any(|(_, deployment, _)| is_held(deployment)) {
+            return WorkloadPlan::Release;
+        }
+    } else if facts.placements.is_some() && facts.too_large().is_none() {
         let record = !facts.recorded && !seen.learnt.unrecorded;
         if !facts.held || record {
             return WorkloadPlan::Mark { record };
@@ -70,6 +79,11 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
         return WorkloadPlan::Synced;
     }
     WorkloadPlan::WriteStatus(Box::new(summary))
+}
+
+/// Whether a finalizer of fedhub's holds a WD: something of it may be on the hub.
+fn is_held(deployment: &Digest) -> bool {
+    deployment.deployment().is_some_and(|facts| facts.is_held())
 }
 
 /// What is left to do about the WDs of a terminating Workload.

@@ -50,6 +50,7 @@ impl WorkloadController {
             deployments: deployments.into_iter().collect::<BTreeMap<_, _>>(),
             locations: Locations::of(project, self.planes.hub()),
             writes: project.write_state(),
+            service: project.service(),
             learnt: Learnt::default(),
         }
     }

@@ -9,7 +9,7 @@ use fedhub_cache::digest::Version;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{deployment_name, is_label_value};
 use fedhub_core::object::Key;
-use fedhub_planes::WriteState;
+use fedhub_planes::{ServiceState, WriteState};
 
 use crate::locations::Locations;
 
@@ -26,6 +26,8 @@ pub struct Snapshot {
     pub locations: Locations,
     /// Whether the plane takes writes.
     pub writes: WriteState,
+    /// Whether the service runs in the project (W9).
+    pub service: ServiceState,
     /// What this reconcile has learnt beside the caches.
     pub learnt: Learnt,
 }
@@ -158,6 +160,7 @@ impl Snapshot {
         let mut sum = KeyedHasher::default()
             .number(workload.content)
             .number(self.writes as u64)
+            .number(self.service as u64)
             .number(self.locations.by as u64);
         let cities = self.facts().into_iter().flat_map(|facts| facts.placements.iter().flatten());
         for city in cities.flat_map(|placement| &placement.cities) {

@@ -17,3 +17,5 @@ mod plan;
 mod support;
 #[cfg(test)]
 mod watches;
+#[cfg(test)]
+mod withdrawn;

@@ -16,3 +16,5 @@ mod status;
 mod steady;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod withdrawn;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_fake_apiserver::resource::{self, Resource};
-use fedhub_planes::{PROJECT_KINDS, Planes, Settings, watched};
+use fedhub_planes::{PROJECT_KINDS, Planes, Settings, Watched, watched};
 use fedhub_testing::{Process, put_namespace};
 pub use fedhub_testing::{client, condition, plane_name, position, quiet, uid, until, writes};
 use fedhub_workload::workload_controller::WorkloadController;
@@ -45,6 +46,7 @@ impl World {
         let mut process = Process::on(&self.hub);
         let mut project_kinds = watched::all(&PROJECT_KINDS);
         project_kinds.extend(fedhub_workload::watched());
+        project_kinds.push(Watched::all(Kind::ServiceEntitlement).if_served());
         let settings = Settings { seed: 7, project_kinds, ..Settings::default() };
         let planes = process.planes(client(&self.hub), settings);
         let queue = process.queue(planes.seed());
@@ -161,6 +163,8 @@ pub fn template(image: &str) -> Value {
 /// The requests for single objects since `from`, in short, less the question for a kind that the plane does not serve.
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
     let mut asked = fedhub_testing::asked(server, from);
-    asked.retain(|it| !it.contains("locationbindings"));
+    asked.retain(|it| {
+        !["locationbindings", "serviceentitlements"].iter().any(|unserved| it.contains(unserved))
+    });
     asked
 }

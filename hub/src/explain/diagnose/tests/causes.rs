@@ -108,6 +108,15 @@ const DOWN: &[Case] = &[
             &json!({"metadata": {"annotations": {"compute.datumapis.com/suspended": "true"}}}),
         );
     }),
+    (Cause::ServiceSuspended, State::Blocked, |c| {
+        let suspended = json!({"metadata": {"annotations": {"compute.datumapis.com/suspended": "true"}}});
+        patch(&mut c.hub.wd, &suspended);
+        set_conditions(&mut c.project.wd, &[condition("Available", "False", "ServiceSuspended", "the message")]);
+    }),
+    (Cause::ServiceNotActive, State::Blocked, |c| {
+        c.hub.wd = Read::Absent;
+        set_conditions(&mut c.project.wd, &[condition("Available", "False", "ServiceNotActive", "the message")]);
+    }),
     (Cause::PolicyMissing, State::Stuck, |c| c.hub.policies = Read::Found(Vec::new())),
     (Cause::PolicyNotMatched, State::Stuck, |c| c.hub.binding = Read::Absent),
     (Cause::KarmadaNotScheduled, State::Blocked, |c| {

@@ -1,0 +1,151 @@
+//! The service in each project (W9): what entitlements say is read, judged, remembered and, where it is withdrawn, awaited.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::{Kind, PlaneId};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::entitlement::{Decision, Entitlement, Grant, ServiceState, decide, read};
+use crate::{Plane, Planes};
+
+const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
+
+/// The service in the project of a plane.
+pub(crate) struct Service(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    state: ServiceState,
+    grant: Option<Grant>,
+    /// Since when it is withdrawn, while it may come back.
+    since: Option<Instant>,
+    /// Whether the list has an entitlement that cannot be read.
+    unread: bool,
+}
+
+impl Service {
+    /// In a project with entitlements nothing is known before they were read.
+    pub fn new(watched: bool) -> Self {
+        let state = if watched { ServiceState::Unknown } else { ServiceState::Active };
+        Self(Mutex::new(Inner { state, ..Inner::default() }))
+    }
+
+    pub fn state(&self) -> ServiceState {
+        self.0.lock().state
+    }
+
+    /// An object of that kind cannot be read.
+    pub fn unread(&self, kind: Kind) {
+        if kind == ENTITLEMENT {
+            self.0.lock().unread = true;
+        }
+    }
+
+    /// A list of that kind begins, which has all that is unreadable.
+    pub fn list_begins(&self, kind: Kind) {
+        if kind == ENTITLEMENT {
+            self.0.lock().unread = false;
+        }
+    }
+}
+
+/// The projects whose service is withdrawn and may come back.
+pub(crate) struct Services {
+    delay: Duration,
+    due: Mutex<BTreeMap<PlaneName, Instant>>,
+    bell: Notify,
+}
+
+impl Services {
+    pub fn new(delay: Duration) -> Self {
+        Self { delay, due: Mutex::default(), bell: Notify::new() }
+    }
+
+    fn await_return(&self, plane: &PlaneName, due: Instant) {
+        self.due.lock().insert(plane.clone(), due);
+        self.bell.notify_one();
+    }
+
+    /// The projects whose time is over.
+    fn over(&self, now: Instant) -> Vec<PlaneName> {
+        self.due.lock().extract_if(.., |_, due| *due <= now).map(|(plane, _)| plane).collect()
+    }
+
+    async fn next(&self) {
+        let next = self.due.lock().values().min().copied();
+        match next {
+            Some(next) => tokio::time::sleep_until(next).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Planes {
+    /// What the entitlements of a project say; where that is not known for certain, that they are unreadable.
+    fn entitlement(plane: &Plane) -> Entitlement {
+        let store = plane.store(ENTITLEMENT);
+        if plane.is_failing(ENTITLEMENT) {
+            return Entitlement::Unreadable;
+        }
+        if !plane.serves(ENTITLEMENT) {
+            return Entitlement::Unserved;
+        }
+        let objects = store.objects(None);
+        match read(objects.iter().map(|object| &**object)) {
+            Entitlement::Absent if plane.service.0.lock().unread => Entitlement::Unreadable,
+            entitlement => entitlement,
+        }
+    }
+
+    /// Judges the service in the project of a plane, and returns whether that is news.
+    pub(crate) fn judge_service(&self, plane: &Plane) -> bool {
+        let PlaneId::Project(name) = &plane.id else { return false };
+        // What is not in sync is judged when it is.
+        if !self.watches_on_projects(ENTITLEMENT) || !plane.synced() {
+            return false;
+        }
+        let (now, entitlement) = (Instant::now(), Self::entitlement(plane));
+        let mut service = plane.service.0.lock();
+        let last = service.grant.or_else(|| self.identities.as_ref()?.grant(name));
+        let waited = service.since.is_some_and(|since| now.duration_since(since) >= self.services.delay);
+        let Decision { state, grant, waits } = decide(last, entitlement, waited);
+        service.grant = grant;
+        service.since = waits.then(|| service.since.unwrap_or(now));
+        let before = std::mem::replace(&mut service.state, state);
+        if let Some(since) = service.since {
+            self.services.await_return(name, since + self.services.delay);
+        }
+        drop(service);
+        if let Some(identities) = &self.identities {
+            identities.note_grant(name, grant);
+        }
+        if before != state {
+            tracing::info!(plane = %name, ?before, now = ?state, ?entitlement, "service state changed");
+        }
+        before != state
+    }
+
+    /// Judges again where the service was withdrawn and has not come back in time.
+    pub(crate) async fn keep_services(self: Arc<Self>) {
+        loop {
+            tokio::select! {
+                biased;
+                () = self.anchor.stop.cancelled() => return,
+                () = self.services.bell.notified() => {}
+                () = self.services.next() => {}
+            }
+            for name in self.services.over(Instant::now()) {
+                if let Some(plane) = self.project(&name)
+                    && self.judge_service(&plane)
+                {
+                    self.look_again(&plane);
+                }
+            }
+        }
+    }
+}
