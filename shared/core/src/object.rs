@@ -86,8 +86,6 @@ kinds! {
     Subnet: "networking.datumapis.com", "v1alpha", "subnets", Namespaced;
     /// Which location a cell serves.
     LocationBinding: "networking.datumapis.com", "v1alpha", "locationbindings", Cluster;
-    /// A network of a project.
-    Network: "networking.datumapis.com", "v1alpha", "networks", Namespaced;
     /// That a project may use a service of its Milo.
     ServiceEntitlement: "services.miloapis.com", "v1alpha1", "serviceentitlements", Cluster;
     /// What scales a deployment in a cell by the use of its Instances.

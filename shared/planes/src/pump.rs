@@ -202,7 +202,7 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
 /// Treats an optional kind that the plane does not serve as empty.
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     let (store, resource) = (plane.store(kind), kind.resource());
-    let news = !store.synced();
+    let news = !store.synced() || plane.serves(kind);
     plane.note_served(kind, false);
     for change in store.list_ends() {
         planes.tell(plane, kind, Some(change));

@@ -84,7 +84,6 @@ impl ObjectFacts for Facts {
             | Kind::SubnetClaim
             | Kind::Subnet
             | Kind::LocationBinding
-            | Kind::Network
             | Kind::ServiceEntitlement
             | Kind::HorizontalPodAutoscaler
             | Kind::ResourceClaim => Self::None,

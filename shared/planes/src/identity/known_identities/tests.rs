@@ -25,10 +25,7 @@ fn another(known: &str, seen: &str) -> IdentityVerdict {
 }
 
 fn taken(by: &str, identity: &str) -> IdentityVerdict {
-    IdentityVerdict::Refuse(IdentityRefusal::IdentityTaken {
-        by: plane(by),
-        identity: identity.to_owned(),
-    })
+    IdentityVerdict::Refuse(IdentityRefusal::IdentityTaken { by: plane(by), identity: identity.to_owned() })
 }
 
 #[test]
@@ -117,11 +114,7 @@ fn i4_a_project_that_was_made_anew_is_a_new_plane_under_an_old_name() {
         // What is not written yet is no reason to check it again, and no other cluster takes its place.
         assert!(known.learn(stored(remembered)).is_empty(), "{what}");
         if written.is_some() {
-            assert_eq!(
-                known.judge(&plane("a"), &sees("x", ""), Some("new")),
-                another("k2", "x"),
-                "{what}"
-            );
+            assert_eq!(known.judge(&plane("a"), &sees("x", ""), Some("new")), another("k2", "x"), "{what}");
         }
     }
 }
@@ -138,11 +131,7 @@ fn what_is_accepted_keeps_others_out_before_it_is_remembered_and_until_it_leaves
     assert!(known.learn(stored(&[("a", "k")])).is_empty());
     assert!(known.unwritten().is_empty());
     known.release(&plane("a"));
-    assert_eq!(
-        known.judge(&plane("b"), &sees("k", "d"), None),
-        taken("a", "k"),
-        "remembered past its end"
-    );
+    assert_eq!(known.judge(&plane("b"), &sees("k", "d"), None), taken("a", "k"), "remembered past its end");
 }
 
 #[test]
