@@ -14,6 +14,8 @@ use crate::entitlement::{Decision, Entitlement, Grant, ServiceState, decide, rea
 use crate::{Plane, Planes};
 
 const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
+/// How often it is asked whether a withdrawal is stored.
+const STORED: Duration = Duration::from_secs(1);
 
 /// The service in the project of a plane.
 pub(crate) struct Service(Mutex<Inner>);
@@ -102,6 +104,14 @@ impl Planes {
         }
     }
 
+    /// Whether what follows from a decision may be done: the process that comes next must not bring back what this one has
+    /// taken away, so that a withdrawal is remembered first.
+    fn is_remembered(&self, name: &PlaneName, last: Option<Grant>, grant: Option<Grant>) -> bool {
+        let withdrawn = Some(Grant::Withdrawn);
+        let is_new = grant == withdrawn && last != withdrawn;
+        !is_new || self.identities.as_ref().is_none_or(|known| known.stored_grant(name) == withdrawn)
+    }
+
     /// Judges the service in the project of a plane, and returns whether that is news.
     pub(crate) fn judge_service(&self, plane: &Plane) -> bool {
         let PlaneId::Project(name) = &plane.id else { return false };
@@ -113,17 +123,22 @@ impl Planes {
         let mut service = plane.service.0.lock();
         let last = service.grant.or_else(|| self.identities.as_ref()?.grant(name));
         let waited = service.since.is_some_and(|since| now.duration_since(since) >= self.services.delay);
-        let Decision { state, grant, waits } = decide(last, entitlement, waited);
+        let decision = decide(last, entitlement, waited);
+        if let Some(identities) = &self.identities {
+            identities.note_grant(name, decision.grant);
+        }
+        let Decision { state, grant, waits } = if self.is_remembered(name, last, decision.grant) {
+            decision
+        } else {
+            Decision { state: service.state, grant: last, waits: true }
+        };
         service.grant = grant;
         service.since = waits.then(|| service.since.unwrap_or(now));
         let before = std::mem::replace(&mut service.state, state);
         if let Some(since) = service.since {
-            self.services.await_return(name, since + self.services.delay);
+            self.services.await_return(name, (since + self.services.delay).max(now + STORED));
         }
         drop(service);
-        if let Some(identities) = &self.identities {
-            identities.note_grant(name, grant);
-        }
         if before != state {
             tracing::info!(plane = %name, ?before, now = ?state, ?entitlement, "service state changed");
         }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_api::facts::{Digest, DigestExt};
+use fedhub_api::facts::{Deployment, Digest, DigestExt};
 use fedhub_core::hash;
 use fedhub_planes::{ServiceState, WriteState};
 
@@ -83,7 +83,7 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
 
 /// Whether a finalizer of fedhub's holds a WD: something of it may be on the hub.
 fn is_held(deployment: &Digest) -> bool {
-    deployment.deployment().is_some_and(|facts| facts.is_held())
+    deployment.deployment().is_some_and(Deployment::is_held)
 }
 
 /// What is left to do about the WDs of a terminating Workload.

@@ -81,6 +81,11 @@ impl Identities {
         self.known().grant(name)
     }
 
+    /// The same, where it is stored.
+    pub(crate) fn stored_grant(&self, name: &PlaneName) -> Option<Grant> {
+        self.known().stored_grant(name)
+    }
+
     /// That is to be remembered of it.
     pub(crate) fn note_grant(&self, name: &PlaneName, grant: Option<Grant>) {
         if self.known().note_grant(name, grant) {

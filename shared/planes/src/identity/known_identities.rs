@@ -77,6 +77,11 @@ impl KnownIdentities {
         self.entry(name)?.grant
     }
 
+    /// What is stored of it.
+    pub fn stored_grant(&self, name: &PlaneName) -> Option<Grant> {
+        self.remembered.get(name)?.grant
+    }
+
     /// That is to be remembered of the service in a project whose plane was accepted. Returns whether it is news.
     pub fn note_grant(&mut self, name: &PlaneName, grant: Option<Grant>) -> bool {
         let Some(entry) = self.entry(name).filter(|entry| entry.grant != grant).cloned() else {

@@ -222,6 +222,23 @@ async fn w9_a_plane_that_fails_withdraws_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn w9_a_withdrawal_is_remembered_before_anything_is_taken_away() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    let fault = world.management.fault(Fault::Status(500).on("update", "configmaps"));
+    withdraw(&world.alpha);
+    quiet(600).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Active, "granted"));
+    world.management.clear_fault(fault);
+    until("the end", || run.state() == ServiceState::Withdrawn).await;
+    assert_eq!(world.grant(), "withdrawn");
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn w9_a_service_is_suspended_and_resumed() {
     let world = World::new();
     let suspended = json!([{"type": "Suspended", "status": "True", "reason": "R", "message": "",
