@@ -155,7 +155,7 @@ pub struct RunArgs {
     #[arg(long, env = "FEDHUB_MAX_INFERRED_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
     pub max_inferred_deletes_per_minute: u32,
     /// How long the service has to be withdrawn from a project before what ran of it there is removed. For discovery
-    /// `milo`, where the project's ServiceEntitlements say so.
+    /// `milo`, where the entitlements of the project say so.
     #[arg(long, env = "FEDHUB_TEARDOWN_DELAY", default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
     pub teardown_delay: Duration,
     /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment in the cell,

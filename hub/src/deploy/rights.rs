@@ -193,6 +193,11 @@ fn the_management_role_may_do_what_it_does() {
     let milo = Plane::of("a Milo", &["components/milo"]);
     on_project(&milo, Who::User("fedhub"), true);
     milo.needs(Who::User("fedhub"), None, "resourcemanager.miloapis.com", "projects", "list watch");
+    // W9: who is entitled is for the Milo to say.
+    for verb in ["create", "update", "patch", "delete"] {
+        let (who, group) = (Who::User("fedhub"), "services.miloapis.com");
+        assert!(!milo.allows(who, None, group, "serviceentitlements", verb), "{verb}");
+    }
 }
 
 fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
@@ -337,13 +342,6 @@ fn nobody_may_do_what_is_not_their_business() {
         (project(), Who::Management, "", "configmaps", "patch delete"),
         (project(), Who::Management, "", "secrets", "create update patch delete"),
         (project(), Who::Management, NETWORKING, "locationbindings", "create update patch delete"),
-        (
-            Plane::of("a Milo", &["components/milo"]),
-            Who::User("fedhub"),
-            "services.miloapis.com",
-            "serviceentitlements",
-            "create update patch delete",
-        ),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
         (project(), Who::Cell, QUOTA, "resourceclaims", "update deletecollection"),

@@ -46,6 +46,7 @@ mod restores;
 pub mod resume;
 mod revision;
 mod service;
+mod service_watch;
 mod settings;
 mod stripped;
 mod tenancy;

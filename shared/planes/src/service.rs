@@ -1,40 +1,44 @@
-//! The service in each project (W9): what entitlements say is read, judged, remembered and, where it is withdrawn, awaited.
+//! What is known of the service in each project (W9), and which projects may get it back.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_core::names::PlaneName;
-use fedhub_core::object::{Kind, PlaneId};
-use parking_lot::Mutex;
+use fedhub_core::object::Kind;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::entitlement::{Decision, Entitlement, Grant, ServiceState, decide, read};
-use crate::{Plane, Planes};
+use crate::entitlement::{Grant, ServiceState};
 
-const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
-/// How often it is asked whether a withdrawal is stored.
-const STORED: Duration = Duration::from_secs(1);
+/// What says whether a project has the service.
+pub(crate) const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
 
 /// The service in the project of a plane.
-pub(crate) struct Service(Mutex<Inner>);
+pub(crate) struct Service(Mutex<KnownService>);
 
+/// What is known of it.
 #[derive(Default)]
-struct Inner {
-    state: ServiceState,
-    grant: Option<Grant>,
+pub(crate) struct KnownService {
+    /// Whether it runs there.
+    pub state: ServiceState,
+    /// What was seen last, by this process.
+    pub grant: Option<Grant>,
     /// Since when it is withdrawn, while it may come back.
-    since: Option<Instant>,
+    pub since: Option<Instant>,
     /// Whether the list has an entitlement that cannot be read.
-    unread: bool,
+    pub unread: bool,
 }
 
 impl Service {
     /// In a project with entitlements nothing is known before they were read.
     pub fn new(watched: bool) -> Self {
         let state = if watched { ServiceState::Unknown } else { ServiceState::Active };
-        Self(Mutex::new(Inner { state, ..Inner::default() }))
+        Self(Mutex::new(KnownService { state, ..KnownService::default() }))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, KnownService> {
+        self.0.lock()
     }
 
     pub fn state(&self) -> ServiceState {
@@ -58,7 +62,8 @@ impl Service {
 
 /// The projects whose service is withdrawn and may come back.
 pub(crate) struct Services {
-    delay: Duration,
+    /// How long it has to be withdrawn.
+    pub delay: Duration,
     due: Mutex<BTreeMap<PlaneName, Instant>>,
     bell: Notify,
 }
@@ -68,99 +73,30 @@ impl Services {
         Self { delay, due: Mutex::default(), bell: Notify::new() }
     }
 
-    fn await_return(&self, plane: &PlaneName, due: Instant) {
+    /// Has a project judged again then.
+    pub fn await_return(&self, plane: &PlaneName, due: Instant) {
         self.due.lock().insert(plane.clone(), due);
         self.bell.notify_one();
     }
 
     /// The projects whose time is over.
-    fn over(&self, now: Instant) -> Vec<PlaneName> {
+    pub fn over(&self, now: Instant) -> Vec<PlaneName> {
         self.due.lock().extract_if(.., |_, due| *due <= now).map(|(plane, _)| plane).collect()
     }
 
-    async fn next(&self) {
+    /// Waits until the time of one may be over.
+    pub async fn next(&self) {
         let next = self.due.lock().values().min().copied();
-        match next {
-            Some(next) => tokio::time::sleep_until(next).await,
-            None => std::future::pending().await,
-        }
-    }
-}
-
-impl Planes {
-    /// What the entitlements of a project say; where that is not known for certain, that they are unreadable.
-    fn entitlement(plane: &Plane) -> Entitlement {
-        let store = plane.store(ENTITLEMENT);
-        if plane.is_failing(ENTITLEMENT) {
-            return Entitlement::Unreadable;
-        }
-        if !plane.serves(ENTITLEMENT) {
-            return Entitlement::Unserved;
-        }
-        let objects = store.objects(None);
-        match read(objects.iter().map(|object| &**object)) {
-            Entitlement::Absent if plane.service.0.lock().unread => Entitlement::Unreadable,
-            entitlement => entitlement,
-        }
-    }
-
-    /// Whether what follows from a decision may be done: the process that comes next must not bring back what this one has
-    /// taken away, so that a withdrawal is remembered first.
-    fn is_remembered(&self, name: &PlaneName, last: Option<Grant>, grant: Option<Grant>) -> bool {
-        let withdrawn = Some(Grant::Withdrawn);
-        let is_new = grant == withdrawn && last != withdrawn;
-        !is_new || self.identities.as_ref().is_none_or(|known| known.stored_grant(name) == withdrawn)
-    }
-
-    /// Judges the service in the project of a plane, and returns whether that is news.
-    pub(crate) fn judge_service(&self, plane: &Plane) -> bool {
-        let PlaneId::Project(name) = &plane.id else { return false };
-        // What is not in sync is judged when it is.
-        if !self.watches_on_projects(ENTITLEMENT) || !plane.synced() {
-            return false;
-        }
-        let (now, entitlement) = (Instant::now(), Self::entitlement(plane));
-        let mut service = plane.service.0.lock();
-        let last = service.grant.or_else(|| self.identities.as_ref()?.grant(name));
-        let waited = service.since.is_some_and(|since| now.duration_since(since) >= self.services.delay);
-        let decision = decide(last, entitlement, waited);
-        if let Some(identities) = &self.identities {
-            identities.note_grant(name, decision.grant);
-        }
-        let Decision { state, grant, waits } = if self.is_remembered(name, last, decision.grant) {
-            decision
-        } else {
-            Decision { state: service.state, grant: last, waits: true }
+        let over = async {
+            match next {
+                Some(next) => tokio::time::sleep_until(next).await,
+                None => std::future::pending().await,
+            }
         };
-        service.grant = grant;
-        service.since = waits.then(|| service.since.unwrap_or(now));
-        let before = std::mem::replace(&mut service.state, state);
-        if let Some(since) = service.since {
-            self.services.await_return(name, (since + self.services.delay).max(now + STORED));
-        }
-        drop(service);
-        if before != state {
-            tracing::info!(plane = %name, ?before, now = ?state, ?entitlement, "service state changed");
-        }
-        before != state
-    }
-
-    /// Judges again where the service was withdrawn and has not come back in time.
-    pub(crate) async fn keep_services(self: Arc<Self>) {
-        loop {
-            tokio::select! {
-                biased;
-                () = self.anchor.stop.cancelled() => return,
-                () = self.services.bell.notified() => {}
-                () = self.services.next() => {}
-            }
-            for name in self.services.over(Instant::now()) {
-                if let Some(plane) = self.project(&name)
-                    && self.judge_service(&plane)
-                {
-                    self.look_again(&plane);
-                }
-            }
+        tokio::select! {
+            biased;
+            () = self.bell.notified() => {}
+            () = over => {}
         }
     }
 }
