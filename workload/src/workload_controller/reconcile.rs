@@ -1,10 +1,9 @@
 //! One reconcile of one Workload, for the engine's loop.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use fedhub_api::facts::{DigestExt, View};
+use fedhub_api::facts::{DigestExt, View, of_workload};
 use fedhub_core::errors::Error;
 use fedhub_core::names::deployment_name;
 use fedhub_core::object::{Key, Kind, PlaneId};
@@ -30,24 +29,23 @@ impl WorkloadController {
     /// What the caches say of a Workload.
     pub(super) fn snapshot(&self, project: &Plane, key: &Key) -> Snapshot {
         let workload = project.store(Kind::Workload).digest(&key.namespace, &key.name);
-        let names: Vec<_> = workload
-            .iter()
-            .filter_map(|digest| digest.workload()?.placements.as_deref())
-            .flatten()
-            .flat_map(|placement| {
-                placement.cities.iter().map(|city| deployment_name(&key.name, &placement.name, city))
-            })
-            .collect();
-        let concerned = |wd: View<'_>| {
+        let deployments = project.store(Kind::WorkloadDeployment);
+        let placements = workload.iter().filter_map(|digest| digest.workload()?.placements.as_deref());
+        let wanted = placements.flatten().flat_map(|placement| {
+            placement.cities.iter().map(|city| deployment_name(&key.name, &placement.name, city))
+        });
+        let wanted =
+            wanted.filter_map(|name| Some((name.clone(), deployments.digest(&key.namespace, &name)?)));
+        let names_it = |wd: View<'_>| {
             let names_it = placed(wd.digest).is_some_and(|placed| *placed.workload == *key.name);
-            let is_it = names_it || names.iter().any(|name| name == wd.name);
-            is_it.then(|| (wd.name.to_owned(), wd.digest.clone()))
+            names_it.then(|| (wd.name.to_owned(), wd.digest.clone()))
         };
-        let deployments = project.store(Kind::WorkloadDeployment).select(Some(&key.namespace), concerned);
+        let naming_it = deployments.by_index(&key.namespace, of_workload(&key.name), names_it);
+        let deployments = naming_it.into_iter().chain(wanted).collect();
         Snapshot {
             key: key.clone(),
             workload,
-            deployments: deployments.into_iter().collect::<BTreeMap<_, _>>(),
+            deployments,
             locations: Locations::of(project, self.planes.hub()),
             writes: project.write_state(),
             learnt: Learnt::default(),

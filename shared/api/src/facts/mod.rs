@@ -15,7 +15,7 @@ use fedhub_cache::ObjectFacts;
 use fedhub_core::object::{Kind, Object, PlaneId};
 pub use instance::Instance;
 pub use mark::Mark;
-pub use placed::Placed;
+pub use placed::{Placed, of_workload};
 pub use referenced::Companion;
 pub use workload::Workload;
 
@@ -97,6 +97,12 @@ impl ObjectFacts for Facts {
             Self::Workload(facts) => size_of::<Workload>() + facts.heap(),
             Self::Companion(facts) => facts.heap(),
         }
+    }
+
+    /// A project's WD is found by the name of its Workload.
+    fn index_value(&self) -> Option<u64> {
+        let Self::Deployment(facts) = self else { return None };
+        facts.placed.as_ref().map(|placed| of_workload(&placed.workload))
     }
 }
 
