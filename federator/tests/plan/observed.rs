@@ -2,9 +2,10 @@
 
 use fedhub_api::cells::CellDown;
 use fedhub_cache::ServerNormalization;
-use fedhub_core::names::PlaneName;
+use fedhub_core::finalizers;
+use fedhub_core::names::{FEDERATOR_FINALIZER, PlaneName};
 use fedhub_core::object::{Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_federator::desired::{self, Bodies};
+use fedhub_federator::desired::Bodies;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::plan::FederationPlan;
 pub use fedhub_federator::plan::NextStep;
@@ -116,7 +117,7 @@ impl Observed {
             moved,
             delete: bodies.hub.clone().filter(|_| delete),
             status: status.and_then(|intent| status::write(seen, intent.refusal.as_ref(), &bodies)),
-            release: release.then(|| desired::release(&bodies.project)),
+            release: release.then(|| finalizers::without(&bodies.project, FEDERATOR_FINALIZER)),
             then,
         }
     }

@@ -8,6 +8,7 @@ use fedhub_api::facts::referenced::{REFERENCED_DATA_READY, copied_from_text, ref
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::digest::Version;
 use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::finalizers;
 use fedhub_core::names::{
     EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
     REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER,
@@ -116,13 +117,11 @@ impl DataReconcile<'_> {
         change: Option<ConditionChange>,
     ) -> Result<bool, Error> {
         let (writer, mut wd, mut wrote) = (self.writer(self.project), wd, false);
-        let mut metadata = json!({});
-        if hold || release {
-            let others = wd.metadata.finalizers.iter().flatten().filter(|f| *f != REFERENCED_DATA_FINALIZER);
-            let mut finalizers: Vec<&str> = others.map(String::as_str).collect();
-            finalizers.extend(hold.then_some(REFERENCED_DATA_FINALIZER));
-            metadata["finalizers"] = json!(finalizers);
-        }
+        let mut metadata = match (hold, release) {
+            (true, _) => finalizers::with(&wd, REFERENCED_DATA_FINALIZER),
+            (_, true) => finalizers::without(&wd, REFERENCED_DATA_FINALIZER),
+            (false, false) => json!({}),
+        };
         if let Some(Annotations { expected, error, clear }) = annotations {
             metadata["annotations"] = json!({ REFERENCED_DATA_ERROR: error });
             if clear || expected.is_some() {

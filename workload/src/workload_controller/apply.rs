@@ -6,6 +6,7 @@ use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::finalizers;
 use fedhub_core::names::{WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
@@ -57,8 +58,7 @@ impl WorkloadReconciler<'_> {
         };
         let mut metadata = json!({});
         if !workload.has_finalizer(WORKLOAD_FINALIZER) {
-            let finalizers = workload.metadata.finalizers.iter().flatten().map(String::as_str);
-            metadata["finalizers"] = json!(finalizers.chain([WORKLOAD_FINALIZER]).collect::<Vec<_>>());
+            metadata = finalizers::with(&workload, WORKLOAD_FINALIZER);
         }
         if record {
             match self.record(&workload).await {
@@ -260,10 +260,7 @@ impl WorkloadReconciler<'_> {
             Ok(workload) => workload,
             Err(step) => return Ok(step),
         };
-        let others = workload.metadata.finalizers.iter().flatten().filter(|it| *it != WORKLOAD_FINALIZER);
-        let others: Vec<_> = others.collect();
-        let finalizers = if others.is_empty() { Value::Null } else { json!(others) };
-        let metadata = json!({ "finalizers": finalizers });
+        let metadata = finalizers::without(&workload, WORKLOAD_FINALIZER);
         self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
         Ok(Step::End(Outcome::Updated))
     }

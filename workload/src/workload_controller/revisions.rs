@@ -71,10 +71,12 @@ pub fn annotations(revision: u64, workload: &Object) -> Value {
 /// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers stay (I9).
 fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value) -> Object {
     let mut data = history.data["data"].as_object().cloned().unwrap_or_default();
-    if entry.to_string().len() > MOST_BYTES {
+    let mut text = entry.to_string();
+    if text.len() > MOST_BYTES {
         entry["spec"] = json!("");
+        text = entry.to_string();
     }
-    data.insert(revision.to_string(), json!(entry.to_string()));
+    data.insert(revision.to_string(), json!(text));
     let size = |data: &Map<String, Value>| -> usize {
         data.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
     };
