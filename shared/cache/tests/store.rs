@@ -219,13 +219,14 @@ fn what_is_in_order_of_a_kind_that_is_kept_whole_is_kept() {
 }
 
 #[test]
-fn what_facts_take_beside_their_own_size_is_counted() {
+fn what_facts_take_beside_their_own_size_is_counted_and_their_place_in_the_index() {
     let with = |color: Option<&str>| {
         let mut o = object("a", "1", 1);
         o.metadata.labels = color.map(|color| [(COLOR.to_owned(), color.to_owned())].into());
         filled(&[o]).bytes()
     };
-    assert_eq!(with(Some("vermilion")) - with(None), "vermilion".len());
+    let indexed = size_of::<(u64, Box<str>)>() + "a".len();
+    assert_eq!(with(Some("vermilion")) - with(None), "vermilion".len() + indexed);
 }
 
 #[test]
