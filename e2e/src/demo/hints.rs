@@ -35,6 +35,17 @@ fn page(place: &str, fedhub: &Fedhub) -> String {
 
 /// Commands to type, each with what it shows.
 fn tries(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (why, commands) in groups(kubectl, kubeconfig) {
+        if !why.is_empty() {
+            lines.push(format!("  # {why}"));
+        }
+        lines.extend(commands.into_iter().map(|command| format!("  {command}")));
+    }
+    lines
+}
+
+fn groups(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> [(&'static str, Vec<String>); 8] {
     let at = |plane: &str| format!("kubectl --kubeconfig {}", kubeconfig(plane));
     let project = at("project-a");
     let patch =
@@ -52,7 +63,7 @@ fn tries(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> Vec<String> {
     };
     let conditions =
         r#"-o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}'"#;
-    let groups = [
+    [
         (
             "",
             vec![
@@ -91,15 +102,7 @@ fn tries(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> Vec<String> {
             "and what its user does not want any more is gone everywhere",
             vec![format!("{project} -n {NAMESPACE} delete workload {NAME}")],
         ),
-    ];
-    let mut lines = Vec::new();
-    for (why, commands) in groups {
-        if !why.is_empty() {
-            lines.push(format!("  # {why}"));
-        }
-        lines.extend(commands.into_iter().map(|command| format!("  {command}")));
-    }
-    lines
+    ]
 }
 
 #[cfg(test)]

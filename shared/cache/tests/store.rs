@@ -333,8 +333,7 @@ fn by_index_an_object_is_found_under_its_newest_value_only() {
         o
     };
     let store = filled(&[colored("b", 1, Some("red")), colored("a", 2, Some("tan")), object("c", "c", 3)]);
-    let found =
-        |value| store.by_index("ns", value, |view| Some(view.name.to_owned())).join(" ");
+    let found = |value| store.by_index("ns", value, |view| Some(view.name.to_owned())).join(" ");
     assert_eq!((found(3), found(4), found(0)), ("a b".to_owned(), String::new(), String::new()));
     assert!(store.by_index("elsewhere", 3, |view| Some(view.name.to_owned())).is_empty());
     store.applied(colored("a", 4, Some("blue")));
@@ -349,7 +348,7 @@ fn by_index_an_object_is_found_under_its_newest_value_only() {
     assert_eq!(found(3), "b");
     store.list_begins();
     store.list_ends();
-    assert_eq!(found(3), "");
+    assert_eq!((found(3).as_str(), store.bytes()), ("", 0), "and nothing is left of the index");
     own(&store, colored("b", 9, Some("red")));
     store.clear();
     assert_eq!(found(3), "");

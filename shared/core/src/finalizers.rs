@@ -35,6 +35,10 @@ mod tests {
         object.metadata.finalizers = Some(["b", "ours", "a"].map(str::to_owned).to_vec());
         assert_eq!(without(&object, "ours"), json!({"finalizers": ["b", "a"]}));
         object.metadata.finalizers = Some(vec!["ours".to_owned()]);
-        assert_eq!(without(&object, "ours"), json!({"finalizers": null}), "a merge patch takes the list away");
+        assert_eq!(
+            without(&object, "ours"),
+            json!({"finalizers": null}),
+            "a merge patch takes the list away"
+        );
     }
 }
