@@ -116,7 +116,8 @@ impl Management {
         let workers = usize::from(args.workers);
         run_workers(&workloads, &workload_queue, &runtime.metrics, workers, &runtime.tasks);
         run_workers(&federator, &federator_queue, &runtime.metrics, workers, &runtime.tasks);
-        let conditions = ConditionWriter::new(federator, condition_queue.clone());
+        let conditions =
+            ConditionWriter::new(federator, condition_queue.clone(), vec![workload_queue.clone()]);
         let writers = workers.min(CONDITION_WORKERS);
         run_workers(&conditions, &condition_queue, &runtime.metrics, writers, &runtime.tasks);
         tokio::spawn(conditions.run(runtime.stop.clone()));
