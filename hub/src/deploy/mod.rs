@@ -56,6 +56,7 @@ fn overlays() -> Vec<Overlay> {
         Overlay::of("base", &["single-cluster", "metrics-auth"]),
         Overlay::of("base", &["webhooks"]),
         Overlay::of("base", &["metrics-auth", "network-policy", "webhooks", "webhooks-cert-manager"]),
+        Overlay::of("base", &["single-cluster", "webhooks", "webhooks-cert-manager"]),
         Overlay::of("cell", &["cell-metrics-auth"]),
         Overlay::of("cell", &["cell-metrics-auth", "cell-networking", "cell-quota"]),
         Overlay::of("cell", &["cell-quota-milo"]),
