@@ -31,8 +31,7 @@ pub struct Seat {
 }
 
 /// What there is to say of fedhub at a seat.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+enum Standing {
     /// The Lease has a holder, or its last holder did not release it.
     Held(Record),
     /// The Lease was released.
@@ -44,7 +43,7 @@ pub enum Standing {
 }
 
 /// What the Lease says and, as a process without leader election holds none, the Deployments beside it.
-pub async fn standing(plane: &Plane, seat: &Seat) -> anyhow::Result<Standing> {
+async fn standing(plane: &Plane, seat: &Seat) -> anyhow::Result<Standing> {
     if let Some(name) = unelected(plane, seat).await {
         return Ok(Standing::Unelected(name));
     }
