@@ -313,7 +313,7 @@ async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<Vec<St
             Err(error) => running.push(errors::chain(error.as_ref())),
         }
     }
-    if running.is_empty() { Ok(unproven) } else { bail!(running.join("\n")) }
+    if running.is_empty() { Ok(unproven) } else { bail!(running.join("; ")) }
 }
 
 fn without_lease(seat: &lease::Seat) -> String {
