@@ -93,7 +93,7 @@ causes! {
     InstanceNotFound: Instances, "neither the project plane, the hub nor the cell has an Instance of that name",
         User("correct the name, or raise the replicas of its WD"), "the lists of the WD's Instances";
     OrphanedOnHub: HubWd, "the WD is gone from the project, and what it had on the hub is still there",
-        Operator("once sure, remove the hub WD's deletion protection and delete it"),
+        Operator("once sure, run fedhub audit --reclaim"),
         "the hub has a WD of that name whose project WD does not exist";
     DeletionAwaitsCell: CellWd, "the WD is deleted in the project and on the hub, and the cell is still removing it",
         Operator("look into the cell: its finalizers name what it waits for"),
