@@ -3,8 +3,8 @@
 //! Their content takes a way of its own: it is in no store, no log and no error, nothing that holds it can be printed, and
 //! each buffer of this module that held it is wiped when it is dropped, the request's body included. What a server answers
 //! to such a write is asked for without the content. The buffers of TLS and HTTP that bytes pass through on their way are
-//! not this module's: they are overwritten when they are used again, and by the allocator when they are freed
-//! (`.cargo/config.toml`).
+//! not this module's: they are those of connections that carry nothing else and are closed soon after, and the allocator of
+//! the process overwrites what is freed.
 //!
 //! Decides W6.
 
@@ -26,6 +26,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::listwatch::requests;
 use crate::stripped::stripped;
+use crate::transport::OwnConnection;
 use crate::{DryRun, Plane, PlaneWriter, plane_responses};
 
 /// The most bytes of an answer: no server stores as much, annotations included.
@@ -188,7 +189,11 @@ impl Plane {
         name: &str,
     ) -> Result<Read, RequestError> {
         let request = requests(kind, namespace).get(name, &GetParams::default());
-        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
+        let request = request.map(|mut request| {
+            request.extensions_mut().insert(OwnConnection);
+            request.map(Bytes::from)
+        });
+        match self.exchange(request).await {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(found) => Ok(Read::Found(found)),
                 Err(error) => {
@@ -304,6 +309,7 @@ impl PlaneWriter<'_> {
         let request = request.and_then(|request| {
             let mut request = request.map(|_| Bytes::new());
             request.headers_mut().insert(ACCEPT, METADATA_ONLY);
+            request.extensions_mut().insert(OwnConnection);
             *request.body_mut() = Bytes::from_owner(body?);
             Ok(request)
         });
