@@ -261,4 +261,16 @@ mod tests {
         assert_eq!(entry(&history, 1)["actor"], "datumctl");
         assert_eq!(history.metadata.owner_references.unwrap()[0].uid, "u");
     }
+    #[test]
+    fn w10_a_history_of_an_earlier_workload_belongs_to_the_present_one() {
+        let (_, mut history) = recorded(None, &workload("a:1"));
+        let mut again = workload("a:2");
+        again.metadata.uid = Some("v".to_owned());
+        let owners = recorded(Some(&history), &again).1.metadata.owner_references.unwrap();
+        assert_eq!(owners.iter().map(|it| it.uid.as_str()).collect::<Vec<_>>(), ["v"]);
+        // Another's stays, and then it is enough (I9).
+        history.metadata.owner_references.as_mut().unwrap()[0].kind = "Project".to_owned();
+        let owners = recorded(Some(&history), &again).1.metadata.owner_references.unwrap();
+        assert_eq!(owners.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["Project"]);
+    }
 }

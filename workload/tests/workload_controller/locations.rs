@@ -24,6 +24,10 @@ async fn w7_without_location_bindings_a_city_with_a_cell_is_placeable() {
     world.hub.delete("Cluster", "", "cell-lhr").unwrap();
     quiet(5).await;
     assert_eq!(world.wds(), ["web-us-dfw", "web-us-lhr"]);
+    // And it is kept as the Workload says.
+    world.patch("web", &serde_json::json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    assert_eq!(world.wd("web-us-lhr").unwrap()["spec"]["template"], template("nginx:2"));
     run.stop().await;
 }
 

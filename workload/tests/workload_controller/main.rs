@@ -1,6 +1,8 @@
 //! The workload controller over in-memory planes, on paused time.
 
 #[cfg(test)]
+mod adoption;
+#[cfg(test)]
 mod deletion;
 #[cfg(test)]
 mod locations;
