@@ -12,7 +12,6 @@
 
 pub mod deployment_controller;
 pub mod domain;
-mod finalizers;
 pub mod identity;
 pub mod instance_controller;
 mod network_snapshot;

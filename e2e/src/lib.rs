@@ -27,6 +27,7 @@ pub mod demo;
 pub mod error;
 pub mod fedhub;
 pub mod gateway;
+pub mod killer;
 pub mod link;
 pub mod planes;
 pub mod progress;

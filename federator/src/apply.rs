@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::finalizers;
 use fedhub_core::metrics::Hop;
+use fedhub_core::names::FEDERATOR_FINALIZER;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::{Plane, Precondition, StatusWrite, Write, Written};
@@ -12,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::Federator;
 use crate::condition::announce_move;
-use crate::desired::{self, Bodies};
+use crate::desired::Bodies;
 use crate::plan::{FederationPlan, NextStep};
 use crate::reconcile::{DeploymentReconcile, LiveHub};
 use crate::snapshot::Snapshot;
@@ -116,7 +118,8 @@ impl DeploymentReconcile<'_> {
             // Whatever becomes of the answer: nothing of it is on the hub by now.
             let (uid, hub_namespace) = (seen.project.uid.to_string(), seen.hub_namespace_name.clone());
             federator.tombstones.note(key, Tombstone { uid, hub_namespace }, Instant::now());
-            federator.writer(project).patch_metadata(WD, &wd, desired::release(&wd)).await?;
+            let released = finalizers::without(&wd, FEDERATOR_FINALIZER);
+            federator.writer(project).patch_metadata(WD, &wd, released).await?;
             wrote = true;
         }
         Ok((wrote, then))

@@ -19,7 +19,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::events::{ObjectReference, reference, reference_to};
-use fedhub_planes::{Distrust, Plane, ProjectNamespace, WriteState};
+use fedhub_planes::{Distrust, Plane, ProjectNamespace, ServiceState, WriteState};
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -31,8 +31,8 @@ use crate::progress::{self, Failure, Progress, Transition};
 use crate::refusal::Refusal;
 use crate::status;
 
-/// How long what is no trouble is not published while the federator has more to do on that plane than it can do at once:
-/// to publish it takes as many requests as the work.
+/// How long what is no trouble is not published while there is more to do on that plane than is done at once, by the federator
+/// or before it: to publish it takes as many requests as the work.
 const PATIENCE_BEHIND: Duration = Duration::from_mins(1);
 /// How often pending WDs are checked.
 const TICK: Duration = Duration::from_secs(1);
@@ -41,12 +41,13 @@ const TICK: Duration = Duration::from_secs(1);
 pub struct ConditionWriter {
     federator: Arc<Federator>,
     queue: Arc<Queue>,
+    sources: Vec<Arc<Queue>>,
 }
 
 impl ConditionWriter {
-    /// One for the WDs of `federator`, with a queue of its own.
-    pub fn new(federator: Arc<Federator>, queue: Arc<Queue>) -> Arc<Self> {
-        Arc::new(Self { federator, queue })
+    /// One for the WDs of `federator`, with a queue of its own. `sources` are the queues of those who make WDs.
+    pub fn new(federator: Arc<Federator>, queue: Arc<Queue>, sources: Vec<Arc<Queue>>) -> Arc<Self> {
+        Arc::new(Self { federator, queue, sources })
     }
 
     /// Checks pending WDs, until `stop`.
@@ -58,6 +59,11 @@ impl ConditionWriter {
                 () = tokio::time::sleep(TICK) => self.check(Instant::now()),
             }
         }
+    }
+
+    /// The queues of the work that goes first.
+    fn work(&self) -> impl Iterator<Item = &Arc<Queue>> {
+        self.sources.iter().chain([&self.federator.queue])
     }
 
     /// Enqueues the WDs whose condition is not right. On a standby they stay pending, for the term that may begin.
@@ -74,7 +80,7 @@ impl ConditionWriter {
             self.federator.stalls.judge(&key, waits.then_some(wait.generation), now);
             let is_behind = *behind
                 .entry(key.plane.clone())
-                .or_insert_with_key(|plane| self.federator.queue.is_behind(plane));
+                .or_insert_with_key(|plane| self.work().any(|queue| queue.is_behind(plane)));
             let waited = now.saturating_duration_since(wait.since);
             if is_behind && waited < PATIENCE_BEHIND && !progress.as_ref().is_some_and(Progress::is_trouble) {
                 self.federator.pending.put_off(key, wait);
@@ -120,6 +126,10 @@ impl ConditionWriter {
         if wd.terminating {
             let unreachable = failure.filter(|failure| facts.held && *failure == Failure::HubUnreachable);
             return unreachable.map(Progress::Failed);
+        }
+        // What there is to say of one that leaves, its pass says (W9).
+        if !matches!(project.service(), ServiceState::Active | ServiceState::Suspended) {
+            return None;
         }
         let city = wd.city().unwrap_or_default();
         let cells = self.federator.cells_of(city);

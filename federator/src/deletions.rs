@@ -35,7 +35,7 @@ impl Federator {
         let (hub_wd, Some(project)) = (change.known(), self.planes.project(&home.plane)) else { return };
         let key = project.key(Kind::WorkloadDeployment, &home.namespace, &hub_wd.name);
         let wd = project.store(key.kind).digest(&key.namespace, &key.name);
-        let goes = |wd: &Digest| is_leaving(wd) && is_of(&hub_wd.digest, Some(&wd.uid));
+        let goes = |wd: &Digest| is_leaving(&project, wd) && is_of(&hub_wd.digest, Some(&wd.uid));
         let proves = !hub_wd.digest.deployment().is_some_and(is_awaiting_cell);
         match (change, wd.filter(goes)) {
             (Change::Deleted { inferred: false, .. }, Some(wd)) if proves => {

@@ -3,6 +3,7 @@
 
 use fedhub_api::hub_metadata::HubMetadata;
 use fedhub_cache::normalization::settled;
+use fedhub_core::finalizers;
 use fedhub_core::names::{
     CITY_CODE, FEDERATOR_FINALIZER, SOURCE_GENERATION, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, encode_plane,
     policy_name,
@@ -34,25 +35,13 @@ pub struct Mark {
 impl Mark {
     /// The metadata to merge.
     pub fn render(self, project: &Object) -> Value {
-        let mut metadata = json!({});
-        if self.finalizer {
-            let mut finalizers = project.metadata.finalizers.clone().unwrap_or_default();
-            finalizers.push(FEDERATOR_FINALIZER.to_owned());
-            metadata["finalizers"] = json!(finalizers);
-        }
+        let mut metadata =
+            if self.finalizer { finalizers::with(project, FEDERATOR_FINALIZER) } else { json!({}) };
         for (key, value) in self.annotations {
             metadata["annotations"][key] = json!(value);
         }
         metadata
     }
-}
-
-/// The metadata to merge into a project WD that loses our finalizer (I3).
-pub fn release(project: &Object) -> Value {
-    let finalizers = project.metadata.finalizers.iter().flatten();
-    let others: Vec<&String> = finalizers.filter(|f| *f != FEDERATOR_FINALIZER).collect();
-    // A merge patch replaces the list; the resourceVersion makes sure that it is the one that was read (I9).
-    json!({ "finalizers": if others.is_empty() { Value::Null } else { json!(others) } })
 }
 
 /// What becomes of the hub WD.

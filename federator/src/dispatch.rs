@@ -50,7 +50,7 @@ impl Federator {
         let mut blocked = pass.blocked;
         drop(pass);
         if let Err(error) = &outcome
-            && of.digest().is_some_and(|wd| is_leaving(&wd))
+            && of.digest().is_some_and(|wd| is_leaving(&project, &wd))
         {
             if error.lacks_namespace(&key.plane) {
                 blocked = Some(CleanupBlocked::NamespaceGone);

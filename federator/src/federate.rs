@@ -13,7 +13,7 @@ use fedhub_cache::normalization::settled_hash;
 use fedhub_core::clock::stamp;
 use fedhub_core::names::{FEDERATION_NAMESPACE, HUB_NAMESPACE_UID};
 use fedhub_core::object::{ObjectRef, ObjectView};
-use fedhub_planes::{Write, WriteMode};
+use fedhub_planes::{ServiceState, Write, WriteMode};
 
 use crate::cleanup::CleanupBlocked;
 use crate::desired::{self, HubChange, Mark, PolicyStep};
@@ -110,7 +110,8 @@ pub(crate) fn follow(seen: &Snapshot) -> FederationPlan {
         None => false,
     };
     let moving = || under_way(seen).map(|m| Refusal::Moving(m.from, seen.city().to_owned()));
-    let status = status(seen, cells.or_else(moving));
+    let suspended = || (seen.service == ServiceState::Suspended).then_some(Refusal::ServiceSuspended);
+    let status = status(seen, cells.or_else(moving).or_else(suspended));
     if waits { only(status) } else { federate(seen, status) }
 }
 
@@ -159,7 +160,7 @@ pub(crate) fn mark(seen: &Snapshot) -> Option<Mark> {
     if project.counterpart != mark_hash(Some(&seen.hub_namespace_name)) {
         mark.annotations.push((FEDERATION_NAMESPACE, Some(seen.hub_namespace_name.clone())));
     }
-    match seen.hub_namespace.as_ref().filter(|n| !n.is_terminating() || project.terminating) {
+    match seen.hub_namespace.as_ref().filter(|n| !n.is_terminating() || seen.is_leaving()) {
         // F9: which namespace was lost is remembered until the loss is over.
         Some(namespace) if !loss::stands(seen) && !seen.recorded_namespace_stands() => {
             mark.annotations.push((HUB_NAMESPACE_UID, Some(namespace.uid().to_owned())));

@@ -1,4 +1,4 @@
-//! A WD that is being deleted (F9, I3).
+//! A WD that is being deleted, or whose project's service is withdrawn (F9, I3, W9): it leaves the hub.
 //!
 //! Decides I3 and F9.
 
@@ -12,9 +12,10 @@ use crate::snapshot::{LiveRead, Snapshot, Wd};
 
 /// The hub WD goes first, seen gone by a live read; only then the finalizer.
 pub fn plan(seen: &Snapshot) -> FederationPlan {
-    if !seen.project.held {
-        return FederationPlan::default();
-    }
+    if seen.project.held { leave(seen) } else { FederationPlan::default() }
+}
+
+fn leave(seen: &Snapshot) -> FederationPlan {
     match (&seen.hub, seen.live) {
         (Some(hub), None) if is_in_place(seen, hub) => remove(seen, hub),
         (_, None) => only(NextStep::ReadLive),
@@ -22,6 +23,15 @@ pub fn plan(seen: &Snapshot) -> FederationPlan {
         (None, Some(LiveRead { cached: true })) if loss::is_possible(seen) => only(NextStep::AwaitChange),
         (_, Some(_)) => judge(seen),
     }
+}
+
+/// The service of the project was withdrawn (W9): its WDs leave the hub as if they were deleted, and say so afterwards.
+pub fn withdraw(seen: &Snapshot) -> FederationPlan {
+    let stands = seen.hub.as_ref().is_some_and(|hub| is_in_place(seen, hub));
+    if seen.project.held || stands {
+        return leave(seen);
+    }
+    FederationPlan { status: status(seen, Some(Refusal::ServiceNotActive)), ..FederationPlan::default() }
 }
 
 fn only(then: NextStep) -> FederationPlan {

@@ -6,7 +6,7 @@ use fedhub_api::facts::{Deployment, DigestExt, Known};
 use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, ObjectView};
 use fedhub_core::trace::{self, Change, Converged};
-use fedhub_planes::Plane;
+use fedhub_planes::{Plane, ServiceState};
 use prometheus::HistogramVec;
 use tokio::time::Instant;
 
@@ -25,7 +25,8 @@ impl Federator {
         if new.digest.terminating || old.is_some() && before.is_none() {
             self.convergence.lock().forget(key);
         }
-        if new.digest.terminating {
+        // Of a service that is withdrawn, nothing is on its way (W9).
+        if new.digest.terminating || project.service() == ServiceState::Withdrawn {
             return;
         }
         let observed = facts.observed_generation();

@@ -1,6 +1,6 @@
 //! What a pass over one WD does: a pure function from its [`Snapshot`] to what is to be done.
 
-use fedhub_planes::WriteState;
+use fedhub_planes::{ServiceState, WriteState};
 
 use crate::federate::follow;
 pub use crate::federate::{FederationPlan, NextStep, StatusIntent};
@@ -15,14 +15,18 @@ pub fn plan(seen: &Snapshot) -> FederationPlan {
     if seen.project.terminating {
         return finalize::plan(seen);
     }
-    let plan = follow(seen);
-    if seen.is_suspended() { reading_only(plan) } else { plan }
+    let plan = match seen.service {
+        ServiceState::Active | ServiceState::Suspended => follow(seen),
+        ServiceState::Withdrawn => finalize::withdraw(seen),
+        ServiceState::Unknown => FederationPlan { then: NextStep::AwaitChange, ..FederationPlan::default() },
+    };
+    if seen.is_read_only() { reading_only(plan) } else { plan }
 }
 
 /// What remains of a plan while the project plane takes no writes: what concerns the hub, if the WD is marked (I2).
 fn reading_only(plan: FederationPlan) -> FederationPlan {
     match plan.mark {
         Some(_) => FederationPlan { then: NextStep::AwaitChange, ..FederationPlan::default() },
-        None => FederationPlan { status: None, moved: None, ..plan },
+        None => FederationPlan { status: None, moved: None, release: false, ..plan },
     }
 }

@@ -11,7 +11,7 @@ use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{CITY_CODE, TOUCHED, binding_name};
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_engine::Outcome;
-use fedhub_planes::{Plane, Precondition, ProjectNamespace, WriteState};
+use fedhub_planes::{Plane, Precondition, ProjectNamespace, ServiceState, WriteState};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -41,7 +41,9 @@ impl Federator {
             let any = |of: &Plane, space: &str, on_hub| {
                 of.store(Kind::WorkloadDeployment).any(Some(space), |wd| uses(wd.digest, code, on_hub))
             };
-            any(hub, &key.namespace, true) || any(&project, &namespace, false)
+            // Of a project whose service is withdrawn, none is on its way (W9).
+            let comes = project.service() != ServiceState::Withdrawn;
+            any(hub, &key.namespace, true) || comes && any(&project, &namespace, false)
         };
         // A policy without a city is not ours to judge.
         let used = policy.label(CITY_CODE).is_none_or(used);

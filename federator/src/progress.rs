@@ -88,8 +88,9 @@ impl Progress {
         let reported = seen.hub.as_ref().and_then(|hub| hub.observed_generation());
         let applied = reported == Some(seen.project.generation);
         match refusal {
-            Some(refusal) => Self::Refused(refusal.clone()),
-            None => Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied),
+            Some(refusal) if *refusal != Refusal::ServiceSuspended => Self::Refused(refusal.clone()),
+            // What is suspended is federated all the same.
+            _ => Self::reached(seen.cell_down.clone(), seen.hub.is_some(), applied),
         }
     }
 
@@ -204,7 +205,7 @@ fn category(reason: &str) -> Category {
     match reason {
         "HubUnreachable" | CELL_UNREACHABLE => Category::Transient,
         "Throttled" => Category::Throttled,
-        "Forbidden" => Category::Forbidden,
+        "Forbidden" | "ServiceNotActive" => Category::Forbidden,
         "FederationConflict" => Category::TenantConflict,
         _ => Category::Invalid,
     }

@@ -9,7 +9,7 @@ use fedhub_core::errors::Error;
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::trace::{Change, answers};
 use fedhub_engine::{Outcome, Reconciler, Step};
-use fedhub_planes::Plane;
+use fedhub_planes::{Plane, ServiceState};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -64,7 +64,7 @@ impl<'a> DeploymentReconcile<'a> {
         {
             (seen.project, seen.hub) = (project, hub.as_ref().and_then(facts));
         }
-        if let Some(live) = self.live.as_ref().filter(|_| seen.project.terminating) {
+        if let Some(live) = self.live.as_ref().filter(|_| seen.is_leaving()) {
             seen.live = Some(LiveRead { cached: seen.hub.is_some() });
             seen.hub_namespace.clone_from(&live.namespace);
             seen.hub = live.deployment.as_ref().and_then(facts);
@@ -122,7 +122,7 @@ impl Reconciler for DeploymentReconcile<'_> {
     async fn apply(&mut self, seen: &Snapshot, plan: FederationPlan) -> Result<Step, Error> {
         if !plan.makes_setup() {
             self.setup = None;
-        } else if self.setup.is_none() && !seen.project.terminating {
+        } else if self.setup.is_none() && !seen.is_leaving() {
             self.setup = Some(self.federator.setups.acquire(self.of.home).await);
             return Ok(Step::Learned);
         }
@@ -169,7 +169,7 @@ impl Federator {
             let normalization = policies.normalization(object.namespace(), object.name(), Part::Spec);
             KnownPolicy { object, normalization }
         };
-        let project_wd = Wd::new(wd)?;
+        let (project_wd, service) = (Wd::new(wd)?, project.service());
         let hub_wd = wds.digest(&hub_namespace, &key.name).and_then(Wd::new);
         let cells = self.cells_of(project_wd.city.as_deref().unwrap_or_default());
         let city = hub_wd.as_ref().and_then(|hub| hub.city.as_deref()).or(project_wd.city.as_deref());
@@ -180,10 +180,12 @@ impl Federator {
             policies: policies.objects(Some(&hub_namespace)).into_iter().map(known).collect(),
             cells: cells.len(),
             cell_down: cells.first().and_then(|cell| CellDown::of(cell)),
-            cell_lost: project_wd.terminating && self.is_lost(city.unwrap_or_default()),
+            cell_lost: (project_wd.terminating || service == ServiceState::Withdrawn)
+                && self.is_lost(city.unwrap_or_default()),
             spec_normalization: wds.normalization(&hub_namespace, &key.name, Part::Spec),
             status_normalization: project.store(kind).normalization(&key.namespace, &key.name, Part::Status),
             writes: project.write_state(),
+            service,
             arrived: false,
             stalled: false,
             distrust: self.planes.distrust(),

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use fedhub_core::message::Quoted;
-use fedhub_core::names::{LABEL_VALUE_RULE, is_label_value};
+use fedhub_core::names::{LABEL_VALUE_RULE, SERVICE_NAME, is_label_value};
 use fedhub_core::object::TooLarge;
 use strum::VariantNames;
 
@@ -49,6 +49,10 @@ pub enum Refusal {
     FederationConflict(Conflict),
     /// It leaves the first city for the second, whose cell has not reported yet (F6).
     Moving(String, String),
+    /// The service of its project is suspended (W9).
+    ServiceSuspended,
+    /// The service of its project was withdrawn, and nothing of it is on the hub any more (W9).
+    ServiceNotActive,
     /// It is being deleted, and that is not proven done (I3).
     CleanupHeld(CleanupBlocked),
 }
@@ -66,7 +70,10 @@ impl Refusal {
 
     /// Whether it stands even where a cell reports `Available=True` (F8).
     pub fn always_stands(&self) -> bool {
-        matches!(self, Self::ObjectTooLarge(_) | Self::AmbiguousCity(_) | Self::CleanupHeld(_))
+        matches!(
+            self,
+            Self::ObjectTooLarge(_) | Self::AmbiguousCity(_) | Self::ServiceNotActive | Self::CleanupHeld(_)
+        )
     }
 
     /// The refusal that the WD itself calls for, before anything is looked up.
@@ -116,6 +123,14 @@ impl fmt::Display for Refusal {
                 "moving from city {} to city {}: waiting for the new city's cell to report",
                 Quoted(from),
                 Quoted(to)
+            ),
+            Self::ServiceSuspended => {
+                write!(f, "the service {} is suspended in this project", SERVICE_NAME.1)
+            }
+            Self::ServiceNotActive => write!(
+                f,
+                "the service {} is not active in this project: nothing of the WorkloadDeployment runs",
+                SERVICE_NAME.1
             ),
             Self::CleanupHeld(why) => why.fmt(f),
         }

@@ -10,7 +10,7 @@ use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, decode_plane};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_planes::{Distrust, ProjectNamespace, WriteState};
+use fedhub_planes::{Distrust, Plane, ProjectNamespace, ServiceState, WriteState};
 use jiff::Timestamp;
 
 /// The facts of a WD, and which version of it they are of.
@@ -99,6 +99,8 @@ pub struct Snapshot {
     pub status_normalization: Option<ServerNormalization>,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
+    /// Whether the service runs in the project (W9).
+    pub service: ServiceState,
     /// Whether the cell of the new city has reported on a hub WD that records a move (F6).
     pub arrived: bool,
     /// Whether Karmada is to apply the hub WD again (F8).
@@ -121,9 +123,19 @@ impl Snapshot {
         self.project.city.as_deref().unwrap_or_default()
     }
 
-    /// Whether the project is suspended: its plane is read and not written, and its WDs on the hub say so.
+    /// Whether the project or its service is suspended: its WDs on the hub say so.
     pub fn is_suspended(&self) -> bool {
+        self.is_read_only() || self.service == ServiceState::Suspended
+    }
+
+    /// Whether the project is suspended: its plane is read and not written.
+    pub fn is_read_only(&self) -> bool {
         self.writes == WriteState::Suspended
+    }
+
+    /// Whether the WD is to leave the hub: it is being deleted, or its project's service is withdrawn (W9).
+    pub fn is_leaving(&self) -> bool {
+        self.project.terminating || self.service == ServiceState::Withdrawn
     }
 
     /// The origin mark of this WD: `<plane>/<namespace>/<name>`.
@@ -163,6 +175,7 @@ impl Snapshot {
             .maybe(self.hub_namespace.as_ref().map(|n| n.version()))
             .number(self.cells as u64)
             .number(self.writes as u64)
+            .number(self.service as u64)
             .maybe(self.cell_down.as_ref().map(CellDown::to_string).as_deref());
         let policies = self.policies.iter();
         policies.fold(sum, |sum, p| sum.text(p.object.uid()).text(p.object.version())).end().max(1)
@@ -174,7 +187,8 @@ pub fn source(home: &ProjectNamespace, name: &str) -> String {
     format!("{}/{}/{name}", home.plane, home.namespace)
 }
 
-/// Whether the WD is being deleted and our finalizer holds it.
-pub(crate) fn is_leaving(wd: &Digest) -> bool {
-    wd.terminating && wd.deployment().is_some_and(|facts| facts.held)
+/// Whether the WD is to leave the hub of its project, and our finalizer holds it.
+pub(crate) fn is_leaving(project: &Plane, wd: &Digest) -> bool {
+    let leaves = wd.terminating || project.service() == ServiceState::Withdrawn;
+    leaves && wd.deployment().is_some_and(|facts| facts.held)
 }

@@ -4,7 +4,7 @@
 
 use fedhub_api::cells::{CELL_UNREACHABLE, CellDown};
 use fedhub_api::conditions;
-use fedhub_api::facts::deployment::{FEDERATED, PROJECTS_OWN, put_counters, reported, unreported};
+use fedhub_api::facts::deployment::{COUNTERS, FEDERATED, PROJECTS_OWN, put_counters, reported, unreported};
 use fedhub_cache::ServerNormalization;
 use fedhub_cache::normalization::settled;
 use fedhub_core::object::ObjectView;
@@ -86,6 +86,9 @@ pub fn desired(seen: &Snapshot, refusal: Option<&Refusal>, bodies: &Bodies) -> O
                 || speaks_for_another_city(seen) =>
         {
             conditions::put(&mut status, held(current, refusal, seen.now));
+            if *refusal == Refusal::ServiceNotActive {
+                stopped(&mut status, current, refusal, seen.now);
+            }
         }
         None if reports.is_none() => {
             // No cell has reported yet; a refusal of ours that no longer holds must not go on standing.
@@ -122,6 +125,16 @@ pub fn doubt(status: &mut Value, standing: &Value, down: &CellDown, now: Timesta
         for counter in RUNNING {
             status[counter] = json!(0);
         }
+    }
+}
+
+/// W9: nothing of the WD runs any more, whatever its cell reported last.
+fn stopped(status: &mut Value, standing: &Value, refusal: &Refusal, now: Timestamp) {
+    let old = conditions::find(standing, REPLICAS_READY);
+    let (reason, words) = (refusal.reason(), refusal.to_string());
+    conditions::put(status, conditions::explained(old, REPLICAS_READY, "False", reason, &words, now));
+    for counter in COUNTERS {
+        status[counter] = json!(0);
     }
 }
 

@@ -9,7 +9,7 @@ use fedhub_cache::digest::Uid;
 use fedhub_core::names::{CITY_CODE, PlaneName, hub_namespace, project_namespace_uid};
 use fedhub_core::object::{Key, Kind, Object, ObjectRef, ObjectView, PlaneId};
 use fedhub_planes::Listener;
-use fedhub_planes::{Plane, ProjectNamespace, WriteState};
+use fedhub_planes::{Plane, ProjectNamespace, ServiceState, WriteState};
 use tokio::time::Instant;
 
 use crate::Federator;
@@ -346,6 +346,9 @@ impl Listener for Federator {
         let policies = hub.store(Kind::PropagationPolicy);
         match &plane.id {
             PlaneId::Project(name) => {
+                if plane.service() == ServiceState::Withdrawn {
+                    self.convergence.lock().retain(|key| key.plane != plane.id);
+                }
                 self.notice_doubtful(plane);
                 self.enqueue_all(plane, |_| true);
                 self.enqueue_suspects(name, plane);

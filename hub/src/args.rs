@@ -22,7 +22,7 @@ use crate::snapshot::SnapshotArgs;
 use crate::uninstall::UninstallArgs;
 
 pub use renamed::Renamed;
-pub use run::RunArgs;
+pub use run::{InstanceTypesSource, RunArgs};
 
 /// Federation hub: bridges project planes with a Karmada hub.
 #[derive(Debug, Parser)]

@@ -44,10 +44,13 @@ mod webhooks;
 use std::process::ExitCode;
 
 use args::{Args, Command};
+use tikv_jemallocator::Jemalloc;
+use zeroizing_alloc::ZeroAlloc;
 
-/// Objects come and go in bursts: a list, a flood. What they took is given back to the machine when they are gone.
+/// Objects come and go in bursts: a list, a flood. What they took is given back to the machine when they are gone. All of it
+/// is wiped when it is freed, for a tenant's Secret passes through buffers of libraries that do not wipe them (W6).
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: ZeroAlloc<Jemalloc> = ZeroAlloc(Jemalloc);
 
 fn main() -> ExitCode {
     let (args, renamed) = Args::of_process();

@@ -9,7 +9,7 @@ use fedhub_cache::Part;
 use fedhub_core::object::{Key, Kind, ObjectRef};
 use fedhub_engine::Queue;
 use fedhub_planes::events::reference;
-use fedhub_planes::{Plane, Planes, ProjectNamespace};
+use fedhub_planes::{Plane, Planes, ProjectNamespace, ServiceState};
 
 use crate::quarantine::{InstanceState, UnprojectedInstances};
 use crate::rate_limits::DeleteLimits;
@@ -82,11 +82,13 @@ impl Projector {
         let of_plane =
             |plane: &Plane, namespace: &str| plane.store(wd).digest(namespace, deployment.as_deref()?);
         let projections = project.store(Kind::Instance);
+        let projection = projections.digest(&target.namespace, &key.name);
         let normalization = |part| projections.normalization(&target.namespace, &key.name, part);
         Snapshot {
             hub_deployment: of_plane(hub, &key.namespace),
             owner: of_plane(project, &target.namespace),
-            projection: projections.digest(&target.namespace, &key.name),
+            withdrawn: projection.as_ref().is_some_and(|of| is_withdrawn(project, target, &key.name, of)),
+            projection,
             spec_normalization: normalization(Part::Spec),
             status_normalization: normalization(Part::Status),
             key: key.clone(),
@@ -154,6 +156,17 @@ impl Projector {
             Some(InstanceState::Parked) | None => {}
         }
     }
+}
+
+/// Whether the service of the project was withdrawn, and the federator has released the WD of that projection (W9): it did
+/// so when live reads showed nothing of it on the hub.
+fn is_withdrawn(project: &Plane, target: &ProjectNamespace, name: &str, projection: &Digest) -> bool {
+    let deployment = || {
+        let deployment = projection.instance()?.deployment(name)?;
+        project.store(Kind::WorkloadDeployment).digest(&target.namespace, deployment)
+    };
+    project.service() == ServiceState::Withdrawn
+        && deployment().is_some_and(|wd| wd.deployment().is_some_and(|facts| !facts.held))
 }
 
 /// Whether the projection was found in sync with the same inputs.

@@ -3,7 +3,8 @@
 //! One that was seen deleted on a watch without a gap: the projection goes. After a gap absence proves nothing by itself;
 //! then live reads have to show that the Instance is gone *while* the hub stands as it stood: the namespace with the UID
 //! that the mark records, and its WD alive and reported on by a cell. A hub that was restored from a backup proves nothing
-//! before its cells have written back.
+//! before its cells have written back. Where the service of the project was withdrawn, the WD is not alive: that nothing of
+//! it is left on the hub was proven when its finalizer was released (W9).
 //!
 //! Decides I4 and P5.
 
@@ -27,10 +28,10 @@ pub fn plan(seen: &Snapshot) -> ProjectionPlan {
     if let Some(distrust) = seen.distrust {
         return ProjectionPlan::Withhold(DeletionUnconfirmed::Distrusted(distrust));
     }
-    seen.live.as_ref().map_or(ProjectionPlan::ReadHub, |live| confirm(projection, live))
+    seen.live.as_ref().map_or(ProjectionPlan::ReadHub, |live| confirm(seen, projection, live))
 }
 
-fn confirm(projection: &Instance, live: &Live) -> ProjectionPlan {
+fn confirm(seen: &Snapshot, projection: &Instance, live: &Live) -> ProjectionPlan {
     if live.instance.as_ref().is_some_and(|i| projection.is_projection_of(i.uid())) {
         // It is there after all: the watch will bring it.
         return ProjectionPlan::Park(None);
@@ -39,7 +40,8 @@ fn confirm(projection: &Instance, live: &Live) -> ProjectionPlan {
     if !live.namespace.as_ref().is_some_and(stands) {
         return ProjectionPlan::Withhold(DeletionUnconfirmed::NamespaceLost);
     }
-    if !live.deployment.as_ref().is_some_and(|d| !d.is_terminating() && reported(d.status())) {
+    let withdrawn = seen.withdrawn && live.instance.is_none() && live.deployment.is_none();
+    if !withdrawn && !live.deployment.as_ref().is_some_and(|d| !d.is_terminating() && reported(d.status())) {
         return ProjectionPlan::Withhold(DeletionUnconfirmed::DeploymentSilent);
     }
     ProjectionPlan::Delete { inferred: true }

@@ -48,6 +48,9 @@ pub struct Snapshot {
     pub status_normalization: Option<ServerNormalization>,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
+    /// Whether the service of the project was withdrawn and nothing of the projection's WD is on the hub any more, as its
+    /// finalizer tells (W9).
+    pub withdrawn: bool,
     /// The time since the event that this reconcile answers.
     pub since_event: Duration,
     /// How long a hub Instance may be without its WD before that is final (P7).

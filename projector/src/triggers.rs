@@ -1,9 +1,11 @@
 //! Which event enqueues which key: the hub Instances that a change concerns.
 
+use std::sync::Arc;
+
 use fedhub_api::facts::{Change, DigestExt, Known, View};
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, ObjectView, PlaneId};
-use fedhub_planes::{Listener, Plane, ProjectNamespace};
+use fedhub_planes::{Listener, Plane, ProjectNamespace, ServiceState};
 
 use crate::controller::{Projector, is_synced};
 use crate::intents::ProjectionPlan;
@@ -66,6 +68,19 @@ impl Projector {
         self.enqueue_instances(hub_namespace, |i| {
             i.digest.instance().and_then(|facts| facts.deployment(i.name)) == Some(deployment)
         });
+    }
+
+    /// Enqueues the projections of a WD that left the hub with its project's service (W9).
+    fn enqueue_withdrawn(&self, plane: &PlaneName, hub_namespace: &str, wd: &Known) {
+        let withdrawn = |project: &Arc<Plane>| project.service() == ServiceState::Withdrawn;
+        let Some(project) = self.planes.project(plane).filter(withdrawn) else { return };
+        let its = |i: View<'_>| {
+            let deployment = i.digest.instance().and_then(|facts| facts.deployment(i.name));
+            (deployment == Some(&*wd.name)).then(|| i.name.to_owned())
+        };
+        for name in project.store(Kind::Instance).select(Some(&wd.namespace), its) {
+            self.enqueue(hub_namespace, &name);
+        }
     }
 
     /// The hub namespaces whose labels name that project namespace.
@@ -156,7 +171,10 @@ impl Projector {
         let (seen, mut wanted) = (change.known(), false);
         for namespace in self.hub_namespaces(plane, &seen.namespace) {
             match kind {
-                Kind::WorkloadDeployment => self.enqueue_of_deployment(&namespace, &seen.name),
+                Kind::WorkloadDeployment => {
+                    self.enqueue_of_deployment(&namespace, &seen.name);
+                    self.enqueue_withdrawn(plane, &namespace, seen);
+                }
                 // By its name and not by its mark, which a tenant may have edited (P4).
                 Kind::Instance => {
                     wanted |= self.enqueue(&namespace, &seen.name);

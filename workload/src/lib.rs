@@ -3,9 +3,11 @@
 //! - [`workload_controller`] makes a `WorkloadDeployment` (WD) of each placement and city, and rolls their status up.
 //! - [`locations`] are the cities that WDs can be placed in.
 //! - [`referenced_data`] brings the `ConfigMap`s and Secrets that templates refer to beside the hub's WDs.
+//! - [`instance_types`] brings the catalogue of instance types to the hub and to all cells.
 //! - [`admission`] refuses what cannot work before it is stored.
 
 pub mod admission;
+pub mod instance_types;
 pub mod locations;
 pub mod referenced_data;
 pub mod workload_controller;

@@ -7,12 +7,12 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_api::conditions::is_true;
+use fedhub_api::facts::{Change, Digest, DigestExt, Known, View};
 use fedhub_core::names::CITY_CODE;
-use fedhub_core::object::{Kind, Object, ObjectView};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_planes::Plane;
 
-/// The cities of a project.
+/// The cities of a project, as far as they are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Locations {
     /// What decides on them.
@@ -32,16 +32,18 @@ pub enum Authority {
 }
 
 impl Locations {
-    /// Of that project plane, beside that hub.
-    pub fn of(project: &Plane, hub: &Plane) -> Self {
-        if project.serves(Kind::LocationBinding) {
-            let bindings = project.store(Kind::LocationBinding).objects(None);
-            let cities = bindings.iter().filter_map(|binding| ready_city(binding));
-            return Self { by: Authority::LocationBindings, cities: cities.map(str::to_owned).collect() };
-        }
-        let clusters = hub.store(Kind::Cluster).objects(None);
-        let cities = clusters.iter().filter_map(|cluster| cluster.label(CITY_CODE));
-        Self { by: Authority::Cells, cities: cities.map(str::to_owned).collect() }
+    /// Those of the cities in `named` that can be placed in, on that project plane beside that hub.
+    pub fn of(project: &Plane, hub: &Plane, named: &BTreeSet<&str>) -> Self {
+        let by = Authority::on(project);
+        let (plane, kind) = match by {
+            Authority::LocationBindings => (project, Kind::LocationBinding),
+            Authority::Cells => (hub, Kind::Cluster),
+        };
+        let pick = |it: View<'_>| {
+            let city = city(kind, it.digest, it.object)?;
+            named.contains(city).then(|| city.to_owned())
+        };
+        Self { by, cities: plane.store(kind).select(None, pick).into_iter().collect() }
     }
 
     /// Whether a new WD can be placed in that city.
@@ -50,39 +52,79 @@ impl Locations {
     }
 }
 
-/// The city of a binding that is Ready.
-pub fn ready_city(binding: &Object) -> Option<&str> {
-    let ready = ["Available", "Ready"].iter().any(|kind| is_true(binding.status(), kind));
-    let city = binding.spec()["topology"][CITY_CODE].as_str()?;
-    (ready && !binding.is_terminating()).then_some(city)
+impl Authority {
+    /// On that project plane.
+    pub fn on(project: &Plane) -> Self {
+        if project.serves(Kind::LocationBinding) { Self::LocationBindings } else { Self::Cells }
+    }
+}
+
+/// The cities that a change of a `LocationBinding` or of a Cluster gives or takes.
+pub fn changed_cities(kind: Kind, change: &Change) -> BTreeSet<String> {
+    let city = |known: &Known| city(kind, &known.digest, known.object.as_ref()).map(str::to_owned);
+    let (before, now) = (change.old().and_then(city), city(change.known()));
+    if before == now && matches!(change, Change::Applied { .. }) {
+        return BTreeSet::new();
+    }
+    before.into_iter().chain(now).collect()
+}
+
+/// The city that a `LocationBinding` or a Cluster lets be placed in.
+fn city<'a>(kind: Kind, digest: &'a Digest, object: Option<&'a ObjectRef>) -> Option<&'a str> {
+    if kind == Kind::LocationBinding { digest.location() } else { object?.label(CITY_CODE) }
 }
 
 #[cfg(test)]
 mod tests {
-    use fedhub_core::object::bare;
+    use fedhub_core::names::PlaneName;
+    use fedhub_core::object::{Object, PlaneId, bare};
     use serde_json::json;
 
     use super::*;
 
+    fn known(kind: Kind, object: Object) -> Known {
+        let plane = PlaneId::Project(PlaneName::new("p").unwrap());
+        let digest = Digest::of(&plane, kind, &object);
+        Known { namespace: "".into(), name: "dfw".into(), digest, object: Some(object.into()) }
+    }
+
+    fn binding(city: &str, status: &str) -> Known {
+        let mut binding = bare(Kind::LocationBinding, "", "dfw");
+        // It may have the label of a Cluster, too.
+        binding.metadata.labels = Some([(CITY_CODE.to_owned(), "DFW".to_owned())].into());
+        binding.data = json!({
+            "spec": {"topology": {CITY_CODE: city}},
+            "status": {"conditions": [{"type": "Ready", "status": status}]},
+        });
+        known(Kind::LocationBinding, binding)
+    }
+
+    fn cluster(city: &str) -> Known {
+        let mut cluster = bare(Kind::Cluster, "", "cell");
+        cluster.metadata.labels = Some([(CITY_CODE.to_owned(), city.to_owned())].into());
+        known(Kind::Cluster, cluster)
+    }
+
     #[test]
-    fn w7_a_location_counts_once_it_is_ready() {
-        let binding = |status: &str, kind: &str| {
-            let mut binding = bare(Kind::LocationBinding, "", "dfw");
-            binding.data = json!({
-                "spec": {"topology": {CITY_CODE: "DFW"}},
-                "status": {"conditions": [{"type": kind, "status": status}]},
-            });
-            binding
-        };
-        assert_eq!(ready_city(&binding("True", "Available")), Some("DFW"));
-        assert_eq!(ready_city(&binding("True", "Ready")), Some("DFW"));
-        assert_eq!(ready_city(&binding("Unknown", "Available")), None);
-        assert_eq!(ready_city(&binding("True", "Odd")), None);
-        let mut leaving = binding("True", "Ready");
-        leaving.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
-        assert_eq!(ready_city(&leaving), None);
-        let mut nowhere = binding("True", "Ready");
-        nowhere.data["spec"] = json!({});
-        assert_eq!(ready_city(&nowhere), None);
+    fn w7_a_change_concerns_the_cities_that_it_gives_and_takes() {
+        use Kind::{Cluster, LocationBinding};
+        let applied = |old: Option<Known>, new: Known| Change::Applied { old, new };
+        let deleted = |last: Known| Change::Deleted { last, inferred: true };
+        for (kind, change, cities) in [
+            (LocationBinding, applied(None, binding("DFW", "True")), &["DFW"][..]),
+            (LocationBinding, applied(None, binding("DFW", "False")), &[]),
+            (LocationBinding, applied(Some(binding("DFW", "False")), binding("DFW", "True")), &["DFW"]),
+            (LocationBinding, applied(Some(binding("DFW", "True")), binding("DFW", "True")), &[]),
+            (LocationBinding, applied(Some(binding("DFW", "True")), binding("ORD", "True")), &["DFW", "ORD"]),
+            (LocationBinding, deleted(binding("DFW", "True")), &["DFW"]),
+            (LocationBinding, deleted(binding("DFW", "False")), &[]),
+            (Cluster, applied(None, cluster("DFW")), &["DFW"]),
+            (Cluster, applied(Some(cluster("DFW")), cluster("DFW")), &[]),
+            (Cluster, applied(Some(cluster("DFW")), cluster("ORD")), &["DFW", "ORD"]),
+            (Cluster, deleted(cluster("DFW")), &["DFW"]),
+        ] {
+            let changed: Vec<_> = changed_cities(kind, &change).into_iter().collect();
+            assert_eq!(changed, cities, "{change:?}");
+        }
     }
 }

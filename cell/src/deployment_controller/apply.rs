@@ -7,6 +7,7 @@ use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::finalizers;
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_planes::events::reference_to;
@@ -22,7 +23,7 @@ use crate::domain::status::blocker::ConditionUpdate;
 use crate::domain::status::debounce::debounce;
 use crate::domain::status::deployment::{DeploymentFacts, same_but_for_stages, status};
 use crate::domain::status::network::Network;
-use crate::{finalizers, network_snapshot, writer};
+use crate::{network_snapshot, writer};
 
 /// The writes of a reconcile so far, and what is left to say in the status.
 #[derive(Default)]

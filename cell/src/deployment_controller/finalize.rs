@@ -1,6 +1,7 @@
 //! The end of a WD: its Instances go, then its finalizer.
 
 use fedhub_core::errors::Error;
+use fedhub_core::finalizers;
 use fedhub_core::names::WORKLOAD_FINALIZER;
 use fedhub_core::object::{Kind, ObjectRef, ObjectView};
 use fedhub_engine::Outcome;
@@ -8,7 +9,7 @@ use fedhub_engine::Outcome;
 use super::DeploymentController;
 use super::apply::Progress;
 use crate::domain::instances::{Deployment, Step, plan};
-use crate::{finalizers, writer};
+use crate::writer;
 
 impl DeploymentController {
     /// Reconciles a terminating WD.

@@ -123,12 +123,20 @@ impl InstanceController {
             QuotaState::Failed(failure) => Answer::Failed(failure),
             QuotaState::Ask(_) => Answer::Asked,
         };
-        let sizing = sizing::of(instance.spec());
-        let remark = match &sizing {
-            Sizing::Unknown(why) => Some(why.as_str()),
-            Sizing::Known { .. } => None,
+        let sizing = self.sizing(instance);
+        let remark = match (known, &sizing) {
+            // Its size is counted, whatever became of the type since.
+            (QuotaState::Claim(claim), _) if claim::is_sized(claim) => None,
+            (_, Sizing::Unknown(why)) => Some(why.as_str()),
+            (_, Sizing::Known(_)) => None,
         };
         quota_granted(instance, answer, remark, self.cell.clock().now())
+    }
+
+    /// The size of an Instance by the types that the cell has now.
+    fn sizing(&self, instance: &Object) -> Sizing {
+        let types = self.cell.anchor().store(Kind::InstanceType);
+        sizing::of(instance.spec(), |name| types.object("", name))
     }
 
     /// Asks for the Instance's quota, if that is not done yet.
@@ -166,7 +174,7 @@ impl InstanceController {
     /// Makes the Instance's claim.
     async fn make(&self, instance: &Object, ask: &QuotaRequest) -> Result<QuotaState, RequestError> {
         let QuotaRequest { cell, project, consumer } = ask;
-        let claim = claim::of(instance, cell, consumer, &sizing::of(instance.spec()));
+        let claim = claim::of(instance, cell, consumer, &self.sizing(instance));
         match project.create_or_read(Kind::ResourceClaim, &claim, CELL_MANAGER).await {
             Ok(Written::Stored(made)) => Ok(QuotaState::Claim(made)),
             Ok(Written::Exists { object, .. }) => self.found(instance, ask, object, &claim).await,

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use fedhub_api::facts::Change;
 use fedhub_core::errors::Error;
+use fedhub_core::finalizers;
 use fedhub_core::names::INSTANCE_FINALIZER;
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 use fedhub_engine::{Controller, Job, Outcome, Queue};
 use fedhub_planes::{Listener, Plane, Planes};
 
-use crate::{finalizers, writer};
+use crate::writer;
 
 /// Takes the write-back's place where it is switched off.
 pub struct WriteBackDisabled {

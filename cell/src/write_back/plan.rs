@@ -7,6 +7,7 @@ use std::time::Duration;
 use fedhub_api::facts::instance::{StatusOrigin, only_defaults};
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::normalization::settled_hash;
+use fedhub_core::finalizers;
 use fedhub_core::hash;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_FINALIZER};
 use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
@@ -18,7 +19,6 @@ use super::refusal::WriteBackRefusal;
 use super::snapshot::{CopyFacts, LiveRead, Ownership, Snapshot};
 use crate::domain::status::debounce::{debounce, on_the_way};
 use crate::domain::status::gates;
-use crate::finalizers;
 
 /// What to do about one Instance and its copy.
 #[derive(Clone, Debug, PartialEq)]

@@ -35,6 +35,38 @@ async fn a_granted_instance_costs_a_claim_a_status_and_a_patch() {
     run.stop().await;
 }
 
+/// A claim is never changed: the type counts as it was when quota was claimed (W8, C8).
+#[tokio::test(start_paused = true)]
+async fn w8_an_instance_counts_for_what_its_type_had_when_quota_was_claimed() {
+    let world = World::new();
+    let put = |cpu: &str| {
+        let spec = json!({"resources": {"cpu": cpu, "memory": "4Gi"}, "lifecycle": {"phase": "Active"}});
+        let metadata = json!({"name": "datumcloud-d1-standard-2"});
+        let (api, kind) = ("compute.datumapis.com/v1alpha", "InstanceType");
+        world.cell.put(json!({"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec})).unwrap();
+    };
+    put("2");
+    let run = world.run_with_quota();
+    quiet(5).await;
+    world.put_instance("wd-0", &["Quota"]);
+    until("claimed", || world.claim().is_some()).await;
+    world.grant();
+    quiet(5).await;
+    let requests = || {
+        let claim = world.claim().unwrap();
+        [1, 2].map(|n: usize| claim["spec"]["requests"][n]["amount"].as_i64().unwrap())
+    };
+    assert_eq!(requests(), [2000, 4096]);
+    let from = [position(&world.cell), position(&world.alpha)];
+    put("8");
+    world.cell.delete("InstanceType", "", "datumcloud-d1-standard-2").unwrap();
+    quiet(60).await;
+    assert_eq!(requests(), [2000, 4096]);
+    let asked = [asked(&world.cell, from[0]), asked(&world.alpha, from[1])].concat();
+    assert_eq!(asked, Vec::<String>::new());
+    run.stop().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn c9_an_instance_that_waits_for_longer_says_so_and_why() {
     let world = World::new();

@@ -176,6 +176,7 @@ impl World {
             Kind::Namespace,
             Kind::WorkloadDeployment,
             Kind::Instance,
+            Kind::InstanceType,
             Kind::LocationBinding,
             Kind::NetworkBinding,
             Kind::NetworkContext,

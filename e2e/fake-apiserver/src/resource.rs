@@ -168,6 +168,13 @@ pub fn project_plane() -> Vec<Resource> {
     resources
 }
 
+/// Types of instances: of the hub, of cells, and of where a catalogue is.
+pub fn instance_types() -> Resource {
+    Resource::custom("compute.datumapis.com", "v1alpha", "InstanceType", "instancetypes")
+        .cluster_scoped()
+        .with_status()
+}
+
 /// The hub: a [`project_plane`], and Karmada's policies, bindings and clusters.
 pub fn hub() -> Vec<Resource> {
     let mut resources = project_plane();
@@ -177,6 +184,10 @@ pub fn hub() -> Vec<Resource> {
         "PropagationPolicy",
         "propagationpolicies",
     ));
+    let of_cluster = ("ClusterPropagationPolicy", "clusterpropagationpolicies");
+    resources
+        .push(Resource::custom("policy.karmada.io", "v1alpha1", of_cluster.0, of_cluster.1).cluster_scoped());
+    resources.push(instance_types());
     let binding = Resource::custom("work.karmada.io", "v1alpha2", "ResourceBinding", "resourcebindings");
     resources.push(binding.with_status());
     resources.push(
@@ -199,12 +210,20 @@ pub fn cell() -> Vec<Resource> {
     resources.push(Resource::custom(group, "v1alpha", "Subnet", "subnets").with_status());
     let location = Resource::custom(group, "v1alpha", "LocationBinding", "locationbindings");
     resources.push(location.cluster_scoped().with_status());
+    resources.push(instance_types());
     resources
 }
 
 /// The quota service's claims, which a cell makes in project planes.
 pub fn resource_claim() -> Resource {
     Resource::custom("quota.miloapis.com", "v1alpha1", "ResourceClaim", "resourceclaims").with_status()
+}
+
+/// What entitles a project of a Milo to a service.
+pub fn service_entitlement() -> Resource {
+    Resource::custom("services.miloapis.com", "v1alpha1", "ServiceEntitlement", "serviceentitlements")
+        .cluster_scoped()
+        .with_status()
 }
 
 /// The namespace that fedhub's own account is in, by its manifests.

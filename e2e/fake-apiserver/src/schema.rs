@@ -27,8 +27,9 @@ pub(crate) struct Schema {
 }
 
 /// The CRDs of `deploy/`.
-const CRDS: [&str; 9] = [
+const CRDS: [&str; 10] = [
     include_str!("../../../deploy/crds/compute.datumapis.com_instances.yaml"),
+    include_str!("../../../deploy/crds/compute.datumapis.com_instancetypes.yaml"),
     include_str!("../../../deploy/crds/compute.datumapis.com_workloaddeployments.yaml"),
     include_str!("../../../deploy/crds/compute.datumapis.com_workloads.yaml"),
     include_str!("../../../deploy/external-crds/networking.datumapis.com_locationbindings.yaml"),

@@ -208,6 +208,12 @@ impl ApiServer {
         });
     }
 
+    /// Serves a resource no more, by its plural and group, as removing a CRD does (`widgets.example.com`). Ends all watches.
+    pub fn unregister(&self, resource: &str) {
+        self.shared.with(|world| world.resources.retain(|other| other.qualified() != resource));
+        self.break_watches();
+    }
+
     /// Switches the removal of objects whose owners are gone; switched on, it catches up at once.
     pub fn set_garbage_collection(&self, on: bool) {
         self.shared.with(|world| {

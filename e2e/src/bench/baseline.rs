@@ -5,6 +5,8 @@
 //! objects at once as fedhub works on at once for one plane. It keeps nothing, compares nothing and checks nothing, and
 //! the hub namespaces that fedhub makes are made for it before the clock runs.
 
+mod workload;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,11 +19,13 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::environment::{Environment, PROJECT, Space};
 use super::loader;
-use super::objects::{self, CITY, FEDERATION_NAMESPACE, FINALIZER, HubNamespace, Kind, Owner, api};
+use super::objects::{self, FEDERATION_NAMESPACE, FINALIZER, HubNamespace, Kind, Owner, api};
 use super::watch::events;
 use crate::Error;
 use crate::demo::objects::object;
 use crate::planes::topology::HUB;
+
+pub use self::workload::NECESSARY as NECESSARY_FOR_A_WORKLOAD;
 
 /// How many objects of one plane fedhub works on at once: the default of its `--workers-per-plane`.
 pub const CONCURRENCY: usize = 16;
@@ -57,6 +61,22 @@ impl Bare {
             async move { Ok(wd) }
         });
         Ok(Self::start(wanted, move |(wd, at)| federate(project.clone(), hub.clone(), wd, at)))
+    }
+
+    /// Makes the WDs of Workloads of `spaces` from now on: history, finalizer and annotations, a WD for each city, status.
+    pub async fn workloads(environment: &Environment, spaces: &[Space]) -> Result<Self, Error> {
+        let project = environment.as_fedhub(PROJECT).await?;
+        let known: std::collections::HashSet<_> = spaces.iter().map(|space| space.name.clone()).collect();
+        let events = events::<DynamicObject>(&project, Kind::Workload).await?;
+        let wanted = events.try_filter_map(move |event| {
+            let workload = match event {
+                WatchEvent::Added(workload) => Some(workload),
+                _ => None,
+            };
+            let workload = workload.filter(|it| it.namespace().is_some_and(|at| known.contains(&at)));
+            async move { Ok(workload) }
+        });
+        Ok(Self::start(wanted, move |workload| workload::place(project.clone(), workload)))
     }
 
     /// Projects hub Instances that have a status from now on: the projection, then its status. `owners` are the
@@ -155,7 +175,7 @@ async fn federate(project: Client, hub: Client, wd: DynamicObject, at: String) -
             "namespace": at, "name": name,
             "labels": {
                 "meta.datumapis.com/upstream-namespace": space,
-                "topology.datum.net/city-code": CITY,
+                "topology.datum.net/city-code": marked.data["spec"]["cityCode"],
                 "resourcetemplate.karmada.io/deletion-protected": "Always",
             },
             "annotations": {

@@ -43,11 +43,33 @@ pub async fn deployments_with(
     count: usize,
     each: impl Fn(usize, Value) -> Value,
 ) -> Result<Instant, Error> {
+    let wd = |index, space: &Space| each(index, deployment(&space.name, &format!("{prefix}-{index}")));
+    in_turn(client, Kind::Deployment, spaces, count, wd).await
+}
+
+/// Makes `count` Workloads in two cities, named `<prefix>-0` and so on, in turn over the namespaces. Returns when the first
+/// was asked for.
+pub async fn workloads(
+    client: &Client,
+    spaces: &[Space],
+    prefix: &str,
+    count: usize,
+) -> Result<Instant, Error> {
+    let each = |index, space: &Space| objects::workload(&space.name, &format!("{prefix}-{index}"));
+    in_turn(client, Kind::Workload, spaces, count, each).await
+}
+
+async fn in_turn(
+    client: &Client,
+    kind: Kind,
+    spaces: &[Space],
+    count: usize,
+    each: impl Fn(usize, &Space) -> Value,
+) -> Result<Instant, Error> {
     let began = Instant::now();
-    let creates = (0..count).zip(spaces.iter().cycle()).map(|(index, space)| {
-        let wd = each(index, deployment(&space.name, &format!("{prefix}-{index}")));
-        create(client, Kind::Deployment, Some(&space.name), wd)
-    });
+    let creates = (0..count)
+        .zip(spaces.iter().cycle())
+        .map(|(index, space)| create(client, kind, Some(&space.name), each(index, space)));
     stream::iter(creates).map(Ok).try_buffer_unordered(HANDS).try_for_each(|_| async { Ok(()) }).await?;
     Ok(began)
 }

@@ -34,6 +34,7 @@ mod restart;
 mod rollout;
 mod scaling;
 mod throughput;
+mod workload;
 
 use std::path::PathBuf;
 
@@ -45,9 +46,13 @@ use crate::Error;
 use crate::progress::Progress;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 16] = [
+pub const BENCHMARKS: [(&str, &str); 17] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
+    (
+        "workload",
+        "1,000 Workloads in two cities each: Workloads a second to both WDs on the hub, against a bare client; requests",
+    ),
     ("latency", "20 WDs a second for a minute: event to event, against a bare client"),
     ("requests", "API requests for a WD, for a status change, for a no-op"),
     ("memory", "RSS with 20,000 WDs and 100,000 Instances over 1,000 planes, and with fewer on real planes"),
@@ -142,6 +147,7 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
     match (name, in_memory) {
         ("throughput", _) => Box::pin(throughput::run(&environment, options)).await,
         ("projection", _) => Box::pin(projection::run(&environment, options)).await,
+        ("workload", _) => Box::pin(workload::run(&environment, options)).await,
         ("latency", _) => Box::pin(latency::run(&environment, options)).await,
         ("requests", _) => Box::pin(requests::run(&environment, options)).await,
         ("admission", _) => Box::pin(admission::run(&environment, options)).await,

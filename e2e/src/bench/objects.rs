@@ -37,6 +37,16 @@ pub fn deployment(namespace: &str, name: &str) -> Value {
     deployment
 }
 
+/// The cities of a Workload.
+pub const CITIES: [&str; 2] = [CITY, "ORD"];
+
+/// A Workload in two cities as a user writes it: that of the demonstration under another name, and without data.
+pub fn workload(namespace: &str, name: &str) -> Value {
+    let mut workload = objects::workload(&CITIES, 1);
+    workload["metadata"] = json!({ "namespace": namespace, "name": name });
+    workload
+}
+
 /// A hub Instance as a cell writes it: `at` is its hub namespace, `of` the hub WD.
 pub fn instance(at: &HubNamespace, of: &Owner, ordinal: usize) -> Value {
     json!({
@@ -111,9 +121,10 @@ pub fn runs(status: &Value) -> bool {
     objects::is_true(status, "Programmed")
 }
 
-/// The status of a hub WD that a cell reports on.
+/// The status of a hub WD of the first generation that a cell reports on.
 pub fn reported(replicas: usize) -> Value {
     json!({
+        "observedGeneration": 1,
         "replicas": replicas, "currentReplicas": replicas, "updatedReplicas": replicas,
         "desiredReplicas": replicas, "readyReplicas": replicas,
         "conditions": [condition("Available"), condition("ReplicasReady")],

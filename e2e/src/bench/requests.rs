@@ -54,7 +54,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     environment.progress.step("each has the condition for a missing status");
 
     let fixture = Fixture::find(environment, "r", spaces).await?;
-    let updates = status_changes(environment, &fixture, &mut fedhub).await?;
+    let updates = status_changes(environment, "r", &fixture, &mut fedhub).await?;
     environment.progress.step("each has a new status");
     let touched = touches(environment, &fixture, &mut fedhub).await?;
     environment.progress.step("each was touched without a change");
@@ -96,14 +96,15 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
 }
 
 /// A cell reports on every WD; the growth of fedhub's counters until the project shows it all.
-async fn status_changes(
+pub(super) async fn status_changes(
     environment: &Environment,
+    prefix: &str,
     fixture: &Fixture,
     fedhub: &mut Process,
 ) -> Result<Scrape, Error> {
     let before = fedhub.scrape().await?;
     let shows = |seen: &super::watch::Seen| seen.status["readyReplicas"] == 1;
-    let mut seen = Arrivals::of(&environment.project, Kind::Deployment, "r", shows).await?;
+    let mut seen = Arrivals::of(&environment.project, Kind::Deployment, prefix, shows).await?;
     let patch = Patch::Merge(json!({ "status": reported(1) }));
     let changes = fixture.on_hub.iter().map(|(home, wd)| {
         let (api, patch) = (api(&environment.hub, Kind::Deployment, &home.name), &patch);
@@ -149,7 +150,7 @@ async fn touch(client: &Client, at: &str, name: &str) -> Result<(), Error> {
 
 /// The requests that answer something. A watch that the server ended is opened again, the hub is asked for its newest
 /// version, and that is remembered, whatever there is to do.
-fn all(grown: &Scrape) -> f64 {
+pub(super) fn all(grown: &Scrape) -> f64 {
     let count = |labels: &[super::metrics::Label<'_>]| grown.sum("fedhub_api_requests_total", labels);
     let version = [("plane_kind", &["hub"][..]), ("verb", &["list"]), ("resource", &["namespaces"])];
     count(&[]) - count(&[("verb", &["watch"])]) - count(&version) - count(&[("plane_kind", &["management"])])
@@ -167,7 +168,7 @@ fn conditions_and_events(grown: &Scrape) -> f64 {
         + count("update", "workloaddeployments/status")
 }
 
-fn writes(grown: &Scrape) -> f64 {
+pub(super) fn writes(grown: &Scrape) -> f64 {
     let on = [("plane_kind", &["hub", "project"][..]), ("verb", &WRITES)];
     grown.sum("fedhub_api_requests_total", &on)
 }

@@ -29,7 +29,14 @@ const ROLES: [Role; 4] = [
         namespace: "fedhub-system",
         values: &[],
         always: &[],
-        optional: &["high-availability", "network-policy", "metrics-auth", "webhooks", "projected-hub-token"],
+        optional: &[
+            "high-availability",
+            "network-policy",
+            "metrics-auth",
+            "instance-types",
+            "webhooks",
+            "projected-hub-token",
+        ],
     },
     Role {
         overlay: "milo",
@@ -75,6 +82,7 @@ fn values(component: &str) -> &'static [&'static str] {
         "network-policy" => &["networkPolicy.enabled=true"],
         "projected-hub-token" => &["projectedHubToken.enabled=true"],
         "service-monitor" => &["serviceMonitor.enabled=true"],
+        "instance-types" => &["instanceTypes.enabled=true"],
         "webhooks" => &["webhooks.enabled=true"],
         "webhooks-cert-manager" => &["webhooks.enabled=true", "webhooks.certManager=true"],
         // These are of a role's own values.

@@ -1,6 +1,6 @@
 //! What is worth a look, and worth trying, once everything stands.
 
-use super::objects::{NAME, NAMESPACE};
+use super::objects::{NAME, NAMESPACE, PLACEMENT, deployment_name};
 use super::{Error, relative};
 use crate::fedhub::Fedhub;
 use crate::planes::topology::cells;
@@ -35,10 +35,26 @@ fn page(place: &str, fedhub: &Fedhub) -> String {
 
 /// Commands to type, each with what it shows.
 fn tries(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (why, commands) in groups(kubectl, kubeconfig) {
+        if !why.is_empty() {
+            lines.push(format!("  # {why}"));
+        }
+        lines.extend(commands.into_iter().map(|command| format!("  {command}")));
+    }
+    lines
+}
+
+fn groups(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> [(&'static str, Vec<String>); 8] {
     let at = |plane: &str| format!("kubectl --kubeconfig {}", kubeconfig(plane));
     let project = at("project-a");
-    let patch = |patch: &str| {
-        format!("{project} -n {NAMESPACE} patch workloaddeployment {NAME} --type=merge -p '{patch}'")
+    let patch =
+        |patch: &str| format!("{project} -n {NAMESPACE} patch workload {NAME} --type=merge -p '{patch}'");
+    let place = |cities: &str, replicas: u32| {
+        let scale = format!(r#""scaleSettings":{{"minReplicas":{replicas}}}"#);
+        patch(&format!(
+            r#"{{"spec":{{"placements":[{{"name":"{PLACEMENT}","cityCodes":[{cities}],{scale}}}]}}}}"#
+        ))
     };
     let fault = |value: &str| {
         patch(&format!(
@@ -47,50 +63,46 @@ fn tries(kubectl: &str, kubeconfig: impl Fn(&str) -> String) -> Vec<String> {
     };
     let conditions =
         r#"-o jsonpath='{range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}'"#;
-    let groups = [
+    [
         (
             "",
             vec![
                 format!("alias kubectl={kubectl}"),
-                format!("{project} get workloaddeployments,instances -A"),
+                format!("{project} get workloads,workloaddeployments,instances -A"),
             ],
         ),
         (
-            "what it is on the hub, and in the cell",
+            "what it is on the hub, and in a cell",
             vec![
                 format!(
                     "{} get workloaddeployments,propagationpolicies,instances -A --show-labels",
                     at("hub")
                 ),
-                format!("{} get workloaddeployments,instances -A", at("cell-dfw")),
+                format!("{} get workloaddeployments,instances,configmaps,secrets -A", at("cell-dfw")),
             ],
         ),
-        ("four Instances instead of two", vec![patch(r#"{"spec":{"scaleSettings":{"minReplicas":4}}}"#)]),
+        ("four Instances in each city instead of two", vec![place(r#""DFW","ORD""#, 4)]),
         (
-            "an image that cannot be pulled: the rollout stops at its first Instance, and the WorkloadDeployment says why",
+            "an image that cannot be pulled: each city's rollout stops at its first Instance, and its WorkloadDeployment says why",
             vec![
                 fault(r#""ImageUnavailable""#),
-                format!("{project} -n {NAMESPACE} get workloaddeployment {NAME} {conditions}"),
+                format!(
+                    "{project} -n {NAMESPACE} get workloaddeployment {} {conditions}",
+                    deployment_name(NAME, "DFW")
+                ),
             ],
         ),
         ("and it is mended", vec![fault("null")]),
         (
             "what is deleted by hand comes back",
-            vec![format!("{project} -n {NAMESPACE} delete instance {NAME}-0")],
+            vec![format!("{project} -n {NAMESPACE} delete instance {}-0", deployment_name(NAME, "DFW"))],
         ),
+        ("a city is left: what runs there goes, and nothing else", vec![place(r#""DFW""#, 2)]),
         (
             "and what its user does not want any more is gone everywhere",
-            vec![format!("{project} -n {NAMESPACE} delete workloaddeployment {NAME}")],
+            vec![format!("{project} -n {NAMESPACE} delete workload {NAME}")],
         ),
-    ];
-    let mut lines = Vec::new();
-    for (why, commands) in groups {
-        if !why.is_empty() {
-            lines.push(format!("  # {why}"));
-        }
-        lines.extend(commands.into_iter().map(|command| format!("  {command}")));
-    }
-    lines
+    ]
 }
 
 #[cfg(test)]
@@ -102,7 +114,7 @@ mod tests {
         let lines = tries("kubectl", |plane| format!("{plane}.yaml"));
         let patches: Vec<_> =
             lines.iter().filter_map(|line| line.split_once("-p '")?.1.strip_suffix('\'')).collect();
-        assert_eq!(patches.len(), 3);
+        assert_eq!(patches.len(), 4);
         for patch in patches {
             let patch: serde_json::Value = serde_json::from_str(patch).unwrap();
             assert!(patch["spec"].is_object(), "{patch}");

@@ -1,6 +1,6 @@
-//! The demonstration: real planes, fedhub beside the hub and in each cell as processes of their own, two projects with a
-//! deployment each, and every step of the way there and back as watches see it. Only other people's services (provider,
-//! network, quota) are simulated, by `fedhub-simulate`.
+//! The demonstration: real planes, fedhub beside the hub and in each cell as processes of their own, a Workload in two cities
+//! with a `ConfigMap` and a Secret, and every step of the way there and back as watches see it. Only other people's services
+//! (provider, network, quota) are simulated, by `fedhub-simulate`.
 
 mod hints;
 pub(crate) mod objects;
@@ -18,11 +18,13 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::objects::Kind;
 use self::printer::{Printer, say};
-use self::scenario::{LIMIT, Scenario};
+use self::scenario::{City, LIMIT, Scenario};
 use self::timeline::Timeline;
 use crate::fedhub::{self, Fedhub, chain};
 use crate::planes::topology::{HUB, cells, projects};
-use crate::planes::{self, Layout, Planes};
+use crate::planes::{self, Layout, Planes, manifests};
+use crate::progress::Progress;
+use crate::tools::{self, Tool};
 
 /// The instance that the demonstration runs on, unless another is named.
 pub const DEFAULT_NAME: &str = "demo";
@@ -53,11 +55,11 @@ pub enum Error {
         /// The directory of all logs.
         logs: String,
     },
-    /// Something stands in a cell that it was not meant for.
-    #[error("{cell} has {kind} in {namespace} that are for another city")]
+    /// Something stands on a plane that it was not meant for.
+    #[error("{plane} has {kind} in {namespace} that are not for it")]
     Strayed {
-        /// That cell.
-        cell: &'static str,
+        /// That plane.
+        plane: &'static str,
         /// What stands there.
         kind: Kind,
         /// The namespace.
@@ -109,7 +111,13 @@ pub async fn run(options: &Options) -> Result<(), Error> {
     result
 }
 
-/// Brings everything up and plays the scenarios. When this is dropped half way, [`planes::down`] ends what
+/// The project whose user asks for something, and another.
+const PROJECTS: [&str; 2] = ["project-a", "project-b"];
+
+/// What the cells have beside `deploy/overlays/cell`: Instances wait for the `ConfigMap`s and Secrets of their templates.
+const OF_CELLS: &str = "cell-referenced-data";
+
+/// Brings everything up and plays the scenario. When this is dropped half way, [`planes::down`] ends what
 /// it started.
 async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     let printer = Printer::stdout();
@@ -118,11 +126,17 @@ async fn show(options: &Options, layout: &Layout) -> Result<Planes, Error> {
     let planes = Planes::up(&up).await?;
     let fedhub = Fedhub::start(layout, &fedhub::Options::new()).await?;
     up.progress.step("fedhub is ready beside the hub and has engaged both projects");
-    chain::start(layout).await?;
+    let kubectl = tools::ensure(Tool::Kubernetes, &Progress::silent()).await?.program("kubectl");
+    let component = crate::repository().join("deploy/components").join(OF_CELLS);
+    let rights = manifests::kustomize(&kubectl, &component).await?;
+    for (cell, _) in cells() {
+        manifests::apply_all(&planes.client(cell.name).await?, cell.name, &rights).await?;
+    }
+    chain::start_with(layout, &[OF_CELLS.to_owned()]).await?;
     up.progress.step("fedhub is ready in both cells, with SIMULATED services beside it");
 
     tokio::select! {
-        shown = show_scenarios(&planes, layout) => shown?,
+        shown = show_scenario(&planes, layout) => shown?,
         end = stay(&planes, layout) => return end.and(Err(Error::Gone)),
     }
     if !options.once {
@@ -138,34 +152,32 @@ SIMULATED, by `fedhub-simulate`, are services that fedhub needs and that others 
   the provider of each cell, which takes half a second to start an Instance;
   the network of each cell and the quota of the projects, which are not used here: both are off in the cells.";
 
-/// Plays a scenario for each project, and sums up.
-async fn show_scenarios(planes: &Planes, layout: &Layout) -> Result<(), Error> {
+/// Plays the scenario, and sums up.
+async fn show_scenario(planes: &Planes, layout: &Layout) -> Result<(), Error> {
     let printer = Printer::stdout();
     say(CAST);
     let timeline = watch(planes).await?;
     if !timeline.synced(LIMIT).await {
         return Err(not_watched(&timeline, layout));
     }
-    let mut ways = Vec::new();
-    for ((project, (cell, city)), number) in projects().zip(cells()).zip(1..) {
-        printer.head(&format!("{number}. {} wants to run in {city}", project.name));
-        say("      hop      total  plane");
-        let mut others = Vec::new();
-        for (other, _) in cells().filter(|(other, _)| other.name != cell.name) {
-            others.push((other.name, planes.client(other.name).await?));
-        }
-        let scenario = Scenario {
-            printer,
-            timeline: &timeline,
-            project: project.name,
-            user: planes.client(project.name).await?,
-            city,
-            cell: cell.name,
-            others,
-            logs: logs(layout),
-        };
-        ways.push((city, scenario.play().await?));
+    let [project, other] = PROJECTS;
+    let mut cities = Vec::new();
+    for (cell, code) in cells() {
+        cities.push(City { code, cell: cell.name, client: planes.client(cell.name).await? });
     }
+    let codes: Vec<_> = cities.iter().map(|city| city.code).collect();
+    printer.head(&format!("{project} wants to run in {}", codes.join(" and ")));
+    say("      hop      total  plane");
+    let scenario = Scenario {
+        printer,
+        timeline: &timeline,
+        project,
+        user: planes.client(project).await?,
+        cities,
+        other: (other, planes.client(other).await?),
+        logs: logs(layout),
+    };
+    let ways = scenario.play().await?;
     printer.head("Every step was seen. What each hop took:");
     printer.table(&ways);
     Ok(())
@@ -173,12 +185,14 @@ async fn show_scenarios(planes: &Planes, layout: &Layout) -> Result<(), Error> {
 
 /// All watches, each on a connection of its own.
 async fn watch(planes: &Planes) -> Result<Timeline, Error> {
-    let mut wanted: Vec<_> =
-        [Kind::Namespace, Kind::Policy, Kind::Deployment, Kind::Instance].map(|kind| (HUB, kind)).to_vec();
+    let data = [Kind::Deployment, Kind::Instance, Kind::ConfigMap, Kind::Secret];
+    let of =
+        |plane: &'static str, kinds: &[Kind]| kinds.iter().map(|kind| (plane, *kind)).collect::<Vec<_>>();
+    let mut wanted = of(HUB, &[Kind::Namespace, Kind::Policy]);
+    wanted.extend(of(HUB, &data));
+    wanted.extend(cells().flat_map(|(cell, _)| of(cell.name, &data)));
     wanted.extend(
-        projects()
-            .chain(cells().map(|(cell, _)| cell))
-            .flat_map(|plane| [Kind::Deployment, Kind::Instance].map(|kind| (plane.name, kind))),
+        projects().flat_map(|project| of(project.name, &[Kind::Workload, Kind::Deployment, Kind::Instance])),
     );
     let clients: Vec<Client> = try_join_all(wanted.iter().map(|(plane, _)| planes.client(plane))).await?;
     let mut timeline = Timeline::new();

@@ -9,12 +9,18 @@ use serde_json::{Value, json};
 
 use crate::Error;
 
-/// The namespace, in both projects: the same name in two projects is two deployments.
+/// The project namespace.
 pub const NAMESPACE: &str = "default";
-/// The name of the `WorkloadDeployment`, in both projects.
+/// The name of the Workload.
 pub const NAME: &str = "web";
-/// How many Instances it asks for.
+/// The name of its placement.
+pub const PLACEMENT: &str = "us";
+/// How many Instances it asks for in each city.
 pub const REPLICAS: u32 = 2;
+/// The name of the `ConfigMap` that its containers have settings from.
+pub const SETTINGS: &str = "web-settings";
+/// The name of the Secret that they have a token from.
+pub const TOKEN: &str = "web-token";
 
 /// The kinds that the demonstration and the benchmarks look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +29,12 @@ pub enum Kind {
     Namespace,
     /// `PropagationPolicy`.
     Policy,
+    /// `ConfigMap`.
+    ConfigMap,
+    /// `Secret`.
+    Secret,
+    /// `Workload`.
+    Workload,
     /// `WorkloadDeployment`.
     Deployment,
     /// `Instance`.
@@ -37,6 +49,9 @@ impl Kind {
         let (group, version, kind) = match self {
             Self::Namespace => ("", "v1", "Namespace"),
             Self::Policy => ("policy.karmada.io", "v1alpha1", "PropagationPolicy"),
+            Self::ConfigMap => ("", "v1", "ConfigMap"),
+            Self::Secret => ("", "v1", "Secret"),
+            Self::Workload => ("compute.datumapis.com", "v1alpha", "Workload"),
             Self::Deployment => ("compute.datumapis.com", "v1alpha", "WorkloadDeployment"),
             Self::Instance => ("compute.datumapis.com", "v1alpha", "Instance"),
             Self::LocationBinding => ("networking.datumapis.com", "v1alpha", "LocationBinding"),
@@ -50,6 +65,9 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Namespace => "Namespaces",
             Self::Policy => "PropagationPolicies",
+            Self::ConfigMap => "ConfigMaps",
+            Self::Secret => "Secrets",
+            Self::Workload => "Workloads",
             Self::Deployment => "WorkloadDeployments",
             Self::Instance => "Instances",
             Self::LocationBinding => "LocationBindings",
@@ -79,6 +97,42 @@ pub fn deployment(city: &str, replicas: u32) -> Value {
     })
 }
 
+/// A Workload of such containers in these cities.
+pub fn workload(cities: &[&str], replicas: u32) -> Value {
+    json!({
+        "apiVersion": "compute.datumapis.com/v1alpha",
+        "kind": "Workload",
+        "metadata": { "namespace": NAMESPACE, "name": NAME },
+        "spec": {
+            "placements": [{ "name": PLACEMENT, "cityCodes": cities, "scaleSettings": { "minReplicas": replicas } }],
+            "template": deployment("", replicas)["spec"]["template"],
+        },
+    })
+}
+
+/// The same with variables from a `ConfigMap` and a Secret, which come before it.
+pub fn workload_with_data(cities: &[&str], replicas: u32) -> [(Kind, Value); 3] {
+    let settings = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "namespace": NAMESPACE, "name": SETTINGS },
+        "data": { "GREETING": "hello" },
+    });
+    let token = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "namespace": NAMESPACE, "name": TOKEN },
+        "stringData": { "token": "of-the-demonstration" },
+    });
+    let mut workload = workload(cities, replicas);
+    let container = &mut workload["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0];
+    container["envFrom"] = json!([{ "configMapRef": { "name": SETTINGS } }]);
+    container["env"] =
+        json!([{ "name": "TOKEN", "valueFrom": { "secretKeyRef": { "name": TOKEN, "key": "token" } } }]);
+    [(Kind::ConfigMap, settings), (Kind::Secret, token), (Kind::Workload, workload)]
+}
+
+/// The name of the `WorkloadDeployment` of a Workload of that name in a city.
+pub fn deployment_name(workload: &str, city: &str) -> String {
+    format!("{workload}-{PLACEMENT}-{}", city.to_lowercase())
+}
+
 /// An object from literal JSON of ours.
 pub fn object(manifest: Value) -> Result<DynamicObject, Error> {
     serde_json::from_value(manifest)
@@ -91,10 +145,15 @@ pub fn is_true(status: &Value, kind: &str) -> bool {
     conditions.is_some_and(|all| all.iter().any(|c| c["type"] == kind && c["status"] == "True"))
 }
 
-/// Whether the status of a `WorkloadDeployment` says that all of its Instances are ready.
-pub fn all_ready(deployment: &DynamicObject) -> bool {
-    let status = &deployment.data["status"];
-    status["readyReplicas"] == REPLICAS && is_true(status, "Available")
+/// Whether the status of a Workload or `WorkloadDeployment` says that it is available, with so many ready Instances.
+pub fn are_ready(object: &DynamicObject, replicas: u32) -> bool {
+    let status = &object.data["status"];
+    status["readyReplicas"] == replicas && is_true(status, "Available")
+}
+
+/// Whether an object has this finalizer.
+pub fn has_finalizer(object: &DynamicObject, finalizer: &str) -> bool {
+    object.finalizers().iter().any(|f| f == finalizer)
 }
 
 /// Whether one of the object's owners has that UID.

@@ -13,11 +13,17 @@ use crate::planes::Layout;
 
 /// Starts it, with the programs of the fedhub that is there. What runs already keeps running, as it was started at first.
 pub async fn start(layout: &Layout) -> Result<(), Error> {
+    start_with(layout, &[]).await
+}
+
+/// The same, with these components of `deploy/` for each cell.
+pub async fn start_with(layout: &Layout, of_cells: &[String]) -> Result<(), Error> {
     let first = State::load(layout, Member::First)?.ok_or_else(|| not_started(layout, Member::First))?;
     for member in Member::chain() {
         if State::load(layout, member)?.is_none() {
             let port = if member.has_page() { port(layout, member)? } else { 0 };
-            let pod = match Overlay::of(member, &[], None)? {
+            let components = if let Member::Cell(_) = member { of_cells } else { &[] };
+            let pod = match Overlay::of(member, components, None)? {
                 Some(overlay) => overlay.pod_for_suites(layout, port).await?,
                 None => Pod { arguments: member.arguments(layout), environment: BTreeMap::new() },
             };

@@ -42,9 +42,10 @@ use crate::planes::topology::{MANAGEMENT, Plane};
 const STREAMS: u32 = 100;
 
 /// Why a body breaks off.
-type Problem = Box<dyn std::error::Error + Send + Sync>;
-type Content = UnsyncBoxBody<Bytes, Problem>;
-type Answer = Response<Content>;
+pub(crate) type Problem = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Content = UnsyncBoxBody<Bytes, Problem>;
+/// What the gateway answers.
+pub(crate) type Answer = Response<Content>;
 
 /// A gateway that listens.
 pub struct Gateway {
@@ -105,7 +106,11 @@ impl Gateway {
         loop {
             match self.listener.accept().await {
                 Ok((tcp, _)) => {
-                    tokio::spawn(connection(tcp, self.tls.clone(), self.planes.clone()));
+                    let planes = self.planes.clone();
+                    tokio::spawn(connection(tcp, self.tls.clone(), move |request| {
+                        let planes = planes.clone();
+                        async move { planes.answer(request).await }
+                    }));
                 }
                 Err(error) => eprintln!("gateway: cannot accept a connection: {error}"),
             }
@@ -131,7 +136,7 @@ async fn client(layout: &Layout, plane: &str) -> Result<(Client, String), Error>
 }
 
 /// With the certificate of the instance's servers.
-fn tls(layout: &Layout) -> Result<TlsAcceptor, Error> {
+pub(crate) fn tls(layout: &Layout) -> Result<TlsAcceptor, Error> {
     let file = |name: &str| layout.pki().join(name);
     let bad = |name: &str, problem: String| Error::Manifest { path: file(name), problem };
     let chain = CertificateDer::pem_file_iter(file("server.crt"))
@@ -148,14 +153,21 @@ fn tls(layout: &Layout) -> Result<TlsAcceptor, Error> {
     Ok(TlsAcceptor::from(Arc::new(tls)))
 }
 
-async fn connection(tcp: TcpStream, tls: TlsAcceptor, planes: Arc<Behind>) {
+/// Serves a connection, each request by itself.
+pub(crate) async fn connection<F>(
+    tcp: TcpStream,
+    tls: TlsAcceptor,
+    answer: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+) where
+    F: Future<Output = Answer> + Send + 'static,
+{
     // Small answers must not wait for the next one.
     let _ = tcp.set_nodelay(true);
     let Ok(stream) = tls.accept(tcp).await else { return };
     let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let service = service_fn(move |request: Request<Incoming>| {
-        let planes = planes.clone();
-        async move { Ok::<_, Infallible>(planes.answer(request).await) }
+        let answered = answer(request);
+        async move { Ok::<_, Infallible>(answered.await) }
     });
     let io = TokioIo::new(stream);
     // However a connection ends, it is the caller's business.
@@ -250,8 +262,14 @@ fn refusal(code: StatusCode, reason: &str, message: &str) -> Answer {
         "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
         "code": code.as_u16(), "reason": reason, "message": message,
     });
-    let mut answer = Response::new(faults::content(status.to_string()));
+    let mut answer = json_answer(&status);
     *answer.status_mut() = code;
+    answer
+}
+
+/// An answer in JSON.
+pub(crate) fn json_answer(body: &serde_json::Value) -> Answer {
+    let mut answer = Response::new(faults::content(body.to_string()));
     let json = header::HeaderValue::from_static("application/json");
     answer.headers_mut().insert(header::CONTENT_TYPE, json);
     answer

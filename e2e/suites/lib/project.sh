@@ -2,6 +2,8 @@
 # Simulates Milo: creates Projects where needed and sets their condition Ready, or deletes them.
 #
 #   project.sh True|False|Unknown|gone NAME...
+#
+# $SUSPENDED: the status of their condition Suspended.
 set -eu
 export KUBECONFIG=$KUBECONFIGS/management.yaml
 state=$1
@@ -32,5 +34,8 @@ metadata: {name: $name}
 status:
   conditions:
   - {type: Ready, status: "$state", reason: Played, message: said by a suite, lastTransitionTime: "2026-01-02T03:04:05Z"}
+END
+  [ -z "${SUSPENDED-}" ] || cat <<END
+  - {type: Suspended, status: "$SUSPENDED", reason: Played, message: said by a suite, lastTransitionTime: "2026-01-02T03:04:05Z"}
 END
 done | kubectl apply --server-side --subresource=status -f -

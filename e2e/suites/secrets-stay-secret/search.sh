@@ -1,7 +1,6 @@
 #!/bin/sh
-# Searches for a Secret's content, as it is and in base64, in what fedhub of the management role and of a cell logs and reports,
-# and in what that of the cell holds in memory at rest. The management role's memory is not searched: what its connections
-# read last stays in their buffers until the next bytes come (docs/security.md). Prints where it is; nothing, if it is nowhere.
+# Searches for a Secret's content, as it is and in base64, in what fedhub of the management role and of a cell logs, reports
+# and holds in memory at rest. Prints where it is; nothing, if it is nowhere.
 #
 #   search.sh CANARY
 set -eu
@@ -32,16 +31,25 @@ explained="--namespace $NAMESPACE --plane project-a --management-kubeconfig $roo
 search "$1" 'the snapshot' <"$scratch/snapshot.json"
 rm -f "$scratch/snapshot.json"
 
-# Each readable and writable part of the memory.
-for process in fedhub-cell-dfw; do
-  # The harness marks what it starts.
-  pid=$(grep -l -a -F "FEDHUB_E2E_STATE=$root/fedhub/$process.json" /proc/[0-9]*/environ 2>/dev/null | tr -dc '0-9\n' | head -n 1)
+# Each readable and writable part of the memory. At rest: what carried the content is closed within a second or two.
+memory() {
   while read -r range access _; do
     case $access in rw*) ;; *) continue ;; esac
     from=$((0x${range%-*} / 4096)) to=$((0x${range#*-} / 4096))
-    dd if="/proc/$pid/mem" bs=4096 skip="$from" count="$((to - from))" status=none 2>/dev/null || true
-  done <"/proc/$pid/maps" >"$scratch/core"
-  [ "$(wc -c <"$scratch/core")" -gt 1000000 ] || echo "the memory of $process cannot be read"
-  search "$1" "the memory of $process" <"$scratch/core"
+    dd if="/proc/$1/mem" bs=4096 skip="$from" count="$((to - from))" status=none 2>/dev/null || true
+  done <"/proc/$1/maps" >"$scratch/core"
+  [ "$(wc -c <"$scratch/core")" -gt 1000000 ] || echo "the memory of $2 cannot be read"
+  search "$canary" "the memory of $2" <"$scratch/core"
   rm -f "$scratch/core"
+}
+canary=$1
+for process in fedhub fedhub-cell-dfw; do
+  # The harness marks what it starts.
+  pid=$(grep -l -a -F "FEDHUB_E2E_STATE=$root/fedhub/$process.json" /proc/[0-9]*/environ 2>/dev/null | tr -dc '0-9\n' | head -n 1)
+  attempts=0
+  until found=$(memory "$pid" "$process") && [ -z "$found" ] || [ "$attempts" -ge 10 ]; do
+    attempts=$((attempts + 1))
+    sleep 0.5
+  done
+  [ -z "$found" ] || echo "$found"
 done

@@ -23,6 +23,9 @@ printf '%s' "$spans" | jq --raw-output --exit-status --arg wd "$3" --arg cell "$
     elif any(.[]; .spanId != $root.spanId and .parentSpanId != $root.spanId) then "not below its root\n" | halt_error
     elif any(.[]; .process["service.name"] != "fedhub" or .process["service.version"] == null)
       then "a process without a name\n" | halt_error
+    elif (map(.process | {id: .["service.instance.id"], cell: .["fedhub.cell"]}) | unique
+      | length != 2 or any(.[]; .id == null) or .[0].id == .[1].id)
+      then "the two processes are not told apart by their ids\n" | halt_error
     elif $root.attributes["fedhub.object.name"] != $wd then "the root is not of \($wd)\n" | halt_error
     elif (map(select(.attributes["fedhub.controller"] | IN("federator", "projector")) | .process["fedhub.cell"])
       | unique) != [null] then "the management role is not told apart\n" | halt_error

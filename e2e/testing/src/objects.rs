@@ -21,6 +21,22 @@ pub fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value
     })
 }
 
+/// Grants `server`, a project's plane, the service: its entitlement has this status.
+pub fn entitle(server: &ApiServer, status: &Value) {
+    let metadata = json!({"name": "compute"});
+    let mut entitlement = json!({
+        "apiVersion": "services.miloapis.com/v1alpha1", "kind": "ServiceEntitlement", "metadata": metadata,
+        "spec": {"serviceRef": {"name": "compute"}},
+    });
+    entitlement["status"] = status.clone();
+    server.put(entitlement).unwrap();
+}
+
+/// Takes it away.
+pub fn withdraw(server: &ApiServer) {
+    server.delete("ServiceEntitlement", "", "compute").unwrap();
+}
+
 /// The status of an Instance whose condition `Ready` is that.
 pub fn instance_status(ready: &str) -> Value {
     json!({"suspended": false, "conditions": [condition("Ready", ready, "R", "")]})

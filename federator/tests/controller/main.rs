@@ -43,3 +43,5 @@ mod support;
 mod suspended;
 #[cfg(test)]
 mod twins;
+#[cfg(test)]
+mod withdrawn;

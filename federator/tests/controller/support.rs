@@ -97,7 +97,7 @@ impl World {
         process.work(&federator, &queue, workers);
         if self.telling {
             let conditions = process.queue(planes.seed());
-            let writer = ConditionWriter::new(federator.clone(), conditions.clone());
+            let writer = ConditionWriter::new(federator.clone(), conditions.clone(), Vec::new());
             process.work(&writer, &conditions, 4);
             tokio::spawn(writer.run(process.stopping.clone()));
         }

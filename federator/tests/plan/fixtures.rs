@@ -7,7 +7,7 @@ use fedhub_core::names::{
     SOURCE, SOURCE_GENERATION, SOURCE_UID, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
-use fedhub_planes::{Write, WriteState};
+use fedhub_planes::{ServiceState, Write, WriteState};
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -124,6 +124,7 @@ pub fn seen(
         spec_normalization: None,
         status_normalization: None,
         writes: WriteState::Active,
+        service: ServiceState::Active,
         bound: None,
         stalled: false,
         distrust: None,

@@ -43,3 +43,5 @@ mod status;
 mod suspended;
 #[cfg(test)]
 mod tenants;
+#[cfg(test)]
+mod withdrawn;

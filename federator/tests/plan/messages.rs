@@ -32,6 +32,8 @@ fn refusals() -> Vec<Refusal> {
         Refusal::AmbiguousCity(_) => Refusal::AmbiguousCity(city()),
         Refusal::FederationConflict(_) => Refusal::FederationConflict(Conflict::Deployment),
         Refusal::Moving(..) => Refusal::Moving(city(), "ORD".to_owned()),
+        Refusal::ServiceSuspended => Refusal::ServiceSuspended,
+        Refusal::ServiceNotActive => Refusal::ServiceNotActive,
         Refusal::CleanupHeld(_) => Refusal::CleanupHeld(CleanupBlocked::HubUnreachable),
     ]
     .into()

@@ -10,7 +10,7 @@ use fedhub_core::object::{Object, ObjectView, PlaneId, set_field};
 use fedhub_federator::loss::is_awaiting_cell;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::snapshot::Wd;
-use fedhub_planes::{Distrust, Write, WriteMode, WriteState};
+use fedhub_planes::{Distrust, ServiceState, Write, WriteMode, WriteState};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
@@ -42,6 +42,7 @@ pub struct Model {
     spec_normalization: Option<ServerNormalization>,
     status_normalization: Option<ServerNormalization>,
     pub writes: WriteState,
+    pub service: ServiceState,
     /// Whether the hub was restored from a backup, and its cells have not written back yet.
     pub distrust: Option<Distrust>,
     last_restore: Option<Timestamp>,
@@ -72,6 +73,7 @@ impl Model {
             spec_normalization: None,
             status_normalization: None,
             writes: WriteState::Active,
+            service: ServiceState::Active,
             distrust: None,
             last_restore: None,
             seen_deleted: false,
@@ -102,6 +104,7 @@ impl Model {
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
             writes: self.writes,
+            service: self.service,
             bound: self.bound.clone(),
             stalled: false,
             distrust: self.distrust,
@@ -211,7 +214,8 @@ impl Model {
         if let Some(hub) = self.hub.take() {
             self.spec_normalization = None;
             self.runs &= !reported(hub.status());
-            let leaves = self.project.as_ref().is_some_and(ObjectView::is_terminating);
+            let leaves = self.project.as_ref().is_some_and(ObjectView::is_terminating)
+                || self.service == ServiceState::Withdrawn;
             self.seen_deleted = leaves && !is_awaiting_cell(&Wd::of(&PlaneId::Hub, &hub).unwrap());
         }
         self

@@ -2,9 +2,10 @@
 
 use fedhub_api::cells::CellDown;
 use fedhub_cache::ServerNormalization;
-use fedhub_core::names::PlaneName;
+use fedhub_core::finalizers;
+use fedhub_core::names::{FEDERATOR_FINALIZER, PlaneName};
 use fedhub_core::object::{Object, ObjectRef, ObjectView, PlaneId};
-use fedhub_federator::desired::{self, Bodies};
+use fedhub_federator::desired::Bodies;
 use fedhub_federator::moving::Bound;
 use fedhub_federator::plan::FederationPlan;
 pub use fedhub_federator::plan::NextStep;
@@ -12,7 +13,7 @@ use fedhub_federator::refusal::Refusal;
 pub use fedhub_federator::snapshot::KnownPolicy;
 use fedhub_federator::snapshot::{LiveRead, Snapshot, Wd};
 use fedhub_federator::status;
-use fedhub_planes::{Distrust, ProjectNamespace, StatusWrite, Write, WriteState};
+use fedhub_planes::{Distrust, ProjectNamespace, ServiceState, StatusWrite, Write, WriteState};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -31,6 +32,7 @@ pub struct Observed {
     pub spec_normalization: Option<ServerNormalization>,
     pub status_normalization: Option<ServerNormalization>,
     pub writes: WriteState,
+    pub service: ServiceState,
     pub bound: Option<Bound>,
     pub stalled: bool,
     pub distrust: Option<Distrust>,
@@ -53,7 +55,8 @@ impl Observed {
     }
 
     fn live(&self) -> Option<&Live> {
-        self.live.as_ref().filter(|_| self.project.is_terminating())
+        let leaves = self.project.is_terminating() || self.service == ServiceState::Withdrawn;
+        self.live.as_ref().filter(|_| leaves)
     }
 
     /// The objects that are rendered.
@@ -93,6 +96,7 @@ impl Observed {
             spec_normalization: self.spec_normalization,
             status_normalization: self.status_normalization,
             writes: self.writes,
+            service: self.service,
             arrived: self.bound.as_ref().zip(self.hub.as_ref()).is_some_and(arrived),
             stalled: self.stalled,
             distrust: self.distrust,
@@ -116,7 +120,7 @@ impl Observed {
             moved,
             delete: bodies.hub.clone().filter(|_| delete),
             status: status.and_then(|intent| status::write(seen, intent.refusal.as_ref(), &bodies)),
-            release: release.then(|| desired::release(&bodies.project)),
+            release: release.then(|| finalizers::without(&bodies.project, FEDERATOR_FINALIZER)),
             then,
         }
     }

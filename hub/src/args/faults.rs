@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use fedhub_core::names::is_label_value;
 
-use super::RunArgs;
+use fedhub_planes::discovery::Discovery;
+
+use super::{InstanceTypesSource, RunArgs};
 
 impl RunArgs {
     /// Validates the flags together, and returns a line for each fault.
@@ -39,7 +41,7 @@ impl RunArgs {
             }
         }
         faults.extend(self.cell_faults());
-        faults.extend(self.discovery.faults(&self.management));
+        faults.extend(self.discovery.faults(&self.management).into_iter().chain(self.instance_types_fault()));
         faults.extend(self.metrics.faults());
         faults.extend(self.webhooks.faults(self.enable_management_controllers));
         if self.lease_duration <= self.lease_renew * 2 {
@@ -71,6 +73,30 @@ impl RunArgs {
             faults.push("--backoff-first is longer than --backoff-max".to_owned());
         }
         faults
+    }
+
+    /// What is wrong with the source of instance types. Karmada writes the copies to every cell: a cell that is the source would
+    /// have them written over what operators write there.
+    fn instance_types_fault(&self) -> Option<String> {
+        let (source, mode) = (self.instance_types, self.discovery.mode);
+        let of_management = source == InstanceTypesSource::Management
+            || source == InstanceTypesSource::Discovery
+                && self.discovery.projects(&self.management).is_none();
+        let is_cell = self.enable_cell_controllers && self.cell_kubeconfig.is_none();
+        match source {
+            InstanceTypesSource::Off => None,
+            _ if !self.enable_management_controllers => {
+                Some("--instance-types is for --enable-management-controllers".to_owned())
+            }
+            InstanceTypesSource::Discovery if mode != Discovery::Milo => {
+                Some(format!("--instance-types discovery is for --discovery milo, not for {mode}"))
+            }
+            _ if of_management && is_cell => Some(format!(
+                "--instance-types {source} needs a source that is no cell: this process's cell is its management plane, \
+                 unless --cell-kubeconfig names another"
+            )),
+            _ => None,
+        }
     }
 
     fn cell_faults(&self) -> Vec<String> {

@@ -14,6 +14,18 @@ use crate::discovery::DiscoveryArgs;
 use crate::secure::args::MetricsArgs;
 use crate::webhooks::args::WebhookArgs;
 
+/// Where the catalogue of instance types is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum InstanceTypesSource {
+    /// There is none.
+    Off,
+    /// The management plane.
+    Management,
+    /// The server with the Projects.
+    Discovery,
+}
+
 /// The flags of `fedhub run`.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
@@ -67,6 +79,17 @@ pub struct RunArgs {
     /// Where project planes are found.
     #[command(flatten)]
     pub discovery: DiscoveryArgs,
+    /// Where the catalogue of instance types is, for hub, cells and admission: `InstanceType`s of the `management` plane, or of
+    /// the server with the Projects (`discovery`, with --discovery milo). With `off` there is the built-in type.
+    #[arg(
+        long,
+        env = "FEDHUB_INSTANCE_TYPES",
+        default_value = "off",
+        value_name = "WHERE",
+        hide_possible_values = true
+    )]
+    pub instance_types: InstanceTypesSource,
+
     /// The process's own namespace: where its Lease is, and where discovery `kubeconfigs` looks for Secrets. Without it,
     /// fedhub-system; of a process with the cell role alone, fedhub-cells.
     #[arg(long, env = "FEDHUB_NAMESPACE", value_name = "NAME")]
@@ -151,9 +174,14 @@ pub struct RunArgs {
     /// How long an Instance on the hub may be without its WorkloadDeployment before it is quarantined.
     #[arg(long, env = "FEDHUB_PROJECTION_GRACE", default_value = "15m", value_parser = parse_duration, value_name = "DURATION")]
     pub projection_grace: Duration,
-    /// Projections of one plane that may be deleted per minute where their absence on the hub was inferred.
+    /// Projections of one plane that may be deleted per minute where their absence on the hub was inferred; copies of instance
+    /// types likewise.
     #[arg(long, env = "FEDHUB_MAX_INFERRED_DELETES_PER_MINUTE", default_value_t = 20, value_name = "N")]
     pub max_inferred_deletes_per_minute: u32,
+    /// How long the service has to be withdrawn from a project before what ran of it there is removed. For discovery
+    /// `milo`, where the entitlements of the project say so.
+    #[arg(long, env = "FEDHUB_TEARDOWN_DELAY", default_value = "1m", value_parser = parse_duration, value_name = "DURATION")]
+    pub teardown_delay: Duration,
     /// How long an Instance may take to terminate: one that takes longer is named on its WorkloadDeployment in the cell,
     /// with the finalizers that hold it.
     #[arg(long, env = "FEDHUB_TERMINATION_DEADLINE", default_value = "10m", value_parser = parse_duration, value_name = "DURATION")]

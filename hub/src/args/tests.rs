@@ -180,3 +180,27 @@ fn flags_of_a_discovery_that_is_not_asked_for_are_faults() {
         assert!(fits && faults.len() == expected.len(), "{flags:?}: {faults:?}");
     }
 }
+
+#[test]
+fn w8_the_source_of_instance_types_is_a_server_that_is_no_cell() {
+    let management = ["--enable-management-controllers", "--hub-kubeconfig=/dev/null"];
+    let cell = ["--enable-cell-controllers", "--cell-name=dfw"];
+    let milo = ["--discovery=milo", "--discovery-kubeconfig=/dev/null"];
+    for (roles, flags, says) in [
+        (&[&management[..]][..], &["--instance-types=management"][..], None),
+        (&[&management, &milo], &["--instance-types=discovery"], None),
+        (&[&management], &["--instance-types=discovery"], Some("is for --discovery milo, not for single")),
+        (&[&cell], &["--instance-types=management"], Some("is for --enable-management-controllers")),
+        (&[&management, &cell], &["--instance-types=management"], Some("needs a source that is no cell")),
+        (&[&management, &cell, &milo[..1]], &["--instance-types=discovery"], Some("no cell")),
+        (&[&management, &cell, &milo], &["--instance-types=discovery"], None),
+        (&[&management, &cell], &["--instance-types=management", "--cell-kubeconfig=/dev/null"], None),
+        (&[&management, &cell], &[], None),
+    ] {
+        let all: Vec<_> = roles.iter().copied().chain([flags]).flatten().copied().collect();
+        let faults: Vec<_> =
+            run(&all).validate().into_iter().filter(|fault| fault.contains("instance-types")).collect();
+        assert_eq!(faults.len(), usize::from(says.is_some()), "{all:?}: {faults:?}");
+        assert!(says.is_none_or(|says| faults[0].contains(says)), "{faults:?}");
+    }
+}

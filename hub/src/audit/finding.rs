@@ -92,6 +92,8 @@ discrepancies! {
         Operator, "once sure which one runs, remove the deletion protection of the other and delete it";
     ForeignHubWd: Problem, "a hub WD whose origin mark names another WD than its hub namespace does",
         Operator, "find out who wrote it; fedhub neither follows nor deletes it";
+    CompanionLeft: Problem, "a copy of a ConfigMap or Secret on the hub that no WD of its project namespace refers to",
+        Operator, "once sure, delete it on the hub: Karmada deletes it in the cells";
     EmptyHubNamespace: Notice, "a hub namespace without WDs and Instances, of a project namespace without WDs",
         Nobody, "";
     InstanceQuarantined: Problem, "a hub Instance cannot be shown in the project, and no retry changes that",

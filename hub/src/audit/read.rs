@@ -1,13 +1,14 @@
-//! Reads what the audit compares: lists of two kinds on each project plane and of five on the hub, page by page, so many
+//! Reads what the audit compares: lists of two kinds on each project plane and of seven on the hub, page by page, so many
 //! planes at a time; where one plane is audited, what its namespaces on the hub hold alone. Then, of what seems to differ,
 //! every object once more.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use fedhub_core::names::PlaneName;
+use fedhub_core::names::{PlaneName, REFERENCED_DATA};
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId};
 use fedhub_planes::ProjectNamespace;
 use fedhub_planes::discovery::Discovery;
@@ -24,7 +25,7 @@ use crate::operator::discovery::PlaneSource;
 use crate::operator::fleet::{Unread, check_identity, discover, planes_of};
 use crate::operator::planes::paused;
 use crate::operator::read::{Read, ReadError};
-use crate::operator::requests::{get, list, within};
+use crate::operator::requests::{Part, Query, each, get, get_metadata, list, within};
 
 /// What is to be read, and by what.
 pub struct Request {
@@ -154,7 +155,7 @@ async fn hub_of(hub: &Connection, only: Option<&PlaneName>, concurrency: usize) 
     let (namespaces, clusters) =
         tokio::try_join!(of_hub(hub, Kind::Namespace, ""), of_hub(hub, Kind::Cluster, ""))?;
     let contents = match only {
-        None => vec![Contents::of(hub, "").await?],
+        None => vec![Box::pin(Contents::of(hub, "")).await?],
         Some(only) => {
             // Not by a selector: a plane's name is the last segment of what the label holds.
             let is_own =
@@ -162,44 +163,53 @@ async fn hub_of(hub: &Connection, only: Option<&PlaneName>, concurrency: usize) 
             let own: Vec<_> = namespaces.iter().filter(is_own).map(|it| it.name().to_owned()).collect();
             let read = all("hub namespaces", own, concurrency, |namespace| {
                 let hub = hub.clone();
-                async move { Contents::of(&hub, &namespace).await }
+                async move { Box::pin(Contents::of(&hub, &namespace)).await }
             });
             read.await?.into_iter().collect::<Result<_, _>>()?
         }
     };
-    let (mut deployments, mut instances, mut policies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all = Contents::default();
     for of_namespace in contents {
-        deployments.extend(of_namespace.deployments);
-        instances.extend(of_namespace.instances);
-        policies.extend(of_namespace.policies);
+        all.deployments.extend(of_namespace.deployments);
+        all.instances.extend(of_namespace.instances);
+        all.policies.extend(of_namespace.policies);
+        all.config_maps.extend(of_namespace.config_maps);
+        all.secrets.extend(of_namespace.secrets);
     }
     let objects = |kind: Kind, objects: Vec<Object>| Objects::of(&PlaneId::Hub, kind, objects);
     Ok(Hub {
         namespaces: objects(Kind::Namespace, namespaces),
-        deployments: objects(Kind::WorkloadDeployment, deployments),
-        instances: objects(Kind::Instance, instances),
-        policies: objects(Kind::PropagationPolicy, policies),
+        deployments: objects(Kind::WorkloadDeployment, all.deployments),
+        instances: objects(Kind::Instance, all.instances),
+        policies: objects(Kind::PropagationPolicy, all.policies),
+        config_maps: objects(Kind::ConfigMap, all.config_maps),
+        secrets: objects(Kind::Secret, all.secrets),
         clusters: objects(Kind::Cluster, clusters),
         history: None,
     })
 }
 
 /// What is in a hub namespace, or in all of them.
+#[derive(Default)]
 struct Contents {
     deployments: Vec<Object>,
     instances: Vec<Object>,
     policies: Vec<Object>,
+    config_maps: Vec<Object>,
+    secrets: Vec<Object>,
 }
 
 impl Contents {
     /// Of this namespace; of all where it is empty.
     async fn of(hub: &Connection, namespace: &str) -> anyhow::Result<Self> {
-        let (deployments, instances, policies) = tokio::try_join!(
+        let (deployments, instances, policies, config_maps, secrets) = tokio::try_join!(
             of_hub(hub, Kind::WorkloadDeployment, namespace),
             of_hub(hub, Kind::Instance, namespace),
             of_hub(hub, Kind::PropagationPolicy, namespace),
+            companions(hub, Kind::ConfigMap, namespace),
+            companions(hub, Kind::Secret, namespace),
         )?;
-        Ok(Self { deployments, instances, policies })
+        Ok(Self { deployments, instances, policies, config_maps, secrets })
     }
 }
 
@@ -207,6 +217,19 @@ async fn of_hub(hub: &Connection, kind: Kind, namespace: &str) -> anyhow::Result
     let plural = &kind.resource().plural;
     let objects = list(hub, kind.resource(), namespace, "").await;
     objects.required(|| format!("failed to list {plural} on the hub"))
+}
+
+/// The copies of what WDs refer to, without their content (W6).
+async fn companions(hub: &Connection, kind: Kind, namespace: &str) -> anyhow::Result<Vec<Object>> {
+    let (kind, labels) = (kind.resource(), format!("{REFERENCED_DATA}=true"));
+    let query = Query { kind, namespace, labels: &labels, fields: "" };
+    let mut found = Vec::new();
+    let read = each(hub, query, Part::Metadata, |object| {
+        found.push(object);
+        ControlFlow::Continue(())
+    });
+    read.await.required(|| format!("failed to list copies of {} on the hub", kind.plural))?;
+    Ok(found)
 }
 
 /// Reads a project plane whole, of WDs those with the labels of `deployments`, if it is the cluster that fedhub remembers for the name.
@@ -281,7 +304,13 @@ impl Gathered {
             })
             .collect();
         let read = all("objects checked", reads, self.concurrency, |(key, connection)| async move {
-            let object = get(&connection, key.kind.resource(), &key.namespace, &key.name).await;
+            let kind = key.kind.resource();
+            let object = match key.kind {
+                Kind::ConfigMap | Kind::Secret => {
+                    get_metadata(&connection, kind, &key.namespace, &key.name).await
+                }
+                _ => get(&connection, kind, &key.namespace, &key.name).await,
+            };
             (key, object)
         });
         for (key, object) in read.await? {

@@ -92,6 +92,10 @@ pub struct Hub {
     pub instances: Objects,
     /// Its `PropagationPolicies`.
     pub policies: Objects,
+    /// Its copies of `ConfigMaps`, by their metadata.
+    pub config_maps: Objects,
+    /// Its copies of Secrets, by their metadata.
+    pub secrets: Objects,
     /// Its Clusters.
     pub clusters: Objects,
     /// What fedhub remembers of its history; `None` where nothing is stored, or it was not asked.
@@ -148,6 +152,8 @@ impl World {
             (PlaneId::Hub, Kind::WorkloadDeployment) => Some(&mut self.hub.deployments),
             (PlaneId::Hub, Kind::Instance) => Some(&mut self.hub.instances),
             (PlaneId::Hub, Kind::PropagationPolicy) => Some(&mut self.hub.policies),
+            (PlaneId::Hub, Kind::ConfigMap) => Some(&mut self.hub.config_maps),
+            (PlaneId::Hub, Kind::Secret) => Some(&mut self.hub.secrets),
             (PlaneId::Project(name), kind) => {
                 let project = self.projects.get_mut(name)?;
                 match kind {

@@ -8,7 +8,7 @@ use k8s_openapi::api::authorization::v1::{
 use serde_json::Value;
 
 use super::finding::Part;
-use crate::args::RunArgs;
+use crate::args::{InstanceTypesSource, RunArgs};
 
 /// A file with a role, and whom it is for.
 struct RoleFile {
@@ -50,6 +50,16 @@ fn admits(args: &RunArgs) -> bool {
     args.webhooks.enabled
 }
 
+/// Whether the catalogue of instance types is there.
+fn catalog_is_on(args: &RunArgs, part: Part) -> bool {
+    manages(args)
+        && match args.instance_types {
+            InstanceTypesSource::Off => false,
+            InstanceTypesSource::Management => part == Part::Management,
+            InstanceTypesSource::Discovery => part == Part::Discovery,
+        }
+}
+
 /// Every role of `deploy/`.
 const ROLES: &[RoleFile] = roles! {
     "base/role.yaml" on Management if manages;
@@ -57,6 +67,8 @@ const ROLES: &[RoleFile] = roles! {
     // For `fedhub kubeconfig rotate`, by whoever runs that.
     "components/own-token/role.yaml" on Hub if |_| false;
     "components/milo/cluster-role.yaml" on Discovery if |args| manages(args) && args.discovery.mode == Discovery::Milo;
+    "components/instance-types-rights/cluster-role.yaml" on Management if |args| catalog_is_on(args, Part::Management);
+    "components/instance-types-rights/cluster-role.yaml" on Discovery if |args| catalog_is_on(args, Part::Discovery);
     "components/project-plane-rights/cluster-role.yaml" on Project if manages;
     "components/hub-for-cells/cluster-role.yaml" on Hub if |args| is_cell(args) && args.write_back;
     "components/cell/cluster-role.yaml" on Cell if is_cell;

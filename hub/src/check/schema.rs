@@ -27,10 +27,11 @@ pub struct Ours {
     pub kinds: Vec<OurKind>,
 }
 
-/// The CRDs that the program carries.
+/// The CRDs that the program carries, but for that of instance types: no plane needs it, for without a catalogue there is the
+/// built-in type.
 pub fn ours() -> anyhow::Result<Ours> {
     let mut ours = Ours { group: String::new(), version: String::new(), kinds: Vec::new() };
-    for crd in crds::all()? {
+    for crd in crds::all()?.into_iter().filter(|crd| crd.spec.names.kind != "InstanceType") {
         let Some(version) = crd.spec.versions.first() else { continue };
         let schema = version.schema.as_ref().and_then(|it| it.open_api_v3_schema.as_ref());
         ours.version.clone_from(&version.name);

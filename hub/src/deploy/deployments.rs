@@ -319,12 +319,17 @@ fn w4_admission_is_reached_where_it_answers() {
     assert!(sleeps + args.shutdown_timeout.as_secs() < 30);
 }
 
+/// The webhooks of a kustomization.
+fn webhooks(objects: &[Value]) -> Vec<Value> {
+    let lists = objects.iter().filter_map(|object| object["webhooks"].as_array());
+    lists.flatten().cloned().collect()
+}
+
 /// Every webhook has a path that the program answers, fails closed, and waits longer than the program takes.
 #[test]
 fn w4_project_planes_ask_for_what_is_answered() {
-    let objects = super::kustomize::overlay("components/webhooks-project-plane", &[]);
-    let mut seen = 0;
-    for webhook in objects.iter().flat_map(|object| object["webhooks"].as_array().into_iter().flatten()) {
+    let webhooks = webhooks(&super::kustomize::overlay("components/webhooks-project-plane", &[]));
+    for webhook in &webhooks {
         let url: http::Uri = webhook["clientConfig"]["url"].as_str().unwrap().parse().unwrap();
         let route = crate::webhooks::Route::of(&url.path().replace("PLANE", "a"), Discovery::Kubeconfigs);
         let kind = route.unwrap().kind.name().to_lowercase();
@@ -332,7 +337,38 @@ fn w4_project_planes_ask_for_what_is_answered() {
         assert_eq!((&webhook["failurePolicy"], &webhook["sideEffects"]), (&"Fail".into(), &"None".into()));
         let waits = webhook["timeoutSeconds"].as_u64().unwrap();
         assert!(crate::webhooks::ANSWERS_WITHIN.as_secs() < waits, "{webhook}");
-        seen += 1;
     }
-    assert_eq!(seen, 4);
+    assert_eq!(webhooks.len(), 4);
+}
+
+/// In its own cluster the same is asked by fedhub's Service, with the CA of its Certificate.
+#[test]
+fn w4_fedhub_s_own_cluster_asks_its_service_for_the_same() {
+    let own = super::kustomize::overlay("components/webhooks-own-cluster", &[]);
+    let (_, served) = deployment(&Overlay::of("base", &["webhooks", "webhooks-cert-manager"]));
+    let is_served = |kind: &str, namespace: &Value, name: &Value| {
+        let found = |it: &&Value| {
+            it["kind"] == kind && it["metadata"]["namespace"] == *namespace && it["metadata"]["name"] == *name
+        };
+        served.iter().find(found).cloned().unwrap_or_else(|| panic!("no {kind} {namespace}/{name}"))
+    };
+    for object in own.iter().filter(|object| object["webhooks"].is_array()) {
+        let injected = object["metadata"]["annotations"]["cert-manager.io/inject-ca-from"].as_str().unwrap();
+        let (namespace, name) = injected.split_once('/').unwrap();
+        is_served("Certificate", &namespace.into(), &name.into());
+    }
+    let theirs = super::kustomize::overlay("components/webhooks-project-plane", &[]);
+    let pairs = webhooks(&own).into_iter().zip(webhooks(&theirs));
+    for (mut own, mut their) in pairs {
+        let client = own["clientConfig"].take();
+        let url: http::Uri = their["clientConfig"].take()["url"].as_str().unwrap().parse().unwrap();
+        assert_eq!(own, their);
+        let path = client["service"]["path"].as_str().unwrap();
+        assert_eq!(url.path(), format!("/planes/PLANE{path}"));
+        assert!(crate::webhooks::Route::of(path, Discovery::Single).is_ok(), "{path}");
+        let asked = is_served("Service", &client["service"]["namespace"], &client["service"]["name"]);
+        assert_eq!(asked["spec"]["ports"][0]["port"], client["service"]["port"]);
+        // What the cainjector writes is not for an installer to write again.
+        assert!(client["caBundle"].is_null());
+    }
 }

@@ -9,8 +9,12 @@ use serde_json::Value;
 use super::{kustomize::overlay, strings};
 
 /// Services whose resources a Milo protects itself, or the service does.
-const OF_MILO: [&str; 3] =
-    ["core.miloapis.com/", "resourcemanager.miloapis.com/", "networking.datumapis.com/"];
+const OF_MILO: [&str; 4] = [
+    "core.miloapis.com/",
+    "resourcemanager.miloapis.com/",
+    "networking.datumapis.com/",
+    "services.miloapis.com/",
+];
 
 fn objects(kind: &str) -> Vec<Value> {
     let all = overlay("components/milo-iam", &[]);

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use fedhub_api::cells::CellId;
+use fedhub_api::instance_types::Size;
 use fedhub_cell::domain::quota::{claim, sizing::Sizing};
 use fedhub_core::names::{PlaneName, SERVICE_NAME, WORKLOAD_DEPLOYMENT_UID, WORKLOAD_UID};
 use fedhub_core::object::{Kind, ObjectView, bare};
@@ -28,7 +29,7 @@ fn types(of: &Value) -> BTreeSet<String> {
 fn claimed() -> (BTreeSet<String>, Value) {
     let cell = CellId { name: "dfw".into(), uid: "1".into() };
     let consumer = ProjectNamespace { plane: PlaneName::new("acme").unwrap(), namespace: "default".into() };
-    let sizing = Sizing::Known { millicores: 1000, mebibytes: 2048 };
+    let sizing = Sizing::Known(Size { millicores: 1000, mebibytes: 2048 });
     let claim = claim::of(&bare(Kind::Instance, "default", "web-0"), &cell, &consumer, &sizing);
     (types(&claim.spec()["requests"]), claim.spec()["consumerRef"].clone())
 }

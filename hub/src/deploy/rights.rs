@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Parser;
 use fedhub_planes::watched::Watched;
+use fedhub_workload::instance_types::watched_at_source;
 use serde_json::Value;
 
 use super::{FEATURES, kustomize::overlay, strings};
@@ -151,8 +152,8 @@ fn elects(plane: &Plane, who: Who) {
     plane.needs(who, own, "coordination.k8s.io", "leases", "get list watch create patch");
 }
 
-fn on_project(plane: &Plane, who: Who) {
-    plane.watches(who, &on_projects(false));
+fn on_project(plane: &Plane, who: Who, milo: bool) {
+    plane.watches(who, &on_projects(false, milo));
     plane.needs(who, None, COMPUTE, "workloads", "get patch");
     plane.needs(who, None, COMPUTE, "workloaddeployments", "get create update patch delete");
     plane.needs(who, None, COMPUTE, "workloads/status workloaddeployments/status instances/status", "update");
@@ -169,7 +170,10 @@ fn on_project(plane: &Plane, who: Who) {
 }
 
 fn on_hub_of_management(plane: &Plane, who: Who) {
-    plane.watches(who, &management_on_hub());
+    plane.watches(who, &management_on_hub(true));
+    // W8: copies of the catalogue, and their policy.
+    plane.needs(who, None, COMPUTE, "instancetypes", "get create update delete");
+    plane.needs(who, None, "policy.karmada.io", "clusterpropagationpolicies", "get create update");
     // W5: companions.
     plane.needs(who, None, "", "configmaps secrets", "get create update patch delete");
     plane.needs(who, None, "", "namespaces", "get create update");
@@ -189,10 +193,34 @@ fn the_management_role_may_do_what_it_does() {
     management.needs(who, own, "", "configmaps", "get list watch create update");
     management.needs(who, own, "events.k8s.io", "events", "create patch");
     on_hub_of_management(&hub(), who);
-    on_project(&project(), who);
+    on_project(&project(), who, false);
     let milo = Plane::of("a Milo", &["components/milo"]);
-    on_project(&milo, Who::User("fedhub"));
+    on_project(&milo, Who::User("fedhub"), true);
     milo.needs(Who::User("fedhub"), None, "resourcemanager.miloapis.com", "projects", "list watch");
+    // W9: who is entitled is for the Milo to say.
+    for verb in ["create", "update", "patch", "delete"] {
+        let (who, group) = (Who::User("fedhub"), "services.miloapis.com");
+        assert!(!milo.allows(who, None, group, "serviceentitlements", verb), "{verb}");
+    }
+}
+
+/// W8: the catalogue is read, by who asks for it, and by nobody else.
+#[test]
+fn the_management_role_reads_the_catalogue_where_it_is() {
+    let with = Plane {
+        name: "the management plane with the catalogue",
+        objects: overlay("base", &["instance-types"]),
+    };
+    let milo = Plane::of("a Milo with the catalogue", &["components/milo", "components/milo-instance-types"]);
+    for (plane, who) in [(with, Who::Management), (milo, Who::User("fedhub"))] {
+        plane.watches(who, &watched_at_source());
+        plane.needs(who, None, COMPUTE, "instancetypes", "get");
+        plane.needs(who, None, "apiextensions.k8s.io", "customresourcedefinitions", "get");
+        for verb in ["create", "update", "patch", "delete"] {
+            assert!(!plane.allows(who, None, COMPUTE, "instancetypes", verb), "{verb} on {}", plane.name);
+        }
+    }
+    assert!(!management().allows(Who::Management, None, COMPUTE, "instancetypes", "list"));
 }
 
 fn in_cell_of(plane: &Plane, who: Who, args: &RunArgs) {
@@ -273,7 +301,7 @@ fn one_process_may_do_what_both_roles_do() {
     let cluster = Plane::of("the cluster", &["overlays/single-cluster"]);
     let args = run(&["--enable-management-controllers", "--enable-cell-controllers", "--networking"]);
     in_cell_of(&cluster, who, &args);
-    on_project(&cluster, who);
+    on_project(&cluster, who, false);
     let both = ["components/hub", "components/hub-for-cells", "components/both-roles"];
     let hub = Plane::of("the hub", &both);
     on_hub_of_management(&hub, who);

@@ -93,7 +93,7 @@ causes! {
     InstanceNotFound: Instances, "neither the project plane, the hub nor the cell has an Instance of that name",
         User("correct the name, or raise the replicas of its WD"), "the lists of the WD's Instances";
     OrphanedOnHub: HubWd, "the WD is gone from the project, and what it had on the hub is still there",
-        Operator("once sure, remove the hub WD's deletion protection and delete it"),
+        Operator("once sure, run fedhub audit --reclaim"),
         "the hub has a WD of that name whose project WD does not exist";
     DeletionAwaitsCell: CellWd, "the WD is deleted in the project and on the hub, and the cell is still removing it",
         Operator("look into the cell: its finalizers name what it waits for"),
@@ -136,6 +136,10 @@ causes! {
         "the hub namespace is missing, or not the one whose UID the WD records";
     ProjectSuspended: HubWd, "the project is suspended: its planes are read and not written",
         Operator("resume the project"), "the hub WD carries suspended=true, the project WD does not";
+    ServiceSuspended: HubWd, "the service is suspended in the project: what runs there is suspended",
+        Reason("ServiceSuspended"), "Available=False, ServiceSuspended, or the project's ServiceEntitlement";
+    ServiceNotActive: ProjectWd, "the service is not active in the project: fedhub removed what ran of the WD",
+        Reason("ServiceNotActive"), "Available=False, ServiceNotActive, and no finalizer of fedhub's";
     WdSuspended: Instances, "the WD is suspended by its own annotation: its Instances are kept and do not run",
         User("remove the annotation compute.datumapis.com/suspended"), "the annotation, or the reason Suspended";
     PolicyMissing: Policy, "the PropagationPolicy of the WD's city is missing from the hub namespace",
@@ -300,6 +304,8 @@ impl Cause {
             "CellUnreachable" => Self::CellNotReady,
             "CellLost" => Self::CellLost,
             "Moving" => Self::Moving,
+            "ServiceSuspended" => Self::ServiceSuspended,
+            "ServiceNotActive" => Self::ServiceNotActive,
             _ => Self::of_stage(reason),
         }
     }

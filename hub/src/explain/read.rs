@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fedhub_core::names::{
     CITY_CODE, FEDERATION_NAMESPACE, IDENTITIES, PlaneName, WORKLOAD_DEPLOYMENT_NAME, binding_name,
-    hub_namespace, is_label_value,
+    hub_namespace, is_hub_namespace, is_label_value,
 };
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_planes::identity::{IdentityEntry, hub};
@@ -106,7 +106,9 @@ pub async fn read(request: Request) -> Chain {
         restored(&management, &namespace),
         pause(&management, &namespace, &subject.plane),
     );
-    let marked = wd.found().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE));
+    // A tenant can write anything there.
+    let marked =
+        wd.found().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).filter(|it| is_hub_namespace(it));
     let of_namespace = || own_namespace.found().map(|namespace| hub_namespace(namespace.uid()));
     let space = marked.map(str::to_owned).or_else(of_namespace);
     let city = wd.found().and_then(|wd| wd.spec()["cityCode"].as_str()).unwrap_or_default();

@@ -54,6 +54,24 @@ pub async fn get(plane: &Connection, kind: &ApiResource, namespace: &str, name: 
     }
 }
 
+/// The metadata of one object.
+pub async fn get_metadata(
+    plane: &Connection,
+    kind: &ApiResource,
+    namespace: &str,
+    name: &str,
+) -> Read<Object> {
+    match plane {
+        Read::Found(plane) => {
+            let api = api(plane.client.clone(), kind, namespace);
+            within(plane.timeout, api.get_metadata(name)).await.map(bare)
+        }
+        Read::Skipped => Read::Skipped,
+        Read::Absent => Read::Absent,
+        Read::Failed(error) => Read::Failed(error.clone()),
+    }
+}
+
 /// All objects with these labels, page by page; of all namespaces where `namespace` is empty.
 pub async fn list(
     plane: &Connection,
@@ -130,13 +148,12 @@ pub async fn each(
 }
 
 fn without_data(page: ObjectList<PartialObjectMeta<Object>>) -> ObjectList<Object> {
-    let bare = |item: PartialObjectMeta<Object>| Object {
-        types: None,
-        metadata: item.metadata,
-        data: serde_json::Value::Null,
-    };
     let items = page.items.into_iter().map(bare).collect();
     ObjectList { types: page.types, metadata: page.metadata, items }
+}
+
+fn bare(item: PartialObjectMeta<Object>) -> Object {
+    Object { types: None, metadata: item.metadata, data: serde_json::Value::Null }
 }
 
 fn api(client: kube::Client, kind: &ApiResource, namespace: &str) -> Api<Object> {

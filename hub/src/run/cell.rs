@@ -176,6 +176,8 @@ pub fn in_cell(args: &RunArgs) -> Vec<Watched> {
     kinds.push(Watched::all(Kind::Namespace));
     // A ClusterRole of an older version says nothing of them: a cell works on without, and what scales says so.
     kinds.push(Watched::all(Kind::HorizontalPodAutoscaler).if_served());
+    // W8: without a catalogue there is the built-in type.
+    kinds.push(Watched::all(Kind::InstanceType).if_served());
     if args.referenced_data {
         kinds.extend(
             [Kind::ConfigMap, Kind::Secret].map(|kind| Watched::labelled(kind, REFERENCED_DATA, "true")),
@@ -221,6 +223,7 @@ mod tests {
         let Command::Run(args) = parsed.command else { panic!("not run") };
         let watched = in_cell(&args);
         let optional = watched.iter().filter(|watched| watched.is_optional()).map(|watched| watched.kind);
-        assert_eq!(optional.collect::<Vec<_>>(), [Kind::HorizontalPodAutoscaler, Kind::LocationBinding]);
+        let expected = [Kind::HorizontalPodAutoscaler, Kind::InstanceType, Kind::LocationBinding];
+        assert_eq!(optional.collect::<Vec<_>>(), expected);
     }
 }

@@ -1,24 +1,28 @@
 //! The management role: federator, projector and the workload side over one registry.
 
+use std::sync::Arc;
+
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::names::{REFERENCED_DATA, UPSTREAM_NAMESPACE};
 use fedhub_core::object::{Kind, PlaneId};
-use fedhub_engine::run_workers;
+use fedhub_engine::{Queue, run_workers};
 use fedhub_federator::{ConditionWriter, Federator};
 use fedhub_lease::Leadership;
+use fedhub_planes::discovery::Discovery;
 use fedhub_planes::events::OperatorEvents;
 use fedhub_planes::transport::Server;
 use fedhub_planes::watched::{self, Watched};
 use fedhub_planes::{DATA_KINDS, HUB_KINDS, Identities, PROJECT_KINDS, Pauses, Planes, Settings};
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_projector::{LostCells, Projector};
+use fedhub_workload::instance_types::{self, Catalog, InstanceTypes};
 use fedhub_workload::referenced_data::ReferencedData;
 use fedhub_workload::workload_controller::WorkloadController;
 
 use super::runtime::{Role, Running, Runtime};
 use super::sources;
-use crate::args::RunArgs;
+use crate::args::{InstanceTypesSource, RunArgs};
 use crate::preflight;
 use crate::status_page::Explainer;
 
@@ -50,22 +54,23 @@ impl Management {
             fence: fence.clone(),
             identities: Some(identities.clone()),
             pauses,
+            teardown_delay: args.teardown_delay,
             operators: Some(OperatorEvents::new(
                 home.client(&PlaneId::Management),
                 args.namespace(),
                 &args.lease_name,
                 &runtime.metrics,
             )),
-            anchor_kinds: on_hub(),
-            project_kinds: on_projects(args.is_single_cluster()),
+            anchor_kinds: on_hub(args.instance_types != InstanceTypesSource::Off),
+            project_kinds: on_projects(args.is_single_cluster(), args.discovery.mode == Discovery::Milo),
             budget: runtime.budget.clone(),
             ..Settings::default()
         };
         let planes = Planes::with(hub.clone(), runtime.metrics.clone(), Clock::system(), settings);
         let memory = home.client(&PlaneId::Management);
         tokio::spawn(planes.clone().follow_pauses(runtime.stop.clone()));
-        tokio::spawn(identities.run(memory, planes.clone(), fence, runtime.stop.clone()));
-        let controllers = vec![
+        tokio::spawn(identities.run(memory, planes.clone(), fence.clone(), runtime.stop.clone()));
+        let mut controllers = vec![
             runtime.controlled("federator", Kind::WorkloadDeployment, &planes),
             runtime.controlled("projector", Kind::Instance, &planes),
             runtime.controlled("workloads", Kind::Workload, &planes),
@@ -73,13 +78,28 @@ impl Management {
             runtime.controlled_by("lost_cells", None, &planes, 1),
             runtime.controlled("referenced_data", None, &planes),
         ];
-        let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
+        let mut registries = vec![planes];
+        let catalog = match args.instance_types {
+            InstanceTypesSource::Off => None,
+            InstanceTypesSource::Management => Some(&home),
+            InstanceTypesSource::Discovery => Some(projects.as_ref().unwrap_or(&home)),
+        };
+        if let Some(server) = catalog {
+            controllers.push(runtime.controlled(instance_types::NAME, None, &registries[0]));
+            registries.push(around_catalog(runtime, server, fence));
+        }
+        let role = Role { name: "management", registries, controllers, identity: None };
         Ok(Self { role, hub: hub.client(), home, projects, leadership })
     }
 
     /// The management plane.
     pub fn home(&self) -> &Server {
         &self.home
+    }
+
+    /// The catalogue of instance types, where there is one.
+    pub fn catalog(&self) -> Option<Catalog> {
+        self.role.registries.get(1).cloned().map(Catalog::new)
     }
 
     /// What explains objects with the clients of this role.
@@ -90,6 +110,7 @@ impl Management {
 
     /// Starts watches and workers.
     pub fn start(self, runtime: &Runtime) -> anyhow::Result<Running> {
+        let catalog = self.catalog();
         let Self { role, hub, home, projects, leadership } = self;
         let (args, planes) = (&runtime.args, role.registries[0].clone());
         let (federator_queue, projector_queue) = (role.queue("federator")?, role.queue("projector")?);
@@ -106,17 +127,26 @@ impl Management {
         planes.listen(projector.clone());
         planes.listen(lost.clone());
         let workload_queue = role.queue("workloads")?;
-        let workloads = WorkloadController::new(planes.clone(), workload_queue.clone());
-        planes.listen(workloads.clone());
+        let workloads = WorkloadController::new(planes.clone(), workload_queue.clone(), catalog);
+        for planes in &role.registries {
+            planes.listen(workloads.clone());
+        }
         let data_queue = role.queue("referenced_data")?;
         let data = ReferencedData::new(planes.clone(), data_queue.clone());
         planes.listen(data.clone());
+        let types = listening_catalog(runtime, &role)?;
         role.led_by(leadership.as_ref());
-        planes.start();
+        for planes in &role.registries {
+            planes.start();
+        }
+        if let Some((types, queue)) = &types {
+            run_workers(types, queue, &runtime.metrics, 1, &runtime.tasks);
+        }
         let workers = usize::from(args.workers);
         run_workers(&workloads, &workload_queue, &runtime.metrics, workers, &runtime.tasks);
         run_workers(&federator, &federator_queue, &runtime.metrics, workers, &runtime.tasks);
-        let conditions = ConditionWriter::new(federator, condition_queue.clone());
+        let conditions =
+            ConditionWriter::new(federator, condition_queue.clone(), vec![workload_queue.clone()]);
         let writers = workers.min(CONDITION_WORKERS);
         run_workers(&conditions, &condition_queue, &runtime.metrics, writers, &runtime.tasks);
         tokio::spawn(conditions.run(runtime.stop.clone()));
@@ -127,6 +157,35 @@ impl Management {
         runtime.discover(&planes, home, projects)?;
         Ok(Running { role, leadership })
     }
+}
+
+/// A registry around where the catalogue of instance types is.
+fn around_catalog(runtime: &Runtime, server: &Server, fence: Fence) -> Arc<Planes> {
+    let settings = Settings {
+        seed: runtime.seed,
+        fence,
+        anchor: PlaneId::Management,
+        anchor_kinds: instance_types::watched_at_source(),
+        project_kinds: Vec::new(),
+        budget: runtime.budget.clone(),
+        ..Settings::default()
+    };
+    let source = server.connection(&PlaneId::Management);
+    Planes::with(source, runtime.metrics.clone(), Clock::system(), settings)
+}
+
+/// The controller of the catalogue and its queue, where there is one: it listens, and does not work yet.
+fn listening_catalog(
+    runtime: &Runtime,
+    role: &Role,
+) -> anyhow::Result<Option<(Arc<InstanceTypes>, Arc<Queue>)>> {
+    let [planes, source] = role.registries.as_slice() else { return Ok(None) };
+    let queue = role.queue(instance_types::NAME)?;
+    let limit = runtime.args.max_inferred_deletes_per_minute;
+    let types = InstanceTypes::new(planes.clone(), source.clone(), queue.clone(), limit);
+    planes.listen(types.clone());
+    source.listen(types.clone());
+    Ok(Some((types, queue)))
 }
 
 /// How many project planes are looked through at once for what lost cells left there.
@@ -143,15 +202,20 @@ const CONDITIONS_PER_PLANE: usize = 2;
 
 /// What the role watches on the hub. A role of an older version does not let it read companions: then all that needs none
 /// goes on.
-pub fn on_hub() -> Vec<Watched> {
+pub fn on_hub(has_catalog: bool) -> Vec<Watched> {
     let companions = |kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served();
-    watched::all(&HUB_KINDS).into_iter().chain(DATA_KINDS.map(companions)).collect()
+    let mut kinds = watched::all(&HUB_KINDS);
+    kinds.extend(DATA_KINDS.map(companions));
+    if has_catalog {
+        kinds.extend(instance_types::watched_on_hub());
+    }
+    kinds
 }
 
 /// What the role watches on project planes: of the workload side what a plane serves, and what WDs refer to only where one
 /// does. Where the cell is one of them, the WDs that Karmada brings there are the cell's:
-/// each has the label that the federator gave it on the hub.
-pub fn on_projects(single_cluster: bool) -> Vec<Watched> {
+/// each has the label that the federator gave it on the hub. Behind a Milo, what entitles the project to the service (W9).
+pub fn on_projects(single_cluster: bool, milo: bool) -> Vec<Watched> {
     let mut kinds = watched::all(&PROJECT_KINDS);
     if single_cluster {
         kinds.retain(|watched| watched.kind != Kind::WorkloadDeployment);
@@ -159,5 +223,6 @@ pub fn on_projects(single_cluster: bool) -> Vec<Watched> {
     }
     kinds.extend(fedhub_workload::watched());
     kinds.extend(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()));
+    kinds.extend(milo.then(|| Watched::all(Kind::ServiceEntitlement).if_served()));
     kinds
 }

@@ -70,12 +70,14 @@ fn trace_settings(args: &RunArgs) -> Result<Option<Settings>, Vec<String>> {
 }
 
 /// Has the reconciles of this process traced.
-fn start_traces(args: &RunArgs, settings: Option<&Settings>) -> anyhow::Result<Option<Arc<Traces>>> {
+fn start_traces(runtime: &Runtime, settings: Option<&Settings>) -> anyhow::Result<Option<Arc<Traces>>> {
     let Some(settings) = settings else { return Ok(None) };
-    let cell = args.cell_name.iter().map(|name| KeyValue::new("fedhub.cell", name.clone()));
-    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
-    let traces =
-        Traces::start(settings, std::iter::once(version).chain(cell).collect()).context("--traces")?;
+    let cell = runtime.args.cell_name.iter().map(|name| KeyValue::new("fedhub.cell", name.clone()));
+    let process = [
+        KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
+        KeyValue::new("service.instance.id", runtime.identity()),
+    ];
+    let traces = Traces::start(settings, process.into_iter().chain(cell).collect()).context("--traces")?;
     fedhub_core::trace::record_to(traces.clone());
     Ok(Some(traces))
 }
@@ -85,8 +87,8 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     install_tls_provider()?;
-    let traces = start_traces(&args, settings.as_ref())?;
     let runtime = Runtime::new(args)?;
+    let traces = start_traces(&runtime, settings.as_ref())?;
     let management = runtime
         .args
         .enable_management_controllers
@@ -159,7 +161,8 @@ async fn serve_webhooks(
     let args = &runtime.args;
     let Some(management) = management.filter(|_| args.webhooks.enabled) else { return Ok(()) };
     let planes = management.role.registries[0].clone();
-    let server = Webhooks::of(&args.webhooks, args.discovery.mode, planes, runtime.metrics.clone())?;
+    let (mode, metrics) = (args.discovery.mode, runtime.metrics.clone());
+    let server = Webhooks::of(&args.webhooks, mode, planes, management.catalog(), metrics)?;
     let bound = server
         .serve(args.webhooks.address, args.credentials_interval, draining.clone(), &runtime.tasks)
         .await

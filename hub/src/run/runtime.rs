@@ -158,9 +158,9 @@ impl Runtime {
         self.args.leader_elect.then(start)
     }
 
-    /// The suffix makes it another holder than any other process, a restarted container of the same name included:
-    /// none may take the lease of another for its own.
-    fn lease_config(&self, lease: String) -> LeaseConfig {
+    /// Names the process, as holder of a Lease and in traces. The suffix makes it another than any other process, a restarted
+    /// container of the same name included: none may take the lease of another for its own.
+    pub fn identity(&self) -> String {
         let host = || {
             let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
             Some(name.trim().to_owned())
@@ -168,10 +168,14 @@ impl Runtime {
                 .unwrap_or_else(|| "fedhub".to_owned())
         };
         let name = self.args.identity.clone().unwrap_or_else(host);
+        format!("{name}_{}_{:016x}", std::process::id(), self.seed)
+    }
+
+    fn lease_config(&self, lease: String) -> LeaseConfig {
         LeaseConfig {
             namespace: self.args.namespace().to_owned(),
             name: lease,
-            identity: format!("{name}_{}_{:016x}", std::process::id(), self.seed),
+            identity: self.identity(),
             duration: self.args.lease_duration,
             renew: self.args.lease_renew,
             warm_up: self.args.lease_warm_up,

@@ -159,11 +159,12 @@ impl Recorder for Traces {
     }
 }
 
-/// What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and else that it is fedhub.
+/// What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and else that it is fedhub, with these attributes.
 fn resource(attributes: Vec<KeyValue>) -> Resource {
     let said = Resource::builder().build();
     let name = said.get(&"service.name".into()).map(|name| name.to_string());
-    let builder = Resource::builder().with_attributes(attributes);
+    let unsaid = attributes.into_iter().filter(|attribute| said.get(&attribute.key).is_none());
+    let builder = Resource::builder().with_attributes(unsaid);
     match name {
         Some(name) if !name.starts_with("unknown_service") => builder.build(),
         _ => builder.with_service_name("fedhub").build(),

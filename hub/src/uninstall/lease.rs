@@ -31,8 +31,7 @@ pub struct Seat {
 }
 
 /// What there is to say of fedhub at a seat.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+enum Standing {
     /// The Lease has a holder, or its last holder did not release it.
     Held(Record),
     /// The Lease was released.
@@ -55,7 +54,7 @@ enum Unelected {
 }
 
 /// What the Lease says and, as a process without leader election holds none, the Deployments beside it.
-pub async fn standing(plane: &Plane, seat: &Seat) -> anyhow::Result<Standing> {
+async fn standing(plane: &Plane, seat: &Seat) -> anyhow::Result<Standing> {
     let unelected = match unelected(plane, seat).await {
         Unelected::By(name) => return Ok(Standing::Unelected(name)),
         other => other,

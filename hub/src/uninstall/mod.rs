@@ -26,7 +26,6 @@ use crate::operator::fleet::{check_identity, discover, planes_of};
 use crate::operator::output::{OutputArgs, colours};
 use crate::operator::read::Read;
 use crate::operator::sources::SourceArgs;
-use lease::Standing;
 use plan::{Emptying, Place};
 use report::{Line, Report};
 use strip::Order;
@@ -78,7 +77,7 @@ pub struct UninstallArgs {
     /// Name of fedhub's Lease; that of a cell ends in `-cell`.
     #[arg(long, env = "FEDHUB_LEASE_NAME", default_value = "fedhub", value_name = "NAME")]
     pub lease_name: String,
-    /// Namespace of fedhub in cells.
+    /// Namespace of fedhub in cells; of one process with both roles, its namespace on the management plane.
     #[arg(long, default_value = CELL_NAMESPACE, value_name = "NAME")]
     pub cell_namespace: String,
     /// Release objects that are being deleted, too. What runs for them stays.
@@ -161,8 +160,10 @@ async fn perform(args: &UninstallArgs) -> anyhow::Result<ExitCode> {
     };
     let planned = report(args, &planes, emptying.as_ref(), false).await?;
     if args.plan {
-        held_leases(args, &planes).await?;
         println!("{}", planned.print(args.output.format(), colours()));
+        for place in stopped(args, &planes).await? {
+            eprintln!("fedhub: {place}; --run asks whether every fedhub is stopped");
+        }
         return Ok(code(&planned));
     }
     let unproven = stopped(args, &planes).await?;
@@ -301,17 +302,18 @@ fn scale_down(namespace: &str, deployment: &str) -> String {
     format!("stop it, such as by kubectl -n {namespace} scale deployment {deployment} --replicas=0")
 }
 
-/// An error where a fedhub runs; else the places where nothing tells whether one does.
+/// An error that names each fedhub that runs; else the places where nothing tells whether one does.
 async fn stopped(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<Vec<String>> {
-    let mut unproven = Vec::new();
+    let (mut unproven, mut running) = (Vec::new(), Vec::new());
     for (connection, seat) in leases(args, planes) {
-        if let Some(plane) = connection.found()
-            && !lease::refuse_while_held(plane, &seat).await?
-        {
-            unproven.push(without_lease(&seat));
+        let Some(plane) = connection.found() else { continue };
+        match lease::refuse_while_held(plane, &seat).await {
+            Ok(true) => {}
+            Ok(false) => unproven.push(without_lease(&seat)),
+            Err(error) => running.push(errors::chain(error.as_ref())),
         }
     }
-    Ok(unproven)
+    if running.is_empty() { Ok(unproven) } else { bail!(running.join("; ")) }
 }
 
 fn without_lease(seat: &lease::Seat) -> String {
@@ -333,28 +335,4 @@ fn is_stopped(args: &UninstallArgs, unproven: &[String]) -> anyhow::Result<bool>
     }
     eprintln!("{places}");
     Ok(agrees("Is every fedhub stopped?", "stopped"))
-}
-
-/// Says where a fedhub may run; of a plan that is no error.
-async fn held_leases(args: &UninstallArgs, planes: &Planes) -> anyhow::Result<()> {
-    for (connection, seat) in leases(args, planes) {
-        if let Some(plane) = connection.found() {
-            let lease::Seat { what, remedy, .. } = &seat;
-            match lease::standing(plane, &seat).await? {
-                Standing::Released => {}
-                Standing::Held(record) => {
-                    eprintln!("fedhub: {what}: {} holds the Lease: {remedy}", record.holder);
-                }
-                Standing::Unelected(name) => {
-                    eprintln!(
-                        "fedhub: {what}: Deployment {name} runs fedhub without leader election: {remedy}"
-                    );
-                }
-                Standing::Unknown => {
-                    eprintln!("fedhub: {}; --run asks whether every fedhub is stopped", without_lease(&seat));
-                }
-            }
-        }
-    }
-    Ok(())
 }

@@ -20,7 +20,8 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::object::Object;
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::Discovery;
-use fedhub_workload::admission::{Judgement, defaults, judge};
+use fedhub_workload::admission::{Judgement, Kind, Types, defaults, judge, sets_type};
+use fedhub_workload::instance_types::Catalog;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Collected, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -53,26 +54,29 @@ const AT_ONCE: (u32, u32) = (16 << 10, 64);
 pub struct Webhooks {
     access: Access,
     discovery: Discovery,
+    /// The catalogue of instance types, where there is one.
+    catalog: Option<Catalog>,
     room: Semaphore,
     metrics: Metrics,
 }
 
 impl Webhooks {
-    /// The server that the flags describe, for the planes of that registry.
+    /// The server that the flags describe, for the planes of that registry, with that catalogue of instance types.
     pub fn of(
         args: &WebhookArgs,
         discovery: Discovery,
         planes: Arc<Planes>,
+        catalog: Option<Catalog>,
         metrics: Metrics,
     ) -> anyhow::Result<TlsServer<Self>> {
         let tls = Tls::of(args.tls()).context("--enable-webhooks")?;
-        Ok(TlsServer::new(Self::new(discovery, planes, metrics.clone()), tls, LIMITS, metrics))
+        Ok(TlsServer::new(Self::new(discovery, planes, catalog, metrics.clone()), tls, LIMITS, metrics))
     }
 
-    fn new(discovery: Discovery, planes: Arc<Planes>, metrics: Metrics) -> Self {
+    fn new(discovery: Discovery, planes: Arc<Planes>, catalog: Option<Catalog>, metrics: Metrics) -> Self {
         let access = Access::new(planes, metrics.clone());
         let room = Semaphore::new(usize::try_from(AT_ONCE.0).unwrap_or_default());
-        Self { access, discovery, room, metrics }
+        Self { access, discovery, catalog, room, metrics }
     }
 
     /// The answer to a review at that route, whose body `read` brings.
@@ -105,7 +109,7 @@ impl Webhooks {
         if let Some(fault) = route.fault(&request) {
             return self.unread(StatusCode::BAD_REQUEST, fault);
         }
-        let judged = judged(route, &request);
+        let judged = self.judged(route, &request);
         (request.object, request.old_object) = (None, None);
         drop(place);
         let verdict = self.verdict(route, &request, judged, end).await;
@@ -114,6 +118,27 @@ impl Webhooks {
             Ok(review) => answer(StatusCode::OK, "application/json", review),
             Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
         }
+    }
+
+    fn judged(&self, route: &Route, request: &Review) -> Judged {
+        // A deletion has no object: nothing is decided about it.
+        let Some(new) = &request.object else {
+            return Judged::Decided(Verdict::Allowed { warnings: Vec::new() });
+        };
+        if route.webhook == Webhook::Mutate {
+            return Judged::Decided(Verdict::completed(defaults::patch(route.kind, new)));
+        }
+        let old = request.old_object.as_ref();
+        let get = |name: &str| self.catalog.as_ref()?.get(name);
+        let types = match &self.catalog {
+            None => Types::BuiltIn,
+            Some(catalog) if catalog.is_known() => Types::Catalog(&get),
+            Some(_) => Types::Unknown,
+        };
+        if matches!(types, Types::Unknown) && route.kind == Kind::Workload && sets_type(old, new) {
+            return Judged::Decided(Verdict::Unanswered(Unasked::NoCatalog));
+        }
+        Judged::AsksPlane(judge(route.kind, types, old, new))
     }
 
     async fn verdict(&self, route: &Route, request: &Review, judged: Judged, end: Instant) -> Verdict {
@@ -145,17 +170,6 @@ enum Judged {
     Decided(Verdict),
     /// Its plane has a say in it.
     AsksPlane(Judgement),
-}
-
-fn judged(route: &Route, request: &Review) -> Judged {
-    match (&request.object, route.webhook) {
-        // A deletion has no object: nothing is decided about it.
-        (None, _) => Judged::Decided(Verdict::Allowed { warnings: Vec::new() }),
-        (Some(new), Webhook::Mutate) => Judged::Decided(Verdict::completed(defaults::patch(route.kind, new))),
-        (Some(new), Webhook::Validate) => {
-            Judged::AsksPlane(judge(route.kind, request.old_object.as_ref(), new))
-        }
-    }
 }
 
 impl Answers for Webhooks {

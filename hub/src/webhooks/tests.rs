@@ -81,7 +81,7 @@ async fn world(discovery: Discovery) -> World {
     let name = if discovery == Discovery::Single { "single" } else { "project-a" };
     planes.engage(&PlaneName::new(name).unwrap(), plane.client());
     until("the plane to be engaged", || planes.engaged(&PlaneName::new(name).unwrap()).is_some()).await;
-    let webhooks = Webhooks::new(discovery, planes.clone(), Metrics::new().unwrap());
+    let webhooks = Webhooks::new(discovery, planes.clone(), None, Metrics::new().unwrap());
     World { webhooks, plane, planes, _servers: [hub, project] }
 }
 

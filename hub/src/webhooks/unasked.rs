@@ -17,6 +17,8 @@ pub enum Unasked {
     Failed(PlaneName),
     /// It did not answer in time.
     Late,
+    /// The catalogue of instance types is not known yet.
+    NoCatalog,
 }
 
 impl fmt::Display for Unasked {
@@ -39,6 +41,10 @@ impl fmt::Display for Unasked {
                 f,
                 "the plane of project {plane} did not tell fedhub the user's rights: try again, and if that does not \
                  help ask the operator for fedhub's log"
+            ),
+            Self::NoCatalog => f.write_str(
+                "fedhub has not read the catalog of instance types yet: try again, and if that does not help ask the \
+                 operator for fedhub's log",
             ),
             Self::Late => f.write_str("fedhub got no answer about the user's rights in time: try again"),
         }

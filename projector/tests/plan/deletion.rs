@@ -91,6 +91,27 @@ fn i4_every_lack_of_proof_withholds() {
 }
 
 #[test]
+fn w9_of_a_withdrawn_service_a_404_is_proof_where_the_hub_has_no_wd_either() {
+    let withdrawn = |live: Live| Observed { live: Some(live), withdrawn: true, ..gone() };
+    let silent = Decision::Withhold(DeletionUnconfirmed::DeploymentSilent);
+    let lost = Decision::Withhold(DeletionUnconfirmed::NamespaceLost);
+    let no_wd = || Live { deployment: None, ..proof() };
+    assert_eq!(deletes(&plan(&withdrawn(no_wd()))), Some(true));
+    let mut other = hub_wd();
+    other.data["status"] = Value::Null;
+    let other = Live { deployment: Some(Arc::new(other)), ..proof() };
+    assert_eq!(plan(&withdrawn(other)), silent, "a WD that says nothing is there");
+    assert_eq!(plan(&withdrawn(Live { namespace: None, ..no_wd() })), lost);
+    assert_eq!(
+        plan(&withdrawn(Live { instance: Some(Arc::new(instance())), ..no_wd() })),
+        Decision::Park(None)
+    );
+    let why = Distrust::Restored;
+    let seen = Observed { distrust: Some(why), ..withdrawn(no_wd()) };
+    assert_eq!(plan(&seen), Decision::Withhold(DeletionUnconfirmed::Distrusted(why)));
+}
+
+#[test]
 fn i4_a_hub_that_was_restored_proves_nothing_by_what_it_lacks() {
     for why in [Distrust::Restored, Distrust::Unverified] {
         for live in [None, Some(proof())] {

@@ -138,6 +138,7 @@ pub fn seen() -> Observed {
         distrust: None,
         down: None,
         live: None,
+        withdrawn: false,
         spec_normalization: None,
         status_normalization: None,
         grace: Duration::from_mins(15),

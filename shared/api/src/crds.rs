@@ -1,4 +1,4 @@
-//! The CRDs of the three kinds, generated from the types, and those of other services' kinds that fedhub uses.
+//! The CRDs of the group's kinds, generated from the types, and those of other services' kinds that fedhub uses.
 //!
 //! The files in `deploy/crds` and `deploy/external-crds` are checked in and compared with the types by a unit test;
 //! `UPDATE_CRDS=1 cargo test -p fedhub-api crds` regenerates them.
@@ -22,8 +22,9 @@ use super::external::networking::{
 use super::external::quota::{ResourceClaim, ResourceClaimSpec, ResourceClaimStatus, unevaluated};
 use super::instance_status::unreported;
 use super::{
-    Instance, InstanceSpec, InstanceStatus, Workload, WorkloadDeployment, WorkloadDeploymentSpec,
-    WorkloadDeploymentStatus, WorkloadSpec, WorkloadStatus, schema,
+    Instance, InstanceSpec, InstanceStatus, InstanceType, InstanceTypeSpec, InstanceTypeStatus, Workload,
+    WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus, WorkloadSpec, WorkloadStatus,
+    schema,
 };
 
 /// Why the CRDs could not be produced. The first two would be faults in the types, which the unit tests exclude.
@@ -40,7 +41,7 @@ pub enum CrdError {
     Write(#[from] io::Error),
 }
 
-/// The CRDs: Instance, WorkloadDeployment, Workload.
+/// The CRDs: Instance, WorkloadDeployment, Workload, `InstanceType`.
 pub fn all() -> Result<Vec<CustomResourceDefinition>, CrdError> {
     Ok(vec![
         crd::<Instance, InstanceSpec, InstanceStatus>(
@@ -55,6 +56,11 @@ pub fn all() -> Result<Vec<CustomResourceDefinition>, CrdError> {
         )?,
         crd::<Workload, WorkloadSpec, WorkloadStatus>(
             "Instances of one template, placed in one or more cities.",
+            &["spec"],
+            None,
+        )?,
+        crd::<InstanceType, InstanceTypeSpec, InstanceTypeStatus>(
+            "How much CPU and memory an instance has, by a name that templates refer to.",
             &["spec"],
             None,
         )?,
@@ -259,6 +265,7 @@ mod tests {
         check::<Workload, WorkloadSpec, WorkloadStatus>();
         check::<WorkloadDeployment, WorkloadDeploymentSpec, WorkloadDeploymentStatus>();
         check::<Instance, InstanceSpec, InstanceStatus>();
+        check::<InstanceType, InstanceTypeSpec, InstanceTypeStatus>();
         check::<LocationBinding, LocationBindingSpec, LocationBindingStatus>();
         check::<NetworkBinding, NetworkBindingSpec, NetworkBindingStatus>();
         check::<NetworkContext, NetworkContextSpec, NetworkContextStatus>();
@@ -295,6 +302,8 @@ mod tests {
         check("WorkloadDeployment.status", &schema::of::<WorkloadDeploymentStatus>());
         check("Instance.spec", &schema::of::<InstanceSpec>());
         check("Instance.status", &schema::of::<InstanceStatus>());
+        check("InstanceType.spec", &schema::of::<InstanceTypeSpec>());
+        check("InstanceType.status", &schema::of::<InstanceTypeStatus>());
         check("LocationBinding.spec", &schema::of::<LocationBindingSpec>());
         check("LocationBinding.status", &schema::of::<LocationBindingStatus>());
         check("NetworkBinding.spec", &schema::of::<NetworkBindingSpec>());
@@ -331,12 +340,13 @@ mod tests {
             all.filter(|c| (c.priority == Some(1)) == wide).map(|c| c.name.clone()).collect()
         };
         let all = all().unwrap();
-        let [instance, deployment, _] = all.as_slice() else { panic!("three kinds") };
+        let [instance, deployment, _, type_] = all.as_slice() else { panic!("four kinds") };
         assert_eq!(columns(deployment, false), ["City", "Ready", "Up-to-date", "Available", "Reason", "Age"]);
         assert_eq!(columns(deployment, true)[..3], ["Message", "Generation Seen", "Hub Namespace"]);
         let narrow = ["Ready", "Reason", "City", "Location", "Network IP", "External IP", "Age"];
         assert_eq!(columns(instance, false), narrow);
         assert_eq!(columns(instance, true), ["Message", "Quota"]);
+        assert_eq!(columns(type_, false), ["Phase", "CPU", "Memory", "Ready", "Age"]);
     }
 
     #[test]
@@ -350,6 +360,8 @@ mod tests {
         serde_saphyr::from_str(&fs::read_to_string(deploy(file)).unwrap()).unwrap()
     }
 
+    const INSTANCE_TYPE: &str = "samples/instancetype.yaml";
+
     /// Samples name no field that the types do not have.
     #[test]
     fn samples_survive_the_types() {
@@ -359,6 +371,8 @@ mod tests {
             let typed: Workload = read(&file);
             assert_contains(&file, &serde_json::to_value(typed).unwrap(), &written);
         }
+        let (written, typed): (Value, InstanceType) = (read(INSTANCE_TYPE), read(INSTANCE_TYPE));
+        assert_contains(INSTANCE_TYPE, &serde_json::to_value(typed).unwrap(), &written);
     }
 
     fn assert_contains(at: &str, whole: &Value, part: &Value) {

@@ -25,6 +25,7 @@ pub mod facts;
 pub mod hub_metadata;
 mod instance;
 mod instance_status;
+mod instance_type;
 pub mod instance_types;
 mod location;
 mod metadata;
@@ -58,6 +59,10 @@ pub use instance_status::{
     InstanceControllerStatus, InstanceNetworkContext, InstanceStatus, InterfaceAddress,
     InterfaceAddressAssignments, InterfaceExternalAddress, NetworkInterfaceReference, NetworkInterfaceStatus,
 };
+pub use instance_type::{
+    InstanceType, InstanceTypeLifecycle, InstanceTypePhase, InstanceTypeResources, InstanceTypeSpec,
+    InstanceTypeStatus,
+};
 pub use location::LocationReference;
 pub use metadata::TemplateMetadata;
 pub use network::{
@@ -72,7 +77,7 @@ pub use volume::{
 };
 pub use workload::{Workload, WorkloadPlacement, WorkloadPlacementStatus, WorkloadSpec, WorkloadStatus};
 
-/// The API group of all three kinds.
+/// The API group of all kinds of [`crds::all`].
 pub const GROUP: &str = "compute.datumapis.com";
 /// The one version of the group, served and stored.
 pub const VERSION: &str = "v1alpha";

@@ -159,6 +159,18 @@ const TABLE: &[Entry] = &[
         "FederationConflict",
         "look into what stands on the federation hub in its place",
     ),
+    entry(
+        Source::Federation,
+        Responsible::User,
+        "ServiceSuspended",
+        "see the project's ServiceEntitlement for what suspended the service",
+    ),
+    entry(
+        Source::Federation,
+        Responsible::User,
+        "ServiceNotActive",
+        "activate the service in the project, or delete the workload",
+    ),
     entry(Source::Federation, Responsible::Nobody, "Moving", ""),
     entry(Source::Federation, Responsible::Operator, "CleanupHeld", "look into the federation hub"),
     entry(Source::Federation, Responsible::Operator, "HubUnreachable", "look into the federation hub"),

@@ -81,7 +81,8 @@ impl Signal {
 impl State {
     fn of(condition: Option<Said<'_>>) -> Self {
         match condition {
-            None | Some(("Unknown", "Pending", _)) => Self::Unknown,
+            // What the service of a project has to do with it, the condition `Federated` tells (W9).
+            None | Some(("Unknown", "Pending", _) | (_, "ServiceNotActive", _)) => Self::Unknown,
             Some(("True", ..)) => Self::Ready,
             Some((_, "Suspended", _)) => Self::Suspended,
             Some((_, "Terminating", _)) => Self::Terminating,

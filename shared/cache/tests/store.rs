@@ -13,7 +13,7 @@ use serde_json::json;
 type Store = fedhub_cache::Store<Color>;
 type Change = fedhub_cache::Change<Color>;
 
-/// What these tests keep of an object: one label. Namespaces are kept whole.
+/// What these tests keep of an object: one label, by the length of which it is found. Namespaces are kept whole.
 #[derive(Clone, Debug, PartialEq)]
 struct Color(Option<Box<str>>);
 
@@ -30,6 +30,10 @@ impl ObjectFacts for Color {
 
     fn heap(&self) -> usize {
         self.0.as_deref().map_or(0, str::len)
+    }
+
+    fn index_value(&self) -> Option<u64> {
+        self.0.as_deref().map(|color| color.len() as u64)
     }
 }
 
@@ -215,13 +219,14 @@ fn what_is_in_order_of_a_kind_that_is_kept_whole_is_kept() {
 }
 
 #[test]
-fn what_facts_take_beside_their_own_size_is_counted() {
+fn what_facts_take_beside_their_own_size_is_counted_and_their_place_in_the_index() {
     let with = |color: Option<&str>| {
         let mut o = object("a", "1", 1);
         o.metadata.labels = color.map(|color| [(COLOR.to_owned(), color.to_owned())].into());
         filled(&[o]).bytes()
     };
-    assert_eq!(with(Some("vermilion")) - with(None), "vermilion".len());
+    let indexed = size_of::<(u64, Box<str>)>() + "a".len();
+    assert_eq!(with(Some("vermilion")) - with(None), "vermilion".len() + indexed);
 }
 
 #[test]
@@ -318,4 +323,33 @@ fn a_deletion_of_ours_is_known_at_once_and_told_when_the_watch_brings_it() {
     own(&store, object("a", "1", 2));
     assert!(store.is_empty(), "a late answer does not raise it");
     assert!(matches!(store.deleted(object("a", "1", 3)), Some(Change::Deleted { inferred: false, .. })));
+}
+
+#[test]
+fn by_index_an_object_is_found_under_its_newest_value_only() {
+    let colored = |name: &str, version: u64, color: Option<&str>| {
+        let mut o = object(name, name, version);
+        o.metadata.labels = color.map(|color| [(COLOR.to_owned(), color.to_owned())].into());
+        o
+    };
+    let store = filled(&[colored("b", 1, Some("red")), colored("a", 2, Some("tan")), object("c", "c", 3)]);
+    let found = |value| store.by_index("ns", value, |view| Some(view.name.to_owned())).join(" ");
+    assert_eq!((found(3), found(4), found(0)), ("a b".to_owned(), String::new(), String::new()));
+    assert!(store.by_index("elsewhere", 3, |view| Some(view.name.to_owned())).is_empty());
+    store.applied(colored("a", 4, Some("blue")));
+    own(&store, colored("c", 5, Some("gray")));
+    assert_eq!((found(3).as_str(), found(4).as_str()), ("b", "a c"));
+    // Without a value, seen deleted, deleted by us, missing in a list: found no more.
+    store.applied(colored("a", 6, None));
+    store.deleted(colored("c", 7, Some("gray")));
+    assert_eq!((found(3).as_str(), found(4).as_str()), ("b", ""));
+    own(&store, colored("d", 8, Some("red")));
+    store.own_deleted("ns", "d", "d");
+    assert_eq!(found(3), "b");
+    store.list_begins();
+    store.list_ends();
+    assert_eq!((found(3).as_str(), store.bytes()), ("", 0), "and nothing is left of the index");
+    own(&store, colored("b", 9, Some("red")));
+    store.clear();
+    assert_eq!(found(3), "");
 }

@@ -57,6 +57,14 @@ pub const REFERENCED_BY: &str = "compute.datumapis.com/referenced-by";
 /// Annotation of a companion: what it is the copy of, `<UID>/<resourceVersion>/<bytes>` of the project's object.
 pub const COPIED_FROM: &str = "federation.datumapis.com/copied-from";
 
+/// Label of a hub `InstanceType`, and its value: fedhub's copy of one of the catalogue's source (W8).
+pub const CATALOG: (&str, &str) = ("compute.datumapis.com/instance-type-catalog", "true");
+/// Annotation of such a copy: UID of the CRD that the catalogue's source had, by which a source that was made anew is
+/// recognised (W8).
+pub const CATALOG_UID: &str = "federation.datumapis.com/catalog-uid";
+/// The `ClusterPropagationPolicy` that brings the copies to all cells (W8).
+pub const CATALOG_POLICY: &str = "instance-types";
+
 /// Label of WDs and Instances: UID of their Workload on the project plane.
 pub const WORKLOAD_UID: &str = "compute.datumapis.com/workload-uid";
 /// Label of Instances: name of their Workload.
@@ -96,6 +104,8 @@ pub const LINKING_LABELS: [&str; 7] = [
 ];
 /// Label of WDs and Instances: the service that they belong to, and its value.
 pub const SERVICE_NAME: (&str, &str) = ("services.miloapis.com/service-name", "compute.datumapis.com");
+/// The names that a Milo's catalogue may have the `Service` by: that of `deploy/components/milo-service`, and the usual one.
+pub const SERVICE_OBJECTS: [&str; 2] = ["compute-datumapis-com", "compute"];
 /// Annotation of a hub Instance and of a `ResourceClaim`: which cell's Instance it stands for:
 /// `<cell name>/<UID of the cell>/<UID of its Instance>`; a cell touches only its own (C10).
 pub const CELL_SOURCE: &str = "federation.datumapis.com/cell-source";
@@ -150,6 +160,8 @@ pub const PROJECTOR_MANAGER: &str = "fedhub-projector";
 pub const WORKLOAD_MANAGER: &str = "fedhub-workload";
 /// Field manager of the writes for referenced data, on the hub and in project planes.
 pub const REFERENCED_DATA_MANAGER: &str = "fedhub-referenced-data";
+/// Field manager of the writes for instance types, on the hub.
+pub const INSTANCE_TYPES_MANAGER: &str = "fedhub-instance-types";
 /// Field manager of the writes of the cell's controllers, in the cell, on the hub and in project planes.
 pub const CELL_MANAGER: &str = "fedhub-cell";
 
@@ -233,6 +245,11 @@ pub fn project_namespace_uid(hub_namespace: &str) -> Option<&str> {
     hub_namespace.strip_prefix("ns-").filter(|uid| !uid.is_empty())
 }
 
+/// Whether a text, such as a tenant can write, can be the name of a hub namespace, so that a request may name it.
+pub fn is_hub_namespace(name: &str) -> bool {
+    project_namespace_uid(name).is_some() && is_dns_label(name)
+}
+
 /// The name of the `ResourceBinding` that Karmada makes for an object.
 pub fn binding_name(kind: &str, name: &str) -> String {
     format!("{name}-{kind}").to_lowercase()
@@ -312,6 +329,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn i6_a_request_may_name_a_hub_namespace_only() {
+        assert!(is_hub_namespace(&hub_namespace("0d0c6a3e-9f2b-4c55-8a1e-000000000001")));
+        for name in
+            ["", "ns-", "kube-system", "ns-a b", "ns-a/b", "ns-a?b", "ns-a%2fb", "ns-..", "ns-A", "ns-a#"]
+        {
+            assert!(!is_hub_namespace(name), "{name}");
+        }
+    }
 
     #[test]
     fn plane_names_are_refused_where_the_label_cannot_carry_them() {

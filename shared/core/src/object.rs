@@ -68,10 +68,14 @@ kinds! {
     Cluster: "cluster.karmada.io", "v1alpha1", "clusters", Cluster;
     /// Karmada's PropagationPolicy.
     PropagationPolicy: "policy.karmada.io", "v1alpha1", "propagationpolicies", Namespaced;
+    /// The same for objects in no namespace.
+    ClusterPropagationPolicy: "policy.karmada.io", "v1alpha1", "clusterpropagationpolicies", Cluster;
     /// Karmada's `ResourceBinding`; read, not watched.
     ResourceBinding: "work.karmada.io", "v1alpha2", "resourcebindings", Namespaced;
     /// Workload: what users write.
     Workload: "compute.datumapis.com", "v1alpha", "workloads", Namespaced;
+    /// A type of instances: how much CPU and memory each has.
+    InstanceType: "compute.datumapis.com", "v1alpha", "instancetypes", Cluster;
     /// WorkloadDeployment.
     WorkloadDeployment: "compute.datumapis.com", "v1alpha", "workloaddeployments", Namespaced;
     /// Instance.
@@ -86,6 +90,8 @@ kinds! {
     Subnet: "networking.datumapis.com", "v1alpha", "subnets", Namespaced;
     /// Which location a cell serves.
     LocationBinding: "networking.datumapis.com", "v1alpha", "locationbindings", Cluster;
+    /// That a project may use a service of its Milo.
+    ServiceEntitlement: "services.miloapis.com", "v1alpha1", "serviceentitlements", Cluster;
     /// What scales a deployment in a cell by the use of its Instances.
     HorizontalPodAutoscaler: "autoscaling", "v2", "horizontalpodautoscalers", Namespaced;
     /// A project's wish for quota.

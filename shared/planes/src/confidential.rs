@@ -3,8 +3,8 @@
 //! Their content takes a way of its own: it is in no store, no log and no error, nothing that holds it can be printed, and
 //! each buffer of this module that held it is wiped when it is dropped, the request's body included. What a server answers
 //! to such a write is asked for without the content. The buffers of TLS and HTTP that bytes pass through on their way are
-//! not this module's: they are overwritten when they are used again, and by the allocator when they are freed
-//! (`.cargo/config.toml`).
+//! not this module's: they are those of connections that carry nothing else and are closed soon after, and the allocator of
+//! the process overwrites what is freed.
 //!
 //! Decides W6.
 
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
+use fedhub_cache::budget::FREE;
 use fedhub_core::errors::{self, RequestError};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, Unreadable};
 use http::header::{ACCEPT, HeaderValue};
@@ -26,6 +27,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::listwatch::requests;
 use crate::stripped::stripped;
+use crate::transport::OwnConnection;
 use crate::{DryRun, Plane, PlaneWriter, plane_responses};
 
 /// The most bytes of an answer: no server stores as much, annotations included.
@@ -172,11 +174,15 @@ fn discreet(error: kube::Error) -> kube::Error {
 
 /// The object that an answer holds, without content.
 fn metadata_of(kind: Kind, text: &[u8]) -> kube::Result<Object> {
-    let object: Object = serde_json::from_slice(text).map_err(|error| {
+    Ok(stripped(kind, object_of(text)?))
+}
+
+/// The object that an answer holds.
+pub(crate) fn object_of(text: &[u8]) -> kube::Result<Object> {
+    serde_json::from_slice(text).map_err(|error| {
         let error = Unreadable { metadata: ObjectMeta::default(), error: errors::json(&error) };
         kube::Error::Service(Box::new(error))
-    })?;
-    Ok(stripped(kind, object))
+    })
 }
 
 impl Plane {
@@ -188,7 +194,11 @@ impl Plane {
         name: &str,
     ) -> Result<Read, RequestError> {
         let request = requests(kind, namespace).get(name, &GetParams::default());
-        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
+        let request = request.map(|mut request| {
+            request.extensions_mut().insert(OwnConnection);
+            request.map(Bytes::from)
+        });
+        match self.exchange(request).await {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(found) => Ok(Read::Found(found)),
                 Err(error) => {
@@ -212,16 +222,12 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Object>, RequestError> {
-        let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
-        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
-            Ok(text) => metadata_of(kind, &text).map(Some).map_err(self.failed("get", kind)),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-            Err(error) => Err(self.failed("get", kind)(error)),
-        }
+        let read = self.get_metadata(kind, namespace, name).await?;
+        Ok(read.map(|object| stripped(kind, object)))
     }
 
     /// Sends a request, and reads its answer whole, in bounded memory.
-    async fn exchange(
+    pub(crate) async fn exchange(
         &self,
         request: Result<http::Request<Bytes>, request::Error>,
     ) -> kube::Result<Zeroizing<Vec<u8>>> {
@@ -235,10 +241,11 @@ impl Plane {
     }
 
     async fn sent(&self, request: http::Request<Bytes>) -> kube::Result<Zeroizing<Vec<u8>>> {
-        let _memory = self.budget.reading(LIMIT, LIMIT).await;
         let response = self.client().send(request.map(Into::into)).await?;
         let code = response.status();
         let (mut body, mut parts, mut size) = (response.into_body(), Vec::new(), 0);
+        // Not before much has come: a plane that does not answer must not hold what others need.
+        let mut reserved = None;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| kube::Error::ReadEvents(io::Error::other(error)))?;
             let Ok(part) = frame.into_data() else { continue };
@@ -247,6 +254,9 @@ impl Plane {
                 return Err(kube::Error::LinesCodecMaxLineLengthExceeded);
             }
             parts.push(part);
+            if reserved.is_none() && size > FREE {
+                reserved = Some(self.budget.reading(size, LIMIT).await);
+            }
         }
         let mut text = Zeroizing::new(Vec::with_capacity(size));
         for part in parts {
@@ -304,6 +314,7 @@ impl PlaneWriter<'_> {
         let request = request.and_then(|request| {
             let mut request = request.map(|_| Bytes::new());
             request.headers_mut().insert(ACCEPT, METADATA_ONLY);
+            request.extensions_mut().insert(OwnConnection);
             *request.body_mut() = Bytes::from_owner(body?);
             Ok(request)
         });

@@ -22,8 +22,8 @@ impl Guarded {
     /// status are enough to answer it: those that tenants write.
     pub fn of(cut: &Cut, kind: Kind, plane: &PlaneId) -> serde_json::Result<Self> {
         let Self(read) = serde_json::from_slice(&cut.text)?;
-        let answered =
-            matches!((plane, kind), (PlaneId::Project(_), Kind::WorkloadDeployment | Kind::Instance));
+        let is_tenants = matches!(kind, Kind::Workload | Kind::WorkloadDeployment | Kind::Instance);
+        let answered = is_tenants && matches!(plane, PlaneId::Project(_));
         let too_large = TooLarge { size: cut.size, limit: limit(plane) };
         Ok(Self(match (read, cut.extent) {
             (Ok(mut object), Extent::Whole) => {

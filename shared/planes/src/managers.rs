@@ -2,26 +2,27 @@
 
 use fedhub_core::errors::RequestError;
 use fedhub_core::object::{Kind, Object};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::Api;
+use hyper::body::Bytes;
+use kube::api::GetParams;
 
-use crate::{Plane, plane_responses};
+use crate::Plane;
+use crate::confidential::object_of;
+use crate::listwatch::requests;
 
 impl Plane {
-    /// Reads the metadata of one object of a namespace from the server, with its `managedFields`, past every store. `None`
-    /// where the server says that there is none.
+    /// Reads the metadata of one object from the server, with its `managedFields`, past every store and in bounded memory.
+    /// `None` where the server says that there is none.
     pub async fn get_metadata(
         &self,
         kind: Kind,
         namespace: &str,
         name: &str,
-    ) -> Result<Option<ObjectMeta>, RequestError> {
-        let api = Api::<Object>::namespaced_with(self.client(), namespace, kind.resource());
-        let answer = match plane_responses::admit(&self.id) {
-            Ok(()) => api.get_metadata_opt(name).await,
-            Err(held_back) => Err(held_back),
-        };
-        plane_responses::note(&self.id, &answer);
-        Ok(answer.map_err(self.failed("get", kind))?.map(|object| object.metadata))
+    ) -> Result<Option<Object>, RequestError> {
+        let request = requests(kind, namespace).get_metadata(name, &GetParams::default());
+        match self.exchange(request.map(|request| request.map(Bytes::from))).await {
+            Ok(text) => object_of(&text).map(Some).map_err(self.failed("get", kind)),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
+            Err(error) => Err(self.failed("get", kind)(error)),
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fedhub_api::facts::{Deployment, DigestExt, Store};
+use fedhub_api::facts::{Deployment, Digest, DigestExt, Store};
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::errors::PlaneDisengaged;
 use fedhub_core::names::{FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER, WORKLOAD_FINALIZER};
@@ -11,10 +11,10 @@ use fedhub_core::object::{Kind, Object, ObjectView};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
-/// Whether WDs of a plane hold our finalizer, as far as this process can tell.
+/// Whether WDs or Workloads of a plane hold a finalizer of ours, as far as this process can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Its WDs were never listed, so that it is not known.
+    /// They were never listed, so that it is not known.
     Unknown,
     /// A write that may place it is in flight, or ended in no answer.
     Marking,
@@ -22,6 +22,26 @@ pub enum Held {
     Yes,
     /// None does.
     No,
+}
+
+/// The finalizers of ours that objects of a kind have on a project plane. A Workload outlives its WDs by the time that its own
+/// takes (W2).
+fn finalizers_on(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::WorkloadDeployment => &[FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER],
+        Kind::Workload => &[WORKLOAD_FINALIZER],
+        _ => &[],
+    }
+}
+
+/// Whether objects of a kind may hold a finalizer of ours on a project plane.
+pub(crate) fn is_marked(kind: Kind) -> bool {
+    !finalizers_on(kind).is_empty()
+}
+
+/// Whether an object holds one.
+pub(crate) fn holds(digest: &Digest) -> bool {
+    digest.deployment().is_some_and(Deployment::is_held) || digest.workload().is_some_and(|facts| facts.held)
 }
 
 /// The marks of one plane, shared by all clients that it had since it was engaged.
@@ -42,10 +62,11 @@ struct Inner {
 #[derive(Debug)]
 struct Open {
     id: u64,
+    kind: Kind,
     namespace: String,
     name: String,
     uid: Uid,
-    /// The precondition: where the WD has a newer version, the write has landed or never will.
+    /// The precondition: where the object has a newer version, the write has landed or never will.
     version: Version,
     in_flight: bool,
 }
@@ -68,11 +89,7 @@ impl Marks {
         of: &Object,
         finalizers: &[&str],
     ) -> Result<Option<Mark>, PlaneDisengaged> {
-        if kind == Kind::Workload && finalizers.contains(&WORKLOAD_FINALIZER) && self.lock().closed {
-            return Err(PlaneDisengaged);
-        }
-        let ours = [FEDERATOR_FINALIZER, REFERENCED_DATA_FINALIZER];
-        if kind != Kind::WorkloadDeployment || !ours.iter().any(|ours| finalizers.contains(ours)) {
+        if !finalizers_on(kind).iter().any(|ours| finalizers.contains(ours)) {
             return Ok(None);
         }
         let mut inner = self.lock();
@@ -83,6 +100,7 @@ impl Marks {
         let id = inner.count;
         inner.open.push(Open {
             id,
+            kind,
             namespace: of.namespace().to_owned(),
             name: of.name().to_owned(),
             uid: Uid::new(of.uid()),
@@ -92,15 +110,15 @@ impl Marks {
         Ok(Some(Mark { marks: self.clone(), id }))
     }
 
-    /// Whether WDs hold our finalizer, by what their store and the writes under way tell.
-    pub fn held(&self, wds: &Store) -> Held {
-        self.lock().held(wds)
+    /// Whether objects hold our finalizer, by what the stores of their kinds and the writes under way tell.
+    pub fn held(&self, stores: &[(Kind, &Store)]) -> Held {
+        self.lock().held(stores)
     }
 
-    /// Closes the plane to marks, if none is under way and no WD holds our finalizer. Returns whether it is closed.
-    pub fn close(&self, wds: &Store) -> bool {
+    /// Closes the plane to marks, if none is under way and nothing holds our finalizer. Returns whether it is closed.
+    pub fn close(&self, stores: &[(Kind, &Store)]) -> bool {
         let mut inner = self.lock();
-        inner.closed = inner.closed || inner.held(wds) == Held::No;
+        inner.closed = inner.closed || inner.held(stores) == Held::No;
         inner.closed
     }
 
@@ -124,17 +142,18 @@ impl Marks {
 }
 
 impl Inner {
-    fn held(&mut self, wds: &Store) -> Held {
-        if !wds.synced() {
+    fn held(&mut self, stores: &[(Kind, &Store)]) -> Held {
+        if !stores.iter().all(|(_, store)| store.synced()) {
             return Held::Unknown;
         }
         let stands = |open: &Open| {
-            wds.digest(&open.namespace, &open.name).is_some_and(|wd| {
-                wd.uid == open.uid && (wd.version == open.version || wd.version.older_than(&open.version))
+            let store = stores.iter().find(|(kind, _)| *kind == open.kind).map(|(_, store)| store);
+            store.and_then(|store| store.digest(&open.namespace, &open.name)).is_some_and(|it| {
+                it.uid == open.uid && (it.version == open.version || it.version.older_than(&open.version))
             })
         };
         self.open.retain(|open| open.in_flight || stands(open));
-        if wds.any(None, |wd| wd.digest.deployment().is_some_and(Deployment::is_held)) {
+        if stores.iter().any(|(_, store)| store.any(None, |it| holds(it.digest))) {
             Held::Yes
         } else if self.open.is_empty() {
             Held::No
@@ -157,5 +176,71 @@ impl Drop for Mark {
             open.in_flight = false;
         }
         self.marks.ended.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_cache::MemoryBudget;
+    use fedhub_core::names::PlaneName;
+    use fedhub_core::object::{PlaneId, bare};
+
+    use super::*;
+
+    fn store(kind: Kind) -> Store {
+        let plane = PlaneId::Project(PlaneName::new("p").unwrap());
+        let store = Store::new(plane, kind, MemoryBudget::unlimited());
+        store.list_begins();
+        store.list_ends();
+        store
+    }
+
+    fn object(kind: Kind, version: &str, finalizer: Option<&str>) -> Object {
+        let mut object = bare(kind, "n", "one");
+        object.metadata.uid = Some("u".to_owned());
+        object.metadata.resource_version = Some(version.to_owned());
+        object.metadata.finalizers = finalizer.map(|finalizer| vec![finalizer.to_owned()]);
+        object
+    }
+
+    #[test]
+    fn i3_a_plane_is_not_closed_while_a_mark_of_either_kind_is_under_way_or_stands() {
+        for (kind, finalizer) in
+            [(Kind::WorkloadDeployment, FEDERATOR_FINALIZER), (Kind::Workload, WORKLOAD_FINALIZER)]
+        {
+            let both = [Kind::WorkloadDeployment, Kind::Workload].map(|kind| (kind, store(kind)));
+            let stores = both.each_ref().map(|(kind, store)| (*kind, store));
+            let of_kind = &both.iter().find(|it| it.0 == kind).unwrap().1;
+            let unmarked = object(kind, "1", None);
+            of_kind.applied(unmarked.clone());
+            let marks = Arc::new(Marks::default());
+            let begin = || marks.begin(kind, &unmarked, &[finalizer]);
+            let answered = begin().unwrap().unwrap();
+            assert_eq!((marks.held(&stores), marks.close(&stores)), (Held::Marking, false), "{kind:?}");
+            answered.answered();
+            assert_eq!(marks.held(&stores), Held::No, "{kind:?}: it was refused");
+            drop(begin().unwrap().unwrap());
+            assert_eq!((marks.held(&stores), marks.close(&stores)), (Held::Marking, false), "{kind:?}");
+            of_kind.applied(object(kind, "2", Some(finalizer)));
+            assert_eq!(
+                (marks.held(&stores), marks.close(&stores)),
+                (Held::Yes, false),
+                "{kind:?}: it landed"
+            );
+            of_kind.applied(object(kind, "3", None));
+            assert!(marks.close(&stores), "{kind:?}");
+            assert!(begin().is_err(), "{kind:?}: it is closed");
+        }
+    }
+
+    #[test]
+    fn i3_what_was_never_listed_may_hold_our_finalizer() {
+        let wds = store(Kind::WorkloadDeployment);
+        let plane = PlaneId::Project(PlaneName::new("p").unwrap());
+        let workloads = Store::new(plane, Kind::Workload, MemoryBudget::unlimited());
+        let marks = Marks::default();
+        assert_eq!(marks.held(&[(Kind::WorkloadDeployment, &wds)]), Held::No);
+        let both = [(Kind::WorkloadDeployment, &wds), (Kind::Workload, &workloads)];
+        assert_eq!((marks.held(&both), marks.close(&both)), (Held::Unknown, false));
     }
 }

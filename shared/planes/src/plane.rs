@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use fedhub_api::facts::{DigestExt, Store};
+use fedhub_api::facts::Store;
 use fedhub_cache::MemoryBudget;
 use fedhub_core::fence::Fence;
 use fedhub_core::metrics::Metrics;
@@ -17,14 +17,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::backoff::{Backoffs, Failure};
 use crate::demand::Demanded;
+use crate::entitlement::ServiceState;
 use crate::events::{Events, OperatorEvents, Refused};
 use crate::health_log::{HealthLog, LastFailure};
 use crate::identity::Recognition;
-use crate::marks::{Held, Marks};
+use crate::marks::{Held, Marks, is_marked};
 use crate::notices::Notices;
 use crate::origin::Origin;
 use crate::pauses::Pauses;
 use crate::revision::Revision;
+use crate::service::Service;
 use crate::transport::{Connection, ConnectionAttempt};
 use crate::watched::Watched;
 use crate::write_state::{WriteState, WriteSwitch};
@@ -87,6 +89,7 @@ pub struct Plane {
     pub(super) notices: Notices,
     pub(super) origin: Origin,
     pub(super) pauses: Arc<Pauses>,
+    pub(super) service: Service,
     pub(super) budget: MemoryBudget,
 }
 
@@ -125,6 +128,7 @@ impl Plane {
             notices: Notices::default(),
             origin: Origin::default(),
             pauses: Pauses::never(),
+            service: Service::new(kinds.iter().any(|watched| watched.kind == Kind::ServiceEntitlement)),
             budget: budget.clone(),
         }
     }
@@ -161,6 +165,11 @@ impl Plane {
     /// Whether fedhub may write for the project of this plane.
     pub fn write_state(&self) -> WriteState {
         self.write_switch().state()
+    }
+
+    /// Whether the service runs in the project (W9).
+    pub fn service(&self) -> ServiceState {
+        self.service.state()
     }
 
     /// Whether it is known what operators paused.
@@ -221,14 +230,10 @@ impl Plane {
         self.watched(kind).is_some() && !self.unserved.lock().contains(&kind)
     }
 
-    /// The list of a kind was answered, or the plane does not serve it.
-    pub(super) fn note_served(&self, kind: Kind, served: bool) {
+    /// The list of a kind was answered, or the plane does not serve it. Returns whether that is news.
+    pub(super) fn note_served(&self, kind: Kind, served: bool) -> bool {
         let mut unserved = self.unserved.lock();
-        if served {
-            unserved.remove(&kind);
-        } else {
-            unserved.insert(kind);
-        }
+        if served { unserved.remove(&kind) } else { unserved.insert(kind) }
     }
 
     /// The store that `object` belongs into: none where the watch here would not show it, and so never show its end.
@@ -250,21 +255,19 @@ impl Plane {
 
     /// Whether WDs or Workloads of the plane hold our finalizer, or may do so soon.
     pub fn held(&self) -> Held {
-        match self.marks.held(self.store(Kind::WorkloadDeployment)) {
-            Held::No if self.holds_workloads() => Held::Yes,
-            held => held,
-        }
+        self.marks.held(&self.marked())
     }
 
     /// Has nothing be marked here any more, if nothing holds our finalizer and nothing is being marked. Returns whether that
     /// is so: then the plane may be disengaged.
     pub fn close(&self) -> bool {
-        !self.holds_workloads() && self.marks.close(self.store(Kind::WorkloadDeployment))
+        self.marks.close(&self.marked())
     }
 
-    /// A Workload outlives its WDs by the time that its own finalizer takes (W2).
-    fn holds_workloads(&self) -> bool {
-        self.store(Kind::Workload).any(None, |it| it.digest.workload().is_some_and(|facts| facts.held))
+    /// The stores of what may hold our finalizer: WDs, and what else of it is watched here.
+    fn marked(&self) -> Vec<(Kind, &Store)> {
+        let others = self.kinds().filter(|kind| is_marked(*kind) && *kind != Kind::WorkloadDeployment);
+        [Kind::WorkloadDeployment].into_iter().chain(others).map(|kind| (kind, self.store(kind))).collect()
     }
 
     /// Whether the plane is the one that its name stands for, it is known what is paused, and all lists are complete, so

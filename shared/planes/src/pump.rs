@@ -119,6 +119,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                         permit.take(planes, plane).await;
                         attempt = plane.attempt();
                         plane.store(kind).list_begins();
+                        plane.service.list_begins(kind);
                     }
                     listing = phase != Phase::Watching;
                     // Of a flood much is ready at once: all other tasks have a turn after each event of it (I8).
@@ -147,8 +148,11 @@ async fn recover(
     waits: &mut Backoffs,
 ) -> Failure {
     let (tried, failure) = Failure::of_watch(error);
-    let is_absent =
-        watch_failures::is_absence(error) && plane.watched(kind).is_some_and(Watched::is_optional);
+    let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
+    // A kind that is served no more, or not to us: the list after this shows it.
+    let ends = is_optional && watch_failures::is_end(error);
+    let failure = if ends { Failure::Expired } else { failure };
+    let is_absent = is_optional && watch_failures::is_absence(error);
     let wait = if is_absent && matches!(plane.id, PlaneId::Project(_)) {
         waits.after_absence()
     } else {
@@ -198,8 +202,7 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
 /// Treats an optional kind that the plane does not serve as empty.
 fn absent(planes: &Planes, plane: &Plane, kind: Kind) {
     let (store, resource) = (plane.store(kind), kind.resource());
-    let news = !store.synced();
-    plane.note_served(kind, false);
+    let news = plane.note_served(kind, false) || !store.synced();
     for change in store.list_ends() {
         planes.tell(plane, kind, Some(change));
     }
@@ -334,6 +337,7 @@ fn decoded(planes: &Planes, plane: &Plane, kind: Kind, object: Guarded) -> Optio
             let namespace = invalid.metadata.namespace.unwrap_or_default();
             let name = invalid.metadata.name.unwrap_or_default();
             plane.store(kind).keep(&namespace, &name);
+            plane.service.unread(kind);
             if news {
                 tracing::warn!(plane = %plane.id, kind = %kind.resource().kind, namespace, name, error = invalid.error,
                     "skipping unreadable object");

@@ -28,6 +28,7 @@ use crate::lists::{ListPermit, Lists};
 use crate::outages::Outages;
 use crate::pauses::Pauses;
 use crate::plane::{Health, Plane};
+use crate::service::Services;
 use crate::settings::Settings;
 use crate::tenancy::TenantIndex;
 use crate::transport::Connection;
@@ -56,6 +57,7 @@ pub struct Planes {
     lists: Lists,
     pub(crate) identities: Option<Arc<Identities>>,
     pub(crate) pauses: Arc<Pauses>,
+    pub(crate) services: Services,
     operators: Option<OperatorEvents>,
     refused_events: Refused,
 }
@@ -83,6 +85,7 @@ impl Planes {
             identities,
             operators,
             pauses,
+            teardown_delay,
             budget,
         } = settings;
         let refused_events = Refused::default();
@@ -106,6 +109,7 @@ impl Planes {
             lists: Lists::new(max_concurrent_lists),
             identities,
             pauses,
+            services: Services::new(teardown_delay),
             operators,
             refused_events,
         })
@@ -121,6 +125,9 @@ impl Planes {
         self.watch(self.anchor.clone());
         if self.anchor.revision.is_some() {
             self.tasks.spawn(self.clone().keep_comparing());
+        }
+        if self.watches_on_projects(Kind::ServiceEntitlement) {
+            self.tasks.spawn(self.clone().keep_services());
         }
     }
 
@@ -271,6 +278,9 @@ impl Planes {
         for listener in self.listeners().iter() {
             listener.changed(plane, kind, &change);
         }
+        if kind == Kind::ServiceEntitlement && self.judge_service(plane) {
+            self.look_again(plane);
+        }
     }
 
     pub(crate) fn synced(&self, plane: &Plane, kind: Kind) {
@@ -278,6 +288,7 @@ impl Planes {
         if plane.synced() && plane.announce() {
             tracing::info!(plane = %plane.id, "plane in sync");
         }
+        self.judge_service(plane);
         for listener in self.listeners().iter() {
             listener.synced(plane, kind);
         }

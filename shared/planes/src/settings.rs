@@ -1,6 +1,7 @@
 //! Settings of a registry.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fedhub_cache::MemoryBudget;
 use fedhub_core::fence::Fence;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub identities: Option<Arc<Identities>>,
     /// What operators paused.
     pub pauses: Arc<Pauses>,
+    /// How long a project's service has to be withdrawn before what ran of it is removed (W9).
+    pub teardown_delay: Duration,
     /// Publishes Events for operators.
     pub operators: Option<OperatorEvents>,
     /// The memory that objects of all planes share; registries of one process share it.
@@ -56,6 +59,7 @@ impl Default for Settings {
             fence: Fence::open(),
             identities: None,
             pauses: Pauses::never(),
+            teardown_delay: Duration::from_mins(1),
             operators: None,
             budget: MemoryBudget::of(64 << 20),
         }

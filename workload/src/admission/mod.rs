@@ -18,6 +18,7 @@ pub mod fault;
 mod instance_type;
 mod kind;
 mod path;
+mod types;
 mod workload;
 
 use fedhub_core::object::Object;
@@ -27,6 +28,7 @@ pub use fault::{Fault, Problem};
 use fault::{Faults, not_in};
 pub use kind::Kind;
 pub use path::Path;
+pub use types::{Types, sets_type};
 pub use workload::NetworkUse;
 
 /// What is to be said of an object.
@@ -42,13 +44,14 @@ pub struct Judgement {
     pub own_annotations: Vec<OwnAnnotation>,
 }
 
-/// Judges the object that is to be stored in place of `old`, or as a new one.
-pub fn judge(kind: Kind, old: Option<&Object>, new: &Object) -> Judgement {
-    let before = old.map(|old| faults(kind, old)).unwrap_or_default();
-    let mut judgement = Judgement { faults: not_in(&before, faults(kind, new)), ..Judgement::default() };
+/// Judges the object that is to be stored in place of `old`, or as a new one, where templates may have these types.
+pub fn judge(kind: Kind, types: Types<'_>, old: Option<&Object>, new: &Object) -> Judgement {
+    let before = old.map(|old| faults(kind, types, old)).unwrap_or_default();
+    let mut judgement =
+        Judgement { faults: not_in(&before, faults(kind, types, new)), ..Judgement::default() };
     match kind {
         Kind::Workload => {
-            judgement.warnings = workload::warnings(old, new);
+            judgement.warnings = workload::warnings(types, old, new);
             judgement.networks = workload::networks(old, new);
         }
         Kind::WorkloadDeployment => judgement.own_annotations = deployment::own_annotations(old, new),
@@ -60,10 +63,10 @@ pub fn judge(kind: Kind, old: Option<&Object>, new: &Object) -> Judgement {
 }
 
 /// All faults of an object.
-fn faults(kind: Kind, object: &Object) -> Vec<Fault> {
+fn faults(kind: Kind, types: Types<'_>, object: &Object) -> Vec<Fault> {
     let mut faults = Faults::default();
     match kind {
-        Kind::Workload => workload::check(object, &mut faults),
+        Kind::Workload => workload::check(object, types, &mut faults),
         Kind::WorkloadDeployment => {}
         Kind::InstanceType => instance_type::check(object, &mut faults),
     }

@@ -8,9 +8,10 @@ use fedhub_api::facts::referenced::{REFERENCED_DATA_READY, copied_from_text, ref
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_cache::digest::Version;
 use fedhub_core::errors::{Error, RequestError};
+use fedhub_core::finalizers;
 use fedhub_core::names::{
     EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
-    REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER,
+    REFERENCED_DATA_FINALIZER, REFERENCED_DATA_MANAGER, is_hub_namespace,
 };
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId, bare};
 use fedhub_engine::{Outcome, Step};
@@ -116,13 +117,11 @@ impl DataReconcile<'_> {
         change: Option<ConditionChange>,
     ) -> Result<bool, Error> {
         let (writer, mut wd, mut wrote) = (self.writer(self.project), wd, false);
-        let mut metadata = json!({});
-        if hold || release {
-            let others = wd.metadata.finalizers.iter().flatten().filter(|f| *f != REFERENCED_DATA_FINALIZER);
-            let mut finalizers: Vec<&str> = others.map(String::as_str).collect();
-            finalizers.extend(hold.then_some(REFERENCED_DATA_FINALIZER));
-            metadata["finalizers"] = json!(finalizers);
-        }
+        let mut metadata = match (hold, release) {
+            (true, _) => finalizers::with(&wd, REFERENCED_DATA_FINALIZER),
+            (_, true) => finalizers::without(&wd, REFERENCED_DATA_FINALIZER),
+            (false, false) => json!({}),
+        };
         if let Some(Annotations { expected, error, clear }) = annotations {
             metadata["annotations"] = json!({ REFERENCED_DATA_ERROR: error });
             if clear || expected.is_some() {
@@ -259,8 +258,7 @@ impl DataReconcile<'_> {
             Ok(_) => self.count("update"),
             // A Secret keeps its type: another one takes its place.
             Err(error) if error.immutable() => {
-                self.hub().delete(*kind, &object, Precondition::UidAndVersion).await?;
-                self.count("delete");
+                self.delete(*kind, &object).await?;
                 (object.metadata.uid, object.metadata.resource_version) = (None, None);
                 object.metadata.creation_timestamp = None;
                 self.writer(self.hub()).copy(*kind, &object, source, Target::New).await?;
@@ -278,6 +276,16 @@ impl DataReconcile<'_> {
         Ok(())
     }
 
+    /// Deletes a companion. The hub's watch may lag: it is not to be deleted once more for that.
+    async fn delete(&self, kind: Kind, companion: &Object) -> Result<(), Error> {
+        let hub = self.hub();
+        if hub.delete(kind, companion, Precondition::UidAndVersion).await? {
+            hub.store(kind).own_deleted(companion.namespace(), companion.name(), companion.uid());
+        }
+        self.count("delete");
+        Ok(())
+    }
+
     /// Counts the WD for a companion no longer. The last one takes it away, unless a WD refers to it that is not counted yet.
     async fn release(&self, seen: &Snapshot, companion: &Standing) -> Result<(), Error> {
         let token = seen.token();
@@ -286,8 +294,7 @@ impl DataReconcile<'_> {
         if !left.is_empty() || !companion.others.is_empty() {
             return self.recount(companion, referenced_by_text(left)).await;
         }
-        self.hub().delete(companion.kind, &stub(companion), Precondition::UidAndVersion).await?;
-        self.count("delete");
+        self.delete(companion.kind, &stub(companion)).await?;
         let Standing { space, kind, name, .. } = companion;
         tracing::info!(plane = %self.home.plane, hub_namespace = space, ?kind, name, "companion deleted: no WorkloadDeployment refers to it");
         Ok(())
@@ -318,9 +325,10 @@ impl DataReconcile<'_> {
         let mut spaces = self.controller.planes.tenants().of(self.home);
         let wd = self.project.get_or_fetch(WD, &self.home.namespace, &seen.name).await?;
         let recorded = wd.as_ref().and_then(|wd| wd.annotation(FEDERATION_NAMESPACE)).map(str::to_owned);
-        if let Some(recorded) = recorded.filter(|recorded| !spaces.contains(recorded))
+        // A tenant can write anything there, and it becomes part of the request's path.
+        let is_news = |recorded: &String| is_hub_namespace(recorded) && !spaces.contains(recorded);
+        if let Some(recorded) = recorded.filter(is_news)
             && let Some(namespace) = self.hub().get_live(Kind::Namespace, "", &recorded).await?
-            && fedhub_core::names::project_namespace_uid(&recorded).is_some()
         {
             match ProjectNamespace::of(&namespace) {
                 Some(home) if home == *self.home => spaces.push(recorded),

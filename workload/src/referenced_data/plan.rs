@@ -7,7 +7,7 @@ use std::time::Duration;
 use fedhub_api::facts::deployment::mark_hash;
 use fedhub_api::facts::referenced::condition_hash;
 use fedhub_core::object::Kind;
-use fedhub_planes::WriteState;
+use fedhub_planes::{ServiceState, WriteState};
 
 use super::desired::{Fault, Verdict, condition, error_text, expected_text};
 use super::snapshot::{Snapshot, Source, SourceState, Standing};
@@ -79,7 +79,10 @@ pub fn plan(seen: &Snapshot) -> DataPlan {
     if seen.writes != WriteState::Active {
         return only(NextStep::AwaitChange);
     }
-    if seen.terminating {
+    if seen.service == ServiceState::Unknown && !seen.terminating {
+        return only(NextStep::AwaitChange);
+    }
+    if seen.terminating || seen.service == ServiceState::Withdrawn {
         return match (seen.references.held, seen.federated) {
             (false, _) => DataPlan::default(),
             // What runs in the cell may need its data until the WD is gone from the hub.
@@ -90,7 +93,7 @@ pub fn plan(seen: &Snapshot) -> DataPlan {
     if seen.references.any() { follow(seen) } else { leave(seen) }
 }
 
-/// The WD refers to nothing any more, or is being deleted: its companions are released, and seen to be so by a live read
+/// The WD refers to nothing any more, or leaves the hub: its companions are released, and seen to be so by a live read
 /// before the finalizer is.
 fn leave(seen: &Snapshot) -> DataPlan {
     let token = seen.token();

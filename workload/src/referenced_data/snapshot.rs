@@ -10,7 +10,7 @@ use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::names::is_object_name;
 use fedhub_core::object::{Key, Kind};
 use fedhub_planes::demand::Demanded;
-use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, WriteState};
+use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, ServiceState, WriteState};
 
 use super::ReferencedData;
 
@@ -31,6 +31,8 @@ pub struct Snapshot {
     pub references: References,
     /// Whether fedhub may write for the project.
     pub writes: WriteState,
+    /// Whether the service runs in the project (W9).
+    pub service: ServiceState,
     /// Its hub namespace, where that stands and can be used.
     pub space: Option<String>,
     /// What it refers to, in the order of the references.
@@ -152,6 +154,7 @@ impl ReferencedData {
             sources: references.iter().map(|r| self.source(project, home, r, learned)).collect(),
             references,
             writes: project.write_state(),
+            service: project.service(),
             space,
             companions: Vec::new(),
             is_live: learned.live.is_some(),
@@ -228,10 +231,19 @@ pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> 
     })
 }
 
+/// Whether the template of a WD refers to that object.
+pub(super) fn refers_to(wd: &Digest, kind: Kind, name: &str) -> bool {
+    let references = wd.deployment().and_then(|facts| facts.references());
+    references.is_some_and(|references| references.contains(kind, name))
+}
+
 fn others(project: &Plane, home: &ProjectNamespace, wd: &str, kind: Kind, name: &str) -> Vec<Box<str>> {
+    let withdrawn = project.service() == ServiceState::Withdrawn;
     let refers = |view: &View<'_>| {
-        let references = view.digest.deployment().and_then(|facts| facts.references());
-        !view.digest.terminating && view.name != wd && references.is_some_and(|r| r.contains(kind, name))
+        // Where the service is withdrawn, only what is still on the hub needs it (W9).
+        let held = view.digest.deployment().is_some_and(|facts| facts.held);
+        let stays = !view.digest.terminating && (held || !withdrawn);
+        stays && view.name != wd && refers_to(view.digest, kind, name)
     };
     let pick = |view: View<'_>| refers(&view).then(|| token(view.namespace, view.name).into());
     project.store(Kind::WorkloadDeployment).select(Some(&home.namespace), pick)

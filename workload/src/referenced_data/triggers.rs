@@ -8,6 +8,7 @@ use fedhub_core::object::{Kind, PlaneId};
 use fedhub_planes::{DATA_KINDS, Listener, Plane, ProjectNamespace};
 
 use super::ReferencedData;
+use super::snapshot::refers_to;
 
 const WD: Kind = Kind::WorkloadDeployment;
 
@@ -32,6 +33,10 @@ impl ReferencedData {
     /// Enqueues the WDs of a project plane, or of one namespace there, that are like that.
     fn enqueue_where(&self, project: &Plane, namespace: Option<&str>, is_so: impl Fn(&Digest) -> bool) {
         let PlaneId::Project(plane) = &project.id else { return };
+        // All of a plane is looked at when it comes into sync.
+        if !self.planes.ready(plane) {
+            return;
+        }
         let pick = |wd: View<'_>| is_so(wd.digest).then(|| (wd.namespace.to_owned(), wd.name.to_owned()));
         for (namespace, name) in project.store(WD).select(namespace, pick) {
             self.enqueue(plane, project, &namespace, &name);
@@ -75,11 +80,7 @@ impl ReferencedData {
         if matches!(change, Change::Deleted { .. }) {
             self.oversized.lock().remove(&project.key(kind, &seen.namespace, &seen.name));
         }
-        let refers = |wd: &Digest| {
-            let references = wd.deployment().and_then(|facts| facts.references());
-            references.is_some_and(|references| references.contains(kind, &seen.name))
-        };
-        self.enqueue_where(project, Some(&seen.namespace), refers);
+        self.enqueue_where(project, Some(&seen.namespace), |wd| refers_to(wd, kind, &seen.name));
     }
 
     fn companion_changed(&self, hub: &Plane, kind: Kind, change: &Change) {
@@ -87,11 +88,7 @@ impl ReferencedData {
         let namespace = hub.store(Kind::Namespace).object("", &seen.namespace);
         let Some(home) = namespace.as_deref().and_then(ProjectNamespace::of) else { return };
         let Some(project) = self.planes.project(&home.plane) else { return };
-        let refers = |wd: &Digest| {
-            let references = wd.deployment().and_then(|facts| facts.references());
-            references.is_some_and(|references| references.contains(kind, &seen.name))
-        };
-        self.enqueue_where(&project, Some(&home.namespace), refers);
+        self.enqueue_where(&project, Some(&home.namespace), |wd| refers_to(wd, kind, &seen.name));
         let counted = |known: &Known| known.digest.companion().and_then(|c| c.referenced_by.clone());
         let wds: BTreeSet<_> =
             [Some(seen), change.old()].into_iter().flatten().filter_map(counted).flatten().collect();
@@ -109,8 +106,15 @@ impl Listener for ReferencedData {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
         match (&plane.id, kind) {
             (PlaneId::Project(name), WD) => self.deployment_changed(name, plane, change),
-            (PlaneId::Project(_), Kind::ConfigMap | Kind::Secret) => self.source_changed(plane, kind, change),
-            (PlaneId::Hub, Kind::ConfigMap | Kind::Secret) => self.companion_changed(plane, kind, change),
+            (_, Kind::ConfigMap | Kind::Secret) => {
+                // Nothing but digests is read of them.
+                plane.store(kind).release(&change.known().namespace, &change.known().name);
+                match &plane.id {
+                    PlaneId::Project(_) => self.source_changed(plane, kind, change),
+                    PlaneId::Hub => self.companion_changed(plane, kind, change),
+                    PlaneId::Management | PlaneId::Cell => {}
+                }
+            }
             (PlaneId::Hub, Kind::Namespace) => {
                 let states = [Some(change.known()), change.old()].into_iter().flatten();
                 let homes: BTreeSet<_> = states

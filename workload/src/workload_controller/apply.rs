@@ -6,6 +6,7 @@ use fedhub_cache::Part;
 use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
+use fedhub_core::finalizers;
 use fedhub_core::names::{WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
@@ -16,7 +17,7 @@ use super::desired::{desired, same_metadata};
 use super::plan::WorkloadPlan;
 use super::reconcile::WorkloadReconciler;
 use super::revisions::{self, Recorded};
-use super::snapshot::{Refusal, Site, Snapshot};
+use super::snapshot::{Refusal, Site, Snapshot, own};
 use super::summary::Summary;
 
 const WD: Kind = Kind::WorkloadDeployment;
@@ -57,8 +58,7 @@ impl WorkloadReconciler<'_> {
         };
         let mut metadata = json!({});
         if !workload.has_finalizer(WORKLOAD_FINALIZER) {
-            let finalizers = workload.metadata.finalizers.iter().flatten().map(String::as_str);
-            metadata["finalizers"] = json!(finalizers.chain([WORKLOAD_FINALIZER]).collect::<Vec<_>>());
+            metadata = finalizers::with(&workload, WORKLOAD_FINALIZER);
         }
         if record {
             match self.record(&workload).await {
@@ -89,12 +89,9 @@ impl WorkloadReconciler<'_> {
         let Some(name) = revision_history(workload.name()) else { return Ok(None) };
         // Only the server tells who wrote it: stores keep no managedFields.
         let live = self.project.get_metadata(Kind::Workload, workload.namespace(), workload.name()).await?;
-        let Some(live) = live.filter(|live| live.resource_version == workload.metadata.resource_version)
-        else {
-            return Ok(None);
-        };
+        let Some(live) = live.filter(|live| live.version() == workload.version()) else { return Ok(None) };
         let mut workload = workload.clone();
-        workload.metadata.managed_fields = live.managed_fields;
+        workload.metadata.managed_fields = live.metadata.managed_fields;
         let (kind, now) = (Kind::ConfigMap, self.controller.planes.clock().now());
         let history = self.project.get_live(kind, workload.namespace(), &name).await?;
         let Recorded { revision, history: new } = revisions::record(history.as_ref(), &name, &workload, now);
@@ -144,7 +141,7 @@ impl WorkloadReconciler<'_> {
             let stub = deployment.stub(WD, &self.key.namespace, name);
             let deleted = self.project.delete(WD, &stub, Precondition::Uid).await;
             if matches!(deleted, Ok(true)) {
-                self.learnt.gone.insert(deployment.uid.to_string());
+                self.project.store(WD).own_deleted(&self.key.namespace, name, stub.uid());
             }
             self.tried(name, deleted.map(|_| true), &mut step)?;
         }
@@ -247,8 +244,10 @@ impl WorkloadReconciler<'_> {
         let left = self.project.list_metadata(WD, namespace, Some(&selector), 1, stands).await?;
         if let Some(wd) = left.first() {
             self.project.refresh(WD, &self.key.namespace, wd.name()).await?;
-            let shown = self.project.store(WD).digest(&self.key.namespace, wd.name()).is_some();
-            return Ok(if shown { Step::Learned } else { Step::End(Outcome::AwaitChange) });
+            // One whose spec names another Workload is not deleted for this one.
+            let shown = self.project.store(WD).digest(&self.key.namespace, wd.name());
+            let is_own = shown.is_some_and(|shown| own(&shown, &uid).is_some());
+            return Ok(if is_own { Step::Learned } else { Step::End(Outcome::AwaitChange) });
         }
         self.learnt.none_left = true;
         Ok(Step::Learned)
@@ -260,10 +259,7 @@ impl WorkloadReconciler<'_> {
             Ok(workload) => workload,
             Err(step) => return Ok(step),
         };
-        let others = workload.metadata.finalizers.iter().flatten().filter(|it| *it != WORKLOAD_FINALIZER);
-        let others: Vec<_> = others.collect();
-        let finalizers = if others.is_empty() { Value::Null } else { json!(others) };
-        let metadata = json!({ "finalizers": finalizers });
+        let metadata = finalizers::without(&workload, WORKLOAD_FINALIZER);
         self.controller.writer(&self.project).patch_metadata(Kind::Workload, &workload, metadata).await?;
         Ok(Step::End(Outcome::Updated))
     }

@@ -137,6 +137,18 @@ mod tests {
     }
 
     #[test]
+    fn w1_a_label_that_has_no_valid_value_any_more_goes() {
+        let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
+        let long = "x".repeat(64);
+        let named = Wanted { workload: &long, ..wanted(&workload()) };
+        let wd = desired(&workload(), "web-us-dfw", &named, Some(&current));
+        assert_eq!(wd.label("compute.datumapis.com/workload-name"), None);
+        current.metadata.labels = None;
+        let wd = desired(&workload(), "web-us-dfw", &wanted(&workload()), Some(&current));
+        assert_eq!(wd.label("compute.datumapis.com/workload-name"), Some("web"));
+    }
+
+    #[test]
     fn w1_new_scale_settings_are_a_newer_word_than_the_number_of_the_scale_subresource() {
         let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
         current.data["spec"]["replicas"] = json!(5);

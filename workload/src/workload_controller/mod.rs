@@ -19,6 +19,7 @@
 
 mod apply;
 pub mod desired;
+pub mod lifecycle;
 pub mod plan;
 mod reconcile;
 pub mod revisions;
@@ -32,16 +33,20 @@ use fedhub_core::names::WORKLOAD_MANAGER;
 use fedhub_engine::Queue;
 use fedhub_planes::{Plane, PlaneWriter, Planes};
 
+use crate::instance_types::Catalog;
+
 /// Makes WDs of Workloads.
 pub struct WorkloadController {
     planes: Arc<Planes>,
     queue: Arc<Queue>,
+    catalog: Option<Catalog>,
 }
 
 impl WorkloadController {
-    /// A controller over the registry around the hub, fed through `queue`.
-    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>) -> Arc<Self> {
-        Arc::new(Self { planes, queue })
+    /// A controller over the registry around the hub, fed through `queue`. With a catalogue, it says which Workloads have a type
+    /// that is not Active any more (W8).
+    pub fn new(planes: Arc<Planes>, queue: Arc<Queue>, catalog: Option<Catalog>) -> Arc<Self> {
+        Arc::new(Self { planes, queue, catalog })
     }
 
     fn writer<'a>(&'a self, project: &'a Plane) -> PlaneWriter<'a> {

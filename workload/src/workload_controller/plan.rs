@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use fedhub_core::hash;
-use fedhub_planes::WriteState;
+use fedhub_api::facts::{Deployment, Digest, DigestExt};
+use fedhub_planes::{ServiceState, WriteState};
 
 use super::snapshot::{SiteState, Snapshot};
 use super::summary::Summary;
@@ -15,7 +15,7 @@ use super::summary::Summary;
 pub enum WorkloadPlan {
     /// Nothing: everything is as it should be.
     Synced,
-    /// Wait until the project is resumed.
+    /// Wait until the project is resumed, or what is known of its service.
     AwaitResume,
     /// Record a new template, and store the finalizer and the annotations about the template in one patch (W2, W10).
     Mark {
@@ -56,7 +56,15 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
     if seen.writes == WriteState::Suspended {
         return WorkloadPlan::AwaitResume;
     }
-    if facts.placements.is_some() && facts.too_large().is_none() {
+    if seen.service == ServiceState::Unknown {
+        return WorkloadPlan::AwaitResume;
+    }
+    if seen.service == ServiceState::Withdrawn {
+        // Once nothing of it is on the hub, nothing of ours holds it (W9).
+        if facts.held && !seen.own(&uid).any(|(_, deployment, _)| is_held(deployment)) {
+            return WorkloadPlan::Release;
+        }
+    } else if facts.placements.is_some() && facts.too_large().is_none() {
         let record = !facts.recorded && !seen.learnt.unrecorded;
         if !facts.held || record {
             return WorkloadPlan::Mark { record };
@@ -66,10 +74,15 @@ pub fn plan(seen: &Snapshot) -> WorkloadPlan {
         }
     }
     let summary = Summary::of(seen, facts, &uid);
-    if seen.learnt.status_settled || hash::json(&summary.comparable()) == facts.status {
+    if seen.learnt.status_settled || summary.is_said_by(facts) {
         return WorkloadPlan::Synced;
     }
     WorkloadPlan::WriteStatus(Box::new(summary))
+}
+
+/// Whether a finalizer of fedhub's holds a WD: something of it may be on the hub.
+fn is_held(deployment: &Digest) -> bool {
+    deployment.deployment().is_some_and(Deployment::is_held)
 }
 
 /// What is left to do about the WDs of a terminating Workload.
@@ -106,7 +119,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
             | SiteState::InvalidCity
             | SiteState::NameTaken
             | SiteState::Duplicate
-            | SiteState::Refused(_) => {}
+            | SiteState::Refused(..) => {}
         }
         wanted.insert(&site.name);
     }

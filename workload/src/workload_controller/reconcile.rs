@@ -1,10 +1,10 @@
 //! One reconcile of one Workload, for the engine's loop.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use fedhub_api::facts::{DigestExt, View};
+use fedhub_api::facts::{DigestExt, View, of_workload};
 use fedhub_core::errors::Error;
 use fedhub_core::names::deployment_name;
 use fedhub_core::object::{Key, Kind, PlaneId};
@@ -12,6 +12,7 @@ use fedhub_engine::{Controller, Job, Outcome, Reconciler, Step, reconcile};
 use fedhub_planes::Plane;
 
 use super::WorkloadController;
+use super::lifecycle::TypeState;
 use super::plan::{WorkloadPlan, plan};
 use super::snapshot::{Learnt, Snapshot, placed};
 use crate::locations::Locations;
@@ -30,26 +31,32 @@ impl WorkloadController {
     /// What the caches say of a Workload.
     pub(super) fn snapshot(&self, project: &Plane, key: &Key) -> Snapshot {
         let workload = project.store(Kind::Workload).digest(&key.namespace, &key.name);
-        let names: Vec<_> = workload
-            .iter()
-            .filter_map(|digest| digest.workload()?.placements.as_deref())
-            .flatten()
-            .flat_map(|placement| {
-                placement.cities.iter().map(|city| deployment_name(&key.name, &placement.name, city))
-            })
-            .collect();
-        let concerned = |wd: View<'_>| {
+        let placements = || workload.iter().filter_map(|it| it.workload()?.placements.as_deref()).flatten();
+        let cities: BTreeSet<_> = placements().flat_map(|it| it.cities.iter().map(AsRef::as_ref)).collect();
+        let locations = Locations::of(project, self.planes.hub(), &cities);
+        let deployments = project.store(Kind::WorkloadDeployment);
+        let wanted = placements().flat_map(|placement| {
+            placement.cities.iter().map(|city| deployment_name(&key.name, &placement.name, city))
+        });
+        let wanted =
+            wanted.filter_map(|name| Some((name.clone(), deployments.digest(&key.namespace, &name)?)));
+        let names_it = |wd: View<'_>| {
             let names_it = placed(wd.digest).is_some_and(|placed| *placed.workload == *key.name);
-            let is_it = names_it || names.iter().any(|name| name == wd.name);
-            is_it.then(|| (wd.name.to_owned(), wd.digest.clone()))
+            names_it.then(|| (wd.name.to_owned(), wd.digest.clone()))
         };
-        let deployments = project.store(Kind::WorkloadDeployment).select(Some(&key.namespace), concerned);
+        let naming_it = deployments.by_index(&key.namespace, of_workload(&key.name), names_it);
+        let deployments = naming_it.into_iter().chain(wanted).collect();
+        let type_state = workload
+            .as_ref()
+            .and_then(|digest| TypeState::of(self.catalog.as_ref(), &digest.workload()?.instance_type));
         Snapshot {
             key: key.clone(),
             workload,
-            deployments: deployments.into_iter().collect::<BTreeMap<_, _>>(),
-            locations: Locations::of(project, self.planes.hub()),
+            type_state,
+            deployments,
+            locations,
             writes: project.write_state(),
+            service: project.service(),
             learnt: Learnt::default(),
         }
     }
@@ -100,8 +107,7 @@ impl Reconciler for WorkloadReconciler<'_> {
     type Plan = WorkloadPlan;
 
     async fn snapshot(&mut self) -> Result<ControlFlow<Outcome, Snapshot>, Error> {
-        let mut seen = self.controller.snapshot(&self.project, self.key);
-        seen.deployments.retain(|_, deployment| !self.learnt.gone.contains(&deployment.uid.to_string()));
+        let seen = self.controller.snapshot(&self.project, self.key);
         Ok(ControlFlow::Continue(Snapshot { learnt: self.learnt.clone(), ..seen }))
     }
 

@@ -6,8 +6,6 @@
 //!
 //! Decides W10.
 
-use std::collections::BTreeMap;
-
 use fedhub_api::facts::workload::template_hash;
 use fedhub_core::clock::stamp;
 use fedhub_core::message::excerpt;
@@ -20,7 +18,7 @@ use super::desired::owner;
 
 /// The most revisions that are kept.
 pub const MOST: usize = 20;
-/// The most bytes that keys and values take: a plane takes 1 MiB for an object.
+/// The most bytes that keys and values take on the wire: of a project plane no object over 1 MiB is read.
 pub const MOST_BYTES: usize = 900 << 10;
 /// The most changes that a revision names.
 const MOST_CHANGES: usize = 4;
@@ -37,13 +35,13 @@ pub struct Recorded {
 /// Records the template of `workload`, which was read live, so that it tells who wrote it, in the history called `name`.
 pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Timestamp) -> Recorded {
     let template = &workload.spec()["template"];
-    let entries = history.map(entries).unwrap_or_default();
-    let newest = entries.last_key_value();
-    let before = newest.map(|(_, entry)| spec_of(entry)["template"].take());
-    if let Some((revision, _)) = newest.filter(|_| before.as_ref() == Some(template)) {
-        return Recorded { revision: *revision, history: None };
+    let newest = history.and_then(newest);
+    // Not every entry holds an object: a tenant can write anything there.
+    let before = newest.as_ref().map(|(_, entry)| spec_of(entry)["template"].clone());
+    let last = newest.map_or(0, |(revision, _)| revision);
+    if before.as_ref() == Some(template) {
+        return Recorded { revision: last, history: None };
     }
-    let last = newest.map_or(0, |(revision, _)| *revision);
     let current = workload.annotation(CURRENT_REVISION).and_then(|it| it.parse().ok()).unwrap_or(0);
     let revision = last.max(current).saturating_add(1);
     let entry = json!({
@@ -71,12 +69,16 @@ pub fn annotations(revision: u64, workload: &Object) -> Value {
 /// The history with one more revision, less the oldest that are over the limits. Keys that are no numbers stay (I9).
 fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value) -> Object {
     let mut data = history.data["data"].as_object().cloned().unwrap_or_default();
-    if entry.to_string().len() > MOST_BYTES {
-        entry["spec"] = json!("");
+    let mut text = entry.to_string();
+    for large in ["spec", "image"] {
+        if on_wire(&text) > MOST_BYTES {
+            entry[large] = json!("");
+            text = entry.to_string();
+        }
     }
-    data.insert(revision.to_string(), json!(entry.to_string()));
+    data.insert(revision.to_string(), json!(text));
     let size = |data: &Map<String, Value>| -> usize {
-        data.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum()
+        data.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, on_wire)).sum()
     };
     let mut numbers: Vec<u64> = data.keys().filter_map(|key| key.parse().ok()).collect();
     numbers.sort_unstable();
@@ -97,15 +99,27 @@ fn with(mut history: Object, workload: &Object, revision: u64, mut entry: Value)
     history
 }
 
-/// The revisions by their numbers.
-fn entries(history: &Object) -> BTreeMap<u64, Value> {
-    let data = history.data["data"].as_object().into_iter().flatten();
-    let entry = |(key, value): (&String, &Value)| {
-        // One that cannot be read stands for a content that no template has.
-        let entry = value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        Some((key.parse().ok()?, entry))
+/// The bytes that a text takes in what an API server sends: JSON in a text is full of quotes, which are escaped once more, and
+/// servers escape what HTML gives a meaning, too.
+fn on_wire(text: &str) -> usize {
+    let escaped = |c: char| match c {
+        '"' | '\\' | '\n' | '\r' | '\t' => 2,
+        '<' | '>' | '&' | '\0'..='\x1f' | '\u{2028}' | '\u{2029}' => 6,
+        c => c.len_utf8(),
     };
-    data.filter_map(entry).collect()
+    text.chars().map(escaped).sum()
+}
+
+/// The newest revision with its number: all of them may be large, and only that one is compared.
+fn newest(history: &Object) -> Option<(u64, Value)> {
+    let data = history.data["data"].as_object()?;
+    let numbered = data.iter().filter_map(|(key, value)| Some((key.parse().ok()?, value)));
+    numbered.max_by_key(|(revision, _)| *revision).map(|(revision, value)| (revision, entry_of(value)))
+}
+
+/// An entry of a history. One that cannot be read stands for a content that no template has.
+fn entry_of(value: &Value) -> Value {
+    value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 /// The spec that a revision holds.
@@ -165,7 +179,15 @@ fn author(workload: &Object) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+
+    /// The revisions by their numbers.
+    fn entries(history: &Object) -> BTreeMap<u64, Value> {
+        let data = history.data["data"].as_object().into_iter().flatten();
+        data.filter_map(|(key, value)| Some((key.parse().ok()?, entry_of(value)))).collect()
+    }
 
     fn workload(image: &str) -> Object {
         let mut workload = bare(Kind::Workload, "default", "web");
@@ -229,6 +251,7 @@ mod tests {
         assert!(bytes <= MOST_BYTES, "{bytes}");
         let (newest, history) = recorded(Some(&history), &workload(&"x".repeat(1 << 20)));
         assert_eq!(entry(&history, newest)["spec"], "", "larger than all there may be");
+        assert!(history.data["data"].to_string().len() <= MOST_BYTES);
     }
 
     #[test]
@@ -240,6 +263,33 @@ mod tests {
         history.data["data"]["3"] = json!("{broken");
         let (revision, history) = recorded(Some(&history), &workload("a:1"));
         assert_eq!((revision, history.data["data"]["3"].as_str()), (4, Some("{broken")));
+        for odd in [r#"{"spec":"1"}"#, r#"{"spec":"[]"}"#, r#"{"spec":"\"a\""}"#, r#"{"spec":1}"#, "[]", "1"]
+        {
+            let mut history = history.clone();
+            history.data["data"]["9"] = json!(odd);
+            let (revision, history) = recorded(Some(&history), &workload("a:1"));
+            assert_eq!((revision, history.data["data"]["9"].as_str()), (10, Some(odd)));
+        }
+    }
+
+    #[test]
+    fn w10_a_history_is_kept_as_small_as_it_can_be_read_back() {
+        // Each quote, and each bracket as servers send it, takes a multiple of its byte in the object that holds the history.
+        for text in ["\"", "<", "\n", "\u{1}"] {
+            let quoted = |n: usize| workload(&format!("{n}{}", text.repeat(30_000)));
+            let mut history = recorded(None, &quoted(0)).1;
+            for n in 1..20 {
+                history = recorded(Some(&history), &quoted(n)).1;
+            }
+            let mut sent = serde_json::to_string(&history).unwrap();
+            for html in ["<", ">", "&"] {
+                sent = sent.replace(html, "\\u003c");
+            }
+            assert!(sent.len() < 1 << 20, "{text:?}: {}", sent.len());
+            assert!(!entries(&history).is_empty());
+            let last = &history.data["data"]["20"];
+            assert_eq!(spec_of(&entry_of(last))["template"], quoted(19).spec()["template"], "{text:?}");
+        }
     }
 
     #[test]
@@ -260,5 +310,17 @@ mod tests {
         let (_, history) = recorded(None, &workload);
         assert_eq!(entry(&history, 1)["actor"], "datumctl");
         assert_eq!(history.metadata.owner_references.unwrap()[0].uid, "u");
+    }
+    #[test]
+    fn w10_a_history_of_an_earlier_workload_belongs_to_the_present_one() {
+        let (_, mut history) = recorded(None, &workload("a:1"));
+        let mut again = workload("a:2");
+        again.metadata.uid = Some("v".to_owned());
+        let owners = recorded(Some(&history), &again).1.metadata.owner_references.unwrap();
+        assert_eq!(owners.iter().map(|it| it.uid.as_str()).collect::<Vec<_>>(), ["v"]);
+        // Another's stays, and then it is enough (I9).
+        history.metadata.owner_references.as_mut().unwrap()[0].kind = "Project".to_owned();
+        let owners = recorded(Some(&history), &again).1.metadata.owner_references.unwrap();
+        assert_eq!(owners.iter().map(|it| it.kind.as_str()).collect::<Vec<_>>(), ["Project"]);
     }
 }

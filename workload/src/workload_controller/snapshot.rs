@@ -9,8 +9,9 @@ use fedhub_cache::digest::Version;
 use fedhub_core::hash::KeyedHasher;
 use fedhub_core::names::{deployment_name, is_label_value};
 use fedhub_core::object::Key;
-use fedhub_planes::WriteState;
+use fedhub_planes::{ServiceState, WriteState};
 
+use super::lifecycle::TypeState;
 use crate::locations::Locations;
 
 /// The inputs of a plan.
@@ -24,8 +25,12 @@ pub struct Snapshot {
     pub deployments: BTreeMap<String, Digest>,
     /// Where new WDs can be placed.
     pub locations: Locations,
+    /// The state of the type of its instances; `None` where nothing is known of types.
+    pub type_state: Option<TypeState>,
     /// Whether the plane takes writes.
     pub writes: WriteState,
+    /// Whether the service runs in the project (W9).
+    pub service: ServiceState,
     /// What this reconcile has learnt beside the caches.
     pub learnt: Learnt,
 }
@@ -43,8 +48,6 @@ pub struct Learnt {
     pub settled: BTreeMap<String, Version>,
     /// The WDs that the plane refused to take, with its words.
     pub refused: BTreeMap<String, Refusal>,
-    /// The UIDs of WDs that are gone, whatever the caches still show.
-    pub gone: BTreeSet<String>,
     /// Whether the status is what the server makes of the one that is wanted.
     pub status_settled: bool,
 }
@@ -82,8 +85,8 @@ pub enum SiteState<'a> {
     NameTaken,
     /// An earlier city of the Workload has its name.
     Duplicate,
-    /// The plane refused its WD.
-    Refused(&'a Refusal),
+    /// The plane refused its WD, or a change of the one that is the Workload's own already.
+    Refused(&'a Refusal, Option<&'a Placed>),
 }
 
 impl Snapshot {
@@ -126,10 +129,11 @@ impl Snapshot {
     }
 
     fn state<'a>(&'a self, uid: &str, site: &Site<'a>) -> SiteState<'a> {
+        let stands = self.deployments.get(&site.name);
         if let Some(refusal) = self.learnt.refused.get(&site.name) {
-            return SiteState::Refused(refusal);
+            return SiteState::Refused(refusal, stands.and_then(|it| own(it, uid)));
         }
-        match self.deployments.get(&site.name) {
+        match stands {
             Some(deployment) => match own(deployment, uid) {
                 Some(placed) => SiteState::Placed(deployment, placed),
                 None => SiteState::NameTaken,
@@ -158,10 +162,14 @@ impl Snapshot {
         let mut sum = KeyedHasher::default()
             .number(workload.content)
             .number(self.writes as u64)
+            .number(self.service as u64)
             .number(self.locations.by as u64);
         let cities = self.facts().into_iter().flat_map(|facts| facts.placements.iter().flatten());
         for city in cities.flat_map(|placement| &placement.cities) {
             sum = sum.number(u64::from(self.locations.contain(city)));
+        }
+        for message in self.type_state.iter().flat_map(TypeState::messages) {
+            sum = sum.maybe(message.as_deref());
         }
         for (name, deployment) in &self.deployments {
             sum = sum.text(name).text(&deployment.uid.to_string()).number(u64::from(deployment.terminating));

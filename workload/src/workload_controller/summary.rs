@@ -5,17 +5,19 @@
 //!
 //! Decides W3.
 
-use fedhub_api::conditions::{find, put, stand};
+use fedhub_api::conditions::{find, put, remove, stand};
 use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
-use fedhub_api::facts::workload::{counters, told};
+use fedhub_api::facts::workload::{TYPE_CONDITIONS, counters, told};
 use fedhub_api::facts::{Placed, Workload};
 use fedhub_api::responsibility::attributed;
+use fedhub_core::hash;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::lifecycle::TypeState;
 use super::snapshot::{Site, SiteState, Snapshot};
 use crate::locations::Authority;
 
@@ -31,6 +33,7 @@ pub struct Summary {
     placements: Vec<PlacementSummary>,
     available: Says,
     progressing: Says,
+    type_state: Option<TypeState>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -104,8 +107,16 @@ impl Summary {
             counters: own,
             available: unreadable(facts).unwrap_or_else(|| available(seen, &placements, &sites, &states)),
             progressing: progressing(&sites, &states),
+            type_state: seen.type_state.clone(),
             placements,
         }
+    }
+
+    /// Whether a status with these facts says this already.
+    pub fn is_said_by(&self, facts: &Workload) -> bool {
+        let same =
+            |state: &TypeState| hash::json(&state.comparable(self.generation)) == facts.type_conditions;
+        hash::json(&self.comparable()) == facts.status && self.type_state.as_ref().is_none_or(same)
     }
 
     /// The status as [`fedhub_api::facts::workload::comparable`] shows it.
@@ -162,6 +173,16 @@ impl Summary {
         set(&mut status, &self.counters);
         for (kind, says) in [("Available", &self.available), ("Progressing", &self.progressing)] {
             let mut condition = condition(old, kind, says);
+            condition["observedGeneration"] = json!(self.generation);
+            put(&mut status, condition);
+        }
+        let Some(state) = &self.type_state else { return status };
+        for (kind, message) in TYPE_CONDITIONS.into_iter().zip(state.messages()) {
+            let Some(message) = message else {
+                remove(&mut status, kind);
+                continue;
+            };
+            let mut condition = stand(find(old, kind), kind, "True", kind, &message, now);
             condition["observedGeneration"] = json!(self.generation);
             put(&mut status, condition);
         }
@@ -254,7 +275,7 @@ fn problems(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -
                 "ConfigurationError",
                 format!("City code {city} makes a deployment of the same name as another one"),
             ),
-            SiteState::Refused(refusal) => (refusal.reason, refusal.message.clone()),
+            SiteState::Refused(refusal, _) => (refusal.reason, refusal.message.clone()),
         };
         problems.push(Problem { reason, message });
     }
@@ -284,7 +305,7 @@ pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
     let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
-        none &= !matches!(state, SiteState::Placed(..) | SiteState::Missing);
+        none &= placed(state).is_none() && !matches!(state, SiteState::Missing);
         on_its_way |= matches!(state, SiteState::Missing);
         let Some(placed) = placed(state) else { continue };
         let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
@@ -308,7 +329,15 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
 }
 
 fn placed<'a>(state: &SiteState<'a>) -> Option<&'a Placed> {
-    if let SiteState::Placed(_, placed) = state { Some(*placed) } else { None }
+    match state {
+        SiteState::Placed(_, placed) => Some(*placed),
+        SiteState::Refused(_, placed) => *placed,
+        SiteState::Missing
+        | SiteState::Unplaceable
+        | SiteState::InvalidCity
+        | SiteState::NameTaken
+        | SiteState::Duplicate => None,
+    }
 }
 
 fn add(sum: &mut [i64; 5], counters: &[i32; 5]) {

@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 
 use fedhub_api::facts::{Change, DigestExt, Known, View, Workload};
-use fedhub_core::names::{CITY_CODE, PlaneName, deployment_name};
-use fedhub_core::object::{Kind, ObjectView, PlaneId};
+use fedhub_api::instance_types;
+use fedhub_core::names::{PlaneName, deployment_name};
+use fedhub_core::object::{Kind, PlaneId};
 use fedhub_planes::{Listener, Plane};
 
 use super::WorkloadController;
 use super::plan::{WorkloadPlan, plan};
 use super::reconcile::{is_synced, mark_synced};
 use super::snapshot::placed;
+use crate::locations::{Authority, changed_cities};
 
 impl WorkloadController {
     /// Enqueues a Workload. Returns whether it will be reconciled: what cannot be yet is enqueued when its plane is in sync.
@@ -78,20 +80,46 @@ impl WorkloadController {
         }
     }
 
-    /// Enqueues the Workloads that name a city which a Cluster has got or lost.
-    fn cluster_changed(&self, change: &Change) {
-        let city = |known: &Known| Some(known.object.as_ref()?.label(CITY_CODE)?.to_owned());
-        let (before, now) = (change.old().and_then(city), city(change.known()));
-        if before == now && !matches!(change, Change::Deleted { .. }) {
+    /// Enqueues the Workloads of a plane that name one of these cities.
+    fn enqueue_naming(&self, project: &Plane, cities: &BTreeSet<String>) {
+        if cities.is_empty() {
             return;
         }
-        let cities: Vec<_> = [before, now].into_iter().flatten().collect();
+        self.enqueue_where(project, None, |_, facts| {
+            let mut named = facts.placements.iter().flatten().flat_map(|it| &it.cities);
+            named.any(|named| cities.contains(&**named))
+        });
+    }
+
+    fn binding_changed(&self, project: &Plane, change: &Change) {
+        let seen = change.known();
+        project.store(Kind::LocationBinding).release(&seen.namespace, &seen.name);
+        self.enqueue_naming(project, &changed_cities(Kind::LocationBinding, change));
+    }
+
+    fn cluster_changed(&self, change: &Change) {
+        let cities = changed_cities(Kind::Cluster, change);
         for project in self.planes.projects() {
-            if !project.serves(Kind::LocationBinding) {
-                self.enqueue_where(&project, None, |_, facts| {
-                    let mut named = facts.placements.iter().flatten().flat_map(|it| &it.cities);
-                    named.any(|named| cities.iter().any(|city| **city == **named))
-                });
+            if Authority::on(&project) == Authority::Cells {
+                self.enqueue_naming(&project, &cities);
+            }
+        }
+    }
+}
+
+impl WorkloadController {
+    /// Enqueues the Workloads of a type that has changed.
+    fn type_changed(&self, name: &str) {
+        let is_it = |known: &str| instance_types::find(known, |of| (of == name).then_some(())).is_some();
+        for project in self.planes.projects() {
+            self.enqueue_where(&project, None, |_, facts| is_it(&facts.instance_type));
+        }
+    }
+
+    fn enqueue_all(&self) {
+        for project in self.planes.projects() {
+            if let PlaneId::Project(name) = &project.id {
+                self.enqueue_plane(&project, name);
             }
         }
     }
@@ -110,8 +138,9 @@ impl Listener for WorkloadController {
         match (&plane.id, kind) {
             (PlaneId::Project(_), Kind::Workload) => self.workload_changed(plane, seen),
             (PlaneId::Project(_), Kind::WorkloadDeployment) => self.deployment_changed(plane, change),
-            (PlaneId::Project(_), Kind::LocationBinding) => self.enqueue_where(plane, None, |_, _| true),
+            (PlaneId::Project(_), Kind::LocationBinding) => self.binding_changed(plane, change),
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
+            (PlaneId::Management, Kind::InstanceType) => self.type_changed(&seen.name),
             _ => {}
         }
     }
@@ -123,14 +152,9 @@ impl Listener for WorkloadController {
         self.queue.mark_healthy(&plane.id);
         match &plane.id {
             PlaneId::Project(name) => self.enqueue_plane(plane, name),
-            PlaneId::Hub => {
-                for project in self.planes.projects() {
-                    if let PlaneId::Project(name) = &project.id {
-                        self.enqueue_plane(&project, name);
-                    }
-                }
-            }
-            PlaneId::Management | PlaneId::Cell => {}
+            // On the management plane, or beside it, there is the catalogue of instance types.
+            PlaneId::Hub | PlaneId::Management => self.enqueue_all(),
+            PlaneId::Cell => {}
         }
     }
 

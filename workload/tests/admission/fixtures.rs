@@ -1,7 +1,7 @@
 //! Objects to begin with, and edits of them.
 
 use fedhub_core::object::Object;
-use fedhub_workload::admission::{Fault, Judgement, Kind, judge};
+use fedhub_workload::admission::{Fault, Judgement, Kind, Types, judge};
 use serde_json::{Value, json};
 
 /// No messages.
@@ -120,7 +120,7 @@ pub fn object(value: &Value) -> Object {
 }
 
 pub fn judged(kind: Kind, old: Option<&Value>, new: &Value) -> Judgement {
-    judge(kind, old.map(object).as_ref(), &object(new))
+    judge(kind, Types::BuiltIn, old.map(object).as_ref(), &object(new))
 }
 
 /// The faults of a new object, as its user reads them.

@@ -9,3 +9,5 @@ mod leniency;
 mod questions;
 #[cfg(test)]
 mod rules;
+#[cfg(test)]
+mod types;

@@ -219,11 +219,13 @@ fn w4_what_is_in_order_and_every_sample_is_admitted() {
     for file in std::fs::read_dir(samples).unwrap() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        let sample: Value = serde_saphyr::from_str(&text).unwrap();
-        if sample["kind"] == "Workload" {
-            let judgement = judged(Kind::Workload, None, &sample);
-            assert_eq!((judgement.faults, judgement.warnings), (vec![], vec![]), "{}", path.display());
-            seen += 1;
+        for document in text.split("\n---\n") {
+            let sample: Value = serde_saphyr::from_str(document).unwrap();
+            if sample["kind"] == "Workload" {
+                let judgement = judged(Kind::Workload, None, &sample);
+                assert_eq!((judgement.faults, judgement.warnings), (vec![], vec![]), "{}", path.display());
+                seen += 1;
+            }
         }
     }
     assert!(seen >= 4, "{seen} samples");

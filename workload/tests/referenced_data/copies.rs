@@ -134,6 +134,7 @@ async fn w5_a_secret_that_comes_back_with_another_type_is_replaced() {
     world.alpha.delete("Secret", SPACE, "db").unwrap();
     until("the error", || world.fails_with("web", "SourceNotFound")).await;
     assert!(world.companion("Secret", "db").is_some(), "what runs keeps what it has");
+    assert_eq!(world.expected("web")["generation"], 1, "nor does the cell forget what it needs");
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "example.com/other",
         "metadata": {"namespace": SPACE, "name": "db"}, "data": {"k": "YQ=="}});
     world.alpha.put(secret).unwrap();

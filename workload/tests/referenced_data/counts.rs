@@ -134,3 +134,79 @@ async fn w5_a_companion_that_a_wd_needs_and_is_not_counted_for_stays() {
     assert_eq!(world.companion("Secret", "db").unwrap()["metadata"]["uid"], uid);
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_companion_is_deleted_once_though_the_hubs_watch_lags() {
+    let (world, run) = shared().await;
+    world.hub.fault(Fault::Hang.on("watch", "secrets"));
+    let (from, failed) = (world.positions(), run.failed("referenced_data"));
+    for name in ["api", "web"] {
+        world.edit_wd(name, &json!([]));
+        quiet(5).await;
+    }
+    assert!(world.companion("Secret", "db").is_none());
+    let deletes = world.data_requests(from).into_iter().filter(|it| it.starts_with("delete"));
+    assert_eq!((deletes.count(), run.failed("referenced_data")), (1, failed));
+    world.hub.clear_faults();
+    // Its name is free again.
+    world.edit_wd("web", &secret("db"));
+    until("the data", || world.is_ready("web")).await;
+    assert_eq!(world.counted("Secret", "db"), ["shop/web"]);
+    run.stop().await;
+}
+
+/// While the watch of companions stands still, another process counts a WD of its own.
+#[tokio::test(start_paused = true)]
+async fn w5_i3_a_count_that_the_watch_does_not_show_is_not_lost() {
+    for (counted, left) in
+        [(&["shop/web"][..], &["shop/other"][..]), (&["shop/api", "shop/web"], &["shop/api", "shop/other"])]
+    {
+        let (world, run) = shared().await;
+        if counted.len() == 1 {
+            world.alpha.delete("WorkloadDeployment", "shop", "api").unwrap();
+            until("the WD to go", || world.wd("api").is_none()).await;
+        }
+        quiet(5).await;
+        assert_eq!(world.counted("Secret", "db"), counted);
+        let before = world.companion("Secret", "db").unwrap()["metadata"]["uid"].clone();
+        let fault = world.hub.fault(Fault::Hang.on("watch", "secrets"));
+        let mut all: Vec<&str> = counted.iter().copied().chain(["shop/other"]).collect();
+        all.sort_unstable();
+        let newer = json!({"metadata": {"annotations": {REFERENCED_BY: json!(all).to_string()}}});
+        world.hub.patch("Secret", &world.hub_space(), "db", &newer).unwrap();
+        world.alpha.delete("WorkloadDeployment", "shop", "web").unwrap();
+        quiet(60).await;
+        world.hub.clear_fault(fault);
+        until("the WD to go", || world.wd("web").is_none()).await;
+        assert_eq!(world.counted("Secret", "db"), left);
+        assert_eq!(world.companion("Secret", "db").unwrap()["metadata"]["uid"], before);
+        run.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_a_companion_that_became_anothers_is_not_written() {
+    let world = World::with_web();
+    let run = world.ready().await;
+    world.hub.fault(Fault::Hang.on("watch", "secrets"));
+    let theirs = json!({"metadata": {"labels": {REFERENCED_DATA: null}}, "data": {"k": "dGhlaXJz"}});
+    let theirs = world.hub.patch("Secret", &world.hub_space(), "db", &theirs).unwrap();
+    world.alpha.patch("Secret", "shop", "db", &json!({"data": {"password": "bmV3"}})).unwrap();
+    until("the error", || world.fails_with("web", "SourceNameTaken")).await;
+    assert_eq!(world.companion("Secret", "db").unwrap()["data"], theirs["data"]);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w5_what_a_wd_does_without_is_counted_for_it_no_more_while_the_rest_is_not_ready() {
+    let (world, run) = shared().await;
+    world.put_source("Secret", "tls", &json!({"k": "YQ=="}));
+    let refused = world.hub.fault(Fault::Status(503).on("create", "secrets"));
+    world.edit_wd("api", &secret("tls"));
+    quiet(60).await;
+    assert_eq!(world.counted("Secret", "db"), ["shop/api", "shop/web"], "the old annotation names it");
+    world.hub.clear_fault(refused);
+    until("the count", || world.counted("Secret", "db") == ["shop/web"]).await;
+    assert!(world.is_ready("api"));
+    run.stop().await;
+}

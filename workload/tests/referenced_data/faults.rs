@@ -1,6 +1,8 @@
 //! Sources that cannot be copied, and what is said of them.
 
-use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR};
+use fedhub_core::names::{
+    EXPECTED_REFERENCED_DATA, FEDERATION_NAMESPACE, REFERENCED_DATA_ERROR, REFERENCED_DATA_FINALIZER,
+};
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};
 
@@ -135,4 +137,33 @@ async fn w5_what_may_not_be_read_is_told_until_it_may() {
         until("the data", || world.is_ready("web")).await;
         run.stop().await;
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn i6_what_a_tenant_writes_into_the_annotation_becomes_no_request_of_the_hub() {
+    let world = World::new();
+    // It is not federated, so that nothing puts its annotation right.
+    let template = json!({"spec": {"volumes": [{"configMap": {"name": "app"}}]}});
+    let wd = json!({
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
+        "metadata": {"namespace": SPACE, "name": "web"},
+        "spec": {"cityCode": "New York", "placementName": "p", "template": template},
+    });
+    let run = world.run();
+    for name in ["ns-a b", "ns-a/secrets/db", "ns-..", "ns-a?watch=true", "kube-system", "NS-A"] {
+        world.alpha.put(wd.clone()).unwrap();
+        until("its finalizer", || {
+            world.wd("web").unwrap()["metadata"]["finalizers"].to_string().contains(REFERENCED_DATA_FINALIZER)
+        })
+        .await;
+        let annotation = json!({"metadata": {"annotations": {FEDERATION_NAMESPACE: name}}});
+        world.alpha.patch("WorkloadDeployment", SPACE, "web", &annotation).unwrap();
+        quiet(5).await;
+        let from = world.positions();
+        world.alpha.delete("WorkloadDeployment", SPACE, "web").unwrap();
+        until("the WD to go", || world.wd("web").is_none()).await;
+        let asked = fedhub_testing::asked(&world.hub, from[0]);
+        assert!(asked.is_empty(), "{name}: {asked:?}");
+    }
+    run.stop().await;
 }

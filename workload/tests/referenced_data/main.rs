@@ -14,6 +14,10 @@ mod messages;
 #[cfg(test)]
 mod plan;
 #[cfg(test)]
+mod spaces;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod watches;
+#[cfg(test)]
+mod withdrawn;

@@ -5,7 +5,7 @@ use fedhub_api::facts::{Companion, Digest, DigestExt};
 use fedhub_cache::digest::{Uid, Version};
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_FINALIZER};
 use fedhub_core::object::{Kind, PlaneId, bare, set_field};
-use fedhub_planes::{ProjectNamespace, WriteState};
+use fedhub_planes::{ProjectNamespace, ServiceState, WriteState};
 use fedhub_workload::referenced_data::desired::{Verdict, condition};
 use fedhub_workload::referenced_data::plan::{DataPlan, NextStep, plan};
 use fedhub_workload::referenced_data::snapshot::{Snapshot, Source, SourceState, Standing};
@@ -41,6 +41,7 @@ fn in_sync() -> Snapshot {
         federated: true,
         references: digest.deployment().unwrap().references().unwrap().clone(),
         writes: WriteState::Active,
+        service: ServiceState::Active,
         space: Some(SPACE.to_owned()),
         sources: vec![source(SourceState::Stands { version, bytes: 0 })],
         companions: vec![companion(version, Some(&["shop/web"]))],

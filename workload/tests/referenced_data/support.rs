@@ -7,6 +7,7 @@ use std::time::Duration;
 use fedhub_core::names::{
     CITY_CODE, EXPECTED_REFERENCED_DATA, REFERENCED_BY, REFERENCED_DATA, REFERENCED_DATA_ERROR,
 };
+use fedhub_core::object::Kind;
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_federator::Federator;
 use fedhub_planes::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS, Planes, Settings, Watched, watched};
@@ -24,6 +25,8 @@ pub const SPACE: &str = "shop";
 pub struct World {
     pub hub: ApiServer,
     pub alpha: ApiServer,
+    /// Whether processes follow what entitles the project to the service.
+    pub entitled: bool,
 }
 
 /// What of a process the tests look at.
@@ -80,7 +83,8 @@ impl Kill {
 impl World {
     /// A hub with a cell for DFW, and a project plane with nothing in it.
     pub fn new() -> Self {
-        let world = Self { hub: ApiServer::hub("hub"), alpha: ApiServer::project_plane("alpha") };
+        let world =
+            Self { hub: ApiServer::hub("hub"), alpha: ApiServer::project_plane("alpha"), entitled: false };
         let cluster = json!({
             "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
             "metadata": {"name": "cell-1", "labels": {CITY_CODE: "DFW"}},
@@ -132,6 +136,7 @@ impl World {
             project_kinds: watched::all(&PROJECT_KINDS)
                 .into_iter()
                 .chain(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()))
+                .chain(self.entitled.then(|| Watched::all(Kind::ServiceEntitlement).if_served()))
                 .collect(),
             ..Settings::default()
         };

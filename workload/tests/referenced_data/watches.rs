@@ -69,3 +69,26 @@ async fn w5_a_watch_that_fails_holds_up_nothing_else() {
     until("the data", || world.is_ready("web")).await;
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn i8_what_is_known_by_its_digest_takes_no_room_from_other_planes() {
+    let world = World::with_web();
+    let run = world.ready().await;
+    let before = run.planes.budget().held();
+    for n in 0..200 {
+        let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {},
+            "metadata": {"namespace": SPACE, "name": format!("other-{n}")}});
+        object["metadata"]["annotations"] = json!({"example.com/note": "x".repeat(10_000)});
+        world.alpha.put(object).unwrap();
+    }
+    world.alpha.patch("Secret", SPACE, "db", &json!({"data": {"password": "YQ=="}})).unwrap();
+    quiet(5).await;
+    let alpha = run.planes.engaged(&crate::support::plane_name("alpha")).unwrap();
+    assert_eq!(alpha.store(fedhub_core::object::Kind::ConfigMap).len(), 201);
+    assert!(run.planes.budget().held() <= before, "{} and {before}", run.planes.budget().held());
+    for (plane, namespace) in [(&alpha, SPACE.to_owned()), (run.planes.hub(), world.hub_space())] {
+        let kept = plane.store(fedhub_core::object::Kind::Secret).object(&namespace, "db");
+        assert!(kept.is_none(), "on {}", plane.id);
+    }
+    run.stop().await;
+}

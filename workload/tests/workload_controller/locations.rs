@@ -1,5 +1,8 @@
 //! W7: where new WDs can be placed.
 
+use fedhub_core::object::Kind;
+use serde_json::json;
+
 use crate::support::*;
 
 #[tokio::test(start_paused = true)]
@@ -24,6 +27,10 @@ async fn w7_without_location_bindings_a_city_with_a_cell_is_placeable() {
     world.hub.delete("Cluster", "", "cell-lhr").unwrap();
     quiet(5).await;
     assert_eq!(world.wds(), ["web-us-dfw", "web-us-lhr"]);
+    // And it is kept as the Workload says.
+    world.patch("web", &serde_json::json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    assert_eq!(world.wd("web-us-lhr").unwrap()["spec"]["template"], template("nginx:2"));
     run.stop().await;
 }
 
@@ -51,5 +58,55 @@ async fn w7_where_location_bindings_are_served_only_a_ready_one_counts() {
         uid(&before),
         "an existing WD is never deleted for that"
     );
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w7_location_bindings_that_are_served_no_more_decide_nothing() {
+    let world = World::new();
+    world.project.register(location_bindings());
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    assert_eq!((world.wds(), world.said("web", "Available").1.as_str()), (vec![], "NoMatchingLocations"));
+    // Their CRD is removed, of which no binding tells: there was none.
+    world.project.unregister("locationbindings.networking.datumapis.com");
+    until("its WD, by the cells", || world.wds() == ["web-us-dfw"]).await;
+    assert_eq!(run.engaged(&plane_name("alpha")).unwrap().state(), "engaged");
+    world.project.register(location_bindings());
+    quiet(1200).await;
+    world.put("api", &["DFW"]);
+    quiet(5).await;
+    let (_, reason, message) = world.said("api", "Available");
+    assert_eq!((world.wds(), reason.as_str()), (vec!["web-us-dfw".to_owned()], "NoMatchingLocations"));
+    assert!(message.contains("LocationBinding"), "they decide again: {message}");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_w7_a_binding_costs_the_workloads_that_name_its_city_and_no_memory() {
+    let world = World::new();
+    world.project.register(location_bindings());
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    world.put("api", &["ORD"]);
+    quiet(5).await;
+    let reconciled = || run.metrics.reconciles.with_label_values(&["workloads", "unchanged"]).get();
+    let (from, before) = (position(&world.project), reconciled());
+    for n in 0..20 {
+        let mut binding = location_binding("LHR", "True");
+        binding["metadata"]["name"] = json!(format!("lhr-{n}"));
+        binding["spec"]["note"] = json!("x".repeat(50_000));
+        world.project.put(binding).unwrap();
+    }
+    quiet(5).await;
+    assert_eq!((asked(&world.project, from), reconciled()), (Vec::new(), before));
+    let alpha = run.engaged(&plane_name("alpha")).unwrap();
+    assert_eq!(alpha.store(Kind::LocationBinding).len(), 20);
+    assert!(run.budget().held() < 100_000, "{}", run.budget().held());
+    assert!(alpha.store(Kind::LocationBinding).object("", "lhr-1").is_none(), "digests are enough");
+    put_location(&world.project, "DFW", "True");
+    quiet(5).await;
+    assert_eq!(world.wds(), ["web-us-dfw"]);
     run.stop().await;
 }

@@ -1,7 +1,11 @@
 //! The workload controller over in-memory planes, on paused time.
 
 #[cfg(test)]
+mod adoption;
+#[cfg(test)]
 mod deletion;
+#[cfg(test)]
+mod lifecycle;
 #[cfg(test)]
 mod locations;
 #[cfg(test)]
@@ -16,3 +20,5 @@ mod status;
 mod steady;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod withdrawn;

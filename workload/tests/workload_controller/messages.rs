@@ -4,7 +4,7 @@ use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, Object, PlaneId};
-use fedhub_planes::WriteState;
+use fedhub_planes::{ServiceState, WriteState};
 use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::locations::{Authority, Locations};
 use fedhub_workload::workload_controller::desired::desired;
@@ -44,6 +44,7 @@ fn deployment(workload_uid: &str, available: (&str, &str, &str), updated: i32) -
 fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapshot {
     let digest = Digest::of(&plane(), Kind::Workload, workload);
     Snapshot {
+        type_state: None,
         key: Key {
             plane: plane(),
             kind: Kind::Workload,
@@ -54,6 +55,7 @@ fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapsh
         deployments: deployments.into_iter().map(|wd| ("web-us-dfw".to_owned(), wd)).collect(),
         locations: Locations { by, cities: ["DFW".to_owned()].into() },
         writes: WriteState::Active,
+        service: ServiceState::Active,
         learnt: Learnt::default(),
     }
 }

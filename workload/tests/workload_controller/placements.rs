@@ -161,8 +161,14 @@ async fn w1_one_city_that_is_refused_holds_up_no_other() {
     let run = world.run();
     quiet(5).await;
     let fault = world.project.fault(Fault::Status(403).on("create", "workloaddeployments").times(1));
+    let from = position(&world.project);
     world.put("web", &["DFW", "ORD"]);
     until("both are there", || world.wds().len() == 2).await;
     world.project.clear_fault(fault);
+    let mut created = asked(&world.project, from);
+    created.retain(|it| it.contains("create workloaddeployments"));
+    let expected =
+        ["web-us-dfw", "web-us-ord", "web-us-dfw"].map(|wd| format!("create workloaddeployments/{wd}"));
+    assert_eq!(created, expected, "the other one in the same pass");
     run.stop().await;
 }

@@ -1,5 +1,6 @@
 //! W3: the status of a Workload is that of its WDs.
 
+use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
 use crate::support::*;
@@ -113,5 +114,114 @@ async fn i9_w3_conditions_of_others_stand_and_an_edit_of_ours_is_put_right() {
     quiet(5).await;
     assert_eq!(world.said("web", "Available").0, "True");
     assert_eq!(world.workload("web")["status"]["replicas"], 2);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w3_a_refused_update_does_not_hide_what_runs() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    world.report("web-us-dfw", 2, READY);
+    quiet(5).await;
+    world.project.fault(Fault::Status(422).on("update", "workloaddeployments"));
+    world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    let status = &world.workload("web")["status"];
+    assert_eq!((&status["readyReplicas"], &status["placements"][0]["readyReplicas"]), (&json!(2), &json!(2)));
+    let (stands, reason, message) = world.said("web", "Available");
+    assert_eq!((stands.as_str(), reason.as_str()), ("True", "AvailablePlacementFound"));
+    assert!(message.contains("workloaddeployments"), "and the refusal is named: {message}");
+    assert_eq!(world.said("web", "Progressing").1, "RolloutInProgress");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i11_w3_a_workload_that_is_too_large_is_told_so_and_what_runs_stays() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let before = world.wd("web-us-dfw").unwrap();
+    world.patch("web", &json!({"spec": {"template": {"spec": {"text": "x".repeat(1 << 20)}}}}));
+    quiet(5).await;
+    let (status, reason, message) = world.said("web", "Available");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "ObjectTooLarge"));
+    assert!(message.contains("1048576"), "{message}");
+    assert_eq!(world.wd("web-us-dfw").unwrap(), before);
+    let from = position(&world.project);
+    quiet(600).await;
+    assert_eq!(asked(&world.project, from), [""; 0], "said once");
+    world.patch("web", &json!({"spec": {"template": {"spec": {"text": null}}}}));
+    quiet(5).await;
+    assert_ne!(world.said("web", "Available").1, "ObjectTooLarge");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w3_of_equal_reasons_the_first_city_by_name_is_quoted() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["ORD", "DFW"]);
+    quiet(5).await;
+    let said = |city: &str| format!("no such image in {city}. Action required by the user: check it");
+    let report = |city: &str| {
+        let name = format!("web-us-{}", city.to_lowercase());
+        world.report(&name, 1, ("False", "ImageUnavailable", &said(city)));
+    };
+    report("ORD");
+    quiet(5).await;
+    assert_eq!(world.said("web", "Available").2, said("ORD"));
+    report("DFW");
+    quiet(5).await;
+    assert_eq!(world.said("web", "Available").2, said("DFW"));
+    // One that is not wanted any more and is still there counts.
+    world.place("web", &["ORD"]);
+    quiet(5).await;
+    assert_eq!(world.said("web", "Available").2, said("ORD"));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w3_a_deployment_that_is_on_its_way_out_counts_until_it_is_gone() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW", "ORD"]);
+    quiet(5).await;
+    for wd in ["web-us-dfw", "web-us-ord"] {
+        world.report(wd, 2, READY);
+    }
+    let held = json!({"metadata": {"finalizers": ["example.com/held"]}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-ord", &held).unwrap();
+    world.place("web", &["DFW"]);
+    quiet(5).await;
+    let status = world.workload("web")["status"].clone();
+    assert_eq!((&status["deployments"], &status["replicas"]), (&json!(2), &json!(4)));
+    assert_eq!(status["placements"][0]["replicas"], 2);
+    let released = json!({"metadata": {"finalizers": null}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-ord", &released).unwrap();
+    quiet(5).await;
+    assert_eq!(world.workload("web")["status"]["replicas"], 2);
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w3_words_that_the_caches_do_not_know_yet_are_not_repeated() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    world.report("web-us-dfw", 2, IMAGE);
+    quiet(5).await;
+    let fault = world.project.fault(Fault::Hang.on("watch", "workloaddeployments"));
+    world.report("web-us-dfw", 2, READY);
+    let edited = json!({"conditions": [condition("Available", "False", "Edited", "by hand")]});
+    world.project.patch_status("Workload", SPACE, "web", &edited).unwrap();
+    quiet(60).await;
+    let (status, reason, _) = world.said("web", "Available");
+    assert!(status != "False" || reason != READY.1, "{status} {reason}");
+    world.project.clear_fault(fault);
+    until("the news", || world.said("web", "Available").0 == "True").await;
     run.stop().await;
 }

@@ -85,3 +85,24 @@ async fn a_plane_that_serves_no_workloads_is_in_sync() {
     assert_eq!(bare.names("WorkloadDeployment").len(), 1);
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn i1_i7_a_deployment_that_the_plane_stores_otherwise_is_settled() {
+    let world = World::new();
+    let pruning = Resource::custom(GROUP, "v1alpha", "WorkloadDeployment", "workloaddeployments");
+    world.project.register(pruning.with_status().pruning(|wd| {
+        if let Some(spec) = wd["spec"].as_object_mut() {
+            spec.remove("placementName");
+        }
+    }));
+    for _ in 0..2 {
+        let run = world.run();
+        world.put("web", &["DFW"]);
+        quiet(60).await;
+        assert_eq!(world.said("web", "Available").1, "NoAvailablePlacements", "the status is written");
+        let from = position(&world.project);
+        quiet(600).await;
+        assert_eq!(asked(&world.project, from), [""; 0]);
+        run.stop().await;
+    }
+}

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::{Kind, PlaneId};
 use fedhub_fake_apiserver::ApiServer;
 use fedhub_fake_apiserver::resource::{self, Resource};
-use fedhub_planes::{PROJECT_KINDS, Planes, Settings, watched};
+use fedhub_planes::{PROJECT_KINDS, Planes, Settings, Watched, watched};
 use fedhub_testing::{Process, put_namespace};
 pub use fedhub_testing::{client, condition, plane_name, position, quiet, uid, until, writes};
+use fedhub_workload::instance_types::{Catalog, watched_at_source};
 use fedhub_workload::workload_controller::WorkloadController;
 use serde_json::{Value, json};
 
@@ -42,15 +44,29 @@ impl World {
     }
 
     pub fn run(&self) -> Run {
+        self.run_with(None)
+    }
+
+    /// The same, with the catalogue of instance types that this server has.
+    pub fn run_with(&self, source: Option<&ApiServer>) -> Run {
         let mut process = Process::on(&self.hub);
         let mut project_kinds = watched::all(&PROJECT_KINDS);
         project_kinds.extend(fedhub_workload::watched());
+        project_kinds.push(Watched::all(Kind::ServiceEntitlement).if_served());
         let settings = Settings { seed: 7, project_kinds, ..Settings::default() };
         let planes = process.planes(client(&self.hub), settings);
         let queue = process.queue(planes.seed());
-        let workloads = WorkloadController::new(planes.clone(), queue.clone());
-        planes.listen(workloads.clone());
-        planes.start();
+        let source = source.map(|server| {
+            let (anchor, anchor_kinds) = (PlaneId::Management, watched_at_source());
+            let settings = Settings { seed: 8, anchor, anchor_kinds, ..Settings::default() };
+            process.planes(client(server), settings)
+        });
+        let catalog = source.clone().map(Catalog::new);
+        let workloads = WorkloadController::new(planes.clone(), queue.clone(), catalog);
+        for planes in source.iter().chain([&planes]) {
+            planes.listen(workloads.clone());
+            planes.start();
+        }
         process.work(&workloads, &queue, 4);
         planes.engage(&plane_name("alpha"), client(&self.project));
         process.running(planes)
@@ -122,14 +138,16 @@ pub fn put_cluster(hub: &ApiServer, city: &str) {
 
 /// A location of the project, ready or not.
 pub fn put_location(project: &ApiServer, city: &str, ready: &str) {
-    project
-        .put(json!({
-            "apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding",
-            "metadata": {"name": city.to_lowercase()},
-            "spec": {"locationRef": {"name": city.to_lowercase()}, "topology": {CITY_CODE: city}},
-            "status": {"conditions": [condition("Available", ready, "Set", "")]},
-        }))
-        .unwrap();
+    project.put(location_binding(city, ready)).unwrap();
+}
+
+pub fn location_binding(city: &str, ready: &str) -> Value {
+    json!({
+        "apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding",
+        "metadata": {"name": city.to_lowercase()},
+        "spec": {"locationRef": {"name": city.to_lowercase()}, "topology": {CITY_CODE: city}},
+        "status": {"conditions": [condition("Available", ready, "Set", "")]},
+    })
 }
 
 pub fn location_bindings() -> Resource {
@@ -161,6 +179,8 @@ pub fn template(image: &str) -> Value {
 /// The requests for single objects since `from`, in short, less the question for a kind that the plane does not serve.
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
     let mut asked = fedhub_testing::asked(server, from);
-    asked.retain(|it| !it.contains("locationbindings"));
+    asked.retain(|it| {
+        !["locationbindings", "serviceentitlements"].iter().any(|unserved| it.contains(unserved))
+    });
     asked
 }

@@ -1,6 +1,7 @@
 //! The `ResourceClaim` of an Instance (`quota.miloapis.com/v1alpha1`), in its project's plane.
 
 use fedhub_api::cells::{CellId, Source};
+use fedhub_api::instance_types::Size;
 use fedhub_core::names::{CELL_SOURCE, INSTANCE_NAMESPACE, SOURCE_CLUSTER};
 use fedhub_core::object::{Kind, Object, ObjectView, bare};
 use fedhub_planes::ProjectNamespace;
@@ -9,6 +10,9 @@ use serde_json::{Value, json};
 use super::sizing::Sizing;
 
 const PREFIX: &str = "instance-";
+
+const VCPUS: &str = "compute.datumapis.com/vcpus";
+const MEMORY: &str = "compute.datumapis.com/memory";
 
 /// The name of the claim of an Instance.
 pub fn name(instance: &str) -> String {
@@ -35,16 +39,22 @@ pub fn of(instance: &Object, cell: &CellId, consumer: &ProjectNamespace, sizing:
         "kind": "Project",
         "name": consumer.plane.as_str(),
     });
-    let request = |what: &str, amount: i64| json!({"resourceType": format!("compute.datumapis.com/{what}"), "amount": amount});
-    let mut requests = vec![request("instances", 1)];
-    if let Sizing::Known { millicores, mebibytes } = sizing {
-        requests.push(request("vcpus", *millicores));
-        requests.push(request("memory", *mebibytes));
+    let request = |what: &str, amount: i64| json!({"resourceType": what, "amount": amount});
+    let mut requests = vec![request("compute.datumapis.com/instances", 1)];
+    if let Sizing::Known(Size { millicores, mebibytes }) = sizing {
+        requests.push(request(VCPUS, *millicores));
+        requests.push(request(MEMORY, *mebibytes));
     }
     claim.data = json!({
         "spec": {"consumerRef": project, "resourceRef": project, "requests": Value::Array(requests)},
     });
     claim
+}
+
+/// Whether a claim requests a size. What a claim requests is what was known when it was made.
+pub fn is_sized(claim: &Object) -> bool {
+    let mut requests = claim.spec()["requests"].as_array().into_iter().flatten();
+    requests.any(|request| request["resourceType"] == VCPUS)
 }
 
 /// The owner of a claim under an Instance's name. Its mark, the same as on the hub's copy, separates earlier Instances

@@ -1,28 +1,23 @@
 //! How much CPU and memory an Instance counts for.
 
-use fedhub_api::instance_types::{self, Size};
+use fedhub_api::instance_types::{self, BadSize, Size};
 use fedhub_core::message::Quoted;
-use fedhub_core::quantity::{self, BadQuantity};
+use fedhub_core::object::Object;
 use serde_json::Value;
 
 /// The size of an Instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sizing {
     /// The size is known.
-    Known {
-        /// CPU in thousandths of a core.
-        millicores: i64,
-        /// Memory in MiB.
-        mebibytes: i64,
-    },
+    Known(Size),
     /// The size is unknown, for this reason: the Instance is counted, its size is not.
     Unknown(String),
 }
 
 /// The size of an Instance, from its `spec`: the sum of its containers' limits, if every container has one for both CPU
-/// and memory; else the requests of its runtime, if both; else its type's size. A value that is not a quantity makes
-/// the size unknown.
-pub fn of(spec: &Value) -> Sizing {
+/// and memory; else the requests of its runtime, if both; else its type's size, by the `InstanceType` that `catalog` has under
+/// that name, or else the one that there is without a catalogue (W8). A value that is not a quantity makes the size unknown.
+pub fn of<T: AsRef<Object>>(spec: &Value, catalog: impl Fn(&str) -> Option<T>) -> Sizing {
     let runtime = &spec["runtime"];
     let containers = runtime["sandbox"]["containers"].as_array().map_or(&[][..], Vec::as_slice);
     let limits: Vec<_> = containers.iter().map_while(|c| both(&c["resources"]["limits"])).collect();
@@ -32,11 +27,15 @@ pub fn of(spec: &Value) -> Sizing {
         both(&runtime["resources"]["requests"]).into_iter().collect()
     };
     if !given.is_empty() {
-        return sum(&given);
+        return Size::sum(given).map_or_else(|bad| Sizing::Unknown(words(&bad)), Sizing::Known);
     }
     let name = runtime["resources"]["instanceType"].as_str().unwrap_or_default();
+    if let Some(found) = instance_types::find(name, catalog) {
+        let unreadable = |bad| format!("instance type {}: {}", Quoted(name), words(&bad));
+        return Size::of(found.as_ref()).map_or_else(|bad| Sizing::Unknown(unreadable(bad)), Sizing::Known);
+    }
     match instance_types::built_in(name) {
-        Some(Size { millicores, mebibytes }) => Sizing::Known { millicores, mebibytes },
+        Some(size) => Sizing::Known(size),
         None if name.is_empty() => Sizing::Unknown("the instance has no type".to_owned()),
         None => Sizing::Unknown(format!("instance type {} is not in the catalog", Quoted(name))),
     }
@@ -47,21 +46,11 @@ fn both(resources: &Value) -> Option<(&Value, &Value)> {
     there("cpu").zip(there("memory"))
 }
 
-fn sum(given: &[(&Value, &Value)]) -> Sizing {
-    let add = |sum: i64, next: Result<i64, BadQuantity>, what: &str| {
-        let next =
-            next.map_err(|BadQuantity(text)| format!("{what} {} is not a valid quantity", Quoted(&text)))?;
-        sum.checked_add(next).ok_or_else(|| format!("{what} is too large to count"))
-    };
-    let total = given.iter().try_fold((0, 0), |(cpu, memory), (c, m)| {
-        Ok((add(cpu, quantity::millicores(c), "cpu")?, add(memory, quantity::bytes(m), "memory")?))
-    });
-    match total {
-        Ok((millicores, bytes)) => {
-            const MEBIBYTE: i64 = 1 << 20;
-            let mebibytes = bytes / MEBIBYTE + i64::from(bytes % MEBIBYTE != 0);
-            Sizing::Known { millicores, mebibytes }
+fn words(bad: &BadSize) -> String {
+    match bad {
+        BadSize::NotAQuantity { resource, value } => {
+            format!("{resource} {} is not a valid quantity", Quoted(value))
         }
-        Err(why) => Sizing::Unknown(why),
+        BadSize::TooLarge(resource) => format!("{resource} is too large to count"),
     }
 }

@@ -5,7 +5,7 @@ use fedhub_cell::domain::quota::sizing::{self, Sizing};
 use fedhub_cell::domain::quota::verdict::{Answer, Failure, quota_granted};
 use fedhub_cell::domain::referenced_data;
 use fedhub_core::names::{EXPECTED_REFERENCED_DATA, REFERENCED_DATA_ERROR, SOURCE_GENERATION};
-use fedhub_core::object::{Kind, Object};
+use fedhub_core::object::{Kind, Object, ObjectRef};
 use fedhub_testing::one_of_each;
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
@@ -68,9 +68,9 @@ pub fn sizes() -> Vec<(&'static str, String)> {
             {"resources": {"limits": {"cpu": "1", "memory": "9223372036854775807"}}},
         ]}}}),
     ];
-    let unknown = |spec: &Value| match sizing::of(spec) {
+    let unknown = |spec: &Value| match sizing::of(spec, |_| None::<ObjectRef>) {
         Sizing::Unknown(message) => Some(("remark", message)),
-        Sizing::Known { .. } => None,
+        Sizing::Known(_) => None,
     };
     specs.iter().filter_map(unknown).collect()
 }

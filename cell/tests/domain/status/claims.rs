@@ -1,4 +1,5 @@
 use fedhub_api::cells::CellId;
+use fedhub_api::instance_types::Size;
 use fedhub_cell::domain::quota::claim::{self, ClaimOwnership, is_free, ownership, remarked};
 use fedhub_cell::domain::quota::sizing::Sizing;
 use fedhub_core::object::{Kind, Object};
@@ -39,7 +40,8 @@ fn wd_0() -> Object {
 
 #[test]
 fn a_claim_says_who_asks_for_what() {
-    let made = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Known { millicores: 1000, mebibytes: 2048 });
+    let size = Size { millicores: 1000, mebibytes: 2048 };
+    let made = claim::of(&wd_0(), &dfw(), &consumer(), &Sizing::Known(size));
     let project = json!({"apiGroup": "resourcemanager.miloapis.com", "kind": "Project", "name": "alpha"});
     assert_eq!(
         serde_json::to_value(&made).unwrap(),

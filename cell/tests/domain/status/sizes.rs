@@ -1,4 +1,6 @@
-use fedhub_cell::domain::quota::sizing::{Sizing, of};
+use fedhub_api::instance_types::Size;
+use fedhub_cell::domain::quota::sizing::{self, Sizing};
+use fedhub_core::object::{Kind, ObjectRef, ObjectView, bare, set_field};
 use fedhub_core::quantity::{bytes, millicores};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -84,7 +86,43 @@ fn what_is_no_quantity_is_refused() {
 }
 
 fn known(millicores: i64, mebibytes: i64) -> Sizing {
-    Sizing::Known { millicores, mebibytes }
+    Sizing::Known(Size { millicores, mebibytes })
+}
+
+/// Without a catalogue.
+fn of(spec: &Value) -> Sizing {
+    sizing::of(spec, |_| None::<ObjectRef>)
+}
+
+#[test]
+fn w8_the_catalog_goes_before_the_built_in_type() {
+    let of_type = |name: &str| json!({"runtime": {"resources": {"instanceType": name}}});
+    let declared = |name: &str, cpu: &str, memory: &str| {
+        let mut object = bare(Kind::InstanceType, "", name);
+        set_field(&mut object, "spec", json!({"resources": {"cpu": cpu, "memory": memory}}));
+        object
+    };
+    let catalog = [
+        declared("d2", "2", "4Gi"),
+        declared("d1-standard-2", "1500m", "3Gi"),
+        declared("odd", "two", "4Gi"),
+    ];
+    let sized = |spec: &Value| {
+        let get = |name: &str| catalog.iter().find(|type_| type_.name() == name).cloned();
+        sizing::of(spec, |name| get(name).map(ObjectRef::new))
+    };
+    assert_eq!(sized(&of_type("d2")), known(2000, 4096));
+    // The same type under the name that an object cannot have.
+    assert_eq!(sized(&of_type("datumcloud/d1-standard-2")), known(1500, 3072));
+    for (name, words) in [
+        ("odd", "instance type \"odd\": cpu \"two\" is not a valid quantity"),
+        ("x-large", "instance type \"x-large\" is not in the catalog"),
+    ] {
+        assert_eq!(sized(&of_type(name)), Sizing::Unknown(words.to_owned()));
+    }
+    let requests = json!({"cpu": "3", "memory": "1Gi"});
+    let requested = json!({"runtime": {"resources": {"instanceType": "d2", "requests": requests}}});
+    assert_eq!(sized(&requested), known(3000, 1024));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod alerts;
 mod chaos;
+mod killer;
 mod page;
 mod run;
 mod target;
@@ -126,6 +127,8 @@ enum Command {
         #[arg(long = "for", default_value_t = 900, value_name = "SECONDS")]
         seconds: u64,
     },
+    /// Serve a webhook that kills fedhub (SIGKILL) at one of the writes that planes ask it about, until SIGTERM; prints its URL.
+    Killer(killer::Killer),
     /// Run the conformance script of the in-memory API servers against a plane and against one of those, and print how
     /// each step went; fails unless both gave the answers that are expected.
     Conformance {
@@ -257,6 +260,7 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
                 ended = interruption::<()>() => drop(ended),
             }
         }
+        Command::Killer(arguments) => killer::run(arguments).await?,
         Command::Fedhub { action, once, second, cell, services, instance } => {
             let layout = Layout::of(&instance.instance)?;
             let fedhub = match cell {

@@ -123,6 +123,18 @@ const UNSEEN: &[Unseen] = &[
     },
     Unseen {
         role: "ClusterRole fedhub-hub",
+        verb: "get",
+        resource: "clusterpropagationpolicies",
+        why: "a creation that finds one there reads it",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-hub",
+        verb: "get",
+        resource: "instancetypes",
+        why: "a creation that finds one there reads it",
+    },
+    Unseen {
+        role: "ClusterRole fedhub-hub",
         verb: "patch",
         resource: "workloaddeployments",
         why: "`fedhub audit --reclaim` in the Pod takes Karmada's deletion protection off",

@@ -3,16 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use fedhub_api::facts::DigestExt;
 use fedhub_core::names::{CITY_CODE, SOURCE, SOURCE_UID};
 use fedhub_core::object::{Kind, ObjectView, PlaneId};
 use fedhub_federator::hub_namespace::HubNamespace;
 use fedhub_federator::snapshot::source;
 use fedhub_federator::{is_orphaned, uses_policy};
 use fedhub_planes::ProjectNamespace;
+use fedhub_workload::referenced_data::snapshot::token;
 
 use super::context::{Context, Draft, Findings, key, key_of};
 use crate::audit::finding::Discrepancy;
-use crate::audit::world::{Part, Project, Stored, changed};
+use crate::audit::world::{Objects, Part, Project, Stored, changed};
 
 const WD: Kind = Kind::WorkloadDeployment;
 
@@ -31,7 +33,7 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
                 let uid = hub.object.annotation(SOURCE_UID).unwrap_or_default();
                 space.deployment(hub, twins.get(uid).map_or(1, Vec::len) > 1)
             });
-            let drafts = deployments.chain(space.policies()).chain(space.empty());
+            let drafts = deployments.chain(space.policies()).chain(space.companions()).chain(space.empty());
             drafts.for_each(|draft| findings.add(home.plane.as_str(), draft));
         }
     }
@@ -119,6 +121,44 @@ impl<'a> Space<'a> {
                 since: changed(&policy.object, Part::Spec),
                 rests_on: Vec::new(),
             }
+        })
+    }
+
+    /// Copies of what no WD refers to, and that no WD is about to release (W5): one whose finalizer was taken off by hand leaves
+    /// them.
+    fn companions(&self) -> Vec<Draft> {
+        let hub = &self.context.world.hub;
+        let all = [(Kind::ConfigMap, &hub.config_maps), (Kind::Secret, &hub.secrets)];
+        let within = |(kind, of): (Kind, &'a Objects)| of.within(self.name()).map(move |it| (kind, it));
+        all.into_iter().flat_map(within).filter_map(|(kind, stored)| self.companion(kind, stored)).collect()
+    }
+
+    fn companion(&self, kind: Kind, stored: &Stored) -> Option<Draft> {
+        let (facts, name) = (stored.digest.companion()?, stored.object.name());
+        let is_used = |wd: &Stored| {
+            let references = wd.digest.deployment().and_then(|facts| facts.references());
+            let token = token(&self.home.namespace, wd.object.name());
+            let releases = facts.referenced_by.is_none() || facts.is_of(&token);
+            references.is_some_and(|it| it.contains(kind, name) || it.held && releases)
+        };
+        let mut own = self.project.deployments.within(&self.home.namespace);
+        if stored.object.is_terminating() || own.any(is_used) {
+            return None;
+        }
+        let counted = || facts.referenced_by.iter().flatten().filter_map(|by| by.split_once('/'));
+        let plane = || PlaneId::Project(self.home.plane.clone());
+        let here = counted().filter(|(namespace, _)| *namespace == self.home.namespace);
+        let names: Vec<&str> = here.clone().map(|(_, name)| name).collect();
+        let detail = match names.as_slice() {
+            [] => "it counts no WD".to_owned(),
+            names => format!("it counts {}, which need it no more", names.join(", ")),
+        };
+        Some(Draft {
+            discrepancy: Discrepancy::CompanionLeft,
+            subject: key_of(PlaneId::Hub, kind, stored),
+            detail,
+            since: changed(&stored.object, Part::Spec),
+            rests_on: here.map(|(namespace, name)| key(plane(), WD, namespace, name)).collect(),
         })
     }
 

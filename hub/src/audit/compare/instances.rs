@@ -130,6 +130,7 @@ impl<'a> Copy<'a> {
             spec_normalization: None,
             status_normalization: None,
             writes: WriteState::Active,
+            withdrawn: false,
             since_event: Duration::MAX,
             grace: PROJECTION_GRACE,
             now: world.now,

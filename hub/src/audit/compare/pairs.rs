@@ -7,7 +7,7 @@ use fedhub_core::names::{CITY_CODE, PlaneName};
 use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_federator::desired::Bodies;
 use fedhub_federator::snapshot::{KnownPolicy, LiveRead, Snapshot, Wd};
-use fedhub_planes::{ProjectNamespace, WriteState};
+use fedhub_planes::{ProjectNamespace, ServiceState, WriteState};
 
 use super::context::{Context, key};
 use crate::audit::world::Stored;
@@ -54,7 +54,7 @@ impl<'a> Pair<'a> {
     }
 
     /// All that the federator decides by. What was read is taken for a live read; whether a move has arrived is not asked.
-    pub fn snapshot(&self, writes: WriteState) -> Option<Snapshot> {
+    pub fn snapshot(&self, writes: WriteState, service: ServiceState) -> Option<Snapshot> {
         let (context, hub) = (self.context, self.hub());
         let project = Wd::new(self.wd.digest.clone())?;
         let on_hub = hub.and_then(|hub| Wd::new(hub.digest.clone()));
@@ -77,12 +77,14 @@ impl<'a> Pair<'a> {
             spec_normalization: None,
             status_normalization: None,
             writes,
+            service,
             arrived: false,
             stalled: false,
             distrust: context.distrust(),
             last_restore: context.history().last_restore,
             seen_deleted: false,
-            live: project.terminating.then_some(LiveRead { cached: hub.is_some() }),
+            live: (project.terminating || service == ServiceState::Withdrawn)
+                .then_some(LiveRead { cached: hub.is_some() }),
             now: context.world.now,
             project,
             hub: on_hub,

@@ -1,5 +1,6 @@
 //! Project WDs: what the federator would write is what differs.
 
+use fedhub_api::conditions::{find, said};
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{CITY_CODE, SUSPENDED};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, PlaneId};
@@ -9,9 +10,10 @@ use fedhub_federator::is_orphaned;
 use fedhub_federator::moving::{Move, under_way};
 use fedhub_federator::origin::conflict;
 use fedhub_federator::plan::{FederationPlan, NextStep, plan};
+use fedhub_federator::refusal::Refusal;
 use fedhub_federator::snapshot::Snapshot;
 use fedhub_federator::status;
-use fedhub_planes::{ProjectNamespace, Write, WriteState};
+use fedhub_planes::{ProjectNamespace, ServiceState, Write, WriteState};
 use jiff::Timestamp;
 
 use super::context::{Context, Draft, Findings, key};
@@ -38,15 +40,24 @@ pub fn compare(context: &Context<'_>, findings: &mut Findings<'_>) {
 }
 
 fn judge(pair: &Pair<'_>) -> Vec<Draft> {
-    let found = |writes| pair.snapshot(writes).map(|seen| pair.differences(&seen)).unwrap_or_default();
-    let drafts = found(WriteState::Active);
-    // That a project is suspended only discovery knows; its hub WDs say so, and nothing is written in it.
+    let found = |writes, service| {
+        pair.snapshot(writes, service).map(|seen| pair.differences(&seen)).unwrap_or_default()
+    };
+    let drafts = found(WriteState::Active, ServiceState::Active);
+    // What discovery and entitlements know is not read here. That a project or its service is suspended, its hub WDs say;
+    // that the service was withdrawn, the WD itself does.
     let on_hub = pair.hub().and_then(|hub| hub.object.annotation(SUSPENDED)) == Some("true");
-    if drafts.is_empty() || !on_hub || pair.wd.object.annotation(SUSPENDED) == Some("true") {
-        return drafts;
-    }
-    let suspended = found(WriteState::Suspended);
-    if suspended.is_empty() { suspended } else { drafts }
+    let suspended = on_hub && pair.wd.object.annotation(SUSPENDED) != Some("true");
+    let available = find(pair.wd.object.status(), "Available").map(|available| said(available).1);
+    let withdrawn = available == Some(Refusal::ServiceNotActive.reason());
+    let others = [
+        (suspended, WriteState::Suspended, ServiceState::Active),
+        (suspended, WriteState::Active, ServiceState::Suspended),
+        (withdrawn, WriteState::Active, ServiceState::Withdrawn),
+    ];
+    let explains =
+        |(may, writes, service): (bool, WriteState, ServiceState)| may && found(writes, service).is_empty();
+    if others.into_iter().any(explains) { Vec::new() } else { drafts }
 }
 
 impl Pair<'_> {

@@ -19,6 +19,20 @@ use super::super::chain::{
 use super::super::hop::Hop;
 use super::diagnosis::Diagnosis;
 
+/// The reason of a condition of the project WD.
+fn reason<'a>(wd: &'a Object, kind: &str) -> Option<&'a str> {
+    find(wd.status(), kind).map(|condition| said(condition).1)
+}
+
+/// A WD that fedhub took from the hub because the service is not active in its project (W9).
+pub fn inactive(chain: &Chain) -> Option<Diagnosis> {
+    let wd = chain.wd()?;
+    let removed = reason(wd, "Available") == Some("ServiceNotActive") && chain.hub.wd.found().is_none();
+    let evidence = "the WD says so, and the hub has none";
+    removed
+        .then(|| Diagnosis::blocked(Cause::ServiceNotActive, condition_turned_at(wd, "Available"), evidence))
+}
+
 /// A project that is suspended is not written, so that nothing of it moves.
 pub fn suspended(chain: &Chain) -> Option<Diagnosis> {
     let (wd, hub) = (chain.wd()?, chain.hub.wd.found()?);
@@ -27,7 +41,9 @@ pub fn suspended(chain: &Chain) -> Option<Diagnosis> {
     let usual = SignedDuration::try_from(Hop::HubWd.limits().usual).unwrap_or(SignedDuration::ZERO);
     let settled = changed_at(wd).is_none_or(|at| chain.now.duration_since(at) > usual);
     let evidence = "the hub WD is suspended, and the project's WD is not";
-    (by_project && settled).then(|| Diagnosis::blocked(Cause::ProjectSuspended, written_at(hub), evidence))
+    let service = reason(wd, "Available") == Some("ServiceSuspended");
+    let cause = if service { Cause::ServiceSuspended } else { Cause::ProjectSuspended };
+    (by_project && settled).then(|| Diagnosis::blocked(cause, written_at(hub), evidence))
 }
 
 /// The cells of the city.

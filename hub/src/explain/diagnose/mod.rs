@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
     plane::input,
     plane::namespace,
     plane::hub,
+    carried::inactive,
     carried::suspended,
     carried::cities,
     carried::refused,

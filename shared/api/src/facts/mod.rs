@@ -12,12 +12,15 @@ pub mod workload;
 
 pub use deployment::Deployment;
 use fedhub_cache::ObjectFacts;
-use fedhub_core::object::{Kind, Object, PlaneId};
+use fedhub_core::names::CITY_CODE;
+use fedhub_core::object::{Kind, Object, ObjectView, PlaneId};
 pub use instance::Instance;
 pub use mark::Mark;
-pub use placed::Placed;
+pub use placed::{Placed, of_workload};
 pub use referenced::Companion;
 pub use workload::Workload;
+
+use crate::conditions::is_true;
 
 /// A store of objects with these facts.
 pub type Store = fedhub_cache::Store<Facts>;
@@ -37,8 +40,20 @@ const _: () = assert!(Store::ENTRY_BYTES <= 160);
 fn is_many(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Workload | Kind::WorkloadDeployment | Kind::Instance | Kind::ConfigMap | Kind::Secret
+        Kind::Workload
+            | Kind::WorkloadDeployment
+            | Kind::Instance
+            | Kind::ConfigMap
+            | Kind::Secret
+            | Kind::LocationBinding
     )
+}
+
+/// The city of a `LocationBinding` that is Ready.
+pub fn ready_city(binding: &Object) -> Option<&str> {
+    let ready = ["Available", "Ready"].iter().any(|kind| is_true(binding.status(), kind));
+    let city = binding.spec()["topology"][CITY_CODE].as_str()?;
+    (ready && !binding.is_terminating()).then_some(city)
 }
 
 /// What a kind adds to a digest.
@@ -54,11 +69,12 @@ pub enum Facts {
     Workload(Box<Workload>),
     /// A companion on the hub.
     Companion(Box<Companion>),
+    /// The city of a `LocationBinding` that is Ready.
+    Location(Option<Box<str>>),
 }
 
 impl ObjectFacts for Facts {
-    /// All but Workloads, WDs, Instances, and what may hold a tenant's data; and these too in a cell, where there are thousands
-    /// at most and each step needs the objects, of which companions have no content.
+    /// All but what tenants write and what may hold a tenant's data; and these too in a cell, where there are thousands at most and each step needs the objects, of which companions have no content.
     fn kept_whole(plane: &PlaneId, kind: Kind) -> bool {
         !is_many(kind) || *plane == PlaneId::Cell
     }
@@ -72,18 +88,21 @@ impl ObjectFacts for Facts {
             Kind::ConfigMap | Kind::Secret if *plane == PlaneId::Hub => {
                 Self::Companion(Box::new(Companion::of(object)))
             }
+            Kind::LocationBinding => Self::Location(ready_city(object).map(Into::into)),
             Kind::Namespace
             | Kind::Cluster
             | Kind::ConfigMap
             | Kind::Secret
             | Kind::PropagationPolicy
+            | Kind::ClusterPropagationPolicy
             | Kind::ResourceBinding
             | Kind::CustomResourceDefinition
+            | Kind::InstanceType
             | Kind::NetworkBinding
             | Kind::NetworkContext
             | Kind::SubnetClaim
             | Kind::Subnet
-            | Kind::LocationBinding
+            | Kind::ServiceEntitlement
             | Kind::HorizontalPodAutoscaler
             | Kind::ResourceClaim => Self::None,
         }
@@ -96,7 +115,14 @@ impl ObjectFacts for Facts {
             Self::Instance(facts) => facts.heap(),
             Self::Workload(facts) => size_of::<Workload>() + facts.heap(),
             Self::Companion(facts) => facts.heap(),
+            Self::Location(city) => city.as_ref().map_or(0, |city| city.len()),
         }
+    }
+
+    /// A project's WD is found by the name of its Workload.
+    fn index_value(&self) -> Option<u64> {
+        let Self::Deployment(facts) = self else { return None };
+        facts.placed.as_ref().map(|placed| of_workload(&placed.workload))
     }
 }
 
@@ -113,6 +139,9 @@ pub trait DigestExt {
 
     /// The facts of a companion on the hub.
     fn companion(&self) -> Option<&Companion>;
+
+    /// The city of a `LocationBinding` that is Ready.
+    fn location(&self) -> Option<&str>;
 
     /// The city of a WD: of its spec on a project plane, of its label on the hub.
     fn city(&self) -> Option<&str> {
@@ -135,6 +164,10 @@ impl DigestExt for Digest {
 
     fn companion(&self) -> Option<&Companion> {
         if let Facts::Companion(facts) = &self.facts { Some(facts) } else { None }
+    }
+
+    fn location(&self) -> Option<&str> {
+        if let Facts::Location(city) = &self.facts { city.as_deref() } else { None }
     }
 }
 
@@ -164,6 +197,28 @@ mod tests {
                 assert_eq!(Facts::kept_whole(plane, kind), whole, "{kind:?} on {plane}");
             }
         }
+    }
+
+    #[test]
+    fn w7_a_location_counts_once_it_is_ready() {
+        let binding = |status: &str, kind: &str| {
+            let mut binding = bare(Kind::LocationBinding, "", "dfw");
+            binding.data = json!({
+                "spec": {"topology": {CITY_CODE: "DFW"}},
+                "status": {"conditions": [{"type": kind, "status": status}]},
+            });
+            binding
+        };
+        assert_eq!(ready_city(&binding("True", "Available")), Some("DFW"));
+        assert_eq!(ready_city(&binding("True", "Ready")), Some("DFW"));
+        assert_eq!(ready_city(&binding("Unknown", "Available")), None);
+        assert_eq!(ready_city(&binding("True", "Odd")), None);
+        let mut leaving = binding("True", "Ready");
+        leaving.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        assert_eq!(ready_city(&leaving), None);
+        let mut nowhere = binding("True", "Ready");
+        nowhere.data["spec"] = json!({});
+        assert_eq!(ready_city(&nowhere), None);
     }
 
     #[test]

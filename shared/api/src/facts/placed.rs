@@ -160,6 +160,11 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
     is.sum(labels, owned, unknown)
 }
 
+/// The index value of the WDs that name a Workload so.
+pub fn of_workload(name: &str) -> u64 {
+    KeyedHasher::default().text(name).end()
+}
+
 /// Hash of a condition's reason and message.
 pub fn says(reason: &str, message: &str) -> u64 {
     KeyedHasher::default().text(reason).text(bounded(message)).end().max(1)

@@ -24,6 +24,10 @@ pub struct Workload {
     pub recorded: bool,
     /// Hash of [`comparable`] of its status.
     pub status: u64,
+    /// The type of its instances; empty where it names none.
+    pub instance_type: Box<str>,
+    /// Hash of [`type_conditions`] of its status.
+    pub type_conditions: u64,
     /// Why nothing but its metadata and status was read.
     too_large: Option<Box<TooLarge>>,
 }
@@ -52,6 +56,8 @@ impl Workload {
             recorded: revision_history(object.name()).is_none()
                 || current.is_some_and(|current| recorded == Some(&*recorded_template(current, template))),
             status: hash::json(&comparable(object.status())),
+            instance_type: instance_type(template).into(),
+            type_conditions: hash::json(&type_conditions(object.status())),
             too_large: object.too_large().map(Box::new),
         }
     }
@@ -68,8 +74,13 @@ impl Workload {
             size_of::<Placement>() + placement.name.len() + cities
         };
         self.placements.iter().flatten().map(placement).sum::<usize>()
+            + self.instance_type.len()
             + self.too_large.as_ref().map_or(0, |_| size_of::<TooLarge>())
     }
+}
+
+fn instance_type(template: &Value) -> &str {
+    template["spec"]["runtime"]["resources"]["instanceType"].as_str().unwrap_or_default()
 }
 
 fn placements(spec: &Value) -> Option<Box<[Placement]>> {
@@ -97,11 +108,6 @@ pub fn template_hash(template: &Value) -> String {
 /// The parts of a Workload's status that the controller writes, with the hash of what each condition says in place of its
 /// text and without its times.
 pub fn comparable(status: &Value) -> Value {
-    let condition = |status: &Value, kind: &str| {
-        let Some(condition) = find(status, kind) else { return Value::Null };
-        let (stands, reason, message) = said(condition);
-        told(stands, says(reason, message), condition["observedGeneration"].as_i64())
-    };
     let placement = |placement: &Value| {
         let mut of = counters(|counter| placement[counter].as_i64().unwrap_or_default());
         of.insert("name".to_owned(), placement["name"].clone());
@@ -117,6 +123,21 @@ pub fn comparable(status: &Value) -> Value {
         of.insert(kind.to_owned(), condition(status, kind));
     }
     Value::Object(of)
+}
+
+/// The conditions about a type that is not Active any more, of which there is one at most (W8). Its reason is its type.
+pub const TYPE_CONDITIONS: [&str; 2] = ["InstanceTypeDeprecated", "InstanceTypeDisabled"];
+
+/// [`TYPE_CONDITIONS`] of a Workload's status, as [`comparable`] has others: where there is no catalogue they are not the
+/// controller's.
+pub fn type_conditions(status: &Value) -> Value {
+    TYPE_CONDITIONS.iter().map(|kind| condition(status, kind)).collect()
+}
+
+fn condition(status: &Value, kind: &str) -> Value {
+    let Some(condition) = find(status, kind) else { return Value::Null };
+    let (stands, reason, message) = said(condition);
+    told(stands, says(reason, message), condition["observedGeneration"].as_i64())
 }
 
 /// A condition in [`comparable`].

@@ -95,6 +95,18 @@ impl<F: ObjectFacts> Store<F> {
         picked
     }
 
+    /// Maps the objects of a namespace that have that [`index_value`](ObjectFacts::index_value), in their order, without a look
+    /// at the others.
+    pub fn by_index<T>(
+        &self,
+        namespace: &str,
+        value: u64,
+        pick: impl Fn(View<'_, F>) -> Option<T>,
+    ) -> Vec<T> {
+        let objects = self.lock();
+        objects.indexed(namespace, value).filter_map(|(name, s)| pick(view(namespace, name, s))).collect()
+    }
+
     /// The objects of a namespace, or all, that are kept: for kinds of which all are.
     pub fn objects(&self, namespace: Option<&str>) -> Vec<ObjectRef> {
         self.select(namespace, |view| view.object.cloned())
@@ -128,7 +140,8 @@ impl<F: ObjectFacts> Store<F> {
         let names = |names: &Names<F>| -> usize {
             names.iter().map(|(name, s)| each + name.len() + s.digest.heap() + s.normalizations.heap()).sum()
         };
-        objects.spaces.iter().map(|(space, of)| space.len() + names(of)).sum()
+        objects.spaces.iter().map(|(space, of)| space.len() + names(of)).sum::<usize>()
+            + objects.index_bytes()
     }
 
     /// Counts lists, from their beginning: objects of an earlier one may have gone in between, unseen.

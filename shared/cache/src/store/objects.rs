@@ -1,14 +1,20 @@
 //! The entries of a store.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use fedhub_core::hash::KeyedHasher;
 
 use super::stored::{Notified, Retained, Retention, Stored, known};
 use crate::change::{Change, Known};
 use crate::digest::Uid;
+use crate::facts::ObjectFacts;
 use crate::normalization::Normalizations;
 
 /// Entries by name; each in a box of its own, for a tree's nodes are not always full.
 pub(super) type Names<F> = BTreeMap<Box<str>, Box<Stored<F>>>;
+
+/// Namespace and index value of an object as one number, with its name.
+pub(super) type Indexed = (u64, Box<str>);
 
 pub(super) struct Objects<F> {
     /// Whether all objects are kept.
@@ -17,6 +23,8 @@ pub(super) struct Objects<F> {
     pub(super) epoch: u32,
     pub(super) synced: bool,
     pub(super) spaces: BTreeMap<Box<str>, Names<F>>,
+    /// The names of objects that have an index value.
+    pub(super) index: BTreeSet<Indexed>,
     /// UIDs that the watch reported deleted, newest last: the late answer to a write must not bring them back.
     pub(super) recently_deleted: VecDeque<Uid>,
 }
@@ -24,9 +32,40 @@ pub(super) struct Objects<F> {
 /// How many deleted UIDs are remembered. An answer to a write is later than the watch by requests in flight only.
 const MAX_TOMBSTONES: usize = 1024;
 
-impl<F: Clone> Objects<F> {
+impl<F: ObjectFacts> Objects<F> {
     pub(super) fn new(whole: bool) -> Self {
-        Self { whole, epoch: 0, synced: false, spaces: BTreeMap::new(), recently_deleted: VecDeque::new() }
+        let (spaces, index, recently_deleted) = (BTreeMap::new(), BTreeSet::new(), VecDeque::new());
+        Self { whole, epoch: 0, synced: false, spaces, index, recently_deleted }
+    }
+
+    /// The objects of a namespace with that index value, in the order of their names.
+    pub(super) fn indexed(&self, namespace: &str, value: u64) -> impl Iterator<Item = (&str, &Stored<F>)> {
+        let slot = slot(namespace, value);
+        let names = self.index.range((slot, Box::default())..).take_while(move |(at, _)| *at == slot);
+        let names = names.filter_map(move |(_, name)| {
+            let (name, stored) = self.spaces.get(namespace)?.get_key_value(name)?;
+            Some((&**name, &**stored))
+        });
+        // Two namespaces and values may have one number.
+        names.filter(move |(_, stored)| stored.digest.facts.index_value() == Some(value))
+    }
+
+    /// Bytes that the index takes, about.
+    pub(super) fn index_bytes(&self) -> usize {
+        self.index.iter().map(|(_, name)| size_of::<Indexed>() + name.len()).sum()
+    }
+
+    /// Moves an object in the index from one value to another.
+    fn reindex(&mut self, namespace: &str, name: &str, from: Option<u64>, to: Option<u64>) {
+        if from == to {
+            return;
+        }
+        if let Some(from) = from {
+            self.index.remove(&(slot(namespace, from), name.into()));
+        }
+        if let Some(to) = to {
+            self.index.insert((slot(namespace, to), name.into()));
+        }
     }
 
     pub(super) fn find(&self, namespace: &str, name: &str) -> Option<&Stored<F>> {
@@ -40,6 +79,8 @@ impl<F: Clone> Objects<F> {
     pub(super) fn put(&mut self, new: Known<F>, object: Option<Retention>, own: bool) -> Change<F> {
         let mut kept = Retained { object, notified: None };
         let (digest, epoch, whole) = (new.digest.clone(), self.epoch, self.whole);
+        let before = self.find(&new.namespace, &new.name).and_then(|s| s.digest.facts.index_value());
+        self.reindex(&new.namespace, &new.name, before, digest.facts.index_value());
         if let Some(stored) = self.find_mut(&new.namespace, &new.name) {
             // A change is relative to what listeners were notified of, whatever we wrote meanwhile: our own write must not
             // hide the change that its event brings to others.
@@ -96,9 +137,15 @@ impl<F: Clone> Objects<F> {
 
     pub(super) fn remove(&mut self, namespace: &str, name: &str) {
         let Some(names) = self.spaces.get_mut(namespace) else { return };
-        names.remove(name);
+        let removed = names.remove(name);
         if names.is_empty() {
             self.spaces.remove(namespace);
         }
+        let value = removed.and_then(|stored| stored.digest.facts.index_value());
+        self.reindex(namespace, name, value, None);
     }
+}
+
+fn slot(namespace: &str, value: u64) -> u64 {
+    KeyedHasher::default().text(namespace).number(value).end()
 }

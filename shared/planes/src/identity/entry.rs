@@ -1,5 +1,7 @@
 //! What a plane showed of itself, and what is remembered of it.
 
+use crate::entitlement::Grant;
+
 /// The UIDs that tell one cluster from another, as a plane showed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObservedUids {
@@ -26,21 +28,29 @@ pub struct IdentityEntry {
     pub identity: String,
     /// The UID of its Project, where a root server is the authority on which planes there are.
     pub project: Option<String>,
+    /// What is remembered of the service in the project (W9).
+    pub grant: Option<Grant>,
 }
 
 impl IdentityEntry {
-    /// As it is stored: the identity, and after a slash the Project.
+    /// As it is stored: the identity, after a slash the Project, and after another one what is remembered of the service.
     pub fn read(stored: &str) -> Option<Self> {
-        let (identity, project) = stored.split_once('/').unwrap_or((stored, ""));
-        let project = Some(project.to_owned()).filter(|project| !project.is_empty());
-        (!identity.is_empty()).then(|| Self { identity: identity.to_owned(), project })
+        let mut parts = stored.splitn(3, '/');
+        let identity = parts.next().filter(|identity| !identity.is_empty())?.to_owned();
+        let project = parts.next().filter(|project| !project.is_empty()).map(str::to_owned);
+        let grant = parts.next().and_then(|grant| grant.parse().ok());
+        Some(Self { identity, project, grant })
     }
 
     /// The same for what is to be stored.
     pub fn written(&self) -> String {
-        match &self.project {
-            Some(project) => format!("{}/{project}", self.identity),
-            None => self.identity.clone(),
+        let Self { identity, project, grant } = self;
+        match (project, grant) {
+            (None, None) => identity.clone(),
+            (Some(project), None) => format!("{identity}/{project}"),
+            (project, Some(grant)) => {
+                format!("{identity}/{}/{grant}", project.as_deref().unwrap_or_default())
+            }
         }
     }
 
@@ -48,5 +58,21 @@ impl IdentityEntry {
     /// name at a time.
     pub(super) fn is_past(&self, project: Option<&str>) -> bool {
         self.project.as_deref().zip(project).is_some_and(|(before, now)| before != now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_of_a_plane_is_read_as_it_was_written() {
+        for stored in ["k", "k/p", "k/p/granted", "k//withdrawn", "k/p/suspended", "k//unproven"] {
+            assert_eq!(IdentityEntry::read(stored).unwrap().written(), stored);
+        }
+        for (stored, written) in [("k/", "k"), ("k/p/", "k/p"), ("k/p/odd", "k/p"), ("k//", "k")] {
+            assert_eq!(IdentityEntry::read(stored).unwrap().written(), written, "{stored}");
+        }
+        assert_eq!(IdentityEntry::read("/p/granted"), None);
     }
 }

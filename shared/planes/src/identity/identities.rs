@@ -16,6 +16,7 @@ use super::entry::ObservedUids;
 use super::known_identities::KnownIdentities;
 use crate::Plane;
 use crate::backoff::Failure;
+use crate::entitlement::Grant;
 
 /// How long a plane may take to say who it is, and how long the memory is waited for before that is a failure.
 /// Longer than any time-out to headers: this is for bodies that do not end.
@@ -73,6 +74,23 @@ impl Identities {
 
     pub(crate) fn release(&self, name: &PlaneName) {
         self.known().release(name);
+    }
+
+    /// What is remembered of the service in the project of that name (W9).
+    pub(crate) fn grant(&self, name: &PlaneName) -> Option<Grant> {
+        self.known().grant(name)
+    }
+
+    /// The same, where it is stored.
+    pub(crate) fn stored_grant(&self, name: &PlaneName) -> Option<Grant> {
+        self.known().stored_grant(name)
+    }
+
+    /// That is to be remembered of it.
+    pub(crate) fn note_grant(&self, name: &PlaneName, grant: Option<Grant>) {
+        if self.known().note_grant(name, grant) {
+            self.news.notify_one();
+        }
     }
 
     /// Asks a plane for its identity, and decides.

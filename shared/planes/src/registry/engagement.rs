@@ -78,9 +78,14 @@ impl Planes {
             return;
         }
         tracing::info!(plane = %name, before, now = plane.health().state(), "plane state changed");
+        self.look_again(&plane);
+    }
+
+    /// Has all objects of a project plane reconciled again, if it is in sync.
+    pub(crate) fn look_again(&self, plane: &Plane) {
         if let Some(kind) = plane.kinds().next().filter(|_| plane.synced()) {
             for listener in self.listeners().iter() {
-                listener.synced(&plane, kind);
+                listener.synced(plane, kind);
             }
         }
     }

@@ -20,7 +20,7 @@ mod watches;
 
 pub use health::{HealthLayer, ServerHealth, WatchStarts};
 pub use measure::MeasureLayer;
-pub use pool::Pools;
+pub use pool::{OwnConnection, Pools};
 pub use retry_after::RetryAfterLayer;
 pub use server::{Connection, ConnectionAttempt, Server};
 pub use stack::{Transport, TransportConfig, UnusableConfig};

@@ -62,14 +62,8 @@ impl Pools {
             return Pool(inner);
         }
         pools.retain(|_, inner| inner.strong_count() > 0);
-        let inner = Arc::new(Inner {
-            health: ServerHealth::new(endpoint.server()),
-            connector: connector(),
-            patience: self.patience,
-            lanes: Mutex::default(),
-            dial: Mutex::default(),
-            http1: OnceLock::new(),
-        });
+        let health = ServerHealth::new(endpoint.server());
+        let inner = Arc::new(Inner::new(health, connector(), self.patience, true));
         pools.insert(endpoint, Arc::downgrade(&inner));
         Pool(inner)
     }
@@ -94,7 +88,28 @@ struct Inner {
     dial: Mutex<Option<Dial>>,
     /// The server speaks HTTP/1.1 only.
     http1: OnceLock<Http1Client<Connector, Body>>,
+    /// The connections for requests that are [`OwnConnection`].
+    confidential: OnceLock<Pool>,
+    /// Whether connections stay open while nothing is under way on them.
+    keeps_idle: bool,
 }
+
+impl Inner {
+    fn new(health: ServerHealth, connector: Connector, patience: Duration, keeps_idle: bool) -> Self {
+        let (lanes, dial) = (Mutex::default(), Mutex::default());
+        let (http1, confidential) = (OnceLock::new(), OnceLock::new());
+        Self { health, connector, patience, lanes, dial, http1, confidential, keeps_idle }
+    }
+}
+
+/// Marks a request, as one of its extensions: what it or its answer carries must not stay in the buffers of a connection
+/// that lives on. It goes over connections for such requests alone, which are closed, and their buffers freed, soon after
+/// the last.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnConnection;
+
+/// How long a connection for such requests is idle, at least, before it is closed; at most twice as long.
+const IDLE: Duration = Duration::from_millis(500);
 
 /// How a dial ended: who waited for it fails with it.
 type Dial = watch::Receiver<Option<Result<(), String>>>;
@@ -178,7 +193,18 @@ impl Pool {
 
     /// HTTP/2 connections that are open now.
     pub fn connections(&self) -> usize {
-        self.lanes().all.iter().filter(|l| !l.closed()).count()
+        let apart = self.0.confidential.get().map_or(0, Self::connections);
+        apart + self.lanes().all.iter().filter(|l| !l.closed()).count()
+    }
+
+    /// The connections for what this request carries.
+    pub fn of<B>(&self, request: &Request<B>) -> Self {
+        if request.extensions().get::<OwnConnection>().is_none() {
+            return self.clone();
+        }
+        let Inner { health, connector, patience, .. } = &*self.0;
+        let apart = || Self(Arc::new(Inner::new(health.clone(), connector.clone(), *patience, false)));
+        self.0.confidential.get_or_init(apart).clone()
     }
 
     fn lanes(&self) -> MutexGuard<'_, Lanes> {
@@ -269,13 +295,17 @@ impl Pool {
     async fn connect(&self) -> Result<(), BoxError> {
         match self.0.connector.dial().await? {
             Dialled::Http2(http2) => {
-                let (carried, retirement) = (Arc::default(), Retirement::default());
+                let (carried, retirement) = (Arc::<Carried>::default(), Retirement::default());
+                if !self.0.keeps_idle {
+                    tokio::spawn(close_idle(Arc::downgrade(&self.0), carried.clone()));
+                }
                 self.lanes().all.push(Lane { http2, carried, retirement });
             }
             Dialled::Http1 => {
                 let client = Http1Client::builder(TokioExecutor::new())
                     .pool_timer(TokioTimer::new())
                     .pool_idle_timeout(Duration::from_mins(1))
+                    .pool_max_idle_per_host(if self.0.keeps_idle { usize::MAX } else { 0 })
                     .build(self.0.connector.http1_only());
                 let _ = self.0.http1.set(client);
             }
@@ -318,6 +348,22 @@ impl Pool {
             }
         }
         Err(Unreachable("no connection stayed open".to_owned()).into())
+    }
+}
+
+/// Closes a connection of a pool once nothing was under way on it from one look to the next.
+async fn close_idle(pool: Weak<Inner>, carried: Arc<Carried>) {
+    let mut so_far = None;
+    loop {
+        tokio::time::sleep(IDLE).await;
+        let Some(pool) = pool.upgrade() else { return };
+        // Streams are opened under this lock.
+        let mut lanes = pool.lanes.lock();
+        let now = Some(carried.liveness.so_far());
+        if carried.under_way() == 0 && now == std::mem::replace(&mut so_far, now) {
+            lanes.all.retain(|lane| !Arc::ptr_eq(&lane.carried, &carried));
+            return;
+        }
     }
 }
 

@@ -300,7 +300,7 @@ impl Service<Request<Body>> for Latest {
             .layer(BaseUriLayer::new(access.base(self.path.as_ref())))
             .option_layer(auth)
             .layer(access.headers.clone())
-            .service(access.pool.clone());
+            .service(access.pool.of(&request));
         Box::pin(service.oneshot(request))
     }
 }

@@ -32,6 +32,8 @@ mod refusals;
 mod restores;
 #[cfg(test)]
 mod roles;
+#[cfg(test)]
+mod services;
 mod sizes;
 #[cfg(test)]
 mod storms;

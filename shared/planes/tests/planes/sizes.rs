@@ -1,8 +1,11 @@
 //! Objects of every size: what is held of them is bounded, and one that is too large does not affect others (I8).
 
+use std::time::Duration;
+
 use fedhub_core::object::{Kind, ObjectView};
-use fedhub_fake_apiserver::ApiServer;
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::DryRun;
+use fedhub_planes::Read;
 use fedhub_planes::{Health, Plane};
 use serde_json::{Value, json};
 
@@ -100,6 +103,34 @@ async fn i8_what_is_kept_of_all_planes_together_is_bounded_in_bytes() {
     drop(planes_of);
     quiet(1).await;
     assert!(planes.budget().held() < MIB, "what left takes none");
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn i8_w6_requests_for_data_that_a_plane_does_not_answer_hold_up_no_other_plane() {
+    let servers: Vec<_> = ["alpha", "beta"].map(ApiServer::project_plane).into();
+    let planes = registry(&ApiServer::hub("hub"));
+    let planes_of: Vec<_> =
+        servers.iter().map(|server| planes.engage(&plane_name(server.name()), client(server))).collect();
+    until("both", || planes_of.iter().all(|plane| plane.synced())).await;
+    servers[0].fault(Fault::Hang.on("get", "secrets"));
+    let hanging: Vec<_> = (0..20)
+        .map(|n| {
+            let alpha = planes_of[0].clone();
+            tokio::spawn(async move { alpha.read_confidential(Kind::Secret, "n", &format!("s{n}")).await })
+        })
+        .collect();
+    quiet(1).await;
+    let metadata = json!({"namespace": "n", "name": "b"});
+    let data = json!({"text": "x".repeat(MIB / 4)});
+    let large = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+    servers[1].put(large).unwrap();
+    let read = planes_of[1].read_confidential(Kind::ConfigMap, "n", "b");
+    let read = tokio::time::timeout(Duration::from_secs(1), read).await.expect("it has room");
+    assert!(matches!(read, Ok(Read::Found(found)) if found.bytes(Kind::ConfigMap) > MIB / 4));
+    for request in hanging {
+        request.await.unwrap().unwrap_err();
+    }
     planes.stop().await;
 }
 

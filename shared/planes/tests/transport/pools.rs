@@ -7,7 +7,7 @@ use fedhub_core::metrics::Metrics;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::PlaneId;
 use fedhub_planes::discovery::milo;
-use fedhub_planes::transport::{Transport, TransportConfig};
+use fedhub_planes::transport::{OwnConnection, Transport, TransportConfig};
 use futures::future::join_all;
 use futures::{AsyncBufRead, AsyncBufReadExt, StreamExt};
 use http::Request;
@@ -104,6 +104,34 @@ async fn a_server_that_speaks_http1_alone_is_served_too() {
     let watches = futures::stream::iter(0..5).then(|_| watch(&client)).collect::<Vec<_>>().await;
     assert_eq!(get(&client).await.unwrap(), "/version");
     assert_eq!((transport.connections(), watches.len()), (0, 5), "none of them HTTP/2");
+}
+
+#[tokio::test]
+async fn w6_what_must_not_stay_in_buffers_has_connections_of_its_own_that_close() {
+    // Over HTTP/1.1 the watch has one connection, and the next request another that is kept for more.
+    for (speaks, kept) in [(Speaks::Http2 { streams: 100 }, 1), (Speaks::Http1, 2)] {
+        let server = Server::start(speaks).await;
+        let transport = transport();
+        let client = client(&transport, &server, "");
+        let _watch = watch(&client).await;
+        get(&client).await.unwrap();
+        for _ in 0..2 {
+            let accepted = server.accepted.load(Ordering::SeqCst);
+            let mut request = Request::get("/version").body(kube::client::Body::empty()).unwrap();
+            request.extensions_mut().insert(OwnConnection);
+            drop(client.send(request).await.unwrap());
+            assert!(server.accepted.load(Ordering::SeqCst) > accepted, "it has one of its own");
+            // What else is asked meanwhile does not go there, nor keeps it open.
+            assert_eq!(get(&client).await.unwrap(), "/version");
+            let closed = async {
+                while server.live.load(Ordering::SeqCst) != kept {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            tokio::time::timeout(Duration::from_secs(10), closed).await.expect("to be closed");
+        }
+        assert!(transport.connections() <= 1);
+    }
 }
 
 #[tokio::test]

@@ -19,9 +19,10 @@ pub use network::NetworkUse;
 
 use super::fault::Faults;
 use super::path::Path;
+use super::types::{self, Types};
 
-/// The faults of a Workload.
-pub fn check(object: &Object, faults: &mut Faults) {
+/// The faults of a Workload, whose template may have these types.
+pub fn check(object: &Object, types: Types<'_>, faults: &mut Faults) {
     faults.name(Path::of("metadata").field("name"), object.name(), is_dns_label, DNS_LABEL_RULE);
     let at = Path::of("spec");
     let spec = match WorkloadSpec::deserialize(object.spec()) {
@@ -31,10 +32,10 @@ pub fn check(object: &Object, faults: &mut Faults) {
             return faults.forbidden(at, None, &format!("it cannot be read as that of a Workload: {error}"));
         }
     };
-    placements::check(&spec.placements, &at.field("placements"), faults);
+    placements::check(object.name(), &spec.placements, &at.field("placements"), faults);
     let (template, instance) = (at.field("template"), &spec.template.spec);
     let here = template.field("spec");
-    runtime::check(&instance.runtime, &here.field("runtime"), faults);
+    runtime::check(&instance.runtime, types, &here.field("runtime"), faults);
     network::check(
         &instance.network_interfaces,
         object.namespace(),
@@ -48,11 +49,11 @@ pub fn check(object: &Object, faults: &mut Faults) {
 }
 
 /// What the user of a Workload should know, and was not told when the one before it was stored.
-pub fn warnings(old: Option<&Object>, new: &Object) -> Vec<String> {
+pub fn warnings(types: Types<'_>, old: Option<&Object>, new: &Object) -> Vec<String> {
     let of = |object: &Object| {
-        let spec = WorkloadSpec::deserialize(object.spec()).ok();
-        spec.map(|spec| [containers::warnings(&spec), placements::warnings(&spec)].concat())
-            .unwrap_or_default()
+        let Ok(spec) = WorkloadSpec::deserialize(object.spec()) else { return Vec::new() };
+        let of_type = types::warning(&spec.template.spec.runtime.resources, types);
+        [containers::warnings(&spec), placements::warnings(&spec), of_type.into_iter().collect()].concat()
     };
     let known = old.map(of).unwrap_or_default();
     let mut warnings = of(new);

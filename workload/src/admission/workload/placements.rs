@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use fedhub_api::{WorkloadPlacement, WorkloadSpec};
 use fedhub_core::message::Quoted;
-use fedhub_core::names::{DNS_LABEL_RULE, LABEL_VALUE_RULE, is_dns_label, is_label_value};
+use fedhub_core::names::{DNS_LABEL_RULE, LABEL_VALUE_RULE, deployment_name, is_dns_label, is_label_value};
 
 use super::scale;
 use crate::admission::fault::Faults;
 use crate::admission::path::Path;
 
 /// The faults of the placements.
-pub fn check(placements: &[WorkloadPlacement], at: &Path, faults: &mut Faults) {
+pub fn check(workload: &str, placements: &[WorkloadPlacement], at: &Path, faults: &mut Faults) {
     if placements.is_empty() {
         faults.required(at.clone(), "a Workload has at least one placement");
     }
@@ -19,13 +19,18 @@ pub fn check(placements: &[WorkloadPlacement], at: &Path, faults: &mut Faults) {
     faults.names(items().map(|(at, p)| (at.field("name"), &*p.name)), is_dns_label, DNS_LABEL_RULE);
     let mut deployments = BTreeSet::new();
     for (at, placement) in items() {
-        cities(placement, &at.field("cityCodes"), &mut deployments, faults);
+        cities((workload, placement), &at.field("cityCodes"), &mut deployments, faults);
         scale::check(&placement.scale_settings, &at.field("scaleSettings"), faults);
     }
 }
 
-/// Each city once. WDs are named by placement and city, in lower case: no two may have one name.
-fn cities(placement: &WorkloadPlacement, at: &Path, deployments: &mut BTreeSet<String>, faults: &mut Faults) {
+/// Each city once, and no two with WDs of one name.
+fn cities(
+    (workload, placement): (&str, &WorkloadPlacement),
+    at: &Path,
+    deployments: &mut BTreeSet<String>,
+    faults: &mut Faults,
+) {
     if placement.city_codes.is_empty() {
         faults.required(at.clone(), "a placement has at least one city");
     }
@@ -33,11 +38,9 @@ fn cities(placement: &WorkloadPlacement, at: &Path, deployments: &mut BTreeSet<S
     for (i, city) in placement.city_codes.iter().enumerate() {
         let path = at.item(i, city);
         faults.name(path.clone(), city, is_label_value, LABEL_VALUE_RULE);
-        let lower = city.to_ascii_lowercase();
-        let named = format!("{}-{lower}", placement.name);
-        if !own.insert(lower) {
+        if !own.insert(city.to_lowercase()) {
             faults.duplicate(path, city, "a city stands once in a placement, in whatever case");
-        } else if !deployments.insert(named) {
+        } else if !deployments.insert(deployment_name(workload, &placement.name, city)) {
             let rule = "another placement has a WorkloadDeployment of the same name in this city";
             faults.duplicate(path, city, rule);
         }

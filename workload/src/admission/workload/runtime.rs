@@ -1,20 +1,18 @@
 //! What instances run on: their type, and a sandbox or a virtual machine.
 
-use fedhub_api::{InstanceRuntime, instance_types};
+use fedhub_api::InstanceRuntime;
 
 use super::attached::{mounts, ports};
 use super::containers;
 use crate::admission::fault::Faults;
 use crate::admission::path::Path;
+use crate::admission::types::{self, Types};
 
-/// The faults of a runtime.
-pub fn check(runtime: &InstanceRuntime, at: &Path, faults: &mut Faults) {
+/// The faults of a runtime, which may have these types.
+pub fn check(runtime: &InstanceRuntime, types: Types<'_>, at: &Path, faults: &mut Faults) {
     let InstanceRuntime { class, resources, sandbox, virtual_machine } = runtime;
     let here = at.field("resources");
-    match &*resources.instance_type {
-        "" => faults.required(here.field("instanceType"), "it says how much CPU and memory an instance has"),
-        name => faults.supported(here.field("instanceType"), name, &instance_types::NAMES),
-    }
+    types::check(resources, here.field("instanceType"), types, faults);
     if resources.requests.is_some() {
         faults.forbidden(here.field("requests"), None, "it is not implemented: the instance type says it");
     }

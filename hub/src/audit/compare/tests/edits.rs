@@ -1,8 +1,8 @@
 //! Single changes of a consistent world, and what each is found as.
 
 use fedhub_core::names::{
-    CITY_CODE, FEDERATION_NAMESPACE, INSTANCE_CITY, MOVING, SOURCE, UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE,
-    WORKLOAD_DEPLOYMENT_NAME, encode_plane,
+    CITY_CODE, FEDERATION_NAMESPACE, INSTANCE_CITY, MOVING, REFERENCED_BY, REFERENCED_DATA, SOURCE,
+    UPSTREAM_CLUSTER, UPSTREAM_NAMESPACE, WORKLOAD_DEPLOYMENT_NAME, encode_plane,
 };
 use fedhub_core::object::{Key, Kind, Object, ObjectView, PlaneId, set_field};
 use fedhub_planes::ProjectNamespace;
@@ -34,6 +34,14 @@ fn label(object: &mut Object, key: &str, value: &str) {
     object.metadata.labels.get_or_insert_default().insert(key.to_owned(), value.to_owned());
 }
 
+/// A copy of the object `db` that counts the WD.
+pub fn companion(of: &Target, kind: Kind) -> Object {
+    let mut copy = object(kind, &of.space, "db", "copy");
+    label(&mut copy, REFERENCED_DATA, "true");
+    annotate(&mut copy, REFERENCED_BY, &format!(r#"["{}/{}"]"#, of.home.namespace, of.name));
+    copy
+}
+
 fn deleting(object: &mut Object) {
     object.metadata.deletion_timestamp = Some(Time(Timestamp::from_second(1_799_999_000).unwrap()));
 }
@@ -53,7 +61,7 @@ pub fn on_hub_wd(world: &mut World, of: &Target, edit: impl FnOnce(&mut Object))
     change(&mut world.hub.deployments, key, edit);
 }
 
-fn on_wd(world: &mut World, of: &Target, edit: impl FnOnce(&mut Object)) {
+pub fn on_wd(world: &mut World, of: &Target, edit: impl FnOnce(&mut Object)) {
     let key =
         key(PlaneId::Project(of.home.plane.clone()), Kind::WorkloadDeployment, &of.home.namespace, &of.name);
     change(&mut world.projects.get_mut(&of.home.plane).unwrap().deployments, key, edit);
@@ -158,6 +166,18 @@ pub const EDITS: &[Edit] = &[
         label(&mut policy, CITY_CODE, "LAX");
         put(&mut w.hub.policies, PlaneId::Hub, Kind::PropagationPolicy, policy);
     }),
+    edit("a copy of a Secret is left over", Discrepancy::CompanionLeft, |w, of| {
+        put(&mut w.hub.secrets, PlaneId::Hub, Kind::Secret, companion(of, Kind::Secret));
+    }),
+    edit(
+        "a copy of a ConfigMap whose count cannot be read is left over",
+        Discrepancy::CompanionLeft,
+        |w, of| {
+            let mut copy = companion(of, Kind::ConfigMap);
+            annotate(&mut copy, REFERENCED_BY, "corrupt");
+            put(&mut w.hub.config_maps, PlaneId::Hub, Kind::ConfigMap, copy);
+        },
+    ),
     edit("the status is not mirrored", Discrepancy::StatusNotMirrored, |w, of| {
         on_hub_wd(w, of, |hub| hub.data["status"]["readyReplicas"] = json!(1));
     }),

@@ -175,7 +175,11 @@ fn policy_of(world: &World, target: &Target) -> Option<Object> {
     let wd =
         world.projects[&target.home.plane].deployments.get(&target.home.namespace, &target.name).unwrap();
     let pair = Pair { context: &context, home: &target.home, wd, space: &target.space };
-    match plan(&pair.snapshot(fedhub_planes::WriteState::Active).unwrap()).policy? {
+    match plan(
+        &pair.snapshot(fedhub_planes::WriteState::Active, fedhub_planes::ServiceState::Active).unwrap(),
+    )
+    .policy?
+    {
         Write::Create(policy) => Some(*policy),
         Write::Replace { .. } => None,
     }

@@ -74,6 +74,36 @@ fn u4_nothing_is_said_of_a_plane_that_was_not_read() {
     }
 }
 
+/// W5: a WD that refers to a copy needs it, and one that counts for it and holds its finalizer releases it by itself.
+#[test]
+fn w5_u4_a_copy_that_a_wd_needs_or_releases_is_not_left_over() {
+    use fedhub_core::names::REFERENCED_DATA_FINALIZER;
+    use fedhub_core::object::{Kind, set_field};
+    for kind in [Kind::ConfigMap, Kind::Secret] {
+        let with = |edit: &dyn Fn(&mut fedhub_core::object::Object)| {
+            let (mut world, targets) = world(&Shape::default());
+            let copies = world.objects_mut(&PlaneId::Hub, kind).unwrap();
+            fixtures::put(copies, PlaneId::Hub, kind, edits::companion(&targets[0], kind));
+            edits::on_wd(&mut world, &targets[0], edit);
+            let found = audit(&world);
+            found.iter().any(|it| it.discrepancy == Discrepancy::CompanionLeft)
+        };
+        let volume = match kind {
+            Kind::Secret => serde_json::json!([{"secret": {"secretName": "db"}}]),
+            _ => serde_json::json!([{"configMap": {"name": "db"}}]),
+        };
+        assert!(with(&|_| {}), "nothing needs it");
+        assert!(!with(&|wd| {
+            let mut spec = wd.data["spec"].clone();
+            spec["template"]["spec"] = serde_json::json!({"volumes": volume});
+            set_field(wd, "spec", spec);
+        }));
+        assert!(!with(&|wd| {
+            wd.metadata.finalizers.get_or_insert_default().push(REFERENCED_DATA_FINALIZER.to_owned());
+        }));
+    }
+}
+
 /// A project that is suspended is read and not written: its hub WDs alone say so.
 #[test]
 fn u4_a_suspended_project_is_as_it_should_be() {

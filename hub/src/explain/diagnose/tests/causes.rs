@@ -27,6 +27,15 @@ fn refused(chain: &mut Chain, reason: &str) {
     set_conditions(&mut chain.project.wd, &[condition("Federated", "False", reason, "the message")]);
 }
 
+fn not_available(chain: &mut Chain, reason: &str) {
+    set_conditions(&mut chain.project.wd, &[condition("Available", "False", reason, "the message")]);
+}
+
+fn suspended(chain: &mut Chain) {
+    let annotations = json!({"compute.datumapis.com/suspended": "true"});
+    patch(&mut chain.hub.wd, &json!({"metadata": {"annotations": annotations}}));
+}
+
 fn deleted(chain: &mut Chain) {
     patch(&mut chain.project.wd, &json!({"metadata": {"deletionTimestamp": MADE}}));
 }
@@ -59,9 +68,7 @@ const PLANES: &[Case] = &[
         patch(&mut c.project.wd, &json!({"spec": {"cityCode": "New York"}}));
     }),
     (Cause::InvalidName, State::Blocked, |c| c.deployment = "n".repeat(64)),
-    (Cause::ObjectTooLarge, State::Blocked, |c| {
-        set_conditions(&mut c.project.wd, &[condition("Available", "False", "ObjectTooLarge", "2 MiB")]);
-    }),
+    (Cause::ObjectTooLarge, State::Blocked, |c| not_available(c, "ObjectTooLarge")),
     (Cause::NamespaceTerminating, State::Blocked, |c| {
         patch(&mut c.project.namespace, &json!({"metadata": {"deletionTimestamp": MADE}}));
     }),
@@ -102,11 +109,14 @@ const DOWN: &[Case] = &[
         c.management.pause =
             Read::Found(Pause { reason: Some("etcd maintenance".to_owned()), ..Pause::default() });
     }),
-    (Cause::ProjectSuspended, State::Blocked, |c| {
-        patch(
-            &mut c.hub.wd,
-            &json!({"metadata": {"annotations": {"compute.datumapis.com/suspended": "true"}}}),
-        );
+    (Cause::ProjectSuspended, State::Blocked, suspended),
+    (Cause::ServiceSuspended, State::Blocked, |c| {
+        suspended(c);
+        not_available(c, "ServiceSuspended");
+    }),
+    (Cause::ServiceNotActive, State::Blocked, |c| {
+        c.hub.wd = Read::Absent;
+        not_available(c, "ServiceNotActive");
     }),
     (Cause::PolicyMissing, State::Stuck, |c| c.hub.policies = Read::Found(Vec::new())),
     (Cause::PolicyNotMatched, State::Stuck, |c| c.hub.binding = Read::Absent),

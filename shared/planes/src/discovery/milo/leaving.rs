@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fedhub_api::facts::{Change, DigestExt};
+use fedhub_api::facts::Change;
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Kind, PlaneId};
 use parking_lot::{Mutex, MutexGuard};
@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 
 use crate::Listener;
 use crate::Plane;
+use crate::marks;
 
 /// The planes that wait for their last WD, and which of them have news.
 #[derive(Default)]
@@ -72,10 +73,10 @@ impl Leaving {
 impl Listener for Leaving {
     fn changed(&self, plane: &Plane, kind: Kind, change: &Change) {
         let waits = |change: &Change| match change {
-            Change::Applied { new, .. } => new.digest.deployment().is_some_and(|d| d.held),
+            Change::Applied { new, .. } => marks::holds(&new.digest),
             Change::Deleted { .. } => false,
         };
-        if kind == Kind::WorkloadDeployment && !waits(change) {
+        if marks::is_marked(kind) && !waits(change) {
             self.wake(plane);
         }
     }
@@ -85,7 +86,7 @@ impl Listener for Leaving {
             self.hub.store(true, Ordering::Release);
             self.bell.notify_one();
         }
-        if kind == Kind::WorkloadDeployment {
+        if marks::is_marked(kind) {
             self.wake(plane);
         }
     }

@@ -1,0 +1,102 @@
+//! What is known of the service in each project (W9), and which projects may get it back.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fedhub_core::names::PlaneName;
+use fedhub_core::object::Kind;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::entitlement::{Grant, ServiceState};
+
+/// What says whether a project has the service.
+pub(crate) const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
+
+/// The service in the project of a plane.
+pub(crate) struct Service(Mutex<KnownService>);
+
+/// What is known of it.
+#[derive(Default)]
+pub(crate) struct KnownService {
+    /// Whether it runs there.
+    pub state: ServiceState,
+    /// What was seen last, by this process.
+    pub grant: Option<Grant>,
+    /// Since when it is withdrawn, while it may come back.
+    pub since: Option<Instant>,
+    /// Whether the list has an entitlement that cannot be read.
+    pub unread: bool,
+}
+
+impl Service {
+    /// In a project with entitlements nothing is known before they were read.
+    pub fn new(watched: bool) -> Self {
+        let state = if watched { ServiceState::Unknown } else { ServiceState::Active };
+        Self(Mutex::new(KnownService { state, ..KnownService::default() }))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, KnownService> {
+        self.0.lock()
+    }
+
+    pub fn state(&self) -> ServiceState {
+        self.0.lock().state
+    }
+
+    /// An object of that kind cannot be read.
+    pub fn unread(&self, kind: Kind) {
+        if kind == ENTITLEMENT {
+            self.0.lock().unread = true;
+        }
+    }
+
+    /// A list of that kind begins, which has all that is unreadable.
+    pub fn list_begins(&self, kind: Kind) {
+        if kind == ENTITLEMENT {
+            self.0.lock().unread = false;
+        }
+    }
+}
+
+/// The projects whose service is withdrawn and may come back.
+pub(crate) struct Services {
+    /// How long it has to be withdrawn.
+    pub delay: Duration,
+    due: Mutex<BTreeMap<PlaneName, Instant>>,
+    bell: Notify,
+}
+
+impl Services {
+    pub fn new(delay: Duration) -> Self {
+        Self { delay, due: Mutex::default(), bell: Notify::new() }
+    }
+
+    /// Has a project judged again then.
+    pub fn await_return(&self, plane: &PlaneName, due: Instant) {
+        self.due.lock().insert(plane.clone(), due);
+        self.bell.notify_one();
+    }
+
+    /// The projects whose time is over.
+    pub fn over(&self, now: Instant) -> Vec<PlaneName> {
+        self.due.lock().extract_if(.., |_, due| *due <= now).map(|(plane, _)| plane).collect()
+    }
+
+    /// Waits until the time of one may be over.
+    pub async fn next(&self) {
+        let next = self.due.lock().values().min().copied();
+        let over = async {
+            match next {
+                Some(next) => tokio::time::sleep_until(next).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.bell.notified() => {}
+            () = over => {}
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The service in a project, by its entitlements and by what is remembered of it (W9).
+
+use std::sync::Arc;
+
+use fedhub_core::clock::Clock;
+use fedhub_core::fence::Fence;
+use fedhub_core::object::Kind;
+use fedhub_fake_apiserver::{ApiServer, Fault, resource};
+use fedhub_planes::{Identities, PROJECT_KINDS, Planes, ServiceState, Settings, Watched, watched};
+use fedhub_testing::{entitle, gap, withdraw};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::milo_projects::{management, remembered};
+use crate::support::{HOME, client, metrics, plane_name, quiet, until};
+
+struct World {
+    hub: ApiServer,
+    management: ApiServer,
+    alpha: ApiServer,
+}
+
+struct Run {
+    planes: Arc<Planes>,
+    stop: CancellationToken,
+}
+
+impl World {
+    fn new() -> Self {
+        let alpha = ApiServer::project_plane("alpha");
+        alpha.register(resource::service_entitlement());
+        Self { hub: ApiServer::hub("hub"), management: management(), alpha }
+    }
+
+    /// A process that follows entitlements and remembers.
+    fn run(&self) -> Run {
+        let (identities, stop) = (Identities::new(HOME), CancellationToken::new());
+        let mut project_kinds = watched::all(&PROJECT_KINDS);
+        project_kinds.push(Watched::all(Kind::ServiceEntitlement).if_served());
+        let settings =
+            Settings { seed: 7, identities: Some(identities.clone()), project_kinds, ..Settings::default() };
+        let clock = Clock::from_tokio(self.hub.clock().now());
+        let planes = Planes::with(client(&self.hub), metrics(), clock, settings);
+        planes.start();
+        tokio::spawn(identities.run(client(&self.management), planes.clone(), Fence::open(), stop.clone()));
+        planes.engage(&plane_name("alpha"), client(&self.alpha));
+        Run { planes, stop }
+    }
+
+    /// What is remembered of the service.
+    fn grant(&self) -> String {
+        let entry = remembered(&self.management, "alpha");
+        entry.splitn(3, '/').nth(2).unwrap_or_default().to_owned()
+    }
+
+    fn unserve(&self) {
+        self.alpha.fault(Fault::Status(404).on("list", "serviceentitlements"));
+        self.alpha.fault(Fault::Status(404).on("watch", "serviceentitlements"));
+        gap(&self.alpha);
+    }
+}
+
+impl Run {
+    fn state(&self) -> ServiceState {
+        self.planes.project(&plane_name("alpha")).unwrap().service()
+    }
+
+    fn is_engaged(&self) -> bool {
+        self.planes.engaged(&plane_name("alpha")).is_some()
+    }
+
+    async fn end(self) {
+        self.planes.remember().await;
+        self.stop.cancel();
+        self.planes.stop().await;
+    }
+}
+
+fn active() -> Value {
+    json!({"phase": "Active"})
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_a_service_is_withdrawn_when_its_entitlement_stays_gone_and_that_is_remembered() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    assert_eq!(run.state(), ServiceState::Active);
+    quiet(10).await;
+    assert_eq!(world.grant(), "granted");
+    withdraw(&world.alpha);
+    quiet(50).await;
+    assert_eq!(run.state(), ServiceState::Active, "it may come back");
+    quiet(20).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Withdrawn, "withdrawn"));
+    run.end().await;
+
+    let run = world.run();
+    assert_eq!(run.state(), ServiceState::Unknown, "nothing was read yet");
+    until("the plane", || run.is_engaged()).await;
+    quiet(1).await;
+    assert_eq!(run.state(), ServiceState::Withdrawn);
+    entitle(&world.alpha, &json!({"phase": "PendingApproval"}));
+    quiet(300).await;
+    assert_eq!(run.state(), ServiceState::Withdrawn, "asked for again");
+    world.alpha.patch_status("ServiceEntitlement", "", "compute", &active()).unwrap();
+    until("the service", || run.state() == ServiceState::Active).await;
+    quiet(10).await;
+    assert_eq!(world.grant(), "granted");
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_an_entitlement_that_went_while_nobody_looked_on_is_withdrawn_by_what_is_remembered() {
+    for granted in [true, false] {
+        let world = World::new();
+        if granted {
+            entitle(&world.alpha, &active());
+        }
+        let run = world.run();
+        until("the plane", || run.is_engaged()).await;
+        quiet(10).await;
+        run.end().await;
+        if granted {
+            withdraw(&world.alpha);
+        }
+        let run = world.run();
+        until("the plane", || run.is_engaged()).await;
+        quiet(50).await;
+        assert_eq!(run.state(), ServiceState::Active);
+        quiet(20).await;
+        let expected = if granted { ServiceState::Withdrawn } else { ServiceState::Active };
+        assert_eq!(run.state(), expected, "granted: {granted}");
+        run.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_an_entitlement_that_comes_back_in_time_was_never_gone() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    for _ in 0..3 {
+        withdraw(&world.alpha);
+        quiet(40).await;
+        entitle(&world.alpha, &active());
+        quiet(40).await;
+        assert_eq!(run.state(), ServiceState::Active);
+    }
+    quiet(300).await;
+    assert_eq!(run.state(), ServiceState::Active);
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_a_kind_that_is_not_served_any_more_withdraws_nothing() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    // Its CRD goes, and the objects with it.
+    withdraw(&world.alpha);
+    world.unserve();
+    quiet(3600).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Active, ""));
+    // It is there again, and empty.
+    world.alpha.clear_faults();
+    quiet(3600).await;
+    assert_eq!(run.state(), ServiceState::Active);
+    run.end().await;
+    let run = world.run();
+    quiet(3600).await;
+    assert_eq!(run.state(), ServiceState::Active);
+    entitle(&world.alpha, &active());
+    quiet(10).await;
+    withdraw(&world.alpha);
+    until("the end", || run.state() == ServiceState::Withdrawn).await;
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_in_doubt_what_was_withdrawn_is_neither_removed_further_nor_brought_back() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    withdraw(&world.alpha);
+    until("the end", || run.state() == ServiceState::Withdrawn).await;
+    quiet(10).await;
+    run.end().await;
+    world.unserve();
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(600).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Unknown, "withdrawn"));
+    world.alpha.clear_faults();
+    until("it to be known", || run.state() == ServiceState::Withdrawn).await;
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_a_plane_that_fails_withdraws_nothing() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    withdraw(&world.alpha);
+    quiet(5).await;
+    world.alpha.fault(Fault::Status(500).on("list", "serviceentitlements"));
+    world.alpha.fault(Fault::Status(500).on("watch", "serviceentitlements"));
+    gap(&world.alpha);
+    quiet(3600).await;
+    assert_eq!(run.state(), ServiceState::Active);
+    world.alpha.clear_faults();
+    until("the end", || run.state() == ServiceState::Withdrawn).await;
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_a_withdrawal_is_remembered_before_anything_is_taken_away() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    let fault = world.management.fault(Fault::Status(500).on("update", "configmaps"));
+    withdraw(&world.alpha);
+    quiet(600).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Active, "granted"));
+    world.management.clear_fault(fault);
+    until("the end", || run.state() == ServiceState::Withdrawn).await;
+    assert_eq!(world.grant(), "withdrawn");
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_a_service_is_suspended_and_resumed() {
+    let world = World::new();
+    let suspended = json!([{"type": "Suspended", "status": "True", "reason": "R", "message": "",
+        "lastTransitionTime": "2026-01-02T00:00:00Z"}]);
+    entitle(&world.alpha, &json!({"phase": "Active", "conditions": suspended}));
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Suspended, "suspended"));
+    let resumed = json!({"phase": "Active", "conditions": []});
+    world.alpha.patch_status("ServiceEntitlement", "", "compute", &resumed).unwrap();
+    until("it to be resumed", || run.state() == ServiceState::Active).await;
+    run.end().await;
+}

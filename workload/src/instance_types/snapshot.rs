@@ -1,0 +1,101 @@
+//! What the caches say of the catalogue: its source, the copies on the hub, the policy.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fedhub_api::facts::{Store, View};
+use fedhub_cache::normalization::{Part, ServerNormalization};
+use fedhub_core::names::CATALOG;
+use fedhub_core::object::{Object, ObjectRef, ObjectView};
+
+/// The catalogue, and where it is brought to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// What is declared.
+    pub source: Source,
+    /// The types on the hub, by name: copies, and those that are not.
+    pub on_hub: BTreeMap<String, OnHub>,
+    /// The policy on the hub.
+    pub policy: Option<OnHub>,
+    /// What live reads of the source have shown in this pass.
+    pub learned: Learned,
+}
+
+/// What is declared at the source.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// It is not known: the source was never in sync.
+    Unknown,
+    /// One of its types, of that name, is a copy itself: the source is a cell, and what it has Karmada wrote there.
+    IsCell(String),
+    /// These types, by name.
+    Known(BTreeMap<String, ObjectRef>),
+}
+
+/// An object on the hub, and what the hub made of the last write of its spec.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnHub {
+    /// The object.
+    pub object: ObjectRef,
+    /// What the hub made of it, where that is known.
+    pub normalization: Option<ServerNormalization>,
+}
+
+/// What live reads of the source have shown in a pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// The CRD of the source.
+    pub crd: Option<SourceCrd>,
+    /// Types that the source was asked for and does not have.
+    pub gone: BTreeSet<String>,
+    /// Types that it has although the watch does not show them.
+    pub there: BTreeSet<String>,
+}
+
+/// The CRD of the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SourceCrd {
+    /// There is none.
+    Missing,
+    /// It is being deleted, and all types with it.
+    Terminating,
+    /// It has this UID.
+    Serving(String),
+}
+
+impl SourceCrd {
+    /// Of the CRD that the source has.
+    pub fn of(crd: Option<&Object>) -> Self {
+        match crd {
+            None => Self::Missing,
+            Some(crd) if crd.is_terminating() => Self::Terminating,
+            Some(crd) => Self::Serving(crd.uid().to_owned()),
+        }
+    }
+}
+
+/// Whether a type is a copy of fedhub's.
+pub fn is_copy(object: &Object) -> bool {
+    object.label(CATALOG.0) == Some(CATALOG.1)
+}
+
+/// What the store of the source declares.
+pub(super) fn declared(store: &Store) -> Source {
+    if !store.synced() {
+        return Source::Unknown;
+    }
+    let types = store.objects(None);
+    if let Some(copy) = types.iter().find(|it| is_copy(it)) {
+        return Source::IsCell(copy.name().to_owned());
+    }
+    Source::Known(types.into_iter().map(|it| (it.name().to_owned(), it)).collect())
+}
+
+/// What a store of the hub has, by name.
+pub(super) fn all(store: &Store) -> BTreeMap<String, OnHub> {
+    let pick = |view: View<'_>| Some((view.name.to_owned(), view.object?.clone()));
+    let with = |(name, object): (String, ObjectRef)| {
+        let normalization = store.normalization("", &name, Part::Spec);
+        (name, OnHub { object, normalization })
+    };
+    store.select(None, pick).into_iter().map(with).collect()
+}

@@ -1,0 +1,67 @@
+//! What a Workload says of the type of its instances, where the catalogue has it and it is not Active any more (W8).
+
+use fedhub_api::facts::placed::says;
+use fedhub_api::facts::workload::{TYPE_CONDITIONS, told};
+use fedhub_api::{InstanceTypePhase, instance_types};
+use fedhub_core::message::Quoted;
+use serde_json::Value;
+
+use crate::instance_types::Catalog;
+
+/// The state of a type in the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TypeState {
+    /// There is nothing to be said of it: it is Active, or the catalogue has none of that name.
+    InOrder,
+    /// It is Deprecated.
+    Deprecated(Words),
+    /// It is Disabled.
+    Disabled(Words),
+}
+
+/// What is said of a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    name: String,
+    replacement: Option<String>,
+}
+
+impl TypeState {
+    /// Of the type of that name; `None` where nothing is known of types.
+    pub fn of(catalog: Option<&Catalog>, name: &str) -> Option<Self> {
+        let catalog = catalog.filter(|catalog| catalog.is_known())?;
+        let found = instance_types::find(name, |name| catalog.get(name));
+        let words = || {
+            let replacement = found.as_deref().and_then(instance_types::replacement).map(str::to_owned);
+            Words { name: name.to_owned(), replacement }
+        };
+        Some(match found.as_deref().and_then(instance_types::phase) {
+            None | Some(InstanceTypePhase::Active) => Self::InOrder,
+            Some(InstanceTypePhase::Deprecated) => Self::Deprecated(words()),
+            Some(InstanceTypePhase::Disabled) => Self::Disabled(words()),
+        })
+    }
+
+    /// The message of each of [`TYPE_CONDITIONS`] that stands.
+    pub fn messages(&self) -> [Option<String>; 2] {
+        let instead = |words: &Words, said: &str| {
+            let use_it = words.replacement.as_deref().map(|name| format!(": use {} instead", Quoted(name)));
+            format!("Instance type {} is {said}{}", Quoted(&words.name), use_it.unwrap_or_default())
+        };
+        match self {
+            Self::InOrder => [None, None],
+            Self::Deprecated(words) => [Some(instead(words, "deprecated")), None],
+            Self::Disabled(words) => {
+                [None, Some(instead(words, "disabled, and new templates cannot have it"))]
+            }
+        }
+    }
+
+    /// The conditions as [`fedhub_api::facts::workload::type_conditions`] shows them.
+    pub fn comparable(&self, generation: i64) -> Value {
+        let shown = |(kind, message): (&&str, Option<String>)| {
+            message.map_or(Value::Null, |message| told("True", says(kind, &message), Some(generation)))
+        };
+        TYPE_CONDITIONS.iter().zip(self.messages()).map(shown).collect()
+    }
+}

@@ -1,0 +1,32 @@
+//! W9: companions of a project whose service is withdrawn.
+
+use fedhub_fake_apiserver::resource;
+use fedhub_testing::{entitle, withdraw};
+use serde_json::json;
+
+use crate::support::*;
+
+#[tokio::test(start_paused = true)]
+async fn w9_the_companions_go_with_the_last_deployment_and_come_back_with_the_service() {
+    let world = World { entitled: true, ..World::with_web() };
+    world.alpha.register(resource::service_entitlement());
+    entitle(&world.alpha, &json!({"phase": "Active"}));
+    // Shared with another one.
+    world.put_wd("two", &json!([{"secret": {"secretName": "db"}}]));
+    let run = world.ready().await;
+    let companions = || world.hub.list("secrets").len() + world.hub.list("configmaps").len();
+    until("both companions", || companions() == 2 && world.is_ready("two")).await;
+    withdraw(&world.alpha);
+    until("them to go", || companions() == 0).await;
+    let free = |name: &str| world.wd(name).unwrap()["metadata"]["finalizers"].is_null();
+    until("both WDs to be free", || free("web") && free("two")).await;
+    quiet(30).await;
+    let from = [position(&world.hub), position(&world.alpha)];
+    quiet(600).await;
+    assert_eq!(companions(), 0);
+    assert_eq!([writes(&world.hub, from[0]), writes(&world.alpha, from[1])], [vec![""; 0], vec![""; 0]]);
+    assert!(world.alpha.get("Secret", SPACE, "db").is_some(), "the project's own stay");
+    entitle(&world.alpha, &json!({"phase": "Active"}));
+    until("them to be back", || companions() == 2 && world.is_ready("web")).await;
+    run.stop().await;
+}

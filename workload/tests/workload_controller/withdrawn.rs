@@ -1,0 +1,43 @@
+//! W9: Workloads of a project whose service is withdrawn, and granted again.
+
+use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER};
+use fedhub_fake_apiserver::resource;
+use fedhub_testing::{entitle, withdraw};
+use serde_json::json;
+
+use crate::support::*;
+
+fn finalizers(world: &World) -> serde_json::Value {
+    world.workload("web")["metadata"]["finalizers"].clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_a_workload_is_released_after_its_deployments_and_marked_again_with_the_service() {
+    let world = World::new();
+    world.project.register(resource::service_entitlement());
+    entitle(&world.project, &json!({"phase": "Active"}));
+    let run = world.run();
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    let held = json!({"metadata": {"finalizers": [FEDERATOR_FINALIZER]}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &held).unwrap();
+    withdraw(&world.project);
+    quiet(120).await;
+    assert_eq!(finalizers(&world), json!([WORKLOAD_FINALIZER]), "its WD may be on the hub");
+    let released = json!({"metadata": {"finalizers": null}});
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &released).unwrap();
+    world.report("web-us-dfw", 0, ("False", "ServiceNotActive", "the service is not active"));
+    quiet(5).await;
+    assert_eq!(finalizers(&world), json!(null));
+    assert_eq!(world.said("web", "Available").1, "ServiceNotActive");
+    assert_eq!(world.wds(), ["web-us-dfw"], "it stays");
+    // What is written meanwhile waits.
+    world.place("web", &["DFW", "ORD"]);
+    quiet(600).await;
+    assert_eq!((world.wds(), finalizers(&world)), (vec!["web-us-dfw".to_owned()], json!(null)));
+    entitle(&world.project, &json!({"phase": "Active"}));
+    quiet(5).await;
+    assert_eq!(world.wds(), ["web-us-dfw", "web-us-ord"]);
+    assert_eq!(finalizers(&world), json!([WORKLOAD_FINALIZER]));
+    run.stop().await;
+}
