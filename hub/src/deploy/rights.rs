@@ -365,6 +365,7 @@ fn nobody_may_do_what_is_not_their_business() {
         (project(), Who::Management, "", "configmaps", "patch delete"),
         (project(), Who::Management, "", "secrets", "create update patch delete"),
         (project(), Who::Management, NETWORKING, "locationbindings", "create update patch delete"),
+        (project(), Who::Management, NETWORKING, "networks", "get create update patch delete"),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
         (project(), Who::Cell, QUOTA, "resourceclaims", "update deletecollection"),
