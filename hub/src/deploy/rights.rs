@@ -167,6 +167,10 @@ fn on_project(plane: &Plane, who: Who, milo: bool) {
     plane.needs(who, None, "events.k8s.io", "events", "create patch");
     // C11: the claims of a lost cell.
     plane.needs(who, None, QUOTA, "resourceclaims", "list delete");
+    if milo {
+        // W9: whether entitlements went with their kind.
+        plane.needs(who, None, "apiextensions.k8s.io", "customresourcedefinitions", "get");
+    }
 }
 
 fn on_hub_of_management(plane: &Plane, who: Who) {

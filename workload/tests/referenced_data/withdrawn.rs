@@ -1,7 +1,6 @@
 //! W9: companions of a project whose service is withdrawn.
 
-use fedhub_fake_apiserver::resource;
-use fedhub_testing::{entitle, withdraw};
+use fedhub_testing::{entitle, serve_entitlements, withdraw};
 use serde_json::json;
 
 use crate::support::*;
@@ -9,7 +8,7 @@ use crate::support::*;
 #[tokio::test(start_paused = true)]
 async fn w9_the_companions_go_with_the_last_deployment_and_come_back_with_the_service() {
     let world = World { entitled: true, ..World::with_web() };
-    world.alpha.register(resource::service_entitlement());
+    serve_entitlements(&world.alpha);
     entitle(&world.alpha, &json!({"phase": "Active"}));
     // Shared with another one.
     world.put_wd("two", &json!([{"secret": {"secretName": "db"}}]));
