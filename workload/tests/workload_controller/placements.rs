@@ -143,7 +143,6 @@ async fn w1_a_watch_that_lags_has_no_deployment_deleted() {
     quiet(5).await;
     // The watch of Workloads stands still, and another process has made what the newest spec wants.
     world.project.fault(Fault::Hang.on("watch", "workloads"));
-    world.project.break_watches();
     world.place("web", &["DFW", "ORD"]);
     let mut other = world.wd("web-us-dfw").unwrap();
     other["metadata"] = json!({"namespace": SPACE, "name": "web-us-ord", "labels": other["metadata"]["labels"],
