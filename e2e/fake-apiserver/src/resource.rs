@@ -219,6 +219,12 @@ pub fn resource_claim() -> Resource {
     Resource::custom("quota.miloapis.com", "v1alpha1", "ResourceClaim", "resourceclaims").with_status()
 }
 
+/// CRDs, as objects.
+pub fn definitions() -> Resource {
+    Resource::builtin("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions")
+        .cluster_scoped()
+}
+
 /// What entitles a project of a Milo to a service.
 pub fn service_entitlement() -> Resource {
     Resource::custom("services.miloapis.com", "v1alpha1", "ServiceEntitlement", "serviceentitlements")

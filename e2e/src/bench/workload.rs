@@ -146,7 +146,7 @@ async fn lap(environment: &Environment, spaces: &[Space], prefix: &str, count: u
 fn unserved(grown: &Scrape) -> f64 {
     grown.sum(
         "fedhub_api_requests_total",
-        &[("verb", &["list"]), ("resource", &["locationbindings"]), ("code", &["404"])],
+        &[("verb", &["list"]), ("resource", &["locationbindings", "networks"]), ("code", &["404"])],
     )
 }
 

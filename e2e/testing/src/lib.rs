@@ -32,7 +32,10 @@ mod servers;
 pub use fedhub_fake_apiserver::{quiet, until};
 pub use insta;
 pub use messages::Messages;
-pub use objects::{condition, entitle, event_notes, instance_status, is_terminating, uid, withdraw};
+pub use objects::{
+    ENTITLEMENTS, condition, delete_entitlements, entitle, event_notes, instance_status, is_terminating,
+    serve_entitlements, uid, withdraw,
+};
 pub use pauses::{HOME, follow_pauses, management_plane, set_paused};
 pub use process::{Process, Run};
 pub use requests::{asked, position, requests, writes};

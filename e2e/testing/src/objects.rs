@@ -1,6 +1,6 @@
 //! Parts of objects.
 
-use fedhub_fake_apiserver::ApiServer;
+use fedhub_fake_apiserver::{ApiServer, resource};
 use serde_json::{Value, json};
 
 /// The UID of an object.
@@ -20,6 +20,25 @@ pub fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value
         "lastTransitionTime": "2026-01-02T00:00:00Z",
     })
 }
+
+/// Has `server`, a project's plane, serve entitlements, as installing their CRD does.
+pub fn serve_entitlements(server: &ApiServer) {
+    server.register(resource::service_entitlement());
+    server.register(resource::definitions());
+    let finalizers = ["customresourcecleanup.apiextensions.k8s.io"];
+    let metadata = json!({"name": ENTITLEMENTS, "finalizers": finalizers});
+    let (api, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    server.put(json!({"apiVersion": api, "kind": kind, "metadata": metadata})).unwrap();
+}
+
+/// Has their CRD be deleted: the API server deletes its objects first, and serves the kind until all are gone.
+pub fn delete_entitlements(server: &ApiServer) {
+    server.delete("CustomResourceDefinition", "", ENTITLEMENTS).unwrap();
+    withdraw(server);
+}
+
+/// The name of the CRD of entitlements.
+pub const ENTITLEMENTS: &str = "serviceentitlements.services.miloapis.com";
 
 /// Grants `server`, a project's plane, the service: its entitlement has this status.
 pub fn entitle(server: &ApiServer, status: &Value) {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use fedhub_core::names::SUSPENDED;
 use fedhub_core::object::Kind;
-use fedhub_fake_apiserver::{Fault, resource};
+use fedhub_fake_apiserver::Fault;
 use fedhub_planes::{PROJECT_KINDS, Settings, Watched, watched};
-use fedhub_testing::{entitle, withdraw};
+use fedhub_testing::{entitle, serve_entitlements, withdraw};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -24,7 +24,7 @@ fn start(world: &World) -> Run {
 async fn entitled() -> (World, Run) {
     let world = World::new();
     for plane in [&world.alpha, &world.beta] {
-        plane.register(resource::service_entitlement());
+        serve_entitlements(plane);
         entitle(plane, &json!({"phase": "Active"}));
     }
     put_wd(&world.alpha, "other", "ORD");

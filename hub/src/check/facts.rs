@@ -53,6 +53,8 @@ pub struct PlaneFacts {
     pub ends: Vec<End>,
     /// The rights that were asked for, and whether they are given.
     pub rights: Vec<(Right, Read<bool>)>,
+    /// The CRDs that belong there, and are installed by now.
+    pub ours: Arc<Ours>,
     /// Our CRDs there; skipped where they were not asked for.
     pub served: Read<Served>,
     /// The UIDs of `kube-system` and `default`, by which it is identified.
@@ -70,6 +72,7 @@ impl PlaneFacts {
             clocks: None,
             ends: Vec::new(),
             rights: Vec::new(),
+            ours: Arc::default(),
             served: Read::Skipped,
             identities: Vec::new(),
         }
@@ -121,8 +124,6 @@ pub struct Facts {
     pub now: Timestamp,
     /// Before an installation.
     pub pre: bool,
-    /// The CRDs that the program carries.
-    pub ours: Arc<Ours>,
     /// The planes, projects too.
     pub planes: Vec<PlaneFacts>,
     /// The servers where project planes are found, and how many there are, or why they could not be read.

@@ -17,7 +17,7 @@ pub struct OurKind {
 }
 
 /// The API group of ours, its version, and its kinds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ours {
     /// `compute.datumapis.com`.
     pub group: String,
@@ -27,11 +27,21 @@ pub struct Ours {
     pub kinds: Vec<OurKind>,
 }
 
-/// The CRDs that the program carries, but for that of instance types: no plane needs it, for without a catalogue there is the
-/// built-in type.
+/// The kind of the catalogue: only its source and what gets copies needs it, for without a catalogue there is the built-in type.
+const CATALOG: &str = "InstanceType";
+
+impl Ours {
+    /// Those of them that belong on a plane: the kinds of the catalogue, and the others.
+    pub fn on(&self, catalog: bool, others: bool) -> Self {
+        let belongs = |kind: &&OurKind| if kind.kind == CATALOG { catalog } else { others };
+        Self { kinds: self.kinds.iter().filter(belongs).cloned().collect(), ..self.clone() }
+    }
+}
+
+/// The CRDs that the program carries.
 pub fn ours() -> anyhow::Result<Ours> {
     let mut ours = Ours { group: String::new(), version: String::new(), kinds: Vec::new() };
-    for crd in crds::all()?.into_iter().filter(|crd| crd.spec.names.kind != "InstanceType") {
+    for crd in crds::all()? {
         let Some(version) = crd.spec.versions.first() else { continue };
         let schema = version.schema.as_ref().and_then(|it| it.open_api_v3_schema.as_ref());
         ours.version.clone_from(&version.name);
@@ -131,7 +141,7 @@ mod tests {
     #[test]
     fn u4_a_plane_that_serves_our_crds_lacks_nothing() {
         let ours = ours().unwrap();
-        assert_eq!((&*ours.group, &*ours.version, ours.kinds.len()), ("compute.datumapis.com", "v1alpha", 3));
+        assert_eq!((&*ours.group, &*ours.version, ours.kinds.len()), ("compute.datumapis.com", "v1alpha", 4));
         for kind in &ours.kinds {
             let mut served = kind.schema.clone();
             assert_eq!(missing(&kind.schema, &served), Vec::<String>::new(), "{}", kind.kind);
@@ -146,6 +156,17 @@ mod tests {
             assert!(lacking(&newer, &openapi).is_empty());
         }
     }
+    #[test]
+    fn u4_the_catalogue_belongs_only_where_it_is() {
+        let on = |catalog, others| {
+            let ours = ours().unwrap().on(catalog, others);
+            ours.kinds.into_iter().map(|kind| kind.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(on(true, false), [CATALOG]);
+        assert_eq!((on(true, true).len(), on(false, true).len(), on(false, false).len()), (4, 3, 0));
+        assert!(!on(false, true).contains(&CATALOG.to_owned()));
+    }
+
     /// The parent of each field, its name, and its path as it is shown.
     fn fields(schema: &Value, pointer: &str, at: &str, found: &mut Vec<(String, String, String)>) {
         for (name, field) in schema["properties"].as_object().into_iter().flatten() {

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::{kustomize::overlay, strings};
 
 /// Services whose resources a Milo protects itself, or the service does.
-const OF_MILO: [&str; 4] = [
+const OF_MILO: [&str; 5] = [
+    "apiextensions.k8s.io/",
     "core.miloapis.com/",
     "resourcemanager.miloapis.com/",
     "networking.datumapis.com/",
@@ -65,12 +66,12 @@ fn granted(directories: &[&str]) -> BTreeSet<String> {
 #[test]
 fn a_role_grants_what_the_cluster_roles_of_its_identity_grant() {
     let roles = objects("Role");
-    for (name, directory) in [
-        ("compute.datumapis.com-fedhub", "components/milo"),
-        ("compute.datumapis.com-fedhub-cell", "components/milo-for-cells"),
+    for (name, directories) in [
+        ("compute.datumapis.com-fedhub", &["components/milo", "components/milo-instance-types"][..]),
+        ("compute.datumapis.com-fedhub-cell", &["components/milo-for-cells"]),
     ] {
         let role = roles.iter().find(|role| role["metadata"]["name"] == name).unwrap();
-        assert_eq!(permissions(role), granted(&[directory]), "{name}");
+        assert_eq!(permissions(role), granted(directories), "{name}");
     }
 }
 

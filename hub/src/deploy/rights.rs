@@ -167,6 +167,10 @@ fn on_project(plane: &Plane, who: Who, milo: bool) {
     plane.needs(who, None, "events.k8s.io", "events", "create patch");
     // C11: the claims of a lost cell.
     plane.needs(who, None, QUOTA, "resourceclaims", "list delete");
+    if milo {
+        // W9: whether entitlements went with their kind.
+        plane.needs(who, None, "apiextensions.k8s.io", "customresourcedefinitions", "get");
+    }
 }
 
 fn on_hub_of_management(plane: &Plane, who: Who) {
@@ -364,7 +368,7 @@ fn nobody_may_do_what_is_not_their_business() {
         (project(), Who::Management, COMPUTE, "workloads", "create update delete"),
         (project(), Who::Management, "", "configmaps", "patch delete"),
         (project(), Who::Management, "", "secrets", "create update patch delete"),
-        (project(), Who::Management, NETWORKING, "locationbindings", "create update patch delete"),
+        (project(), Who::Management, NETWORKING, "locationbindings networks", "create update patch delete"),
         (project(), Who::Cell, COMPUTE, "workloaddeployments", "get list watch update patch"),
         (project(), Who::Cell, COMPUTE, "instances", "get list watch create update patch delete"),
         (project(), Who::Cell, QUOTA, "resourceclaims", "update deletecollection"),

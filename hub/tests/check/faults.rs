@@ -133,6 +133,38 @@ async fn u4_an_installation_in_order_has_no_finding_but_ok() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn u4_the_crd_of_the_catalogue_is_missed_where_the_catalogue_is() {
+    let planes = Planes::installed().await;
+    planes.management.server.register(resource::project());
+    let management = format!("--discovery-kubeconfig={}", planes.file("management").display());
+    for (flags, source) in [
+        (&["--instance-types=management"][..], "management"),
+        (&["--instance-types=discovery", "--discovery=milo"], "management"),
+        (&["--instance-types=discovery", "--discovery=milo", &management], "discovery"),
+    ] {
+        let flags = [&["--json", "--timeout=30s"], flags].concat();
+        planes.management.server.unregister("instancetypes.compute.datumapis.com");
+        let checked = planes.check(&flags).await;
+        let [state, found, remedy] = checked.of("crds", source).unwrap();
+        assert!(state == "failed" && found.contains("instancetypes.compute.datumapis.com"), "{found}");
+        assert!(remedy.contains("fedhub crds"), "{remedy}");
+        assert_eq!(checked.of("crds", "hub").map(|it| it[0]), Some("ok"), "{}", checked.text);
+        planes.management.server.register(resource::instance_types());
+        let checked = planes.check(&flags).await;
+        assert_eq!(checked.of("crds", source).map(|it| it[0]), Some("ok"), "{}", checked.text);
+        planes.hub.server.unregister("instancetypes.compute.datumapis.com");
+        let checked = planes.check(&flags).await;
+        let [state, found, _] = checked.of("crds", "hub").unwrap();
+        assert_eq!((state, found), ("failed", "instancetypes.compute.datumapis.com is missing"));
+        planes.hub.server.register(resource::instance_types());
+    }
+    planes.hub.server.unregister("instancetypes.compute.datumapis.com");
+    let checked = planes.check(&["--json", "--timeout=30s"]).await;
+    assert_eq!(checked.of("crds", "hub").map(|it| it[0]), Some("ok"), "there is no catalogue");
+    assert_eq!(checked.of("crds", "management"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn u4_a_cell_is_checked_with_its_own_rights_and_identity() {
     let planes = Planes::installed().await;
     let checked = planes.check_cell(&["--json", "--cell-city=DFW", "--timeout=30s"]).await;

@@ -37,6 +37,20 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
+/// The most names that a message lists.
+const MOST_NAMED: usize = 8;
+
+/// These names as a message lists them, the rest of many by their number; `None` where there is none.
+pub fn named(names: &[String]) -> Option<String> {
+    let rest = names.len().saturating_sub(MOST_NAMED);
+    let listed = names[..names.len() - rest].join(", ");
+    match (names, rest) {
+        ([], _) => None,
+        (_, 0) => Some(listed),
+        _ => Some(format!("{listed} and {rest} more")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -48,6 +62,15 @@ mod tests {
         assert_eq!(Quoted("New York").to_string(), "\"New York\"");
         assert_eq!(excerpt(&"x".repeat(64)), "x".repeat(64));
         assert_eq!(excerpt(&"ü".repeat(65)), format!("{}…", "ü".repeat(63)));
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_listed() {
+        let names = |count: usize| named(&(1..=count).map(|n| n.to_string()).collect::<Vec<_>>());
+        assert_eq!(names(0), None);
+        assert_eq!(names(1).as_deref(), Some("1"));
+        assert_eq!(names(8).as_deref(), Some("1, 2, 3, 4, 5, 6, 7, 8"));
+        assert_eq!(names(10).as_deref(), Some("1, 2, 3, 4, 5, 6, 7, 8 and 2 more"));
     }
 
     proptest! {

@@ -80,6 +80,8 @@ kinds! {
     WorkloadDeployment: "compute.datumapis.com", "v1alpha", "workloaddeployments", Namespaced;
     /// Instance.
     Instance: "compute.datumapis.com", "v1alpha", "instances", Namespaced;
+    /// A project's network; of it only that it is there is known.
+    Network: "networking.datumapis.com", "v1alpha", "networks", Namespaced;
     /// A deployment's wish for a network in a cell.
     NetworkBinding: "networking.datumapis.com", "v1alpha", "networkbindings", Namespaced;
     /// One network in one location.
@@ -306,6 +308,7 @@ mod tests {
             (Kind::Namespace, "v1", "namespaces", false),
             (Kind::Instance, "compute.datumapis.com/v1alpha", "instances", true),
             (Kind::LocationBinding, "networking.datumapis.com/v1alpha", "locationbindings", false),
+            (Kind::Network, "networking.datumapis.com/v1alpha", "networks", true),
             (Kind::ResourceClaim, "quota.miloapis.com/v1alpha1", "resourceclaims", true),
         ] {
             let resource = kind.resource();

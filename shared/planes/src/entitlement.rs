@@ -1,14 +1,19 @@
 //! Whether the service runs in a project, as its `ServiceEntitlement`s say (W9): pure functions.
 //!
-//! What was granted is withdrawn where the entitlement that was seen is gone from a watch in sync, or is rejected. Nothing
-//! else is a withdrawal: neither a kind that the plane does not serve, nor a list that fails, nor an entitlement that cannot
-//! be read. What was known last is remembered with the plane's identity, for the process that comes next.
+//! What was granted is withdrawn where the entitlement that was seen is gone from a watch in sync, and from a CRD that stands
+//! and is older than its absence, or is rejected. Nothing else is a withdrawal: neither a kind that the plane does not serve,
+//! nor one whose CRD is being deleted, which takes its objects first, nor a list that fails, nor an entitlement that cannot be
+//! read. What was known last is remembered with the plane's identity, for the process that comes next.
 //!
 //! Decides W9.
 
 use fedhub_api::conditions::{find, is_true};
 use fedhub_core::names::{SERVICE_NAME, SERVICE_OBJECTS};
 use fedhub_core::object::{Object, ObjectView};
+use jiff::Timestamp;
+
+/// The CRD of entitlements.
+pub const CRD: &str = "serviceentitlements.services.miloapis.com";
 
 /// What is remembered of the service in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString)]
@@ -113,6 +118,18 @@ fn one(entitlement: &Object) -> Entitlement {
         }
         Some("Rejected") => Entitlement::Denied,
         _ => Entitlement::Undecided,
+    }
+}
+
+/// What it means that entitlements are absent since then, where the plane has that CRD of them. Those of a CRD that is being
+/// deleted, or was made anew, have gone with it.
+pub fn absence(crd: Option<&Object>, since: Timestamp) -> Entitlement {
+    let stands = crd.filter(|crd| !crd.is_terminating());
+    let created = stands.and_then(|crd| crd.metadata.creation_timestamp.as_ref());
+    if created.is_some_and(|created| created.0 <= since) {
+        Entitlement::Absent
+    } else {
+        Entitlement::Unserved
     }
 }
 

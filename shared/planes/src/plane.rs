@@ -331,7 +331,7 @@ impl Plane {
     }
 
     /// Whether this watch fails.
-    pub(crate) fn is_failing(&self, kind: Kind) -> bool {
+    pub fn is_failing(&self, kind: Kind) -> bool {
         self.failures.lock().contains_key(&kind)
     }
 

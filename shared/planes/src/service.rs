@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fedhub_core::names::PlaneName;
-use fedhub_core::object::Kind;
+use fedhub_core::object::{Key, Kind};
+use fedhub_core::rate_limit::TokenBucket;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::entitlement::{Grant, ServiceState};
+use crate::entitlement::{Entitlement, Grant, ServiceState};
 
 /// What says whether a project has the service.
 pub(crate) const ENTITLEMENT: Kind = Kind::ServiceEntitlement;
@@ -28,6 +29,10 @@ pub(crate) struct KnownService {
     pub since: Option<Instant>,
     /// Whether the list has an entitlement that cannot be read.
     pub unread: bool,
+    /// What its absence means, by a read of the CRD that nothing was decided by yet.
+    pub absence: Option<Entitlement>,
+    /// Whether it may be withdrawn as far as the rate of withdrawals goes.
+    pub permitted: bool,
 }
 
 impl Service {
@@ -66,11 +71,22 @@ pub(crate) struct Services {
     pub delay: Duration,
     due: Mutex<BTreeMap<PlaneName, Instant>>,
     bell: Notify,
+    rate: Mutex<TokenBucket>,
 }
+
+/// How many services are withdrawn in a minute because their entitlements are absent, of all projects: what takes them away
+/// from many at once is more often a mistake, which an operator can stop by `fedhub pause`.
+const WITHDRAWALS_PER_MINUTE: u32 = 20;
 
 impl Services {
     pub fn new(delay: Duration) -> Self {
-        Self { delay, due: Mutex::default(), bell: Notify::new() }
+        let rate = Mutex::new(TokenBucket::new(WITHDRAWALS_PER_MINUTE, Instant::now()));
+        Self { delay, due: Mutex::default(), bell: Notify::new(), rate }
+    }
+
+    /// Whether one more may be withdrawn; how long it has to wait where it may not yet.
+    pub fn permit(&self, project: &Key, now: Instant) -> Result<(), Duration> {
+        self.rate.lock().take(project, now)
     }
 
     /// Has a project judged again then.

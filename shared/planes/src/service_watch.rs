@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_core::errors;
 use fedhub_core::names::PlaneName;
-use fedhub_core::object::PlaneId;
+use fedhub_core::object::{Kind, PlaneId};
 use tokio::time::Instant;
 
-use crate::entitlement::{Decision, Entitlement, Grant, decide, read};
+use crate::entitlement::{CRD, Decision, Entitlement, Grant, absence, decide, read};
 use crate::service::ENTITLEMENT;
 use crate::{Plane, Planes};
 
 /// How often it is asked whether a withdrawal is stored.
 const STORED: Duration = Duration::from_secs(1);
+/// When a CRD is read again that could not be read.
+const READ_AGAIN: Duration = Duration::from_secs(30);
 
 impl Planes {
     /// What the entitlements of a project say; where that is not known for certain, that they are unreadable.
@@ -49,7 +52,11 @@ impl Planes {
         let (now, entitlement) = (Instant::now(), Self::entitlement(plane));
         let mut service = plane.service.lock();
         let last = service.grant.or_else(|| self.identities.as_ref()?.grant(name));
-        let waited = service.since.is_some_and(|since| now.duration_since(since) >= self.services.delay);
+        let absence = service.absence.take().filter(|_| entitlement == Entitlement::Absent);
+        let proven = entitlement != Entitlement::Absent || absence.is_some();
+        let entitlement = absence.unwrap_or(entitlement);
+        let over = service.since.is_some_and(|since| now.duration_since(since) >= self.services.delay);
+        let waited = over && proven;
         let decision = decide(last, entitlement, waited);
         if let Some(identities) = &self.identities {
             identities.note_grant(name, decision.grant);
@@ -62,8 +69,9 @@ impl Planes {
         service.grant = grant;
         service.since = waits.then(|| service.since.unwrap_or(now));
         let before = std::mem::replace(&mut service.state, state);
-        if let Some(since) = service.since {
-            self.services.await_return(name, (since + self.services.delay).max(now + STORED));
+        match service.since {
+            Some(since) => self.services.await_return(name, (since + self.services.delay).max(now + STORED)),
+            None => service.permitted = false,
         }
         drop(service);
         if before != state {
@@ -80,13 +88,53 @@ impl Planes {
                 () = self.anchor.stop.cancelled() => return,
                 () = self.services.next() => {}
             }
-            for name in self.services.over(Instant::now()) {
-                if let Some(plane) = self.project(&name)
-                    && self.judge_service(&plane)
-                {
-                    self.look_again(&plane);
-                }
+            for plane in self.services.over(Instant::now()).iter().filter_map(|name| self.project(name)) {
+                self.tasks.spawn(self.clone().judge_again(plane));
             }
         }
+    }
+
+    /// Judges the service of a project whose time is over. That no entitlement is there counts only with what its CRD says.
+    async fn judge_again(self: Arc<Self>, plane: Arc<Plane>) {
+        let PlaneId::Project(name) = &plane.id else { return };
+        if Self::entitlement(&plane) == Entitlement::Absent {
+            let absence = tokio::select! {
+                biased;
+                () = plane.stop.cancelled() => return,
+                absence = self.absence(&plane) => absence,
+            };
+            match absence {
+                Ok(absence) => plane.service.lock().absence = Some(absence),
+                Err(wait) => return self.services.await_return(name, Instant::now() + wait),
+            }
+        }
+        if self.judge_service(&plane) {
+            self.look_again(&plane);
+        }
+    }
+
+    /// What it means that a project has no entitlement; how long to wait where that cannot be told, or may not count yet.
+    async fn absence(&self, plane: &Plane) -> Result<Entitlement, Duration> {
+        let now = Instant::now();
+        let (since, permitted) = {
+            let service = plane.service.lock();
+            (service.since.unwrap_or(now), service.permitted)
+        };
+        let since = self.clock().now() - now.duration_since(since);
+        let crd = plane.get_live(Kind::CustomResourceDefinition, "", CRD).await.map_err(|error| {
+            let error = errors::chain(&error);
+            tracing::warn!(plane = %plane.id, error, "failed to read the CRD of absent entitlements, keeping what runs");
+            READ_AGAIN
+        })?;
+        let means = absence(crd.as_ref(), since);
+        if means != Entitlement::Absent {
+            tracing::warn!(plane = %plane.id, "entitlements went with their CRD, keeping what runs");
+        } else if !permitted {
+            self.services.permit(&plane.key(ENTITLEMENT, "", CRD), Instant::now()).inspect_err(|_| {
+                self.metrics().deletes_withheld.with_label_values(&["rate"]).inc();
+            })?;
+            plane.service.lock().permitted = true;
+        }
+        Ok(means)
     }
 }

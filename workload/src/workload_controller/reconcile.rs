@@ -16,6 +16,7 @@ use super::lifecycle::TypeState;
 use super::plan::{WorkloadPlan, plan};
 use super::snapshot::{Learnt, Snapshot, placed};
 use crate::locations::Locations;
+use crate::networks::Networks;
 
 /// Reconciles one Workload.
 pub(super) struct WorkloadReconciler<'a> {
@@ -49,9 +50,11 @@ impl WorkloadController {
         let type_state = workload
             .as_ref()
             .and_then(|digest| TypeState::of(self.catalog.as_ref(), &digest.workload()?.instance_type));
+        let networks = Networks::of(project, &key.namespace, workload.as_ref().and_then(DigestExt::workload));
         Snapshot {
             key: key.clone(),
             workload,
+            networks,
             type_state,
             deployments,
             locations,

@@ -13,6 +13,7 @@ use fedhub_planes::{ServiceState, WriteState};
 
 use super::lifecycle::TypeState;
 use crate::locations::Locations;
+use crate::networks::Networks;
 
 /// The inputs of a plan.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct Snapshot {
     pub locations: Locations,
     /// The state of the type of its instances; `None` where nothing is known of types.
     pub type_state: Option<TypeState>,
+    /// What is known of the networks that its template names.
+    pub networks: Networks,
     /// Whether the plane takes writes.
     pub writes: WriteState,
     /// Whether the service runs in the project (W9).
@@ -171,6 +174,7 @@ impl Snapshot {
         for message in self.type_state.iter().flat_map(TypeState::messages) {
             sum = sum.maybe(message.as_deref());
         }
+        sum = sum.maybe(self.facts().and_then(|facts| self.networks.message(facts)).as_deref());
         for (name, deployment) in &self.deployments {
             sum = sum.text(name).text(&deployment.uid.to_string()).number(u64::from(deployment.terminating));
             let Some(placed) = placed(deployment) else { continue };

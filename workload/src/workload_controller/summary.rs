@@ -8,11 +8,11 @@
 use fedhub_api::conditions::{find, put, remove, stand};
 use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
-use fedhub_api::facts::workload::{TYPE_CONDITIONS, counters, told};
+use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, counters, told};
 use fedhub_api::facts::{Placed, Workload};
 use fedhub_api::responsibility::attributed;
 use fedhub_core::hash;
-use fedhub_core::message::Quoted;
+use fedhub_core::message::{Quoted, named};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -20,9 +20,6 @@ use serde_json::{Map, Value, json};
 use super::lifecycle::TypeState;
 use super::snapshot::{Site, SiteState, Snapshot};
 use crate::locations::Authority;
-
-/// The most cities that a message names.
-const MOST_NAMED: usize = 8;
 
 /// The status of a Workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +31,8 @@ pub struct Summary {
     available: Says,
     progressing: Says,
     type_state: Option<TypeState>,
+    /// What is said of networks that do not exist.
+    networks: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -99,15 +98,18 @@ impl Summary {
         for (_, _, placed) in seen.own(uid) {
             add(&mut own, &placed.counters);
         }
+        let problems = problems(seen, facts, &sites, &states);
         let placements: Vec<_> =
             sites.iter().zip(&states).map(|((name, _), states)| placement(name, states)).collect();
         Self {
             generation: facts.generation,
             deployments: seen.own(uid).count(),
             counters: own,
-            available: unreadable(facts).unwrap_or_else(|| available(seen, &placements, &sites, &states)),
+            available: unreadable(facts)
+                .unwrap_or_else(|| available(&placements, &sites, &states, &problems)),
             progressing: progressing(&sites, &states),
             type_state: seen.type_state.clone(),
+            networks: seen.networks.message(facts),
             placements,
         }
     }
@@ -116,7 +118,9 @@ impl Summary {
     pub fn is_said_by(&self, facts: &Workload) -> bool {
         let same =
             |state: &TypeState| hash::json(&state.comparable(self.generation)) == facts.type_conditions;
-        hash::json(&self.comparable()) == facts.status && self.type_state.as_ref().is_none_or(same)
+        hash::json(&self.comparable()) == facts.status
+            && hash::json(&self.networks_comparable()) == facts.network_condition
+            && self.type_state.as_ref().is_none_or(same)
     }
 
     /// The status as [`fedhub_api::facts::workload::comparable`] shows it.
@@ -135,6 +139,12 @@ impl Summary {
         of.insert("Available".to_owned(), self.available.comparable(generation));
         of.insert("Progressing".to_owned(), self.progressing.comparable(generation));
         Value::Object(of)
+    }
+
+    /// The condition as [`fedhub_api::facts::workload::network_condition`] shows it.
+    fn networks_comparable(&self) -> Value {
+        let shown = |message: &String| told("True", says(NETWORK_NOT_FOUND, message), Some(self.generation));
+        self.networks.as_ref().map_or(Value::Null, shown)
     }
 
     /// The WD whose words it repeats, if it does, with their hash.
@@ -176,8 +186,9 @@ impl Summary {
             condition["observedGeneration"] = json!(self.generation);
             put(&mut status, condition);
         }
-        let Some(state) = &self.type_state else { return status };
-        for (kind, message) in TYPE_CONDITIONS.into_iter().zip(state.messages()) {
+        let types =
+            self.type_state.iter().flat_map(|state| TYPE_CONDITIONS.into_iter().zip(state.messages()));
+        for (kind, message) in types.chain([(NETWORK_NOT_FOUND, self.networks.clone())]) {
             let Some(message) = message else {
                 remove(&mut status, kind);
                 continue;
@@ -193,7 +204,7 @@ impl Summary {
 /// The placements with their sites.
 type Sites<'a> = [(&'a str, Vec<Site<'a>>)];
 
-/// What keeps a site from having a WD, by its reason.
+/// What keeps a site from having a WD, or its Instances from running, by its reason.
 struct Problem {
     reason: &'static str,
     message: String,
@@ -227,15 +238,14 @@ fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
 }
 
 fn available(
-    seen: &Snapshot,
     placements: &[PlacementSummary],
     sites: &Sites<'_>,
     states: &[Vec<SiteState<'_>>],
+    problems: &[Problem],
 ) -> Says {
-    let problems = problems(seen, sites, states);
     if placements.iter().any(|placement| placement.available.status == "True") {
         let mut message = "At least one available placement was found".to_owned();
-        for problem in &problems {
+        for problem in problems {
             message.push_str(". ");
             message.push_str(&problem.message);
         }
@@ -254,8 +264,13 @@ fn available(
     quoted.chain(own).fold(nothing, worst).1
 }
 
-/// What keeps sites from having a WD.
-fn problems(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Vec<Problem> {
+/// What keeps sites from having a WD, and all of them from having Instances.
+fn problems(
+    seen: &Snapshot,
+    facts: &Workload,
+    sites: &Sites<'_>,
+    states: &[Vec<SiteState<'_>>],
+) -> Vec<Problem> {
     let (mut problems, mut unplaceable) = (Vec::new(), Vec::new());
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         let city = Quoted(site.wanted.city);
@@ -280,17 +295,15 @@ fn problems(seen: &Snapshot, sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -
         problems.push(Problem { reason, message });
     }
     problems.extend(not_placed(seen.locations.by, &mut unplaceable));
+    let networks = seen.networks.message(facts);
+    problems.extend(networks.map(|message| Problem { reason: NETWORK_NOT_FOUND, message }));
     problems
 }
 
 fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
     cities.sort_unstable();
     cities.dedup();
-    let others = cities.len().saturating_sub(MOST_NAMED);
-    let mut names = cities.get(..cities.len() - others).filter(|named| !named.is_empty())?.join(", ");
-    if others > 0 {
-        names = format!("{names} and {others} more");
-    }
+    let names = named(cities)?;
     let why = match by {
         Authority::LocationBindings => "the project has no ready LocationBinding there",
         Authority::Cells => "no cell serves it",

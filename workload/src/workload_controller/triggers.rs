@@ -13,6 +13,7 @@ use super::plan::{WorkloadPlan, plan};
 use super::reconcile::{is_synced, mark_synced};
 use super::snapshot::placed;
 use crate::locations::{Authority, changed_cities};
+use crate::networks::comes_or_goes;
 
 impl WorkloadController {
     /// Enqueues a Workload. Returns whether it will be reconciled: what cannot be yet is enqueued when its plane is in sync.
@@ -97,6 +98,16 @@ impl WorkloadController {
         self.enqueue_naming(project, &changed_cities(Kind::LocationBinding, change));
     }
 
+    fn network_changed(&self, project: &Plane, change: &Change) {
+        let seen = change.known();
+        project.store(Kind::Network).release(&seen.namespace, &seen.name);
+        if comes_or_goes(change) {
+            self.enqueue_where(project, Some(&seen.namespace), |_, facts| {
+                facts.networks.contains(&seen.name)
+            });
+        }
+    }
+
     fn cluster_changed(&self, change: &Change) {
         let cities = changed_cities(Kind::Cluster, change);
         for project in self.planes.projects() {
@@ -139,6 +150,7 @@ impl Listener for WorkloadController {
             (PlaneId::Project(_), Kind::Workload) => self.workload_changed(plane, seen),
             (PlaneId::Project(_), Kind::WorkloadDeployment) => self.deployment_changed(plane, change),
             (PlaneId::Project(_), Kind::LocationBinding) => self.binding_changed(plane, change),
+            (PlaneId::Project(_), Kind::Network) => self.network_changed(plane, change),
             (PlaneId::Hub, Kind::Cluster) => self.cluster_changed(change),
             (PlaneId::Management, Kind::InstanceType) => self.type_changed(&seen.name),
             _ => {}

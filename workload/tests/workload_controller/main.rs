@@ -11,6 +11,8 @@ mod locations;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod networks;
+#[cfg(test)]
 mod placements;
 #[cfg(test)]
 mod revisions;

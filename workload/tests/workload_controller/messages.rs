@@ -1,12 +1,14 @@
 //! What users read of a Workload, in `tests/snapshots`.
 
 use fedhub_api::conditions::{find, said};
+use fedhub_api::facts::workload::NETWORK_NOT_FOUND;
 use fedhub_api::facts::{Digest, DigestExt};
 use fedhub_core::names::PlaneName;
 use fedhub_core::object::{Key, Kind, Object, PlaneId};
 use fedhub_planes::{ServiceState, WriteState};
 use fedhub_testing::{Messages, assert_messages};
 use fedhub_workload::locations::{Authority, Locations};
+use fedhub_workload::networks::Networks;
 use fedhub_workload::workload_controller::desired::desired;
 use fedhub_workload::workload_controller::snapshot::{Learnt, Refusal, Snapshot};
 use fedhub_workload::workload_controller::summary::Summary;
@@ -54,6 +56,7 @@ fn seen(workload: &Object, deployments: Option<Digest>, by: Authority) -> Snapsh
         workload: Some(digest),
         deployments: deployments.into_iter().map(|wd| ("web-us-dfw".to_owned(), wd)).collect(),
         locations: Locations { by, cities: ["DFW".to_owned()].into() },
+        networks: Networks::Unknown,
         writes: WriteState::Active,
         service: ServiceState::Active,
         learnt: Learnt::default(),
@@ -72,7 +75,11 @@ fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
         let (status, reason, message) = said(find(placement, "Available").unwrap());
         format!("placement Available={status}, {reason}: {message}")
     });
-    conditions.into_iter().chain(placements).collect::<Vec<_>>().join("\n")
+    let missing = find(&status, NETWORK_NOT_FOUND).map(|missing| {
+        let (status, reason, message) = said(missing);
+        format!("{NETWORK_NOT_FOUND}={status}, {reason}: {message}")
+    });
+    conditions.into_iter().chain(placements).chain(missing).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -93,6 +100,15 @@ fn w3_w7_i11_messages() {
     refused.learnt.refused.insert("web-us-dfw".to_owned(), refusal);
     let mut broken = web(&["DFW"]);
     broken.data["spec"]["placements"] = json!("us");
+    let without = |names: &[&str], wd: Option<Digest>| {
+        let workload = web(&["DFW"]);
+        let missing = names.iter().map(|name| Box::from(*name)).collect();
+        told(
+            &Snapshot { networks: Networks::Known { missing }, ..seen(&workload, wd, cells) },
+            &workload,
+            ("", ""),
+        )
+    };
     let mut messages = Messages::default();
     messages.section(
         "Conditions of a Workload",
@@ -112,6 +128,12 @@ fn w3_w7_i11_messages() {
             ("a city that is no label value", of(&["New York"], None, cells, ("", ""))),
             ("a city twice", of(&["DFW", "dfw"], Some(deployment("u", ready, 3)), cells, ("", ""))),
             ("a WD that is refused", told(&refused, &web(&["DFW"]), ("", ""))),
+            ("a network that does not exist", without(&["default"], None)),
+            ("many networks that do not exist", without(&many, None)),
+            (
+                "a network that does not exist, and its WD is available",
+                without(&["default"], Some(deployment("u", ready, 3))),
+            ),
             ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
         ],
     );

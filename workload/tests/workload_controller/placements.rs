@@ -141,9 +141,12 @@ async fn w1_a_watch_that_lags_has_no_deployment_deleted() {
     let run = world.run();
     world.put("web", &["DFW"]);
     quiet(5).await;
+    // Its status cannot be written, so that it is kept as it was seen last.
+    world.project.fault(Fault::Status(503).on("update", "workloads/status"));
+    world.report("web-us-dfw", 1, ("True", "StableInstanceFound", "1/1 instances are ready"));
+    quiet(2).await;
     // The watch of Workloads stands still, and another process has made what the newest spec wants.
     world.project.fault(Fault::Hang.on("watch", "workloads"));
-    world.project.break_watches();
     world.place("web", &["DFW", "ORD"]);
     let mut other = world.wd("web-us-dfw").unwrap();
     other["metadata"] = json!({"namespace": SPACE, "name": "web-us-ord", "labels": other["metadata"]["labels"],

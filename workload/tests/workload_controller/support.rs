@@ -180,7 +180,7 @@ pub fn template(image: &str) -> Value {
 pub fn asked(server: &ApiServer, from: usize) -> Vec<String> {
     let mut asked = fedhub_testing::asked(server, from);
     asked.retain(|it| {
-        !["locationbindings", "serviceentitlements"].iter().any(|unserved| it.contains(unserved))
+        !["locationbindings", "networks", "serviceentitlements"].iter().any(|unserved| it.contains(unserved))
     });
     asked
 }

@@ -1,8 +1,7 @@
 //! W9: Workloads of a project whose service is withdrawn, and granted again.
 
 use fedhub_core::names::{FEDERATOR_FINALIZER, WORKLOAD_FINALIZER};
-use fedhub_fake_apiserver::resource;
-use fedhub_testing::{entitle, withdraw};
+use fedhub_testing::{entitle, serve_entitlements, withdraw};
 use serde_json::json;
 
 use crate::support::*;
@@ -14,7 +13,7 @@ fn finalizers(world: &World) -> serde_json::Value {
 #[tokio::test(start_paused = true)]
 async fn w9_a_workload_is_released_after_its_deployments_and_marked_again_with_the_service() {
     let world = World::new();
-    world.project.register(resource::service_entitlement());
+    serve_entitlements(&world.project);
     entitle(&world.project, &json!({"phase": "Active"}));
     let run = world.run();
     world.put("web", &["DFW"]);

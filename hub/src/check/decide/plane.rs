@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use super::super::facts::{Clocks, Facts, PlaneFacts, Served};
 use super::super::finding::{CheckId, Finding, PlaneName, State, some};
+use super::super::schema::Ours;
 use crate::operator::read::{Failure, Read, ReadError};
 
 /// By how much a clock may be off. What fedhub and Karmada compare, such as Leases, is in whole seconds.
@@ -29,7 +30,7 @@ pub fn decide(facts: &Facts, plane: &PlaneFacts) -> Vec<Finding> {
     }
     findings.push(clock(name, plane.clocks));
     findings.extend(rights(plane));
-    findings.extend(crds(facts, plane));
+    findings.extend(crds(plane));
     findings
 }
 
@@ -138,7 +139,7 @@ fn rights(plane: &PlaneFacts) -> Option<Finding> {
 }
 
 /// Our CRDs, before an installation not at all.
-fn crds(facts: &Facts, plane: &PlaneFacts) -> Option<Finding> {
+fn crds(plane: &PlaneFacts) -> Option<Finding> {
     const CHECK: CheckId = CheckId::Crds;
     let name = &plane.name;
     match &plane.served {
@@ -147,14 +148,13 @@ fn crds(facts: &Facts, plane: &PlaneFacts) -> Option<Finding> {
             let remedy = "let the credentials get /apis and /openapi (ClusterRole system:discovery)";
             Some(Finding::skipped(CHECK, name, error.message.clone(), remedy))
         }
-        Read::Found(served) => Some(served_crds(facts, name, served)),
+        Read::Found(served) => Some(served_crds(&plane.ours, name, served)),
     }
 }
 
-fn served_crds(facts: &Facts, name: &PlaneName, served: &Served) -> Finding {
+fn served_crds(ours: &Ours, name: &PlaneName, served: &Served) -> Finding {
     const CHECK: CheckId = CheckId::Crds;
     const REMEDY: &str = "fedhub crds | kubectl apply --server-side -f - (on that plane)";
-    let ours = &facts.ours;
     if !served.versions.contains(&ours.version) {
         let found = if served.versions.is_empty() {
             format!("no CRD of {}", ours.group)

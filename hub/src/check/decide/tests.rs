@@ -46,7 +46,7 @@ fn right(verb: &str) -> Right {
 }
 
 fn served() -> Served {
-    let ours = ours().unwrap();
+    let ours = ours().unwrap().on(false, true);
     Served {
         versions: vec![ours.version],
         resources: ours.kinds.iter().map(|it| it.plural.clone()).collect(),
@@ -60,6 +60,7 @@ fn plane(name: PlaneName) -> PlaneFacts {
         version: Read::Found("v1.36.0".to_owned()),
         clocks: Some(Clocks { server: now(), sent: now(), answered: now() }),
         rights: vec![(right("get"), Read::Found(true)), (right("list"), Read::Found(true))],
+        ours: Arc::new(ours().unwrap().on(false, true)),
         served: Read::Found(served()),
         identities: vec![format!("uid-{}", name.name)],
         ..PlaneFacts::new(name)
@@ -90,7 +91,6 @@ fn in_order() -> Facts {
         now: now(),
         pre: false,
         paused: Read::Found(PausedPlanes::default()),
-        ours: Arc::new(ours().unwrap()),
         planes: vec![
             plane(management.clone()),
             plane(PlaneName::of(Part::Hub)),

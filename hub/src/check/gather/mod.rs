@@ -19,7 +19,7 @@ use super::finding::{Part, PlaneName};
 use super::flags::CheckArgs;
 use super::rights::{Right, needed};
 use super::schema::{Ours, ours};
-use crate::args::RunArgs;
+use crate::args::{InstanceTypesSource, RunArgs};
 use crate::operator::connect::{Connection, plane as connect};
 use crate::operator::discovery::PlaneSource;
 use crate::operator::planes::{paused, remembered};
@@ -33,7 +33,6 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
     let mut facts = Facts {
         now: Timestamp::now(),
         pre: args.pre,
-        ours: Arc::new(ours()?),
         planes: Vec::new(),
         discovered: Vec::new(),
         hub: None,
@@ -42,12 +41,13 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
         cell: own_cell(run),
     };
     let mut targets = Vec::new();
+    let ours = ours()?;
     for (part, source) in servers(run) {
-        let (name, crds) = (PlaneName::of(part), has_crds(args.pre, part));
-        targets.push(Target { name, config: read(&source), rights: rights(run, part)?, crds });
+        let (name, ours) = (PlaneName::of(part), Arc::new(belonging(&ours, args.pre, run, part)));
+        targets.push(Target { name, config: read(&source), rights: rights(run, part)?, ours });
     }
     let roots = roots(run);
-    let asked = ask(args, &facts.ours, targets, "servers").await?;
+    let asked = ask(args, targets, "servers").await?;
     let connection = |part: Part| {
         let found = asked.iter().find(|(plane, _)| plane.name.part == part);
         found.map_or(Read::Skipped, |(_, connection)| connection.clone())
@@ -67,14 +67,14 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
         // A Project that is not Ready has no plane that would have to answer.
         let found = found.map(|all| all.into_iter().filter(|it| it.ready).collect::<Vec<_>>());
         facts.discovered.push((PlaneName::of(root), found.clone().map(|found| found.len())));
-        let rights = rights(run, part)?;
+        let (rights, ours) = (rights(run, part)?, Arc::new(belonging(&ours, args.pre, run, part)));
         for found in found.found().cloned().unwrap_or_default() {
             let (name, rights) = (PlaneName::project(part, &found.name), rights.clone());
-            projects.push(Target { name, config: found.config, rights, crds: has_crds(args.pre, part) });
+            projects.push(Target { name, config: found.config, rights, ours: ours.clone() });
         }
     }
     facts.planes = asked.into_iter().map(|(plane, _)| plane).collect();
-    let projects = ask(args, &facts.ours, projects, "project planes").await?;
+    let projects = ask(args, projects, "project planes").await?;
     facts.planes.extend(projects.into_iter().map(|(plane, _)| plane));
     Ok(facts)
 }
@@ -132,22 +132,32 @@ fn rights(run: &RunArgs, part: Part) -> anyhow::Result<Vec<Right>> {
     Ok(rights)
 }
 
-/// Whether our CRDs belong there, and are installed by now.
-fn has_crds(pre: bool, part: Part) -> bool {
-    !pre && matches!(part, Part::Hub | Part::Cell | Part::Project)
+/// Those of our CRDs that belong on a plane of that part, and are installed by now.
+fn belonging(ours: &Ours, pre: bool, run: &RunArgs, part: Part) -> Ours {
+    let catalog = catalog(run).is_some_and(|source| part == source || part == Part::Hub);
+    ours.on(!pre && catalog, !pre && matches!(part, Part::Hub | Part::Cell | Part::Project))
+}
+
+/// Where the catalogue of instance types is, if there is one.
+fn catalog(run: &RunArgs) -> Option<Part> {
+    match run.instance_types {
+        _ if !run.enable_management_controllers => None,
+        InstanceTypesSource::Off => None,
+        InstanceTypesSource::Discovery if sources::projects(run).is_some() => Some(Part::Discovery),
+        InstanceTypesSource::Management | InstanceTypesSource::Discovery => Some(Part::Management),
+    }
 }
 
 /// Asks all of them, so many at a time.
 async fn ask(
     args: &CheckArgs,
-    ours: &Arc<Ours>,
     targets: Vec<Target>,
     what: &'static str,
 ) -> anyhow::Result<Vec<(PlaneFacts, Connection)>> {
     let mut progress = Progress::new(what, targets.len());
     let (mut tasks, room) = (JoinSet::new(), Arc::new(Semaphore::new(args.concurrency.into())));
     for (at, target) in targets.into_iter().enumerate() {
-        let (room, ours, timeout) = (room.clone(), ours.clone(), args.timeout);
+        let (room, timeout) = (room.clone(), args.timeout);
         tasks.spawn(async move {
             // It is never closed.
             let _room = room.acquire().await;
@@ -163,7 +173,7 @@ async fn ask(
                     return (at, PlaneFacts { refused, ..PlaneFacts::new(name) }, Read::Skipped);
                 }
             };
-            let facts = plane::facts(&plane, target, &ours).await;
+            let facts = plane::facts(&plane, target).await;
             // What does not answer is not asked for more.
             let connection = if facts.answers() { Read::Found(plane) } else { Read::Skipped };
             (at, facts, connection)

@@ -1,5 +1,7 @@
 //! Reads of one plane, whichever it is.
 
+use std::sync::Arc;
+
 use fedhub_planes::discovery::expiry::ends;
 use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
@@ -32,14 +34,15 @@ pub struct Target {
     pub config: Result<Config, String>,
     /// The rights to ask for.
     pub rights: Vec<Right>,
-    /// Whether our CRDs belong there, and are installed by now.
-    pub crds: bool,
+    /// Those of our CRDs that belong there, and are installed by now.
+    pub ours: Arc<Ours>,
 }
 
 /// What a plane says.
-pub async fn facts(plane: &Plane, target: Target, ours: &Ours) -> PlaneFacts {
+pub async fn facts(plane: &Plane, target: Target) -> PlaneFacts {
     let mut facts = PlaneFacts::new(target.name);
     facts.server.clone_from(&plane.server);
+    facts.ours = target.ours;
     facts.ends = target.config.iter().flat_map(ends).collect();
     let sent = Timestamp::now();
     let answer = get(plane, "/version").await;
@@ -53,8 +56,8 @@ pub async fn facts(plane: &Plane, target: Target, ours: &Ours) -> PlaneFacts {
         return facts;
     }
     facts.rights = rights(plane, target.rights).await;
-    if target.crds {
-        facts.served = served(plane, ours).await;
+    if !facts.ours.kinds.is_empty() {
+        facts.served = served(plane, &facts.ours).await;
     }
     facts.identities = identities(&Read::Found(plane.clone())).await.found().cloned().unwrap_or_default();
     facts

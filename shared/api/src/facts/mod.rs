@@ -46,6 +46,7 @@ fn is_many(kind: Kind) -> bool {
             | Kind::ConfigMap
             | Kind::Secret
             | Kind::LocationBinding
+            | Kind::Network
     )
 }
 
@@ -98,6 +99,7 @@ impl ObjectFacts for Facts {
             | Kind::ResourceBinding
             | Kind::CustomResourceDefinition
             | Kind::InstanceType
+            | Kind::Network
             | Kind::NetworkBinding
             | Kind::NetworkContext
             | Kind::SubnetClaim

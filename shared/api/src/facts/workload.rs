@@ -1,6 +1,9 @@
 //! What is kept of a Workload: what WDs it asks for (W1), and its status in a form that can be compared (W3).
 
+use std::collections::BTreeSet;
+
 use fedhub_core::hash;
+use fedhub_core::message::bounded;
 use fedhub_core::names::{CURRENT_REVISION, RECORDED_TEMPLATE, WORKLOAD_FINALIZER, revision_history};
 use fedhub_core::object::{Object, ObjectView, TooLarge};
 use serde_json::{Map, Value, json};
@@ -28,6 +31,12 @@ pub struct Workload {
     pub instance_type: Box<str>,
     /// Hash of [`type_conditions`] of its status.
     pub type_conditions: u64,
+    /// The names of the networks of its namespace that its template names, each once.
+    pub networks: Box<[Box<str>]>,
+    /// Hash of [`network_condition`] of its status.
+    pub network_condition: u64,
+    /// The message of its condition [`NETWORK_NOT_FOUND`], where that is about its newest generation.
+    pub missing_networks: Option<Box<str>>,
     /// Why nothing but its metadata and status was read.
     too_large: Option<Box<TooLarge>>,
 }
@@ -58,6 +67,9 @@ impl Workload {
             status: hash::json(&comparable(object.status())),
             instance_type: instance_type(template).into(),
             type_conditions: hash::json(&type_conditions(object.status())),
+            networks: networks(template, object.namespace()),
+            network_condition: hash::json(&network_condition(object.status())),
+            missing_networks: missing_networks(object).map(Into::into),
             too_large: object.too_large().map(Box::new),
         }
     }
@@ -75,12 +87,32 @@ impl Workload {
         };
         self.placements.iter().flatten().map(placement).sum::<usize>()
             + self.instance_type.len()
+            + self.networks.iter().map(|name| text + name.len()).sum::<usize>()
+            + self.missing_networks.as_ref().map_or(0, |message| message.len())
             + self.too_large.as_ref().map_or(0, |_| size_of::<TooLarge>())
     }
 }
 
 fn instance_type(template: &Value) -> &str {
     template["spec"]["runtime"]["resources"]["instanceType"].as_str().unwrap_or_default()
+}
+
+fn networks(template: &Value, here: &str) -> Box<[Box<str>]> {
+    let interfaces = template["spec"]["networkInterfaces"].as_array().into_iter().flatten();
+    let name = |interface: &Value| {
+        let network = &interface["network"];
+        // One of another namespace is refused where it is used (W4).
+        let is_here = network["namespace"].as_str().is_none_or(|namespace| namespace == here);
+        network["name"].as_str().filter(|_| is_here).map(Box::from)
+    };
+    interfaces.filter_map(name).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn missing_networks(object: &Object) -> Option<&str> {
+    let condition = find(object.status(), NETWORK_NOT_FOUND)?;
+    let (stands, _, message) = said(condition);
+    let newest = condition["observedGeneration"].as_i64() == object.metadata.generation;
+    (stands == "True" && newest && !message.is_empty()).then(|| bounded(message))
 }
 
 fn placements(spec: &Value) -> Option<Box<[Placement]>> {
@@ -132,6 +164,15 @@ pub const TYPE_CONDITIONS: [&str; 2] = ["InstanceTypeDeprecated", "InstanceTypeD
 /// controller's.
 pub fn type_conditions(status: &Value) -> Value {
     TYPE_CONDITIONS.iter().map(|kind| condition(status, kind)).collect()
+}
+
+/// The condition, and its reason, that a network which the template names does not exist. It is absent where all do, and stays
+/// as it is for as long as the plane does not tell.
+pub const NETWORK_NOT_FOUND: &str = "NetworkNotFound";
+
+/// [`NETWORK_NOT_FOUND`] of a Workload's status, as [`comparable`] has others.
+pub fn network_condition(status: &Value) -> Value {
+    condition(status, NETWORK_NOT_FOUND)
 }
 
 fn condition(status: &Value, kind: &str) -> Value {
@@ -195,6 +236,48 @@ mod tests {
         assert!(!Workload::of(&edited).recorded, "the annotation was edited");
         workload.data["spec"]["template"]["spec"]["a"] = json!(1);
         assert!(!Workload::of(&workload).recorded, "the template was edited");
+    }
+
+    #[test]
+    fn w3_networks_of_the_workloads_namespace_are_named_once() {
+        let mut workload = workload();
+        let of = |names: &[(&str, Option<&str>)]| {
+            let interface = |(name, namespace): &(&str, Option<&str>)| json!({"network": {"name": name, "namespace": namespace}});
+            json!(names.iter().map(interface).collect::<Vec<_>>())
+        };
+        for (interfaces, expected) in [
+            (of(&[("b", None), ("a", Some("default")), ("b", Some("default"))]), &["a", "b"][..]),
+            (of(&[("a", Some("other"))]), &[]),
+            (json!([{"network": {"name": 1}}, {}, 2]), &[]),
+            (json!("odd"), &[]),
+            (Value::Null, &[]),
+        ] {
+            workload.data["spec"]["template"]["spec"]["networkInterfaces"] = interfaces.clone();
+            let networks = Workload::of(&workload).networks;
+            assert_eq!(networks.iter().map(|name| &**name).collect::<Vec<_>>(), expected, "{interfaces}");
+        }
+    }
+
+    #[test]
+    fn w3_what_is_said_of_networks_counts_for_the_newest_generation() {
+        let mut workload = workload();
+        workload.metadata.generation = Some(2);
+        for (status, message, generation, expected) in [
+            ("True", "gone", json!(2), Some("gone")),
+            ("True", "gone", json!(1), None),
+            ("True", "gone", Value::Null, None),
+            ("False", "gone", json!(2), None),
+            ("True", "", json!(2), None),
+        ] {
+            workload.data["status"] = json!({"conditions": [{"type": NETWORK_NOT_FOUND, "status": status,
+                "reason": NETWORK_NOT_FOUND, "message": message, "observedGeneration": generation}]});
+            assert_eq!(
+                Workload::of(&workload).missing_networks.as_deref(),
+                expected,
+                "{}",
+                workload.data["status"]
+            );
+        }
     }
 
     #[test]

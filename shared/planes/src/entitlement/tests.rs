@@ -1,6 +1,7 @@
 //! What entitlements say, and what is decided by that.
 
 use fedhub_core::object::{Kind, TooLarge, bare, set_too_large};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use super::*;
@@ -80,6 +81,30 @@ fn w9_of_several_entitlements_the_one_that_grants_most_counts() {
         let both = all.map(|status| ours(status.clone()));
         assert_eq!(read(both.iter()), expected, "{all:?}");
         assert_eq!(read(both.iter().rev()), expected, "{all:?}");
+    }
+}
+
+#[test]
+fn w9_absence_counts_where_the_crd_stands_and_is_older() {
+    let at = |time: &str| time.parse::<Timestamp>().unwrap();
+    let since = at("2026-01-02T00:00:00Z");
+    let crd = |created: Option<&str>, deleted: Option<&str>| {
+        let mut crd = bare(Kind::CustomResourceDefinition, "", CRD);
+        crd.metadata.creation_timestamp = created.map(|time| Time(at(time)));
+        crd.metadata.deletion_timestamp = deleted.map(|time| Time(at(time)));
+        crd
+    };
+    let (before, after) = (Some("2026-01-01T00:00:00Z"), Some("2026-01-02T00:00:01Z"));
+    for (crd, expected) in [
+        (Some(crd(before, None)), Entitlement::Absent),
+        (Some(crd(Some("2026-01-02T00:00:00Z"), None)), Entitlement::Absent),
+        (Some(crd(after, None)), Entitlement::Unserved),
+        (Some(crd(before, before)), Entitlement::Unserved),
+        (Some(crd(before, after)), Entitlement::Unserved),
+        (Some(crd(None, None)), Entitlement::Unserved),
+        (None, Entitlement::Unserved),
+    ] {
+        assert_eq!(absence(crd.as_ref(), since), expected, "{crd:?}");
     }
 }
 

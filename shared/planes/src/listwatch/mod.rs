@@ -169,9 +169,10 @@ impl Source {
         }
     }
 
-    /// Whether nothing but the metadata of the objects is asked for (W6).
+    /// Whether nothing but the metadata of the objects is asked for: what may hold a tenant's data (W6), and what need only be
+    /// there.
     fn is_metadata_only(&self) -> bool {
-        matches!(self.config.kind, Kind::ConfigMap | Kind::Secret)
+        matches!(self.config.kind, Kind::ConfigMap | Kind::Secret | Kind::Network)
     }
 
     async fn open(&self, request: http::Request<Vec<u8>>, most: Option<usize>) -> kube::Result<Reader> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use fedhub_core::clock::Clock;
 use fedhub_core::fence::Fence;
 use fedhub_core::object::Kind;
-use fedhub_fake_apiserver::{ApiServer, Fault, resource};
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use fedhub_planes::{Identities, PROJECT_KINDS, Planes, ServiceState, Settings, Watched, watched};
-use fedhub_testing::{entitle, gap, withdraw};
+use fedhub_testing::{ENTITLEMENTS, asked, delete_entitlements, entitle, gap, serve_entitlements, withdraw};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -28,7 +28,7 @@ struct Run {
 impl World {
     fn new() -> Self {
         let alpha = ApiServer::project_plane("alpha");
-        alpha.register(resource::service_entitlement());
+        serve_entitlements(&alpha);
         Self { hub: ApiServer::hub("hub"), management: management(), alpha }
     }
 
@@ -178,6 +178,103 @@ async fn w9_a_kind_that_is_not_served_any_more_withdraws_nothing() {
     quiet(10).await;
     withdraw(&world.alpha);
     until("the end", || run.state() == ServiceState::Withdrawn).await;
+    run.end().await;
+}
+
+/// The last of a CRD that is being deleted.
+fn finish(plane: &ApiServer) {
+    let free = json!({"metadata": {"finalizers": null}});
+    plane.patch("CustomResourceDefinition", "", ENTITLEMENTS, &free).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_entitlements_that_go_with_their_crd_withdraw_nothing_while_the_kind_is_served() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    // Something holds the CRD, and the server goes on to answer with empty lists.
+    delete_entitlements(&world.alpha);
+    quiet(3600).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Active, ""), "one has to be seen again");
+    run.end().await;
+    let run = world.run();
+    quiet(3600).await;
+    assert_eq!(run.state(), ServiceState::Active);
+    finish(&world.alpha);
+    quiet(3600).await;
+    serve_entitlements(&world.alpha);
+    quiet(3600).await;
+    assert_eq!(run.state(), ServiceState::Active);
+    entitle(&world.alpha, &active());
+    quiet(10).await;
+    withdraw(&world.alpha);
+    until("the end", || run.state() == ServiceState::Withdrawn).await;
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_a_crd_that_was_made_anew_has_lost_its_entitlements() {
+    let world = World::new();
+    entitle(&world.alpha, &active());
+    let run = world.run();
+    until("the plane", || run.is_engaged()).await;
+    quiet(10).await;
+    delete_entitlements(&world.alpha);
+    quiet(5).await;
+    finish(&world.alpha);
+    serve_entitlements(&world.alpha);
+    quiet(3600).await;
+    assert_eq!((run.state(), &*world.grant()), (ServiceState::Active, ""));
+    run.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_while_the_crd_cannot_be_read_nothing_is_withdrawn() {
+    for code in [403, 500] {
+        let world = World::new();
+        entitle(&world.alpha, &active());
+        let run = world.run();
+        until("the plane", || run.is_engaged()).await;
+        quiet(10).await;
+        let fault = world.alpha.fault(Fault::Status(code).on("get", "customresourcedefinitions"));
+        withdraw(&world.alpha);
+        quiet(3600).await;
+        assert_eq!((run.state(), &*world.grant()), (ServiceState::Active, "granted"), "{code}");
+        let asked = asked(&world.alpha, 0);
+        let reads = asked.iter().filter(|it| it.contains(ENTITLEMENTS)).count();
+        assert!((100..=125).contains(&reads), "{reads}");
+        world.alpha.clear_fault(fault);
+        until("the end", || run.state() == ServiceState::Withdrawn).await;
+        run.end().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn w9_of_many_projects_whose_entitlements_go_at_once_twenty_a_minute_are_withdrawn() {
+    let world = World::new();
+    let run = world.run();
+    let planes: Vec<_> = (0..30).map(|n| ApiServer::project_plane(&format!("p{n}"))).collect();
+    for (n, plane) in planes.iter().enumerate() {
+        serve_entitlements(plane);
+        entitle(plane, &active());
+        run.planes.engage(&plane_name(&format!("p{n}")), client(plane));
+    }
+    quiet(60).await;
+    planes.iter().for_each(withdraw);
+    let withdrawn = || {
+        let states = run.planes.projects().into_iter().map(|plane| plane.service());
+        states.filter(|state| *state == ServiceState::Withdrawn).count()
+    };
+    quiet(55).await;
+    assert_eq!(withdrawn(), 0);
+    // Each is remembered first.
+    quiet(15).await;
+    let first = withdrawn();
+    assert!((20..=24).contains(&first), "{first}");
+    quiet(30).await;
+    assert_eq!(withdrawn(), 30);
     run.end().await;
 }
 
