@@ -108,7 +108,10 @@ impl Planes {
                 Err(wait) => return self.services.await_return(name, Instant::now() + wait),
             }
         }
-        if self.judge_service(&plane) {
+        let news = self.judge_service(&plane);
+        // Where the plane fell out of sync meanwhile, nothing was judged: it is read again then.
+        plane.service.lock().absence = None;
+        if news {
             self.look_again(&plane);
         }
     }
