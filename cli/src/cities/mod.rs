@@ -13,6 +13,12 @@ use crate::reading::{is_unserved, missing, note};
 use crate::session::Session;
 use crate::view::Look;
 
+/// What the help ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  datumctl compute cities
+  datumctl compute cities --ready -o json";
+
 /// The flags of `cities`.
 #[derive(Debug, Args)]
 pub struct CitiesArgs {

@@ -3,14 +3,18 @@
 pub mod view;
 
 use clap::Args;
-use fedhub_core::object::Kind;
-use view::{Offer, built_in, offers};
+use view::{built_in, offers};
 
-use crate::model::project::list_with;
 use crate::problem::Problem;
-use crate::reading::{is_unserved, note};
+use crate::reading::{self, Query, is_unserved};
 use crate::session::Session;
 use crate::view::Look;
+
+/// What the help ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  datumctl compute instance-types
+  datumctl compute instance-types --all -o wide";
 
 /// The flags of `instance-types`.
 #[derive(Debug, Args)]
@@ -20,29 +24,36 @@ pub struct InstanceTypesArgs {
     pub all: bool,
 }
 
+/// What to list.
+pub const TYPES: Query<'static> = Query {
+    what: "instance types",
+    group: fedhub_api::GROUP,
+    version: fedhub_api::VERSION,
+    kind: "InstanceType",
+    plural: "instancetypes",
+    namespace: None,
+};
+
 /// Runs the command.
 pub async fn run(session: &Session, args: &InstanceTypesArgs) -> Result<(), Problem> {
-    let mut types = list_with(session.client.clone(), &session.namespace, Kind::InstanceType, "").await;
+    let mut types = reading::list(&session.client, TYPES).await;
     // The catalogue of a platform is at its root, and projects need not have a copy.
     if let (Ok([]), Some(root)) = (types.as_deref(), &session.root) {
-        types = list_with(root.clone(), "", Kind::InstanceType, "").await;
+        types = reading::list(root, TYPES).await;
     }
-    let (mut rows, told): (Vec<Offer>, Option<String>) = match &types {
-        Ok(types) if !types.is_empty() => (offers(types), None),
-        Err(problem) if !is_unserved(&types) => (Vec::new(), Some(note(problem))),
-        Ok(_) | Err(_) => {
-            let told = "The platform has no catalogue of instance types here: this one is built in.";
-            (vec![built_in()], Some(told.to_owned()))
+    let (mut rows, told) = match types {
+        Ok(types) if !types.is_empty() => (offers(&types), None),
+        Ok(_) => (vec![built_in()], Some("No instance types are listed here; the default one needs no listing.")),
+        Err(_) if is_unserved(&types) => {
+            (vec![built_in()], Some("This platform has no catalogue of instance types: the default one is built in."))
         }
+        Err(problem) => return Err(problem),
     };
     rows.retain(|offer| args.all || offer.is_offered());
     let look = Look::of(session);
-    if let (Err(problem), true) = (&types, rows.is_empty()) {
-        return Err(problem.clone());
-    }
     session.print(|| view::json(&rows), || view::table(&rows, &look))?;
     if let Some(told) = told {
-        session.tell(&told);
+        session.tell(told);
     }
     Ok(())
 }

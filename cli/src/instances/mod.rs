@@ -8,11 +8,21 @@ use fedhub_core::object::{Kind, Object};
 use jiff::Timestamp;
 use view::{Filter, rows};
 
+use crate::completion;
 use crate::model::{Index, Listed, get, list};
+use crate::host::completion::completer;
 use crate::problem::Problem;
 use crate::reading::{known, note};
 use crate::session::Session;
 use crate::view::Look;
+
+/// What the help ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  datumctl compute instances
+  datumctl compute instances --workload web --city DFW
+  datumctl compute instances describe web-us-dfw-0
+  datumctl compute instances --city DFW -o json";
 
 /// The flags of `instances`.
 #[derive(Debug, Args)]
@@ -22,10 +32,10 @@ pub struct InstancesArgs {
     #[command(subcommand)]
     pub one: Option<One>,
     /// Only the instances of this workload.
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", add = completer(completion::workloads))]
     pub workload: Option<String>,
     /// Only the instances in these cities.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
     pub city: Vec<String>,
 }
 
@@ -35,7 +45,7 @@ pub enum One {
     /// Show one instance in full: what runs in it, its addresses, and what its conditions say.
     Describe {
         /// The instance's name.
-        #[arg(value_name = "INSTANCE")]
+        #[arg(value_name = "INSTANCE", add = completer(completion::instances))]
         name: String,
     },
 }

@@ -9,9 +9,11 @@ use refusal::refusals;
 use serde_json::json;
 use view::allowances;
 
+use crate::completion;
 use crate::exit::Exit;
 use crate::instances::view::{Filter, rows};
 use crate::model::{Index, list};
+use crate::host::completion::completer;
 use crate::problem::Problem;
 use crate::reading::{self, Query, is_unserved, known, missing, note};
 use crate::session::Session;
@@ -20,6 +22,15 @@ use crate::view::Look;
 /// The namespace of a project in which its platform counts.
 const SYSTEM: &str = "milo-system";
 
+/// What the help ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  datumctl compute quota
+  datumctl compute quota --constrained
+  datumctl compute quota -o json
+
+Limits are the project's, in all cities together. In JSON amounts are in base units: `unitFactor` of them make a unit.";
+
 /// The flags of `quota`.
 #[derive(Debug, Args)]
 pub struct QuotaArgs {
@@ -27,7 +38,7 @@ pub struct QuotaArgs {
     #[arg(long)]
     pub constrained: bool,
     /// Only what was refused to instances in these cities; limits are the project's, in all cities together.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
     pub city: Vec<String>,
 }
 

@@ -8,6 +8,7 @@ mod fit;
 pub mod number;
 pub mod object;
 pub mod sheet;
+pub mod site;
 pub mod text;
 
 use fedhub_terminal::Terminal;

@@ -5,7 +5,7 @@ use fedhub_api::facts::instance::deployment_name;
 use fedhub_core::names::{INSTANCE_CITY, INSTANCE_INDEX, PLACEMENT_NAME, WORKLOAD_NAME};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_core::quantity;
-use fedhub_terminal::age::age;
+use fedhub_terminal::table::age;
 use jiff::Timestamp;
 use serde_json::Value;
 

@@ -2,22 +2,22 @@
 
 use fedhub_core::object::ObjectView;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::view::{Row, colour};
+use super::view::{Row, colour, progress};
 use crate::instances::view::what_runs;
 use crate::model::Site;
-use crate::view::condition::{Standing, of_deployment, of_workload, unreported};
+use crate::view::condition::{Standing, of_workload, sentence};
 use crate::view::object::{age_of, instance_spec};
 use crate::view::text::{labelled, wrapped};
-use crate::view::{Look, number};
+use crate::view::{Look, number, site};
 
 /// The text.
-pub fn text(row: &Row<'_>, look: &Look, now: Timestamp) -> String {
+pub fn text(row: &Row<'_>, is_known: bool, look: &Look, now: Timestamp) -> String {
     let width = look.terminal.width;
     let object = row.workload.object;
     let health = row.workload.health();
-    let (ready, updated) = row.progress();
+    let (ready, updated) = progress(&row.workload);
     let head = [
         ("Workload", object.name().to_owned()),
         ("Health", colour(health).paint(&health.to_string(), look.terminal.colours)),
@@ -30,13 +30,13 @@ pub fn text(row: &Row<'_>, look: &Look, now: Timestamp) -> String {
     if let Some(finding) = of_workload(object.status()) {
         parts.push(finding.lines(2, width));
     }
-    parts.push(format!("Placements\n{}", placements(row, look)));
+    parts.push(format!("Placements\n{}", placements(row, is_known, look)));
     parts.push(format!("Template\n{}", labelled(&what_runs(instance_spec(object)), 2, width)));
     parts.join("\n\n")
 }
 
-/// The placements with their scale, and below each its cities.
-fn placements(row: &Row<'_>, look: &Look) -> String {
+/// The placements with their scale, and below each its cities; how those are only where that `is_known`.
+fn placements(row: &Row<'_>, is_known: bool, look: &Look) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut last = None;
     for site in &row.workload.sites {
@@ -44,7 +44,7 @@ fn placements(row: &Row<'_>, look: &Look) -> String {
             last = Some(site.placement);
             lines.push(format!("  {}{}", site.placement, scale(row.workload.object.spec(), site.placement)));
         }
-        lines.push(city(site, look));
+        lines.push(if is_known { city(site, look) } else { format!("    {}: ?", site.city) });
     }
     if lines.is_empty() { "  none: it runs nowhere".to_owned() } else { lines.join("\n") }
 }
@@ -64,12 +64,12 @@ fn scale(spec: &Value, placement: &str) -> String {
 /// One city, with what it waits for.
 fn city(site: &Site<'_>, look: &Look) -> String {
     let width = look.terminal.width;
-    let (ready, updated) = progress(site);
+    let (ready, updated) = site::progress(site);
     let left = if site.wanted { "" } else { ", being left" };
     let head = format!("    {}: {ready} ready, {updated} up to date{left}", site.city);
-    match finding(site) {
+    match site::finding(site) {
         Some(finding) => {
-            let what = wrapped(&crate::view::condition::sentence(&finding.what), 6, width);
+            let what = wrapped(&sentence(&finding.what), 6, width);
             let standing = finding.standing();
             let action = (standing == Standing::Blocked).then(|| wrapped(&finding.action(), 6, width));
             [Some(head), Some(what), action].into_iter().flatten().collect::<Vec<_>>().join("\n")
@@ -78,36 +78,9 @@ fn city(site: &Site<'_>, look: &Look) -> String {
     }
 }
 
-/// Ready and up-to-date Instances of a city.
-pub fn progress(site: &Site<'_>) -> (String, String) {
-    let counts = site.counts();
-    let desired = counts.map(|it| it.desired);
-    let updated = counts.filter(|_| site.is_observed()).map(|it| it.updated);
-    (number::of(counts.map(|it| it.ready), desired), number::of(updated, desired))
-}
-
-/// What a city says that it is not as it should be.
-pub fn finding(site: &Site<'_>) -> Option<crate::view::condition::Finding> {
-    match site.deployment {
-        Some(deployment) => of_deployment(deployment.status()),
-        None => Some(unreported()),
-    }
-}
-
-/// The same for programs.
-pub fn json(row: &Row<'_>, now: Timestamp) -> Value {
+/// The same for programs. `cities` is null where they are not known.
+pub fn json(row: &Row<'_>, is_known: bool, now: Timestamp) -> Value {
     let mut value = row.json(now);
-    let city = |site: &Site<'_>| {
-        let (ready, updated) = progress(site);
-        json!({
-            "placement": site.placement,
-            "location": site.city,
-            "wanted": site.wanted,
-            "ready": ready,
-            "upToDate": updated,
-            "problem": finding(site).map(|finding| finding.json()),
-        })
-    };
-    value["cities"] = row.workload.sites.iter().map(city).collect();
+    value["cities"] = is_known.then(|| row.workload.sites.iter().map(site::json).collect::<Value>()).into();
     value
 }

@@ -10,11 +10,23 @@ use jiff::Timestamp;
 use url::Url;
 use view::{Filter, Row};
 
+use crate::completion;
 use crate::model::{Health, Index, Listed, Project, list};
+use crate::host::completion::completer;
 use crate::problem::Problem;
-use crate::reading::{self, note};
+use crate::reading::{self, known, note};
 use crate::session::Session;
 use crate::view::Look;
+
+/// What the help ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  datumctl compute workloads
+  datumctl compute workloads --health degraded --city DFW,ORD
+  datumctl compute workloads describe web
+  datumctl compute workloads -o json
+
+What is not known is shown as `?`, in JSON as null; a URL that there is none of as a dash.";
 
 /// The flags of `workloads`.
 #[derive(Debug, Args)]
@@ -27,7 +39,7 @@ pub struct WorkloadsArgs {
     #[arg(long, value_enum, ignore_case = true)]
     pub health: Option<Health>,
     /// Only the workloads that run in these cities.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
     pub city: Vec<String>,
 }
 
@@ -37,7 +49,7 @@ pub enum One {
     /// Show one workload in full: its placements, how it is in each city, and what it runs.
     Describe {
         /// The workload's name.
-        #[arg(value_name = "WORKLOAD")]
+        #[arg(value_name = "WORKLOAD", add = completer(completion::workloads))]
         name: String,
     },
 }
@@ -57,7 +69,7 @@ async fn table(session: &Session, args: &WorkloadsArgs) -> Result<(), Problem> {
         reading::list(&session.client, url::proxies(&session.namespace)),
     );
     let workloads = workloads?;
-    let index = joined(&deployments);
+    let index = Index::new(known(&deployments), []);
     let filter = Filter { health: args.health, cities: &args.city };
     let rows: Vec<Row<'_>> = workloads
         .iter()
@@ -92,9 +104,10 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     let index = project.index();
     let (look, now) = (Look::of(session), Timestamp::now());
     let Project { workloads, deployments, .. } = &project;
+    let is_known = deployments.is_ok();
     for object in workloads.as_ref().map_err(Clone::clone)? {
         let row = Row { workload: index.workload(object), url: Url::of(&urls, name) };
-        session.print(|| describe::json(&row, now), || describe::text(&row, &look, now))?;
+        session.print(|| describe::json(&row, is_known, now), || describe::text(&row, is_known, &look, now))?;
     }
     if let Err(problem) = deployments {
         session.tell(&note(problem));

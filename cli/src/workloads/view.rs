@@ -46,15 +46,15 @@ impl Row<'_> {
         names.dedup();
         names
     }
+}
 
-    /// Ready and up-to-date Instances of those that are wanted. What an older generation says of how many are up to date
-    /// is not about this one.
-    pub fn progress(&self) -> (String, String) {
-        let counts = self.workload.counts();
-        let desired = counts.map(|it| it.desired);
-        let updated = counts.filter(|_| is_observed(self.workload.object)).map(|it| it.updated);
-        (number::of(counts.map(|it| it.ready), desired), number::of(updated, desired))
-    }
+/// Ready and up-to-date Instances of those that are wanted. What an older generation says of how many are up to date is not
+/// about this one.
+pub fn progress(workload: &Workload<'_>) -> (String, String) {
+    let counts = workload.counts();
+    let desired = counts.map(|it| it.desired);
+    let updated = counts.filter(|_| is_observed(workload.object)).map(|it| it.updated);
+    (number::of(counts.map(|it| it.ready), desired), number::of(updated, desired))
 }
 
 /// The colour of a health.
@@ -86,7 +86,7 @@ pub fn table(rows: &[Row<'_>], look: &Look, now: Timestamp) -> String {
         let object = row.workload.object;
         let spec = instance_spec(object);
         let health = row.workload.health();
-        let (ready, updated) = row.progress();
+        let (ready, updated) = progress(&row.workload);
         vec![
             object.name().into(),
             listed(row.workload.cities()).into(),
@@ -124,7 +124,7 @@ impl Row<'_> {
         let object = self.workload.object;
         let spec = instance_spec(object);
         let (url, url_error) = self.url.json();
-        let (ready, updated) = self.progress();
+        let (ready, updated) = progress(&self.workload);
         let known = |text: &str| Some(text.to_owned()).filter(|it| it != UNKNOWN);
         json!({
             "name": object.name(),
