@@ -134,11 +134,7 @@ fn c2_every_desired_instance_is_ready_and_up_to_date() {
             ("one has not taken the template on", |world| {
                 world.instances[0].data["status"]["controller"]["observedTemplateHash"] = json!("v2-old");
             }),
-            ("more are wanted than were", |world| {
-                for object in [&mut world.deployments[0]] {
-                    object.data["spec"]["replicas"] = json!(3);
-                }
-            }),
+            ("more are wanted than were", |world| world.deployments[0].data["spec"]["replicas"] = json!(3)),
         ],
         Phase::Updating,
     );

@@ -93,16 +93,9 @@ impl World {
     }
 }
 
-/// Puts an object on a server with its generation and status.
+/// Puts an object on a server, its UID and status included.
 pub fn put(server: &ApiServer, object: &Object) {
-    let value = serde_json::to_value(object).unwrap();
-    let kind = value["kind"].as_str().unwrap().to_owned();
-    let (namespace, name) = (object.namespace(), object.name());
-    let mut stored = value.clone();
-    stored["metadata"].as_object_mut().unwrap().remove("uid");
-    stored["metadata"].as_object_mut().unwrap().remove("generation");
-    server.put(stored).unwrap();
-    server.patch_status(&kind, namespace, name, &json!({"status": value["status"]})).unwrap();
+    server.put(serde_json::to_value(object).unwrap()).unwrap();
 }
 
 pub fn workload(cities: &[&str], image: &str) -> Object {
