@@ -11,8 +11,10 @@ use crate::host::program::Program;
 use crate::host::{completion, environment};
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::{access, destroy, manual};
-use crate::{cities, events, explain, instance_types, instances, quota, status, workloads};
+use crate::{
+    access, cities, destroy, events, explain, instance_types, instances, manual, quota, restart, rollout, scale, status,
+    workloads,
+};
 
 /// Runs a command, tells what went wrong, and says how it ended.
 pub fn run(program: Program, environment: &Environment, cli: Cli, terminal: Terminal) -> Exit {
@@ -49,6 +51,9 @@ fn connected(
             Command::Cities(args) => cities::run(&session, &args).await,
             Command::InstanceTypes(args) => instance_types::run(&session, &args).await,
             Command::Destroy(args) => destroy::run(&session, &args).await,
+            Command::Restart(args) => restart::run(&session, &args).await,
+            Command::Rollout(args) => rollout::run(&session, &args).await,
+            Command::Scale(args) => scale::run(&session, &args).await,
             Command::Completion { .. } | Command::Man { .. } => Ok(()),
         }
     })

@@ -3,11 +3,14 @@
 use fedhub_core::names::{WORKLOAD_NAME, is_label_value};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use kube::Api;
-use kube::api::ListParams;
+use kube::api::{ListParams, PatchParams};
 
 use super::index::Index;
 use crate::problem::Problem;
 use crate::session::Session;
+
+/// The field manager of this program's writes, which the history of a workload names.
+pub const MANAGER: &str = "datumctl-compute";
 
 /// How many objects a page of a list has.
 const PAGE: u32 = 500;
@@ -107,4 +110,9 @@ fn word(kind: Kind) -> &'static str {
 
 fn words(kind: Kind) -> String {
     format!("{}s", word(kind))
+}
+
+/// The parameters of a patch by this program.
+pub fn patch_params() -> PatchParams {
+    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }

@@ -5,7 +5,7 @@ pub mod plan;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Kind, ObjectView};
 use jiff::Timestamp;
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 
 use crate::model::{self, Project};
 use crate::problem::Problem;
@@ -38,11 +38,10 @@ pub async fn run(session: &Session, args: &RestartArgs) -> Result<(), Problem> {
     };
     let restart = plan(&project.index().workload(workload), &args.city, Timestamp::now())
         .map_err(|refusal| refusal.problem(&args.name))?;
-    let params = PatchParams { field_manager: Some(crate::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
     for target in &restart.targets {
         let api = model::api(session.client.clone(), &session.namespace, target.kind);
         // Only a time is written: whatever else is changed at the same moment stays.
-        let written = api.patch(target.object.name(), &params, &Patch::Merge(&restart.patch)).await;
+        let written = api.patch(target.object.name(), &model::patch_params(), &Patch::Merge(&restart.patch)).await;
         let doing = match target.kind {
             Kind::Workload => format!("restart {}", Quoted(&args.name)),
             _ => format!("restart {} in {}", Quoted(&args.name), target.city),

@@ -1,9 +1,10 @@
 //! What `restart` writes. Pure.
 
+use fedhub_api::facts::restarts::restarted_at;
 use fedhub_core::clock::stamp;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::RESTARTED_AT;
-use fedhub_core::object::{Kind, Object};
+use fedhub_core::object::{Kind, Object, ObjectView};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -60,7 +61,11 @@ impl Refusal {
 /// Decides what restarting a workload in those cities writes; everywhere, where none is named. Cities are found in whatever
 /// case.
 pub fn plan<'a>(workload: &Workload<'a>, cities: &[String], now: Timestamp) -> Result<Restart<'a>, Refusal> {
-    let annotations = json!({ RESTARTED_AT: stamp(now) });
+    // A later restart stands against an earlier one, and two in one second would be one.
+    let deployments = workload.sites.iter().filter_map(|site| site.deployment);
+    let earlier = deployments.chain([workload.object]).map(|it| restarted_at(&it.spec()["template"])).max();
+    let earlier = earlier.and_then(|seconds| Timestamp::from_second(seconds.checked_add(1)?).ok());
+    let annotations = json!({ RESTARTED_AT: stamp(earlier.map_or(now, |earlier| now.max(earlier))) });
     let patch = json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
     let wanted = || workload.sites.iter().filter(|site| site.wanted);
     let mut there: Vec<&'a str> = Vec::new();

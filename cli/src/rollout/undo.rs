@@ -7,13 +7,13 @@
 use fedhub_api::facts::workload::template_hash;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Kind, Object, ObjectView};
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use serde_json::{Value, json};
 
 use super::args::UndoArgs;
 use super::history::{self, Revision, Template, current, numbers};
 use super::{follow, version_test};
-use crate::deploy::changes::{Change, between};
+use crate::changes::{Change, between};
 use crate::exit::Exit;
 use crate::model;
 use crate::problem::Problem;
@@ -153,8 +153,7 @@ pub async fn apply(session: &Session, workload: &Object, undo: &Undo) -> Result<
     let api = model::api(session.client.clone(), &session.namespace, Kind::Workload);
     let patch: json_patch::Patch = serde_json::from_value(patch(workload, undo))
         .map_err(|error| Problem::failed(format!("Could not restore the template: {error}.")))?;
-    let params = PatchParams { field_manager: Some(crate::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    match api.patch(name, &params, &Patch::<()>::Json(patch)).await {
+    match api.patch(name, &model::patch_params(), &Patch::<()>::Json(patch)).await {
         Err(kube::Error::Api(status)) if status.code == 409 => {
             let sentence = format!("{} was changed by somebody else meanwhile: nothing was undone.", Quoted(name));
             Err(Problem::new(Exit::Failed, sentence)

@@ -4,7 +4,7 @@ pub mod plan;
 
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Kind, Object};
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 
 use crate::model;
 use crate::problem::Problem;
@@ -67,6 +67,5 @@ pub async fn run(session: &Session, args: &ScaleArgs) -> Result<(), Problem> {
 async fn apply(session: &Session, name: &str, workload: &Object, scale: &Scale) -> kube::Result<Object> {
     let api = model::api(session.client.clone(), &session.namespace, Kind::Workload);
     let patch = serde_json::from_value(scale.patch(workload)).map_err(kube::Error::SerdeError)?;
-    let params = PatchParams { field_manager: Some(crate::FIELD_MANAGER.to_owned()), ..PatchParams::default() };
-    api.patch(name, &params, &Patch::<()>::Json(patch)).await
+    api.patch(name, &model::patch_params(), &Patch::<()>::Json(patch)).await
 }

@@ -5,7 +5,7 @@ use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::ScaleArgs;
-use crate::deploy::changes::{Change, between};
+use crate::changes::{Change, between};
 use crate::problem::Problem;
 use crate::rollout::version_test;
 
