@@ -14,7 +14,6 @@
 pub mod access;
 pub mod args;
 pub mod cities;
-pub mod completion;
 pub mod changes;
 pub mod destroy;
 pub mod dispatch;
