@@ -19,6 +19,7 @@ pub mod exit;
 pub mod host;
 pub mod manual;
 pub mod problem;
+pub mod runtime;
 pub mod session;
 
 use std::ffi::OsString;
