@@ -31,6 +31,7 @@ pub mod reading;
 pub mod restart;
 pub mod rollout;
 pub mod scale;
+pub mod runtime;
 pub mod session;
 pub mod status;
 pub mod view;
