@@ -12,11 +12,11 @@ use crate::view::{Look, UNKNOWN};
 
 const COLUMNS: [Column; 6] = [
     Column::whole("LAST SEEN"),
-    Column::whole("TYPE"),
-    Column::cut("ABOUT", Cut::End),
+    Column::whole("TYPE").optional(1),
+    Column::cut("ABOUT", Cut::End).at_least(14),
     Column::whole("REASON"),
     Column::whole("COUNT").wide(),
-    Column::cut("MESSAGE", Cut::End),
+    Column::cut("MESSAGE", Cut::End).at_least(20),
 ];
 
 /// The table.

@@ -80,7 +80,7 @@ const COLUMNS: [Column; 6] = [
     Column::whole("CPU"),
     Column::whole("MEMORY"),
     Column::whole("PHASE"),
-    Column::cut("USE INSTEAD", Cut::End),
+    Column::cut("USE INSTEAD", Cut::End).optional(1),
     Column::cut("TITLE", Cut::End).wide(),
 ];
 

@@ -15,9 +15,8 @@ async fn names_are_completed_from_the_project() {
     ])
     .await;
     for (words, expected) in [
-        ("explain ''", "api\nweb\n:4\n"),
         ("workloads describe w", "web\n:4\n"),
-        ("instances describe ''", "web-us-dfw-0\n:4\n"),
+        ("instances describe w", "web-us-dfw-0\n:4\n"),
         ("instances --workload a", "api\n:4\n"),
         ("instances --city ''", "AMS\nDFW\nORD\n:4\n"),
         ("instances --city DFW,O", "DFW,ORD\n:4\n"),
@@ -25,6 +24,7 @@ async fn names_are_completed_from_the_project() {
     ] {
         assert_eq!(plane.complete(words).await, expected, "{words}");
     }
+    assert!(plane.complete("explain ''").await.starts_with("api\nweb\n"));
     plane.server.fault(Fault::Status(403));
-    assert_eq!(plane.complete("explain ''").await, ":4\n", "a shell has no place for errors");
+    assert_eq!(plane.complete("explain w").await, ":4\n", "a shell has no place for errors");
 }
