@@ -53,7 +53,8 @@ pub fn offers(types: &[Object]) -> Vec<Offer> {
             cpu: quantity(&resources["cpu"], cores),
             memory: quantity(&resources["memory"], memory),
             phase: phase(it),
-            replacement: replacement(it).map(str::to_owned),
+            // One that is as it should be needs none.
+            replacement: replacement(it).filter(|_| phase(it) != Some(InstanceTypePhase::Active)).map(str::to_owned),
             is_default: default == Some(&it.name()),
             title: spec["displayName"].as_str().map(str::to_owned),
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::refusal::{self, Refusal};
 use super::unit::{KNOWN_UNITS, PREFIX, Unit};
 use crate::view::number::{Number, number};
-use crate::view::sheet::{Cell, Column, Cut, sheet};
+use crate::view::sheet::{Cell, Column, annotated, sheet};
 use crate::view::{Look, UNKNOWN};
 
 /// What a project may use of a resource.
@@ -76,12 +76,11 @@ const COLUMNS: [Column; 6] = [
     Column::whole("USAGE"),
 ];
 
-const REFUSED: [Column; 5] = [
+const REFUSED: [Column; 4] = [
     Column::whole("REFUSED"),
     Column::whole("CITY").optional(1),
     Column::whole("RESOURCE"),
     Column::whole("ASKED").optional(2),
-    Column::cut("WHY", Cut::End).at_least(16),
 ];
 
 /// Both tables, where there is anything in them, and what to do about refusals.
@@ -99,20 +98,20 @@ pub fn text(allowances: &[Allowance], refused: &[Refusal], look: &Look) -> Strin
         ]
     };
     let refusals = |it: &Refusal| {
-        vec![
+        let cells = vec![
             it.instance.clone().into(),
             it.city.clone().unwrap_or_else(|| UNKNOWN.to_owned()).into(),
             it.resource.clone().into(),
             it.asked.clone().into(),
-            it.why.clone().into(),
-        ]
+        ];
+        (cells, it.why.clone())
     };
     let mut parts = Vec::new();
     if !allowances.is_empty() {
         parts.push(sheet(&COLUMNS, allowances.iter().map(limits).collect(), look));
     }
     if !refused.is_empty() {
-        parts.push(sheet(&REFUSED, refused.iter().map(refusals).collect(), look));
+        parts.push(annotated(&REFUSED, "WHY", refused.iter().map(refusals).collect(), look));
         parts.push(refusal::advice(refused, look.terminal.width));
     }
     parts.join("\n\n")

@@ -1,9 +1,12 @@
 //! Tables whose columns say which of them may be cut to the terminal's width.
 
+use fedhub_terminal::Terminal;
 use fedhub_terminal::output::Colour;
 use fedhub_terminal::table::painted;
+use unicode_width::UnicodeWidthStr;
 
 use super::Look;
+use super::text::wrapped;
 pub use super::fit::Cut;
 use super::fit::{Cuttable, fit, width_of, widths};
 
@@ -112,6 +115,28 @@ pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
     painted(&texts[first..], colour)
 }
 
+/// The same with a last column of sentences: where they do not fit beside the rest, each stands below its row.
+pub fn annotated(columns: &[Column], title: &'static str, rows: Vec<(Vec<Cell>, String)>, look: &Look) -> String {
+    let all: Vec<Column> = columns.iter().copied().chain([Column::whole(title)]).collect();
+    let beside = |(cells, note): &(Vec<Cell>, String)| {
+        cells.iter().cloned().chain([note.as_str().into()]).collect::<Vec<Cell>>()
+    };
+    let beside: Vec<Vec<Cell>> = rows.iter().map(beside).collect();
+    let Some(width) = look.terminal.width.filter(|_| !look.is_wide()) else { return sheet(&all, beside, look) };
+    let unlimited = Look { terminal: Terminal { width: None, colours: false, ..look.terminal }, ..*look };
+    if sheet(&all, beside.clone(), &unlimited).lines().all(|line| line.width() <= width) {
+        return sheet(&all, beside, look);
+    }
+    let (cells, notes): (Vec<Vec<Cell>>, Vec<String>) = rows.into_iter().unzip();
+    let table = sheet(columns, cells, look);
+    let header = usize::from(!look.no_headers);
+    let lines = table.lines().enumerate().map(|(at, line)| match at.checked_sub(header).and_then(|at| notes.get(at)) {
+        Some(note) => format!("{line}\n{}", wrapped(note, 2, Some(width))),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// Which columns fit, as narrow as they may become.
 fn shown(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, is_wide: bool) -> Vec<usize> {
     let cuts: Vec<Cuttable> = columns.iter().map(|column| column.cut).collect();
@@ -130,7 +155,6 @@ fn shown(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, is_wide
 
 #[cfg(test)]
 mod tests {
-    use fedhub_terminal::Terminal;
     use fedhub_terminal::output::Format;
 
     use super::*;
@@ -165,6 +189,19 @@ mod tests {
         assert_eq!(drawn(16), "NAME   CITY\nweb    DFW");
         assert_eq!(drawn(4), "NAME\nweb");
         assert_eq!(drawn(1), "NAME\nweb");
+    }
+
+    #[test]
+    fn sentences_that_do_not_fit_stand_below_their_row() {
+        let columns = [Column::whole("NAME")];
+        let drawn = |width, no_headers| {
+            let look = Look { no_headers, terminal: Terminal { width, ..Terminal::default() }, ..Look::default() };
+            annotated(&columns, "WHY", vec![(vec!["web".into()], "for a reason".to_owned())], &look)
+        };
+        assert_eq!(drawn(None, false), "NAME   WHY\nweb    for a reason");
+        assert_eq!(drawn(Some(19), false), "NAME   WHY\nweb    for a reason");
+        assert_eq!(drawn(Some(12), false), "NAME\nweb\n  for a\n  reason");
+        assert_eq!(drawn(Some(12), true), "web\n  for a\n  reason");
     }
 
     #[test]
