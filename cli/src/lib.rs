@@ -13,12 +13,17 @@
 
 pub mod access;
 pub mod args;
+pub mod changes;
 pub mod destroy;
 pub mod dispatch;
 pub mod exit;
 pub mod host;
 pub mod manual;
+pub mod model;
 pub mod problem;
+pub mod restart;
+pub mod rollout;
+pub mod scale;
 pub mod session;
 
 use std::ffi::OsString;
