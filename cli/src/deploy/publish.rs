@@ -1,0 +1,1 @@
+//! What follows a write: the URL, the rollout, and what is printed.
