@@ -1,0 +1,120 @@
+//! The command line.
+
+mod examples;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use fedhub_terminal::output::Format;
+
+use crate::access::AccessArgs;
+use crate::destroy::DestroyArgs;
+use crate::host::program::Program;
+
+/// Deploy workloads to cities, watch them come up, and see why they do not.
+#[derive(Debug, Parser)]
+#[command(
+    name = "datumctl-compute",
+    bin_name = "datumctl compute",
+    version,
+    about,
+    max_term_width = 110,
+    after_help = examples::TOP
+)]
+pub struct Cli {
+    /// The flags of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Project to work in, in place of the one that is chosen in datumctl.
+    #[arg(long, global = true, value_name = "PROJECT")]
+    pub project: Option<String>,
+    /// Organization, as datumctl passes it on; a project is enough.
+    #[arg(long, global = true, value_name = "ORG", hide = true)]
+    pub org: Option<String>,
+    /// Kubeconfig to connect with, in place of datumctl's login.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context in the kubeconfig.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Namespace in the project.
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Output format: table, wide, json or yaml.
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_enum,
+        default_value = "table",
+        value_name = "FORMAT",
+        hide_possible_values = true
+    )]
+    pub output: Format,
+    /// Print tables without their header.
+    #[arg(long, global = true)]
+    pub no_headers: bool,
+    /// Show the server's own words with an error.
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show whether compute is enabled in the project, or ask for it.
+    #[command(after_help = examples::ACCESS)]
+    Access(AccessArgs),
+    /// Delete a workload and all that runs of it.
+    #[command(after_help = examples::DESTROY)]
+    Destroy(DestroyArgs),
+    /// Print the completions of a shell, for its start-up file.
+    #[command(after_help = examples::COMPLETION)]
+    Completion {
+        /// The shell: bash, zsh or fish.
+        #[arg(value_parser = ["bash", "zsh", "fish"])]
+        shell: String,
+    },
+    /// Print the manual page, for `man -l -`, or write the pages of all commands.
+    #[command(after_help = examples::MAN)]
+    Man {
+        /// Directory to write a page for each command to; it is created.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+/// Parses what follows the program's name.
+pub fn parse(program: Program, arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let name = OsString::from(program.name());
+    let mut command = command(program);
+    let matches = command.try_get_matches_from_mut(std::iter::once(&name).chain(arguments))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The command line as that program's users type it.
+pub fn command(program: Program) -> clap::Command {
+    renamed(Cli::command(), program).bin_name(program.name())
+}
+
+/// Examples name the program as it was called.
+fn renamed(command: clap::Command, program: Program) -> clap::Command {
+    let examples = command
+        .get_after_help()
+        .map(|help| help.to_string().replace(Program::Datumctl.name(), program.name()));
+    let command = match examples {
+        Some(examples) => command.after_help(examples),
+        None => command,
+    };
+    command.mut_subcommands(|inner| renamed(inner, program))
+}

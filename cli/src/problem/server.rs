@@ -1,0 +1,82 @@
+//! What a server that refuses, or does not answer, means to a user.
+
+use kube::core::Status;
+use kube::core::response::StatusDetails;
+
+use super::Problem;
+use crate::exit::Exit;
+
+/// How an admission webhook introduces what it says.
+const DENIED: &str = "denied the request: ";
+
+/// A request that the server refused.
+pub fn refused(status: &Status, doing: &str) -> Problem {
+    let could_not = |why: &str| format!("Could not {doing}: {why}.");
+    if has_cause(status, "ProjectSuspended") {
+        return Problem::failed(could_not("the project is suspended"))
+            .remedy("Ask the owner of the organization why, and to have it resumed.");
+    }
+    if let Some((_, said)) = status.message.split_once(DENIED) {
+        return Problem::failed(could_not(said.trim_end_matches('.')));
+    }
+    match status.code {
+        401 => Problem::failed(could_not("your login has expired or is not accepted"))
+            .remedy("Log in again with `datumctl auth login`."),
+        403 => Problem::failed(could_not("your account lacks the right to do that in this project"))
+            .remedy("Ask an administrator of the project for a role that allows it."),
+        404 if names_object(status) => Problem::failed(could_not("there is no such thing in this project"))
+            .remedy("Check the name, the project and the namespace."),
+        404 => Problem::new(Exit::Unavailable, could_not("this project's platform does not offer it"))
+            .remedy("Check that the project exists (--project) and that its platform offers compute."),
+        409 if status.reason == "AlreadyExists" => {
+            Problem::failed(could_not("something of that name exists already")).remedy("Choose another name.")
+        }
+        409 => Problem::failed(could_not("it was changed by somebody else at the same time"))
+            .remedy("Look at what it is now, then run the command again."),
+        413 => Problem::failed(could_not("it is too large")).remedy("Make it smaller."),
+        400 | 422 => Problem::failed(could_not(&faults(status)))
+            .remedy("Change what is named, then run the command again."),
+        429 => Problem::failed(could_not("the platform asks for fewer requests")).remedy(patience(status)),
+        _ => Problem::failed(could_not(&format!("the platform has a problem of its own ({})", status.code)))
+            .remedy("Run the command again in a minute; if that does not help, tell the platform's support."),
+    }
+}
+
+/// A server that does not answer.
+pub fn unreachable(doing: &str) -> Problem {
+    Problem::failed(format!("Could not {doing}: the connection to the platform failed."))
+        .remedy("Check your network and the host, then run the command again; --verbose says more.")
+}
+
+/// What is wrong with the fields of an object: a line for each where there are several.
+fn faults(status: &Status) -> String {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let told: Vec<String> = causes
+        .filter(|cause| !cause.message.is_empty())
+        .map(|cause| match cause.field.as_str() {
+            "" | "<nil>" => cause.message.clone(),
+            field => format!("{field}: {}", cause.message),
+        })
+        .collect();
+    match told.as_slice() {
+        [] if status.message.is_empty() => "the server does not accept it".to_owned(),
+        [] => status.message.trim_end_matches('.').to_owned(),
+        [one] => one.trim_end_matches('.').to_owned(),
+        several => format!("several fields are not valid:\n  {}", several.join("\n  ")),
+    }
+}
+
+fn patience(status: &Status) -> String {
+    match status.details.as_ref().map(|details| details.retry_after_seconds).filter(|seconds| *seconds > 0) {
+        Some(seconds) => format!("Run the command again in {seconds} seconds."),
+        None => "Run the command again in a minute.".to_owned(),
+    }
+}
+
+fn names_object(status: &Status) -> bool {
+    status.details.as_ref().is_some_and(|StatusDetails { name, .. }| !name.is_empty())
+}
+
+fn has_cause(status: &Status, reason: &str) -> bool {
+    status.details.iter().flat_map(|details| &details.causes).any(|cause| cause.reason == reason)
+}
