@@ -13,13 +13,17 @@
 
 pub mod access;
 pub mod args;
+pub mod changes;
+pub mod deploy;
 pub mod destroy;
 pub mod dispatch;
 pub mod exit;
 pub mod host;
 pub mod manual;
 pub mod problem;
+pub mod rollout;
 pub mod session;
+pub mod url;
 
 use std::ffi::OsString;
 

@@ -8,6 +8,7 @@ use super::fault::Fault;
 use super::flags::Flags;
 use super::plan::Wanted;
 use crate::problem::Problem;
+use crate::rollout::WaitArgs;
 
 /// The flags of `deploy`.
 #[derive(Debug, clap::Args)]
@@ -27,12 +28,9 @@ pub struct DeployArgs {
     /// Say what would change, and change nothing: by what is known here, or as the server finds it.
     #[arg(long, value_enum, value_name = "client|server", hide_possible_values = true)]
     pub dry_run: Option<DryRun>,
-    /// Do not wait for the rollout.
-    #[arg(long)]
-    pub no_wait: bool,
-    /// How long to wait for the rollout, such as 90s or 10m; 0s for as long as it takes.
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = fedhub_core::clock::parse_duration)]
-    pub timeout: std::time::Duration,
+    /// Whether to wait for the rollout.
+    #[command(flatten)]
+    pub wait: WaitArgs,
     /// Save the workload to this file, in place of workload.yaml.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "no_save"])]
     pub save: Option<PathBuf>,

@@ -32,13 +32,13 @@ use std::path::{Path, PathBuf};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::consent::confirms;
 use fedhub_terminal::output::{Format, structured};
-use serde_json::{Value, json};
 
 pub use args::DeployArgs;
 use args::{Asked, DryRun};
 use consent::Consent;
 use plan::{DeployPlan, Wanted};
 use save::Saving;
+use view::{printed, together};
 
 use crate::problem::Problem;
 use crate::session::Session;
@@ -95,22 +95,6 @@ async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>
     };
     let text = || plans.iter().flat_map(view::plan).collect::<Vec<_>>().join("\n");
     session.print(|| together(value()), text)
-}
-
-/// An object as it is printed, so that `deploy -f` takes it.
-fn printed(object: &Object) -> Value {
-    let mut object = object.clone();
-    object.metadata.managed_fields = None;
-    fedhub_core::object::set_field(&mut object, "status", Value::Null);
-    json!(object)
-}
-
-/// Several objects are a list.
-fn together(mut objects: Vec<Value>) -> Value {
-    match objects.len() {
-        1 => objects.remove(0),
-        _ => json!({"apiVersion": "v1", "kind": "List", "items": objects}),
-    }
 }
 
 /// Asks, where somebody can be asked.

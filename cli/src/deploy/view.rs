@@ -1,8 +1,8 @@
 //! What a user is shown of a deployment.
 
 use fedhub_core::message::excerpt;
-use fedhub_core::object::ObjectView;
-use serde_json::Value;
+use fedhub_core::object::{Object, ObjectView, set_field};
+use serde_json::{Value, json};
 
 use super::plan::DeployPlan;
 
@@ -54,4 +54,20 @@ fn placed(placement: &Value) -> String {
     let what = if is_one { "instance" } else { "instances" };
     let each = if cities.len() > 1 { " in each city" } else { "" };
     format!("{}: {number} {what}{each}", cities.join(", "))
+}
+
+/// An object as it is printed, so that `deploy -f` takes it.
+pub fn printed(object: &Object) -> Value {
+    let mut object = object.clone();
+    object.metadata.managed_fields = None;
+    set_field(&mut object, "status", Value::Null);
+    json!(object)
+}
+
+/// Several objects are a list.
+pub fn together(mut objects: Vec<Value>) -> Value {
+    match objects.len() {
+        1 => objects.remove(0),
+        _ => json!({"apiVersion": "v1", "kind": "List", "items": objects}),
+    }
 }
