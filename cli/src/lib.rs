@@ -14,6 +14,7 @@
 pub mod access;
 pub mod args;
 pub mod changes;
+pub mod deploy;
 pub mod destroy;
 pub mod dispatch;
 pub mod exit;
@@ -25,6 +26,7 @@ pub mod restart;
 pub mod rollout;
 pub mod scale;
 pub mod session;
+pub mod url;
 
 use std::ffi::OsString;
 

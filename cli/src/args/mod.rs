@@ -9,6 +9,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use fedhub_terminal::output::Format;
 
 use crate::access::AccessArgs;
+use crate::deploy::DeployArgs;
 use crate::destroy::DestroyArgs;
 use crate::host::program::Program;
 use crate::restart::RestartArgs;
@@ -78,6 +79,9 @@ pub enum Command {
     /// Show whether compute is enabled in the project, or ask for it.
     #[command(after_help = examples::ACCESS)]
     Access(AccessArgs),
+    /// Deploy workloads by flags or from files, and watch them come up.
+    #[command(after_help = examples::DEPLOY)]
+    Deploy(Box<DeployArgs>),
     /// Delete a workload and all that runs of it.
     #[command(after_help = examples::DESTROY)]
     Destroy(DestroyArgs),
