@@ -33,6 +33,7 @@ pub mod reading;
 pub mod restart;
 pub mod rollout;
 pub mod scale;
+pub mod runtime;
 pub mod session;
 pub mod url;
 pub mod status;
