@@ -21,7 +21,6 @@ pub mod exit;
 pub mod host;
 pub mod manual;
 pub mod problem;
-pub mod rollout;
 pub mod session;
 pub mod url;
 
