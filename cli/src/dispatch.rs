@@ -11,7 +11,7 @@ use crate::host::program::Program;
 use crate::host::{completion, environment};
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::{access, deploy, destroy, manual};
+use crate::{access, deploy, destroy, manual, restart, rollout, scale};
 
 /// Runs a command, tells what went wrong, and says how it ended.
 pub fn run(program: Program, environment: &Environment, cli: Cli, terminal: Terminal) -> Exit {
@@ -41,6 +41,9 @@ fn connected(
             Command::Access(args) => access::run(&session, &args).await,
             Command::Deploy(args) => deploy::run(&session, &args).await,
             Command::Destroy(args) => destroy::run(&session, &args).await,
+            Command::Restart(args) => restart::run(&session, &args).await,
+            Command::Rollout(args) => rollout::run(&session, &args).await,
+            Command::Scale(args) => scale::run(&session, &args).await,
             Command::Completion { .. } | Command::Man { .. } => Ok(()),
         }
     })

@@ -20,7 +20,11 @@ pub mod dispatch;
 pub mod exit;
 pub mod host;
 pub mod manual;
+pub mod model;
 pub mod problem;
+pub mod restart;
+pub mod rollout;
+pub mod scale;
 pub mod session;
 pub mod url;
 

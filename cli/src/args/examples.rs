@@ -48,3 +48,29 @@ pub const MAN: &str = "\
 Examples:
   datumctl compute man | man -l -
   datumctl compute man --dir ~/.local/share/man/man1";
+
+/// Of `restart`.
+pub const RESTART: &str = "\
+Examples:
+  datumctl compute restart web
+  datumctl compute restart web --city DFW --timeout 5m
+  datumctl compute restart web --no-wait";
+
+/// Of `rollout`.
+pub const ROLLOUT: &str = "\
+Examples:
+  datumctl compute rollout web
+  datumctl compute rollout history web
+  datumctl compute rollout undo web --to-revision 3
+
+Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked; 130: Ctrl-C, which stops watching and not
+the rollout.";
+
+/// Of `scale`.
+pub const SCALE: &str = "\
+Examples:
+  datumctl compute scale web --min 3
+  datumctl compute scale web --min 2 --max 10 --cpu-percent 70
+  datumctl compute scale web --max 0
+
+What is not named stands. --max needs something to measure: --cpu-percent or --memory-percent, unless the workload has one.";

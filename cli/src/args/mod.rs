@@ -12,6 +12,9 @@ use crate::access::AccessArgs;
 use crate::deploy::DeployArgs;
 use crate::destroy::DestroyArgs;
 use crate::host::program::Program;
+use crate::restart::RestartArgs;
+use crate::rollout::RolloutArgs;
+use crate::scale::ScaleArgs;
 
 /// Deploy workloads to cities, watch them come up, and see why they do not.
 #[derive(Debug, Parser)]
@@ -82,6 +85,15 @@ pub enum Command {
     /// Delete a workload and all that runs of it.
     #[command(after_help = examples::DESTROY)]
     Destroy(DestroyArgs),
+    /// Replace the instances of a workload one by one.
+    #[command(after_help = examples::RESTART)]
+    Restart(RestartArgs),
+    /// Watch the rollout of a workload, list its revisions, and go back to one.
+    #[command(after_help = examples::ROLLOUT)]
+    Rollout(RolloutArgs),
+    /// Change how many instances a workload has in each city.
+    #[command(after_help = examples::SCALE)]
+    Scale(ScaleArgs),
     /// Print the completions of a shell, for its start-up file.
     #[command(after_help = examples::COMPLETION)]
     Completion {
