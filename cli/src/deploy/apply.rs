@@ -29,18 +29,20 @@ pub async fn existing(session: &Session, name: &str) -> Result<Option<Object>, P
     }
 }
 
-/// Has the server check a plan, and store nothing: what it would store.
-pub async fn check(session: &Session, wanted: Wanted<'_>, plan: &DeployPlan) -> Result<Object, Problem> {
-    send(session, plan, true).await.map_err(|error| refused(error, wanted, plan))
-}
-
-/// Carries a plan out. Where another writer was faster, it is decided again, and goes on only if it comes to the same.
-pub async fn write(session: &Session, wanted: Wanted<'_>, plan: &DeployPlan) -> Result<Object, Problem> {
+/// Carries a plan out; as a dry run, the server checks it and stores nothing. What the server makes of the Workload.
+///
+/// Where another writer was faster, it is decided again, and goes on only if it comes to the same.
+pub async fn send(
+    session: &Session,
+    wanted: Wanted<'_>,
+    plan: &DeployPlan,
+    dry_run: bool,
+) -> Result<Object, Problem> {
     let mut current = plan.clone();
     for _ in 0..ATTEMPTS {
-        match send(session, &current, false).await {
+        match request(session, &current, dry_run).await {
             Ok(stored) => return Ok(stored),
-            Err(kube::Error::Api(status)) if status.code == 409 && status.reason == "Conflict" => {
+            Err(kube::Error::Api(status)) if status.code == 409 => {
                 let found = existing(session, wanted.name()).await?;
                 let again = plan::decide(wanted, &session.namespace, found.as_ref()).ok();
                 let same = |again: &DeployPlan| {
@@ -56,11 +58,11 @@ pub async fn write(session: &Session, wanted: Wanted<'_>, plan: &DeployPlan) -> 
     }
     let name = wanted.name();
     Err(Problem::failed(format!("The workload {name} was changed by somebody else in the meantime."))
-        .remedy("Nothing was sent. Deploy it again to see what changes now."))
+        .remedy("Nothing was changed. Deploy it again to see what changes now."))
 }
 
 /// Creates or replaces. Fields that the server would drop are an error there, too: its schema may be an older one.
-async fn send(session: &Session, plan: &DeployPlan, dry_run: bool) -> kube::Result<Object> {
+async fn request(session: &Session, plan: &DeployPlan, dry_run: bool) -> kube::Result<Object> {
     let path = Object::url_path(Kind::Workload.resource(), Some(&session.namespace));
     let params = PostParams { dry_run, field_manager: Some(MANAGER.to_owned()) };
     let body = serde_json::to_vec(&plan.object).map_err(kube::Error::SerdeError)?;

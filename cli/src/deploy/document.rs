@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_api::{GROUP, VERSION};
 use fedhub_core::message::Quoted;
-use fedhub_core::names::{CURRENT_REVISION, DNS_LABEL_RULE, RECORDED_TEMPLATE, is_dns_label};
+use fedhub_core::names::{CURRENT_REVISION, DNS_LABEL_RULE, RECORDED_TEMPLATE, RESTARTED_AT, is_dns_label};
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use serde_json::{Map, Value, json};
 
 use super::fault::Fault;
 use super::schema;
 
-/// The annotation of a template by which its instances were restarted: it stays until the next restart.
-const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
 /// What a server and its controllers write into metadata: a file that was made from an object has it, and it says nothing.
 const SERVERS_METADATA: [&str; 10] = [
     "creationTimestamp",

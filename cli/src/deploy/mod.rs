@@ -7,7 +7,7 @@
 //! 3. The server checks all of them by a dry run before the first is written ([`apply`]); what it refuses is told by the flag
 //!    or the field ([`refusal`]).
 //! 4. The user sees the changes and is asked ([`consent`]); networks that are missing are made ([`network`]).
-//! 5. [`apply::write`] writes; the file is saved ([`save`]), the URL is published, and the rollout is waited for.
+//! 5. [`apply::send`] writes; the file is saved ([`save`]), the URL is published, and the rollout is waited for.
 
 pub mod apply;
 pub mod args;
@@ -53,7 +53,7 @@ pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
     }
     let mut checked = Vec::new();
     for (wanted, plan) in wanted.iter().zip(&plans).filter(|(_, plan)| !plan.is_noop()) {
-        checked.push(apply::check(session, *wanted, plan).await?);
+        checked.push(apply::send(session, *wanted, plan, true).await?);
     }
     if args.dry_run == Some(DryRun::Server) {
         return dry(session, &plans, Some(&checked)).await;
@@ -137,7 +137,7 @@ async fn write(
             stored.push(plan.object.clone());
             continue;
         }
-        match apply::write(session, *wanted, plan).await {
+        match apply::send(session, *wanted, plan, false).await {
             Ok(object) => stored.push(object),
             Err(problem) if written.is_empty() => return Err(problem),
             Err(problem) => {

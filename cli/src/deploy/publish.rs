@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_terminal::output::{self, Format};
+use fedhub_terminal::output::Format;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::args::{Asked, DeployArgs};
@@ -49,9 +50,7 @@ pub async fn finish(
         match url::wait(session, name, patience).await {
             Ok(Url::Live(url)) if is_structured => session.tell(&url),
             // Alone on the last line, for scripts.
-            Ok(Url::Live(url)) => output::print(&url).map_err(|error| {
-                Problem::failed("Could not write to standard output.").raw(error.to_string())
-            })?,
+            Ok(Url::Live(url)) => session.print(Value::default, || url)?,
             Ok(Url::Pending(why)) => session.tell(&format!("The URL of {name} does not answer yet: {why}.")),
             Err(problem) => problems.push(problem),
         }

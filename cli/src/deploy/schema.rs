@@ -149,7 +149,13 @@ pub fn with_instance_type(mut spec: Value, existing: Option<&Value>) -> Value {
     const RUNTIME: &str = "/template/spec/runtime";
     let stands = existing.and_then(|it| it.pointer(RUNTIME)?["resources"]["instanceType"].as_str());
     let runtime = spec.pointer_mut(RUNTIME).and_then(Value::as_object_mut);
-    let resources = runtime.map(|it| it.entry("resources").or_insert_with(|| json!({})));
+    let resources = runtime.map(|it| it.entry("resources").or_insert(Value::Null));
+    let resources = resources.map(|it| {
+        if it.is_null() {
+            *it = json!({});
+        }
+        it
+    });
     if let Some(Value::Object(resources)) = resources {
         let given = resources.get("instanceType");
         if given.is_none_or(|it| it.is_null() || *it == "") {

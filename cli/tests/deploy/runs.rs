@@ -2,6 +2,7 @@
 
 use fedhub_cli::args::Global;
 use fedhub_cli::deploy;
+use fedhub_cli::deploy::schema::{self, completed};
 use fedhub_cli::exit::Exit;
 use fedhub_cli::problem::Problem;
 use fedhub_cli::session::Session;
@@ -14,7 +15,9 @@ use super::fixtures::{args, web};
 const NETWORKING: &str = "networking.datumapis.com";
 
 fn plane(kinds: &[(&str, &str)]) -> ApiServer {
-    let workloads = Resource::custom("compute.datumapis.com", "v1alpha", "Workload", "workloads").with_status();
+    let workloads = Resource::custom("compute.datumapis.com", "v1alpha", "Workload", "workloads")
+        .with_status()
+        .defaulting(|it| it["spec"] = completed(schema::spec(), it["spec"].take()));
     let more = kinds.iter().map(|(kind, plural)| Resource::custom(NETWORKING, "v1alpha", kind, plural).with_status());
     ApiServer::builder("shop").resources(project_plane()).resource(workloads).resources(more).build()
 }
@@ -222,4 +225,24 @@ async fn a_right_that_is_missing_is_said_and_nothing_is_taken_for_absent() {
         server.clear_fault(fault);
     }
     assert_eq!(stored(&server, "web").unwrap()["metadata"]["generation"], 1);
+}
+
+/// Known of the public plugin: `-f -` is not understood.
+#[tokio::test]
+async fn standard_input_is_a_file_like_others() {
+    let server = "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n\
+        clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\n";
+    let kubeconfig = file(server);
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_datumctl-compute"));
+    command.args(["deploy", "-f", "-", "--kubeconfig"]).arg(kubeconfig.path());
+    let piped = || std::process::Stdio::piped();
+    let mut child = command.env_clear().stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let two = "kind: Pod\napiVersion: v1\n---\nkind: Service\napiVersion: v1\n";
+    tokio::io::AsyncWriteExt::write_all(&mut input, two.as_bytes()).await.unwrap();
+    drop(input);
+    let output = child.wait_with_output().await.unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{told}");
+    assert!(told.contains("standard input, document 2: it is of apiVersion \"v1\" and kind \"Service\""), "{told}");
 }
