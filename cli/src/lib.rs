@@ -14,7 +14,6 @@
 pub mod access;
 pub mod args;
 pub mod cities;
-pub mod completion;
 pub mod changes;
 pub mod deploy;
 pub mod destroy;

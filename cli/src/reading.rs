@@ -8,7 +8,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::model::Listed;
+use crate::model::{Index, Listed};
 use crate::problem::Problem;
 
 /// How many objects a page of a list has.
@@ -62,6 +62,11 @@ pub async fn list(client: &Client, query: Query<'_>) -> Listed {
 /// What is known of a kind; nothing where it could not be read, which the caller shows as such.
 pub fn known(listed: &Listed) -> &[Object] {
     listed.as_deref().unwrap_or_default()
+}
+
+/// The deployments that were read, joined; where they could not be, nothing is said of them.
+pub fn index(deployments: &Listed) -> Index<'_> {
+    deployments.as_ref().map_or_else(|_| Index::default(), |all| Index::new(all, []))
 }
 
 /// Whether the project does not have a kind at all, so that there can be none of it.

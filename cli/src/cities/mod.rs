@@ -31,6 +31,9 @@ pub struct CitiesArgs {
 pub async fn run(session: &Session, args: &CitiesArgs) -> Result<(), Problem> {
     let (bindings, workloads) =
         tokio::join!(list(session, Kind::LocationBinding, ""), list(session, Kind::Workload, ""));
+    if let (Err(_), Err(problem)) = (&bindings, &workloads) {
+        return Err(problem.clone());
+    }
     let served = bindings.as_deref().ok();
     let Cities { mut rows, is_complete } = cities(served, workloads.as_deref().ok());
     rows.retain(|row| !args.ready || row.ready == Some(true));

@@ -82,7 +82,7 @@ impl About {
         let is = |kind: Kind| {
             let resource = kind.resource();
             let group = reference["apiVersion"].as_str().unwrap_or_default().split('/').next();
-            reference["kind"] == resource.kind && (group == Some("") || group == Some(&resource.group))
+            reference["kind"] == resource.kind && (group == Some("") || group == Some(resource.group.as_str()))
         };
         let within = |deployment: Option<&str>, instance: Option<&str>| {
             let known = deployment.and_then(|it| names.deployments.get(it));

@@ -9,9 +9,7 @@ use fedhub_core::object::Kind;
 use jiff::Timestamp;
 use join::{Filter, Names, entries};
 
-use crate::completion;
 use crate::model::{Listed, get, list};
-use crate::host::completion::completer;
 use crate::problem::Problem;
 use crate::reading::{self, Query, known, note};
 use crate::session::Session;
@@ -28,10 +26,10 @@ Examples:
 #[derive(Debug, Args)]
 pub struct EventsArgs {
     /// Only of this workload, its cities and its instances.
-    #[arg(value_name = "WORKLOAD", add = completer(completion::workloads))]
+    #[arg(value_name = "WORKLOAD")]
     pub name: Option<String>,
     /// Only in these cities.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
     pub city: Vec<String>,
     /// Only warnings.
     #[arg(long)]
@@ -49,9 +47,9 @@ impl EventsArgs {
 
 /// Runs the command.
 pub async fn run(session: &Session, args: &EventsArgs) -> Result<(), Problem> {
-    let names = names(session, args).await?;
+    let names = names(session, args);
     if args.watch {
-        return watch::run(session, args.filter(), names).await;
+        return watch::run(session, args.filter(), told(session, names.await?)).await;
     }
     let query = Query {
         what: "events",
@@ -61,7 +59,8 @@ pub async fn run(session: &Session, args: &EventsArgs) -> Result<(), Problem> {
         plural: "events",
         namespace: Some(&session.namespace),
     };
-    let events = reading::list(&session.client, query).await?;
+    let (names, events) = tokio::join!(names, reading::list(&session.client, query));
+    let (events, names) = (events?, told(session, names?));
     let found = entries(&events, &names, args.filter());
     let (look, now) = (Look::of(session), Timestamp::now());
     if !found.is_empty() || session.global.output.is_structured() {
@@ -75,17 +74,23 @@ pub async fn run(session: &Session, args: &EventsArgs) -> Result<(), Problem> {
 
 /// What deployments stand for. Those of a Workload are known by its spec alone where they may not be listed; a Workload
 /// that is gone leaves events behind, and a name that never was one is an error.
-async fn names(session: &Session, args: &EventsArgs) -> Result<Names, Problem> {
+async fn names(session: &Session, args: &EventsArgs) -> Result<(Names, Vec<Problem>), Problem> {
     let (workloads, deployments): (Listed, Listed) =
         tokio::join!(list(session, Kind::Workload, ""), list(session, Kind::WorkloadDeployment, ""));
-    for problem in [&workloads, &deployments].into_iter().filter_map(|it| it.as_ref().err()) {
-        session.tell(&note(problem));
-    }
     let names = Names::of(known(&workloads), known(&deployments));
     if let (Some(name), Ok(_)) = (&args.name, &workloads)
         && !names.has_workload(name)
     {
         get(session, Kind::Workload, name).await?;
     }
-    Ok(names)
+    let unknown = [workloads, deployments].into_iter().filter_map(Result::err).collect();
+    Ok((names, unknown))
+}
+
+/// The names, once what is not known of them is told.
+fn told(session: &Session, (names, unknown): (Names, Vec<Problem>)) -> Names {
+    for problem in &unknown {
+        session.tell(&note(problem));
+    }
+    names
 }

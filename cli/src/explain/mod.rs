@@ -6,10 +6,8 @@ use clap::Args;
 use jiff::Timestamp;
 use view::{Explanation, Outcome};
 
-use crate::completion;
 use crate::exit::Exit;
 use crate::model::{Index, Project};
-use crate::host::completion::completer;
 use crate::problem::Problem;
 use crate::reading::{known, note};
 use crate::session::Session;
@@ -29,10 +27,10 @@ blocked; 4: somebody has to act.";
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The workload's name.
-    #[arg(value_name = "WORKLOAD", add = completer(completion::workloads))]
+    #[arg(value_name = "WORKLOAD")]
     pub name: String,
     /// Only these cities.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
     pub city: Vec<String>,
 }
 

@@ -8,11 +8,9 @@ use fedhub_core::object::{Kind, Object};
 use jiff::Timestamp;
 use view::{Filter, rows};
 
-use crate::completion;
-use crate::model::{Index, Listed, get, list};
-use crate::host::completion::completer;
+use crate::model::{Listed, get, list};
 use crate::problem::Problem;
-use crate::reading::{known, note};
+use crate::reading::{self, note};
 use crate::session::Session;
 use crate::view::Look;
 
@@ -32,10 +30,10 @@ pub struct InstancesArgs {
     #[command(subcommand)]
     pub one: Option<One>,
     /// Only the instances of this workload.
-    #[arg(short, long, value_name = "NAME", add = completer(completion::workloads))]
+    #[arg(short, long, value_name = "WORKLOAD")]
     pub workload: Option<String>,
     /// Only the instances in these cities.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
     pub city: Vec<String>,
 }
 
@@ -45,7 +43,7 @@ pub enum One {
     /// Show one instance in full: what runs in it, its addresses, and what its conditions say.
     Describe {
         /// The instance's name.
-        #[arg(value_name = "INSTANCE", add = completer(completion::instances))]
+        #[arg(value_name = "INSTANCE")]
         name: String,
     },
 }
@@ -62,7 +60,7 @@ async fn table(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
     // Not by a label of the Workload: an instance without its labels would be left out and not missed.
     let instances = list(session, Kind::Instance, "").await?;
     let deployments = deployments_for(session, &instances).await;
-    let index = Index::new(known(&deployments), []);
+    let index = reading::index(&deployments);
     let filter = Filter { workload: args.workload.as_deref(), cities: &args.city };
     let rows = rows(&instances, |name| index.deployment(name), filter);
     let (look, now) = (Look::of(session), Timestamp::now());
@@ -84,7 +82,7 @@ async fn table(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
 async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     let instance = [get(session, Kind::Instance, name).await?];
     let deployments = deployments_for(session, &instance).await;
-    let index = Index::new(known(&deployments), []);
+    let index = reading::index(&deployments);
     let rows = rows(&instance, |name| index.deployment(name), Filter::default());
     let (look, now) = (Look::of(session), Timestamp::now());
     for row in &rows {

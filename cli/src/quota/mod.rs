@@ -9,11 +9,9 @@ use refusal::refusals;
 use serde_json::json;
 use view::allowances;
 
-use crate::completion;
 use crate::exit::Exit;
 use crate::instances::view::{Filter, rows};
-use crate::model::{Index, list};
-use crate::host::completion::completer;
+use crate::model::list;
 use crate::problem::Problem;
 use crate::reading::{self, Query, is_unserved, known, missing, note};
 use crate::session::Session;
@@ -38,7 +36,7 @@ pub struct QuotaArgs {
     #[arg(long)]
     pub constrained: bool,
     /// Only what was refused to instances in these cities; limits are the project's, in all cities together.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
     pub city: Vec<String>,
 }
 
@@ -62,8 +60,11 @@ pub async fn run(session: &Session, args: &QuotaArgs) -> Result<(), Problem> {
         list(session, Kind::Instance, ""),
         list(session, Kind::WorkloadDeployment, ""),
     );
+    if let (Err(problem), Err(_), Err(_)) = (&instances, &claims, &buckets) {
+        return Err(problem.clone());
+    }
     let mut allowances = allowances(known(&buckets), known(&units));
-    let index = Index::new(known(&deployments), []);
+    let index = reading::index(&deployments);
     let filter = Filter { workload: None, cities: &args.city };
     let rows = rows(known(&instances), |name| index.deployment(name), filter);
     let refused = refusals(&rows, known(&claims), known(&units));

@@ -7,11 +7,9 @@ use fedhub_core::object::{Kind, ObjectView};
 use jiff::Timestamp;
 use view::{Overview, text, value};
 
-use crate::completion;
-use crate::model::{Index, list};
-use crate::host::completion::completer;
+use crate::model::list;
 use crate::problem::Problem;
-use crate::reading::{known, note};
+use crate::reading::{self, note};
 use crate::session::Session;
 use crate::view::Look;
 
@@ -25,7 +23,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Only these workloads.
-    #[arg(value_name = "WORKLOAD", add = completer(completion::workloads))]
+    #[arg(value_name = "WORKLOAD")]
     pub names: Vec<String>,
 }
 
@@ -39,7 +37,7 @@ pub async fn run(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
             .remedy(format!("`{}` lists them.", session.command("workloads"))));
     }
     workloads.retain(|it| args.names.is_empty() || args.names.iter().any(|name| it.name() == name));
-    let index = Index::new(known(&deployments), []);
+    let index = reading::index(&deployments);
     let seen: Vec<_> = workloads.iter().map(|object| index.workload(object)).collect();
     let overview = Overview { project: session.project.as_deref(), workloads: &seen, unknown: deployments.as_ref().err() };
     let (look, now) = (Look::of(session), Timestamp::now());

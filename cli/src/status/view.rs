@@ -33,12 +33,17 @@ pub struct Trouble<'a> {
 }
 
 impl<'a> Overview<'a> {
-    /// The cities in which somebody has to act, or nobody knows.
+    /// The cities in which somebody has to act, or of which it is not known any more how they are.
     pub fn troubled(&self) -> impl Iterator<Item = Trouble<'a>> {
         let all = self.workloads.iter().flat_map(|it| it.sites.iter().map(move |site| (it, site)));
         all.filter_map(|(workload, site)| {
-            let finding = site::finding(site).filter(|it| it.standing() != Standing::OnItsWay)?;
-            (site.deployment.is_some()).then(|| Trouble { workload: workload.object.name(), site, finding })
+            let told = |it: &Finding| match it.standing() {
+                Standing::Ready | Standing::OnItsWay => false,
+                Standing::Unknown => it.since.is_some(),
+                Standing::Blocked => true,
+            };
+            let finding = site::finding(site).filter(told)?;
+            Some(Trouble { workload: workload.object.name(), site, finding })
         })
     }
 }

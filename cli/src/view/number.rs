@@ -22,11 +22,6 @@ pub fn of(part: Number, whole: Number) -> String {
     format!("{}/{}", shown(part), shown(whole))
 }
 
-/// A sum, which is not known where one of its parts is not.
-pub fn sum(parts: impl IntoIterator<Item = Number>) -> Number {
-    parts.into_iter().try_fold(0_i64, |sum, next| sum.checked_add(next?))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -39,8 +34,5 @@ mod tests {
         assert_eq!(of(number(&status, "ready"), number(&status, "desired")), "0/?");
         assert_eq!(shown(number(&status, "odd")), "?");
         assert_eq!(shown(number(&Value::Null, "ready")), "?");
-        assert_eq!(sum([Some(1), None]), None);
-        assert_eq!(sum([Some(1), Some(2)]), Some(3));
-        assert_eq!(sum([]), Some(0));
     }
 }

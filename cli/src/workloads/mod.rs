@@ -10,11 +10,9 @@ use jiff::Timestamp;
 use url::Url;
 use view::{Filter, Row};
 
-use crate::completion;
-use crate::model::{Health, Index, Listed, Project, list};
-use crate::host::completion::completer;
+use crate::model::{Health, Listed, Project, list};
 use crate::problem::Problem;
-use crate::reading::{self, known, note};
+use crate::reading::{self, note};
 use crate::session::Session;
 use crate::view::Look;
 
@@ -39,7 +37,7 @@ pub struct WorkloadsArgs {
     #[arg(long, value_enum, ignore_case = true)]
     pub health: Option<Health>,
     /// Only the workloads that run in these cities.
-    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',', add = completer(completion::used_cities))]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
     pub city: Vec<String>,
 }
 
@@ -49,7 +47,7 @@ pub enum One {
     /// Show one workload in full: its placements, how it is in each city, and what it runs.
     Describe {
         /// The workload's name.
-        #[arg(value_name = "WORKLOAD", add = completer(completion::workloads))]
+        #[arg(value_name = "WORKLOAD")]
         name: String,
     },
 }
@@ -69,7 +67,7 @@ async fn table(session: &Session, args: &WorkloadsArgs) -> Result<(), Problem> {
         reading::list(&session.client, url::proxies(&session.namespace)),
     );
     let workloads = workloads?;
-    let index = Index::new(known(&deployments), []);
+    let index = reading::index(&deployments);
     let filter = Filter { health: args.health, cities: &args.city };
     let rows: Vec<Row<'_>> = workloads
         .iter()
@@ -101,10 +99,10 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
         Project::of_workload(session, name),
         reading::list(&session.client, url::proxies(&session.namespace)),
     );
-    let index = project.index();
     let (look, now) = (Look::of(session), Timestamp::now());
     let Project { workloads, deployments, .. } = &project;
     let is_known = deployments.is_ok();
+    let index = reading::index(deployments);
     for object in workloads.as_ref().map_err(Clone::clone)? {
         let row = Row { workload: index.workload(object), url: Url::of(&urls, name) };
         session.print(|| describe::json(&row, is_known, now), || describe::text(&row, is_known, &look, now))?;

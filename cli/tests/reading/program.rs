@@ -15,11 +15,13 @@ async fn names_are_completed_from_the_project() {
     ])
     .await;
     for (words, expected) in [
-        ("explain ''", "api\tacme/web:v1.2.3\nweb\tacme/web:v1.2.3\n:4\n"),
-        ("workloads describe w", "web\tacme/web:v1.2.3\n:4\n"),
-        ("instances describe ''", "web-us-dfw-0\tDFW, Available\n:4\n"),
+        ("explain ''", "api\nweb\n:4\n"),
+        ("workloads describe w", "web\n:4\n"),
+        ("instances describe ''", "web-us-dfw-0\n:4\n"),
+        ("instances --workload a", "api\n:4\n"),
         ("instances --city ''", "AMS\nDFW\nORD\n:4\n"),
-        ("events a", "api\tacme/web:v1.2.3\n:4\n"),
+        ("instances --city DFW,O", "DFW,ORD\n:4\n"),
+        ("events a", "api\n:4\n"),
     ] {
         assert_eq!(plane.complete(words).await, expected, "{words}");
     }
