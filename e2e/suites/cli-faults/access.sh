@@ -1,6 +1,7 @@
 #!/bin/sh
 # Each state of access of a project by its exit code, from nothing asked for to active. The platform's part is played.
 set -eu
+. ../lib/wait.sh
 c=../lib/compute.sh
 platform() { kubectl --kubeconfig "$KUBECONFIGS/management.yaml" "$@" >&2; }
 answer() {
@@ -19,20 +20,23 @@ END
 platform apply --server-side -f ../lib/entitlements-crd.yaml -f catalogue.yaml
 platform wait --for=condition=Established --timeout=60s \
   crd/serviceentitlements.services.miloapis.com crd/services.services.miloapis.com
-until platform apply --server-side -f service.yaml; do sleep 0.2; done
-$c 0 '' access
+until platform apply --server-side -f service.yaml; do again 'the catalogue takes no Service'; done
+$c 0 'not enabled|not requested|not been' access
 # The provider has to approve it, and nobody is there to be asked whether to ask.
 $c 10 'access request' workloads
-$c 0 '' access request
-name=$(kubectl --kubeconfig "$KUBECONFIGS/management.yaml" get serviceentitlements --output 'jsonpath={.items[*].metadata.name}')
-test -n "$name"
+# The platform answers meanwhile. To ask again is progress, and no error.
+$c 0 'approv' access request &
+asks=$!
+until name=$(kubectl --kubeconfig "$KUBECONFIGS/management.yaml" get serviceentitlements --output 'jsonpath={.items[*].metadata.name}') \
+  && [ -n "$name" ]; do again 'nothing was asked for'; done
 answer PendingApproval EntitlementPendingApproval '' False
-$c 0 '' access request
-$c 12 '' workloads
+wait "$asks"
+$c 0 'approv' access request
+$c 12 'approv' workloads
 answer Rejected EntitlementRejected '' False
-$c 11 '' workloads
+$c 11 'denied' workloads
 answer Active EntitlementActive 'entitledAt: "2026-01-02T03:04:05Z"' True
 $c 0 'active|enabled|Active' access
 $c 0 '"state": *"Active"' access -o json
 # It may be used, and this plane does not serve it.
-$c 13 'does not offer' workloads
+$c 13 'does not offer' workloads -n "$NAMESPACE"
