@@ -116,7 +116,8 @@ async fn networks(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) ->
         let question = format!("The network {name} does not exist. Create it?");
         let is_wanted = args.yes || (session.terminal.can_ask() && confirms(&question, true));
         if !is_wanted {
-            let problem = Problem::failed(format!("Nothing was deployed: the network {name} does not exist."));
+            let problem =
+                Problem::failed(format!("Nothing was deployed: the network {name} does not exist."));
             return Err(problem.remedy("--yes creates it; or name one that exists with --network."));
         }
         network::create(session, &name).await?;
