@@ -114,7 +114,7 @@ $(CARGO_DENY): | need-rust
 	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)
 
 build: need-rust need-go
-	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-simulate
+	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
 need-rust:
 	@command -v cargo >/dev/null || { echo 'make: `cargo` was not found: install Rust 1.95 or newer (https://rustup.rs)' >&2; exit 1; }

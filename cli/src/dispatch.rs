@@ -1,7 +1,5 @@
 //! From a parsed command line to the command.
 
-use std::future::Future;
-
 use fedhub_terminal::Terminal;
 
 use crate::args::{Cli, Command, Global};
@@ -11,7 +9,7 @@ use crate::host::program::Program;
 use crate::host::{completion, environment};
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::{access, deploy, destroy, manual, restart, rollout, scale};
+use crate::{access, deploy, destroy, manual, restart, rollout, runtime, scale};
 
 /// Runs a command, tells what went wrong, and says how it ended.
 pub fn run(program: Program, environment: &Environment, cli: Cli, terminal: Terminal) -> Exit {
@@ -32,7 +30,7 @@ fn connected(
     terminal: Terminal,
     command: Command,
 ) -> Result<(), Problem> {
-    in_runtime(async {
+    runtime::run(async {
         let session = Session::connect(program, global, environment, terminal).await?;
         if !matches!(command, Command::Access(_)) {
             access::gate(&session).await?;
@@ -47,23 +45,4 @@ fn connected(
             Command::Completion { .. } | Command::Man { .. } => Ok(()),
         }
     })
-}
-
-/// Runs a future to its end on this thread, or until Ctrl-C. A command that has something to say of Ctrl-C awaits it
-/// itself, and is polled first.
-pub fn in_runtime(command: impl Future<Output = Result<(), Problem>>) -> Result<(), Problem> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Problem::failed(format!("Could not start: {error}.")))?;
-    let ended = runtime.block_on(async {
-        tokio::select! {
-            biased;
-            ended = command => ended,
-            _ = tokio::signal::ctrl_c() => Err(Problem::interrupted()),
-        }
-    });
-    // A helper that still runs is not waited for.
-    runtime.shutdown_background();
-    ended
 }

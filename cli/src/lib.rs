@@ -24,6 +24,7 @@ pub mod model;
 pub mod problem;
 pub mod restart;
 pub mod rollout;
+pub mod runtime;
 pub mod scale;
 pub mod session;
 pub mod url;

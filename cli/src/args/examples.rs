@@ -9,11 +9,19 @@ Exit codes: 0: done; 1: failed; 2: misuse; 3: timed out; 4: blocked; 9 to 13: co
 pub const ACCESS: &str = "\
 Examples:
   datumctl compute access
+  datumctl compute access -o json
+  datumctl compute access request --wait
+
+Exit codes: 0: the state was told, whatever it is; 1: it could not be read.";
+
+/// Of `access request`.
+pub const ACCESS_REQUEST: &str = "\
+Examples:
   datumctl compute access request --message 'For the shop'
   datumctl compute access request --wait --timeout 1h
 
-Exit codes: 0: enabled, or asked for; 10: not enabled; 11: denied or withdrawn; 12: still pending when the time to wait
-was over; 13: not offered here.";
+Exit codes: 0: enabled, or asked for; 11: denied or withdrawn; 12: not decided when the time to wait was over; 13: not
+offered on this platform.";
 
 /// Of `deploy`.
 pub const DEPLOY: &str = "\
@@ -33,7 +41,10 @@ was over; 4: blocked, such as by a quota or a missing image.";
 pub const DESTROY: &str = "\
 Examples:
   datumctl compute destroy api
-  datumctl compute destroy api --yes --no-wait";
+  datumctl compute destroy api --yes --no-wait
+
+Exit codes: 0: gone, or with --no-wait on its way; 1: failed, or not wanted; 2: nobody could be asked; 3: not gone yet when
+the time to wait was over.";
 
 /// Of `completion`.
 pub const COMPLETION: &str = "\

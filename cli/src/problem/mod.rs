@@ -1,12 +1,12 @@
 //! What goes wrong, in words for whoever typed the command: a sentence, what to do about it, and the exit code.
 
-mod server;
+mod failure;
+mod request;
 
-use fedhub_core::errors::chain;
-use kube::runtime::watcher;
+pub use failure::Failure;
+pub use request::{is_final, of_watch};
 
 use crate::exit::Exit;
-use crate::session::failure::Failure;
 
 /// Why a command did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,40 +54,6 @@ impl Problem {
         Self { raw: Some(raw.into()), ..self }
     }
 
-    /// A request that failed. `doing` completes "Could not ...": `list the workloads`.
-    pub fn of(error: kube::Error, doing: &str) -> Self {
-        let raw = chain(&error);
-        let problem = match &error {
-            kube::Error::Api(status) => server::refused(status, doing),
-            kube::Error::Auth(_) => {
-                Self::failed(format!("Could not {doing}: your credentials cannot be read."))
-                    .remedy("Log in again with `datumctl auth login`, or check the user in your kubeconfig.")
-            }
-            kube::Error::Service(cause) => match cause.downcast_ref::<Failure>() {
-                Some(failure) => failure.problem(doing),
-                None => server::unreachable(doing),
-            },
-            kube::Error::HyperError(_) | kube::Error::ReadEvents(_) => server::unreachable(doing),
-            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
-                Self::failed(format!("Could not {doing}: the answer of the server is not understood."))
-                    .remedy("Check that the host is a Datum platform, and that this program is up to date.")
-            }
-            _ => Self::failed(format!("Could not {doing}.")),
-        };
-        problem.raw(raw)
-    }
-
-    /// A watch that failed. `doing` completes "Could not ...".
-    pub fn of_watch(error: watcher::Error, doing: &str) -> Self {
-        match error {
-            watcher::Error::InitialListFailed(error)
-            | watcher::Error::WatchStartFailed(error)
-            | watcher::Error::WatchFailed(error) => Self::of(error, doing),
-            watcher::Error::WatchError(status) => Self::of(kube::Error::Api(status), doing),
-            watcher::Error::NoResourceVersion => server::unreachable(doing).raw(chain(&error)),
-        }
-    }
-
     /// Tells it on standard error, and says how the program ends.
     pub fn tell(&self, verbose: bool) -> Exit {
         eprintln!("{}", self.text(verbose));
@@ -96,7 +62,7 @@ impl Problem {
 
     /// What is told.
     pub fn text(&self, verbose: bool) -> String {
-        let raw = self.raw.as_ref().filter(|_| verbose).map(|raw| format!("The server says: {raw}"));
+        let raw = self.raw.as_ref().filter(|_| verbose).map(|raw| format!("Details: {raw}"));
         let lines = [Some(format!("Error: {}", self.sentence)), self.remedy.clone(), raw];
         lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
     }

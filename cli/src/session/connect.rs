@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fedhub_core::clock::Clock;
 use fedhub_core::errors;
 use http::Uri;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -41,7 +42,7 @@ pub async fn connect(target: Target) -> Result<Connection, Problem> {
         Target::Platform { host, project, helper, session } => {
             let url = format!("https://{host}").parse();
             let url = url.map_err(|_| Problem::usage(format!("{host:?} is not the name of a host.")))?;
-            let tokens = Arc::new(Tokens::new(helper, session));
+            let tokens = Arc::new(Tokens::new(helper, session, Clock::system()));
             let place = Place { server: url, prefix: path(&project), project: Some(project) };
             clients(Config::new(place.server.clone()), Some(&tokens), place, NAMESPACE)
         }

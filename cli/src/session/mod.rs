@@ -1,7 +1,6 @@
 //! The connection of a command to the project that it works in.
 
 pub mod connect;
-pub mod failure;
 pub mod target;
 pub mod token;
 pub mod transport;

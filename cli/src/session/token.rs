@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use fedhub_core::clock::Clock;
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 use zeroize::Zeroizing;
 
-use super::failure::Failure;
+use crate::problem::Failure;
 
 /// How long before its end a token is renewed.
 const AHEAD: SignedDuration = SignedDuration::from_secs(60);
@@ -26,6 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Tokens {
     helper: String,
     session: Option<String>,
+    clock: Clock,
     current: Mutex<Option<Token>>,
 }
 
@@ -40,14 +42,14 @@ pub struct Token {
 
 impl Tokens {
     /// Those of a helper, for one of its logins.
-    pub fn new(helper: String, session: Option<String>) -> Self {
-        Self { helper, session, current: Mutex::new(None) }
+    pub fn new(helper: String, session: Option<String>, clock: Clock) -> Self {
+        Self { helper, session, clock, current: Mutex::new(None) }
     }
 
     /// A token that is good for the next request.
     pub async fn get(&self) -> Result<Token, Failure> {
         let mut current = self.current.lock().await;
-        if let Some(token) = current.as_ref().filter(|token| token.is_fresh(Timestamp::now())) {
+        if let Some(token) = current.as_ref().filter(|token| token.is_fresh(self.clock.now())) {
             return Ok(token.clone());
         }
         let token = self.ask().await?;
@@ -74,12 +76,12 @@ impl Tokens {
             .map_err(|error| {
                 failed(format!("it could not be started: {}", fedhub_core::errors::chain(&error)))
             })?;
-        token(output)
+        token(output, self.clock.now())
     }
 }
 
 /// What the helper printed, as a token.
-fn token(output: Output) -> Result<Token, Failure> {
+fn token(output: Output, now: Timestamp) -> Result<Token, Failure> {
     let printed = Zeroizing::new(output.stdout);
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
@@ -91,7 +93,7 @@ fn token(output: Output) -> Result<Token, Failure> {
     match HeaderValue::from_str(&value) {
         Ok(mut header) if !text.is_empty() => {
             header.set_sensitive(true);
-            Ok(Token { header, renew: expiry(text).map(|end| renew(end, Timestamp::now())) })
+            Ok(Token { header, renew: expiry(text).map(|end| renew(end, now)) })
         }
         _ => Err(Failure::NoToken("what it printed is no token".to_owned())),
     }

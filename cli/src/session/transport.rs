@@ -10,8 +10,8 @@ use kube::client::Body;
 use tower::BoxError;
 use tower::util::service_fn;
 
-use super::failure::Failure;
 use super::token::Tokens;
+use crate::problem::Failure;
 
 /// How long a server may take to begin its answer. A watch begins at once, too.
 const PATIENCE: Duration = Duration::from_secs(30);

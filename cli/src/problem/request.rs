@@ -1,17 +1,66 @@
-//! What a server that refuses, or does not answer, means to a user.
+//! What a request that failed means to a user.
 
+use fedhub_core::errors::chain;
 use kube::core::Status;
 use kube::core::response::StatusDetails;
+use kube::runtime::watcher;
 
-use super::Problem;
+use super::{Failure, Problem};
 use crate::exit::Exit;
 
 /// How an admission webhook introduces what it says.
 const DENIED: &str = "denied the request: ";
 
+impl Problem {
+    /// A request that failed. `doing` completes "Could not ...": `list the workloads`.
+    pub fn of(error: kube::Error, doing: &str) -> Self {
+        let raw = chain(&error);
+        let problem = match &error {
+            kube::Error::Api(status) => refused(status, doing),
+            kube::Error::Auth(_) => {
+                Self::failed(format!("Could not {doing}: your credentials cannot be read."))
+                    .remedy("Log in again with `datumctl auth login`, or check the user in your kubeconfig.")
+            }
+            kube::Error::Service(cause) => match cause.downcast_ref::<Failure>() {
+                Some(failure) => failed(failure, doing),
+                None => unreachable(doing),
+            },
+            kube::Error::HyperError(_) | kube::Error::ReadEvents(_) => unreachable(doing),
+            kube::Error::SerdeError(_) | kube::Error::FromUtf8(_) => {
+                Self::failed(format!("Could not {doing}: the answer of the server is not understood."))
+                    .remedy("Check that the host is a Datum platform, and that this program is up to date.")
+            }
+            _ => Self::failed(format!("Could not {doing}.")),
+        };
+        problem.raw(raw)
+    }
+}
+
+/// Whether sending a request again does not help: the login, a right, the object or its kind is missing.
+pub fn is_final(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Api(status) => matches!(status.code, 401 | 403 | 404 | 405),
+        kube::Error::Service(cause) => matches!(cause.downcast_ref(), Some(Failure::NoToken(_))),
+        kube::Error::Auth(_) => true,
+        _ => false,
+    }
+}
+
+/// The error of the request that a watch failed in; `None` where the server ended a watch that had begun.
+pub fn of_watch(error: watcher::Error) -> Option<kube::Error> {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => Some(error),
+        watcher::Error::WatchError(status) => Some(kube::Error::Api(status)),
+        watcher::Error::NoResourceVersion => None,
+    }
+}
+
 /// A request that the server refused.
-pub fn refused(status: &Status, doing: &str) -> Problem {
-    let could_not = |why: &str| format!("Could not {doing}: {why}.");
+fn refused(status: &Status, doing: &str) -> Problem {
+    let could_not =
+        |why: &str| format!("Could not {doing}: {why}{}", if why.contains('\n') { "" } else { "." });
     if has_cause(status, "ProjectSuspended") {
         return Problem::failed(could_not("the project is suspended"))
             .remedy("Ask the owner of the organization why, and to have it resumed.");
@@ -43,7 +92,7 @@ pub fn refused(status: &Status, doing: &str) -> Problem {
 }
 
 /// A server that does not answer.
-pub fn unreachable(doing: &str) -> Problem {
+fn unreachable(doing: &str) -> Problem {
     Problem::failed(format!("Could not {doing}: the connection to the platform failed."))
         .remedy("Check your network and the host, then run the command again; --verbose says more.")
 }
@@ -79,4 +128,21 @@ fn names_object(status: &Status) -> bool {
 
 fn has_cause(status: &Status, reason: &str) -> bool {
     status.details.iter().flat_map(|details| &details.causes).any(|cause| cause.reason == reason)
+}
+
+/// A failure that this program knows of.
+fn failed(failure: &Failure, doing: &str) -> Problem {
+    match failure {
+        Failure::Silent(limit) => {
+            let limit = limit.as_secs();
+            Problem::failed(format!("Could not {doing}: the platform did not answer within {limit} seconds."))
+                .remedy(
+                    "Run the command again in a minute; if that does not help, tell the platform's support.",
+                )
+        }
+        Failure::NoToken(why) => {
+            Problem::failed(format!("Could not {doing}: datumctl gave no login ({why})."))
+                .remedy("Log in again with `datumctl auth login`.")
+        }
+    }
 }

@@ -3,12 +3,14 @@
 //!
 //! An answer is a line for each candidate, with a description behind a tab, and `:DIRECTIVE` at the end.
 
-use std::cell::RefCell;
-use std::ffi::{OsStr, OsString};
+pub mod names;
 
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use fedhub_terminal::Terminal;
+use std::ffi::OsString;
+
+use clap_complete::engine::CompletionCandidate;
 use fedhub_terminal::output;
+
+use names::Line;
 
 use super::environment::Environment;
 use super::program::Program;
@@ -27,22 +29,6 @@ pub struct Words {
     words: Vec<OsString>,
     /// Whether descriptions are wanted.
     described: bool,
-}
-
-/// The line that is being completed, for the completers of names.
-#[derive(Clone, Default)]
-pub struct Line {
-    /// The flags that say where names come from.
-    pub global: Global,
-    /// The variables of the host.
-    pub environment: Environment,
-    /// As what the program was called.
-    pub program: Program,
-}
-
-thread_local! {
-    /// Completers get a word and nothing else from clap: what stands around it is here.
-    static LINE: RefCell<Line> = RefCell::new(Line::default());
 }
 
 /// The words to complete, where that is what the program was started for.
@@ -64,10 +50,11 @@ pub fn answer(program: Program, environment: &Environment, asked: Words) -> Exit
         words.push(OsString::new());
     }
     let global = globals(&words);
-    LINE.with(|line| *line.borrow_mut() = Line { global, environment: environment.clone(), program });
+    names::set(Line { global, environment: environment.clone(), program });
     let last = words.len();
     words.insert(0, program.name().into());
-    let candidates = clap_complete::engine::complete(&mut args::command(program), words, last, None);
+    let mut command = names::completed(args::command(program));
+    let candidates = clap_complete::engine::complete(&mut command, words, last, None);
     let text = reply(&candidates.unwrap_or_default(), described);
     match output::print(&text) {
         Ok(()) => Exit::Done,
@@ -105,28 +92,6 @@ fn reply(candidates: &[CompletionCandidate], described: bool) -> String {
     });
     let directive = format!(":{}", if joins { NO_FILES_NO_SPACE } else { NO_FILES });
     lines.chain([directive]).collect::<Vec<_>>().join("\n")
-}
-
-/// A completer that asks the project: for an argument's `add`. `names` connects by the [`Line`], and gives names with a
-/// description; what goes wrong gives none, for a shell has no place for errors.
-pub fn completer(names: fn(&Line) -> Vec<(String, String)>) -> ArgValueCompleter {
-    ArgValueCompleter::new(move |word: &OsStr| {
-        let Some(word) = word.to_str() else { return Vec::new() };
-        let line = LINE.with(|line| line.borrow().clone());
-        let fitting = names(&line).into_iter().filter(|(name, _)| name.starts_with(word));
-        fitting
-            .map(|(name, help)| {
-                CompletionCandidate::new(name).help(Some(help).filter(|it| !it.is_empty()).map(Into::into))
-            })
-            .collect()
-    })
-}
-
-impl Line {
-    /// What to connect with: nobody is asked anything, and nothing is drawn.
-    pub fn terminal(&self) -> Terminal {
-        Terminal::default()
-    }
 }
 
 /// Prints the script of a shell.
