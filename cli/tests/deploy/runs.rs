@@ -135,7 +135,7 @@ async fn cities_are_not_left_where_nobody_can_be_asked_unless_yes_is_given() {
     run(&server, &NEW).await.unwrap();
     let problem = run(&server, &["web", "--city=ORD"]).await.unwrap_err();
     assert!(problem.sentence.contains("web leaves DFW"), "{problem:?}");
-    assert!(problem.remedy.as_ref().unwrap().contains("--yes"), "{problem:?}");
+    assert!(problem.exit == Exit::Usage && problem.remedy.as_ref().unwrap().contains("--yes"), "{problem:?}");
     assert_eq!(stored(&server, "web").unwrap()["spec"]["placements"][0]["cityCodes"], json!(["DFW", "ORD"]));
     run(&server, &["web", "--city=ORD", "--yes"]).await.unwrap();
     assert_eq!(stored(&server, "web").unwrap()["spec"]["placements"][0]["cityCodes"], json!(["ORD"]));
