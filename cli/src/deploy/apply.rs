@@ -19,7 +19,8 @@ const ATTEMPTS: usize = 5;
 pub async fn existing(session: &Session, name: &str) -> Result<Option<Object>, Problem> {
     let api: Api<Object> =
         Api::namespaced_with(session.client.clone(), &session.namespace, Kind::Workload.resource());
-    let found = api.get_opt(name).await.map_err(|error| Problem::of(error, &format!("read the workload {name}")))?;
+    let found =
+        api.get_opt(name).await.map_err(|error| Problem::of(error, &format!("read the workload {name}")))?;
     match found {
         Some(found) if found.is_terminating() => {
             Err(Problem::failed(format!("The workload {name} is being deleted."))
@@ -66,16 +67,16 @@ async fn request(session: &Session, plan: &DeployPlan, dry_run: bool) -> kube::R
     let path = Object::url_path(Kind::Workload.resource(), Some(&session.namespace));
     let params = PostParams { dry_run, field_manager: Some(MANAGER.to_owned()) };
     let body = serde_json::to_vec(&plan.object).map_err(kube::Error::SerdeError)?;
-    let request = match plan.exists {
-        true => Request::new(path).replace(plan.object.name(), &params, body),
-        false => Request::new(path).create(&params, body),
+    let request = if plan.exists {
+        Request::new(path).replace(plan.object.name(), &params, body)
+    } else {
+        Request::new(path).create(&params, body)
     };
     let mut request = request.map_err(kube::Error::BuildRequest)?;
     let separator = if request.uri().query().is_none_or(str::is_empty) { "" } else { "&" };
     let uri = format!("{}{separator}fieldValidation=Strict", request.uri());
-    *request.uri_mut() = uri.parse().map_err(|error: http::uri::InvalidUri| {
-        kube::Error::HttpError(error.into())
-    })?;
+    *request.uri_mut() =
+        uri.parse().map_err(|error: http::uri::InvalidUri| kube::Error::HttpError(error.into()))?;
     session.client.request(request).await
 }
 

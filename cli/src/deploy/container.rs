@@ -59,7 +59,8 @@ fn index(template: &Value, flag: &'static str) -> Result<usize, Fault> {
         (None, [_]) => Ok(0),
         (None, []) => Err(Fault::new(flag, "the workload is a virtual machine: change it with -f")),
         (None, _) => {
-            let rule = format!("the workload has several containers, none of them named {NAME}: change it with -f");
+            let rule =
+                format!("the workload has several containers, none of them named {NAME}: change it with -f");
             Err(Fault::new(flag, rule))
         }
     }
@@ -79,7 +80,8 @@ fn keys(sources: &mut Vec<Value>, field: &str, edit: &Edit<Keys>) {
             if let Some(prefix) = prefix {
                 wanted["prefix"] = json!(prefix);
             }
-            let same = |it: &Value| it[field]["name"] == wanted[field]["name"] && it["prefix"] == wanted["prefix"];
+            let same =
+                |it: &Value| it[field]["name"] == wanted[field]["name"] && it["prefix"] == wanted["prefix"];
             if !sources.iter().any(same) {
                 sources.push(wanted);
             }

@@ -121,7 +121,10 @@ fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
         Some(name) => match find(all, name) {
             Some(index) => index,
             None if flags.city.is_empty() => {
-                return Err(Fault::new("--city", format!("the new placement {name} needs at least one city")));
+                return Err(Fault::new(
+                    "--city",
+                    format!("the new placement {name} needs at least one city"),
+                ));
             }
             None => {
                 all.push(new_placement(name));
@@ -165,8 +168,7 @@ fn scale(settings: &mut Value, flags: &Flags) {
 
 fn metric(metrics: &mut Vec<Value>, resource: &str, percent: i32) {
     metrics.retain(|metric| percent != 0 || metric["resource"]["name"] != resource);
-    let wanted =
-        json!({"resource": {"name": resource, "target": {"averageUtilization": percent}}});
+    let wanted = json!({"resource": {"name": resource, "target": {"averageUtilization": percent}}});
     match metrics.iter_mut().find(|metric| metric["resource"]["name"] == resource) {
         Some(metric) => *metric = wanted,
         None if percent != 0 => metrics.push(wanted),

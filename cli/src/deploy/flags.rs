@@ -33,13 +33,13 @@ pub struct Flags {
     /// Environment variable; KEY- removes one.
     #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
     pub env: Vec<Edit<Variable>>,
-    /// All keys of a ConfigMap as environment variables; NAME- removes them.
+    /// All keys of a config map as environment variables; NAME- removes them.
     #[arg(long, value_name = "NAME[:PREFIX_]", value_parser = keys)]
     pub env_from_configmap: Vec<Edit<Keys>>,
-    /// All keys of a Secret as environment variables; NAME- removes them.
+    /// All keys of a secret as environment variables; NAME- removes them.
     #[arg(long, value_name = "NAME[:PREFIX_]", value_parser = keys)]
     pub env_from_secret: Vec<Edit<Keys>>,
-    /// ConfigMap whose keys are files in a directory; NAME- removes it.
+    /// Config map whose keys are files in a directory; NAME- removes it.
     #[arg(long, value_name = "NAME:/PATH", value_parser = mount)]
     pub configmap: Vec<Edit<Mount>>,
     /// Secret whose keys are files in a directory; NAME- removes it.
@@ -97,9 +97,8 @@ pub struct Mount {
 
 /// `KEY=VALUE`, or `KEY-`.
 pub fn variable(text: &str) -> Result<Edit<Variable>, String> {
-    let set = |(key, value): (&str, &str)| {
-        Edit::Set(Variable { key: key.to_owned(), value: value.to_owned() })
-    };
+    let set =
+        |(key, value): (&str, &str)| Edit::Set(Variable { key: key.to_owned(), value: value.to_owned() });
     let removed = || text.strip_suffix('-').map(|key| Edit::Remove(key.to_owned()));
     named(text.split_once('=').map(set).or_else(removed), "KEY=VALUE sets, KEY- removes")
 }

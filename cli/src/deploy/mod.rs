@@ -25,6 +25,7 @@ pub mod refusal;
 pub mod save;
 pub mod schema;
 pub mod view;
+mod warnings;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,7 @@ use consent::Consent;
 use plan::{DeployPlan, Wanted};
 use save::Saving;
 use view::{printed, together};
+use warnings::Warnings;
 
 use crate::problem::Problem;
 use crate::session::Session;
@@ -51,10 +53,7 @@ pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
     if args.dry_run == Some(DryRun::Client) {
         return dry(session, &plans, None).await;
     }
-    let mut checked = Vec::new();
-    for (wanted, plan) in wanted.iter().zip(&plans).filter(|(_, plan)| !plan.is_noop()) {
-        checked.push(apply::send(session, *wanted, plan, true).await?);
-    }
+    let checked = check(session, &wanted, &plans).await?;
     if args.dry_run == Some(DryRun::Server) {
         return dry(session, &plans, Some(&checked)).await;
     }
@@ -81,6 +80,22 @@ async fn plans(session: &Session, wanted: &[Wanted<'_>]) -> Result<Vec<DeployPla
     if faults.is_empty() { Ok(plans) } else { Err(args::refused(&faults)) }
 }
 
+/// Has the server check all that changes, and tells what it warns of.
+async fn check(
+    session: &Session,
+    wanted: &[Wanted<'_>],
+    plans: &[DeployPlan],
+) -> Result<Vec<Object>, Problem> {
+    let warnings = Warnings::default();
+    let session = Session { client: warnings.client(&session.client, &session.namespace), ..session.clone() };
+    let mut checked = Vec::new();
+    for (wanted, plan) in wanted.iter().zip(plans).filter(|(_, plan)| !plan.is_noop()) {
+        checked.push(apply::send(&session, *wanted, plan, true).await?);
+    }
+    warnings.take().iter().for_each(|warning| session.tell(&format!("Warning: {warning}")));
+    Ok(checked)
+}
+
 /// Prints what would be done; as the server would store it, where it was asked.
 async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>) -> Result<(), Problem> {
     let names: BTreeSet<_> = plans.iter().flat_map(|plan| network::names(&plan.object)).collect();
@@ -103,7 +118,7 @@ fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(
         Consent::Given => Ok(()),
         Consent::Ask(question, default) if confirms(question, default) => Ok(()),
         Consent::Ask(..) => Err(Problem::failed("Nothing was deployed.")),
-        Consent::Needed(what) => Err(Problem::failed(format!("Nothing was deployed. {what}"))
+        Consent::Needed(what) => Err(Problem::usage(format!("Nothing was deployed. {what}"))
             .remedy("Nobody can be asked here: with --yes it is done.")),
     }
 }
@@ -116,7 +131,8 @@ async fn networks(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) ->
         let question = format!("The network {name} does not exist. Create it?");
         let is_wanted = args.yes || (session.terminal.can_ask() && confirms(&question, true));
         if !is_wanted {
-            let problem = Problem::failed(format!("Nothing was deployed: the network {name} does not exist."));
+            let problem =
+                Problem::failed(format!("Nothing was deployed: the network {name} does not exist."));
             return Err(problem.remedy("--yes creates it; or name one that exists with --network."));
         }
         network::create(session, &name).await?;

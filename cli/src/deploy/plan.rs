@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
-use crate::changes::{self, Change};
 use super::described;
 use super::document::Document;
 use super::fault::Fault;
 use super::flags::Flags;
+use crate::changes::{self, Change};
 
 /// What the user asks for.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ use crate::url::plan::Url;
 use crate::url::{self, Intent, Settled};
 
 /// How long a URL is waited for after the rollout.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Publishes, prints and waits. What fails does not keep the rest from being done.
 pub async fn finish(

@@ -37,7 +37,9 @@ fn worded(message: &str) -> String {
         "Too many",
     ];
     match begins.iter().find(|begin| message.starts_with(**begin)) {
-        Some(_) => message.chars().take(1).flat_map(char::to_lowercase).chain(message.chars().skip(1)).collect(),
+        Some(_) => {
+            message.chars().take(1).flat_map(char::to_lowercase).chain(message.chars().skip(1)).collect()
+        }
         None => message.to_owned(),
     }
 }

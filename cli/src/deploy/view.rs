@@ -32,8 +32,9 @@ pub fn plan(plan: &DeployPlan) -> Vec<String> {
 pub fn leaves(plan: &DeployPlan) -> Option<String> {
     let of = |(placement, city): &(String, String)| format!("{city} (placement {placement})");
     let cities: Vec<_> = plan.leaves.iter().map(of).collect();
-    (!cities.is_empty())
-        .then(|| format!("{} leaves {}: its instances there are deleted.", plan.object.name(), cities.join(", ")))
+    (!cities.is_empty()).then(|| {
+        format!("{} leaves {}: its instances there are deleted.", plan.object.name(), cities.join(", "))
+    })
 }
 
 fn images(spec: &Value) -> impl Iterator<Item = &str> {

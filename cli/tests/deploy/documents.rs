@@ -73,13 +73,28 @@ fn what_is_no_workload_is_said_with_its_field() {
             (&|it: &mut Value| it["kind"] = json!("ConfigMap")) as &dyn Fn(&mut Value),
             r#"web.yaml: it is of apiVersion "compute.datumapis.com/v1alpha" and kind "ConfigMap": deploy takes those of compute.datumapis.com/v1alpha and Workload"#,
         ),
-        (&|it| it["metadata"]["namespace"] = json!("other"), r#"web.yaml: metadata.namespace "other": this command works in the namespace "default": leave it out"#),
+        (
+            &|it| it["metadata"]["namespace"] = json!("other"),
+            r#"web.yaml: metadata.namespace "other": this command works in the namespace "default": leave it out"#,
+        ),
         (&|it| it["metadata"]["name"] = Value::Null, "web.yaml: metadata.name: it is required"),
-        (&|it| it["metadata"]["name"] = json!("Web"), r#"web.yaml: metadata.name "Web": it must have 1 to 63 lower-case letters, digits or '-', and begin and end with a letter or digit"#),
-        (&|it| it["metadata"]["labels"]["n"] = json!(1), "web.yaml: metadata.labels.n: it must be text: quote it"),
-        (&|it| it["metadata"]["lables"] = json!({}), "web.yaml: metadata.lables: there is no such field: did you mean labels?"),
+        (
+            &|it| it["metadata"]["name"] = json!("Web"),
+            r#"web.yaml: metadata.name "Web": it must have 1 to 63 lower-case letters, digits or '-', and begin and end with a letter or digit"#,
+        ),
+        (
+            &|it| it["metadata"]["labels"]["n"] = json!(1),
+            "web.yaml: metadata.labels.n: it must be text: quote it",
+        ),
+        (
+            &|it| it["metadata"]["lables"] = json!({}),
+            "web.yaml: metadata.lables: there is no such field: did you mean labels?",
+        ),
         (&|it| it["spec"]["placements"] = Value::Null, "web.yaml: spec.placements: it is required"),
-        (&|it| it["spec"]["placements"][0]["locations"] = json!([]), "web.yaml: spec.placements[0].locations: there is no such field"),
+        (
+            &|it| it["spec"]["placements"][0]["locations"] = json!([]),
+            "web.yaml: spec.placements[0].locations: there is no such field",
+        ),
     ] {
         assert_eq!(edited(edit), [expected]);
     }
@@ -122,7 +137,10 @@ fn what_a_server_defaults_is_no_change() {
 #[test]
 fn a_file_says_the_whole_spec_and_only_its_own_labels() {
     let mut less = web();
-    less["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0].as_object_mut().unwrap().remove("env");
+    less["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("env");
     less["spec"]["placements"][0]["cityCodes"] = json!(["ORD"]);
     less["metadata"]["labels"] = json!({"tier": "front"});
     let plan = plan(&of(&less), Some(&web()));

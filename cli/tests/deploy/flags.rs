@@ -14,7 +14,10 @@ fn a_flag_changes_what_it_names_and_nothing_else() {
     for (words, expected) in [
         (&[][..], &[][..]),
         (&["--image=ghcr.io/example/web:1"], &[]),
-        (&["--image=ghcr.io/example/web:2"], &[r#"~ APP.image: "ghcr.io/example/web:1" -> "ghcr.io/example/web:2""#]),
+        (
+            &["--image=ghcr.io/example/web:2"],
+            &[r#"~ APP.image: "ghcr.io/example/web:1" -> "ghcr.io/example/web:2""#],
+        ),
         (&["--min=3"], &["~ spec.placements[america].scaleSettings.minReplicas: 1 -> 3"]),
         (&["--city=DFW,LHR"], &[r#"~ spec.placements[america].cityCodes: ["DFW", "ORD"] -> ["DFW", "LHR"]"#]),
         (&["--env=LEVEL=debug"], &["~ APP.env[LEVEL].value"]),
@@ -25,17 +28,25 @@ fn a_flag_changes_what_it_names_and_nothing_else() {
         (&["--no-http"], &["- APP.ports"]),
         (&["--configmap=web:/etc/web"], &[]),
         (&["--configmap=web-"], &["- APP.volumeAttachments", "- spec.template.spec.volumes"]),
-        (&["--label=team-", "--label=tier=front"], &["- metadata.labels.team", r#"+ metadata.labels.tier: "front""#]),
-        (&["--instance-type=d2"], &[
-            r#"~ spec.template.spec.runtime.resources.instanceType: "datumcloud/d1-standard-2" -> "d2""#,
-        ]),
-        (&["--network=other"], &[
-            r#"~ spec.template.spec.networkInterfaces[eth0].network.name: "default" -> "other""#,
-        ]),
-        (&["--max=5", "--cpu-percent=70"], &[
-            "+ spec.placements[america].scaleSettings.maxReplicas: 5",
-            "+ spec.placements[america].scaleSettings.metrics",
-        ]),
+        (
+            &["--label=team-", "--label=tier=front"],
+            &["- metadata.labels.team", r#"+ metadata.labels.tier: "front""#],
+        ),
+        (
+            &["--instance-type=d2"],
+            &[r#"~ spec.template.spec.runtime.resources.instanceType: "datumcloud/d1-standard-2" -> "d2""#],
+        ),
+        (
+            &["--network=other"],
+            &[r#"~ spec.template.spec.networkInterfaces[eth0].network.name: "default" -> "other""#],
+        ),
+        (
+            &["--max=5", "--cpu-percent=70"],
+            &[
+                "+ spec.placements[america].scaleSettings.maxReplicas: 5",
+                "+ spec.placements[america].scaleSettings.metrics",
+            ],
+        ),
     ] {
         let plan = plan(words, Some(&web())).unwrap();
         let expected: Vec<_> = expected.iter().map(|line| at(line)).collect();
@@ -46,7 +57,8 @@ fn a_flag_changes_what_it_names_and_nothing_else() {
 
 #[test]
 fn files_of_a_secret_get_a_volume_and_one_place_has_one_volume() {
-    let template = |words: &[&str]| plan(words, Some(&web())).unwrap().object.spec()["template"]["spec"].clone();
+    let template =
+        |words: &[&str]| plan(words, Some(&web())).unwrap().object.spec()["template"]["spec"].clone();
     let added = template(&["--secret=tls.example.com:/etc/tls", "--configmap=web:/srv"]);
     let volumes = added["volumes"].as_array().unwrap();
     let secret = &volumes[1];
@@ -71,14 +83,15 @@ fn scaling_is_set_changed_and_turned_off() {
         let plan = plan(words, Some(before)).unwrap();
         plan.object.spec()["placements"][0]["scaleSettings"].clone()
     };
-    let metric = |name: &str, percent: i32| {
-        json!({"resource": {"name": name, "target": {"averageUtilization": percent}}})
-    };
+    let metric = |name: &str, percent: i32| json!({"resource": {"name": name, "target": {"averageUtilization": percent}}});
     let mut scaled = web();
     let both = settings(&["--max=4", "--cpu-percent=70", "--memory-percent=80"], &web());
     assert_eq!(both["metrics"], json!([metric("cpu", 70), metric("memory", 80)]));
     scaled["spec"]["placements"][0]["scaleSettings"] = both;
-    assert_eq!(settings(&["--cpu-percent=50"], &scaled)["metrics"], json!([metric("cpu", 50), metric("memory", 80)]));
+    assert_eq!(
+        settings(&["--cpu-percent=50"], &scaled)["metrics"],
+        json!([metric("cpu", 50), metric("memory", 80)])
+    );
     assert_eq!(settings(&["--cpu-percent=0"], &scaled)["metrics"], json!([metric("memory", 80)]));
     let off = settings(&["--max=0"], &scaled);
     assert_eq!(off, json!({"minReplicas": 1, "instanceManagementPolicy": "OrderedReady"}));
@@ -104,9 +117,12 @@ fn placements_stay_as_they_are_and_are_never_guessed() {
 #[test]
 fn a_new_workload_needs_an_image_and_a_city_and_has_the_rest_by_default() {
     let faults = plan(&["--min=2"], None).unwrap_err();
-    let expected = ["--image: a new workload needs an image", "--city: a new workload needs at least one city"];
+    let expected =
+        ["--image: a new workload needs an image", "--city: a new workload needs at least one city"];
     assert_eq!(told(&faults), expected);
-    let new = plan(&["--image=ghcr.io/a/b:1", "--city=DFW,ORD", "--min=2", "--http-port=80", "--env=A=1"], None).unwrap();
+    let new =
+        plan(&["--image=ghcr.io/a/b:1", "--city=DFW,ORD", "--min=2", "--http-port=80", "--env=A=1"], None)
+            .unwrap();
     let expected = json!({
         "template": {"spec": {
             "runtime": {
@@ -181,7 +197,9 @@ fn what_a_flag_takes_is_checked_when_it_is_read() {
 
 #[test]
 fn flags_and_files_do_not_mix() {
-    for words in [&["web", "-f", "a.yaml"][..], &["-f", "a.yaml", "--image=a"], &["web", "--http-port=1", "--no-http"]] {
+    for words in
+        [&["web", "-f", "a.yaml"][..], &["-f", "a.yaml", "--image=a"], &["web", "--http-port=1", "--no-http"]]
+    {
         let error = args(words).unwrap_err();
         assert!(error.contains("cannot be used with"), "{words:?}: {error}");
     }
@@ -191,7 +209,8 @@ fn flags_and_files_do_not_mix() {
 #[test]
 fn a_server_may_have_stored_what_this_version_does_not_know() {
     let mut newer = web();
-    newer["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["livenessProbe"] = json!({"port": 1});
+    newer["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["livenessProbe"] =
+        json!({"port": 1});
     newer["metadata"]["finalizers"] = json!(["example.com/hold"]);
     let plan = plan(&["--image=a.b/c:2"], Some(&newer)).unwrap();
     newer["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("a.b/c:2");

@@ -7,6 +7,8 @@ mod fixtures;
 #[cfg(test)]
 mod flags;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
 mod plans;
 #[cfg(test)]
 mod refusals;

@@ -23,7 +23,8 @@ fn the_user_sees_what_changes_and_never_the_value_of_a_variable() {
         "web leaves ORD (placement america): its instances there are deleted.",
     ];
     assert_eq!(changed, expected);
-    let new = shown(&["--image=a.b/c:1", "--city=DFW,ORD", "--max=5", "--cpu-percent=70", "--env=T=s3cret"], false);
+    let new =
+        shown(&["--image=a.b/c:1", "--city=DFW,ORD", "--max=5", "--cpu-percent=70", "--env=T=s3cret"], false);
     assert_eq!(new, ["web is new:", "  image a.b/c:1", "  DFW, ORD: 1 to 5 instances in each city"]);
     assert_eq!(shown(&["--image=a.b/c:1", "--city=DFW"], false)[2], "  DFW: 1 instance");
     assert_eq!(shown(&["--min=1"], true), ["web: nothing changes"]);

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::fixtures::{args, plan, web};
 
 fn status(causes: &[(&str, &str)]) -> Status {
-    let causes: Vec<Value> = causes.iter().map(|(field, message)| json!({"field": field, "message": message})).collect();
+    let causes: Vec<Value> =
+        causes.iter().map(|(field, message)| json!({"field": field, "message": message})).collect();
     let value = json!({"status": "Failure", "message": "", "reason": "Invalid", "code": 422,
         "details": {"name": "web", "causes": causes}, "metadata": {}});
     serde_json::from_value(value).unwrap()
@@ -56,7 +57,10 @@ fn each_field_is_named_by_the_flag_that_says_it() {
 #[test]
 fn a_refusal_is_told_by_flag_or_by_file_and_field() {
     let causes = [
-        ("spec.placements[0].scaleSettings.maxReplicas", "Invalid value: \"5\": it needs at least one metric"),
+        (
+            "spec.placements[0].scaleSettings.maxReplicas",
+            "Invalid value: \"5\": it needs at least one metric",
+        ),
         ("spec.template.spec.runtime.class", "Forbidden: classes of runtimes are not implemented"),
         ("<others>", "and 3 more faults"),
     ];

@@ -87,9 +87,18 @@ fn a_url_is_live_when_the_proxy_and_its_certificate_are() {
     let pending = |why: &str| Url::Pending(why.to_owned());
     for (status, expected) in [
         (json!({"canonicalHostname": host, "conditions": [programmed]}), live.clone()),
-        (json!({"canonicalHostname": host, "conditions": [programmed, condition("CertificatesReady", "True", "")]}), live),
-        (json!({"canonicalHostname": host, "conditions": [programmed, condition("CertificatesReady", "False", "")]}), pending("R")),
-        (json!({"canonicalHostname": host, "conditions": [condition("Programmed", "False", "no gateway")]}), pending("no gateway")),
+        (
+            json!({"canonicalHostname": host, "conditions": [programmed, condition("CertificatesReady", "True", "")]}),
+            live,
+        ),
+        (
+            json!({"canonicalHostname": host, "conditions": [programmed, condition("CertificatesReady", "False", "")]}),
+            pending("R"),
+        ),
+        (
+            json!({"canonicalHostname": host, "conditions": [condition("Programmed", "False", "no gateway")]}),
+            pending("no gateway"),
+        ),
         (json!({"canonicalHostname": host}), pending("the platform has not taken it up")),
         (json!({"conditions": [programmed]}), pending("it has no host name yet")),
         (Value::Null, pending("the platform has not taken it up")),
