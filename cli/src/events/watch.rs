@@ -14,9 +14,8 @@ use kube::runtime::{WatchStreamExt, watcher as watch};
 use super::join::{Entry, Filter, Names, entry};
 use super::view::{line, value};
 use crate::model::list;
-use crate::problem::Problem;
+use crate::problem::{Problem, is_final, of_watch};
 use crate::reading::known;
-use crate::rollout::wait::{is_final, request_error};
 use crate::session::Session;
 use crate::view::Look;
 
@@ -146,7 +145,7 @@ impl Following<'_> {
 
     /// An error that passes is told once; the watch begins anew by itself.
     fn failed(&mut self, error: watcher::Error) -> Result<(), Problem> {
-        match request_error(error) {
+        match of_watch(error) {
             Some(error) if is_final(&error) => Err(Problem::of(error, "watch the events")),
             // The watch is too old, and begins anew.
             Some(kube::Error::Api(status)) if status.code == 410 => Ok(()),

@@ -244,7 +244,7 @@ impl<'a> Waiting<'a> {
 }
 
 /// The error of the request that a watch failed in; `None` where the server ended a watch that had begun.
-pub fn request_error(error: watcher::Error) -> Option<kube::Error> {
+fn request_error(error: watcher::Error) -> Option<kube::Error> {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -255,7 +255,7 @@ pub fn request_error(error: watcher::Error) -> Option<kube::Error> {
 }
 
 /// Whether trying again does not help: the login, a right or the kind itself is missing.
-pub fn is_final(error: &kube::Error) -> bool {
+fn is_final(error: &kube::Error) -> bool {
     let is = |status: &Status| matches!(status.code, 401 | 403 | 404 | 405);
     matches!(error, kube::Error::Api(status) if is(status)) || matches!(error, kube::Error::Auth(_))
 }
