@@ -26,7 +26,7 @@ test "$ended" = 130
 "$E2E" process kill "$server" >&2
 # It is said that the connection is lost, and nothing is given up.
 tries=0
-until grep -qi 'connection' "$said"; do again "the end of the server is not told: $(cat "$said")"; done
+until grep -q 'trying again' "$said"; do again "the end of the server is not told: $(cat "$said")"; done
 "$E2E" process start "$server" >&2
 ended=0
 wait "$waits" || ended=$?
