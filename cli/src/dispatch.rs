@@ -9,10 +9,7 @@ use crate::host::program::Program;
 use crate::host::{completion, environment};
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::{
-    access, cities, destroy, events, explain, instance_types, instances, manual, quota, restart, rollout, runtime, scale,
-    status, workloads,
-};
+use crate::{access, cities, deploy, destroy, events, explain, instance_types, instances, manual, quota, restart, rollout, runtime, scale, status, workloads};
 
 /// Runs a command, tells what went wrong, and says how it ended.
 pub fn run(program: Program, environment: &Environment, cli: Cli, terminal: Terminal) -> Exit {
@@ -40,6 +37,7 @@ fn connected(
         }
         match command {
             Command::Access(args) => access::run(&session, &args).await,
+            Command::Deploy(args) => deploy::run(&session, &args).await,
             Command::Status(args) => status::run(&session, &args).await,
             Command::Workloads(args) => workloads::run(&session, &args).await,
             Command::Instances(args) => instances::run(&session, &args).await,

@@ -10,6 +10,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use global::Global;
 
 use crate::access::AccessArgs;
+use crate::deploy::DeployArgs;
 use crate::destroy::DestroyArgs;
 use crate::host::program::Program;
 use crate::{cities, events, explain, instance_types, instances, quota, status, workloads};
@@ -42,6 +43,9 @@ pub enum Command {
     /// Show whether compute is enabled in the project, or ask for it.
     #[command(after_help = examples::ACCESS)]
     Access(AccessArgs),
+    /// Deploy workloads by flags or from files, and watch them come up.
+    #[command(after_help = examples::DEPLOY)]
+    Deploy(Box<DeployArgs>),
     /// Show the project at a glance: each workload, and in which cities something is the matter.
     #[command(after_help = status::EXAMPLES)]
     Status(status::StatusArgs),
