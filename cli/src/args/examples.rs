@@ -23,6 +23,20 @@ Examples:
 Exit codes: 0: enabled, or asked for; 11: denied or withdrawn; 12: not decided when the time to wait was over; 13: not
 offered on this platform.";
 
+/// Of `deploy`.
+pub const DEPLOY: &str = "\
+Examples:
+  datumctl compute deploy api --image ghcr.io/acme/api:1.2 --city DFW,ORD --min 2
+  datumctl compute deploy api --image ghcr.io/acme/api:1.3
+  datumctl compute deploy api --env LOG=debug --env OLD- --secret tls:/etc/tls
+  datumctl compute deploy api --http-port 8080
+  datumctl compute deploy -f workload.yaml --dry-run=server
+  datumctl compute deploy -f - --yes < workloads.yaml
+
+What the flags do not name stays as it is. A file says the whole spec; labels and annotations that it does not name stay.
+Exit codes: 0: it runs everywhere; 1: failed; 2: misuse, or a file that is not valid; 3: not done when the time to wait
+was over; 4: blocked, such as by a quota or a missing image.";
+
 /// Of `destroy`.
 pub const DESTROY: &str = "\
 Examples:
