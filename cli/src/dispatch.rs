@@ -9,7 +9,7 @@ use crate::host::program::Program;
 use crate::host::{completion, environment};
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::{access, deploy, destroy, manual, restart, rollout, runtime, scale};
+use crate::{access, cities, deploy, destroy, events, explain, instance_types, instances, manual, quota, restart, rollout, runtime, scale, status, workloads};
 
 /// Runs a command, tells what went wrong, and says how it ended.
 pub fn run(program: Program, environment: &Environment, cli: Cli, terminal: Terminal) -> Exit {
@@ -38,6 +38,14 @@ fn connected(
         match command {
             Command::Access(args) => access::run(&session, &args).await,
             Command::Deploy(args) => deploy::run(&session, &args).await,
+            Command::Status(args) => status::run(&session, &args).await,
+            Command::Workloads(args) => workloads::run(&session, &args).await,
+            Command::Instances(args) => instances::run(&session, &args).await,
+            Command::Explain(args) => explain::run(&session, &args).await,
+            Command::Events(args) => events::run(&session, &args).await,
+            Command::Quota(args) => quota::run(&session, &args).await,
+            Command::Cities(args) => cities::run(&session, &args).await,
+            Command::InstanceTypes(args) => instance_types::run(&session, &args).await,
             Command::Destroy(args) => destroy::run(&session, &args).await,
             Command::Restart(args) => restart::run(&session, &args).await,
             Command::Rollout(args) => rollout::run(&session, &args).await,

@@ -13,21 +13,31 @@
 
 pub mod access;
 pub mod args;
+pub mod cities;
 pub mod changes;
 pub mod deploy;
 pub mod destroy;
 pub mod dispatch;
+pub mod events;
 pub mod exit;
+pub mod explain;
 pub mod host;
+pub mod instance_types;
+pub mod instances;
 pub mod manual;
 pub mod model;
 pub mod problem;
+pub mod quota;
+pub mod reading;
 pub mod restart;
 pub mod rollout;
-pub mod runtime;
 pub mod scale;
+pub mod runtime;
 pub mod session;
 pub mod url;
+pub mod status;
+pub mod view;
+pub mod workloads;
 
 use std::ffi::OsString;
 

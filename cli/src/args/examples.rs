@@ -85,3 +85,33 @@ Examples:
   datumctl compute scale web --max 0
 
 What is not named stands. --max needs something to measure: --cpu-percent or --memory-percent, unless the workload has one.";
+
+/// Of `rollout status`.
+pub const ROLLOUT_STATUS: &str = "\
+Examples:
+  datumctl compute rollout status web
+  datumctl compute rollout web --timeout 5m
+  datumctl compute rollout status web --watch=false -o json
+
+Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked.";
+
+/// Of `rollout history`.
+pub const ROLLOUT_HISTORY: &str = "\
+Examples:
+  datumctl compute rollout history web
+  datumctl compute rollout history web --revision 3";
+
+/// Of `rollout undo`.
+pub const ROLLOUT_UNDO: &str = "\
+Examples:
+  datumctl compute rollout undo web
+  datumctl compute rollout undo web --to-revision 3
+  datumctl compute rollout undo web --dry-run
+
+The template of the revision is restored as it was recorded; placements and scale stay. A workload that is changed at the
+same time is left alone.";
+
+/// Of `rollout pause` and `rollout resume`.
+pub const ROLLOUT_PAUSE: &str = "\
+What stops a rollout that goes wrong is to go back:
+  datumctl compute rollout undo web";

@@ -13,6 +13,7 @@ use crate::access::AccessArgs;
 use crate::deploy::DeployArgs;
 use crate::destroy::DestroyArgs;
 use crate::host::program::Program;
+use crate::{cities, events, explain, instance_types, instances, quota, status, workloads};
 use crate::restart::RestartArgs;
 use crate::rollout::RolloutArgs;
 use crate::scale::ScaleArgs;
@@ -45,6 +46,30 @@ pub enum Command {
     /// Deploy workloads by flags or from files, and watch them come up.
     #[command(after_help = examples::DEPLOY)]
     Deploy(Box<DeployArgs>),
+    /// Show the project at a glance: each workload, and in which cities something is the matter.
+    #[command(after_help = status::EXAMPLES)]
+    Status(status::StatusArgs),
+    /// List the workloads, or describe one.
+    #[command(after_help = workloads::EXAMPLES, visible_alias = "workload")]
+    Workloads(workloads::WorkloadsArgs),
+    /// List the instances, or describe one.
+    #[command(after_help = instances::EXAMPLES, visible_alias = "instance")]
+    Instances(instances::InstancesArgs),
+    /// Say why a workload is as it is, city by city, and who has to act.
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(explain::ExplainArgs),
+    /// List what happened to a workload, in its cities and to its instances; newest last.
+    #[command(after_help = events::EXAMPLES)]
+    Events(events::EventsArgs),
+    /// Show what the project may use, what it uses, and what was refused.
+    #[command(after_help = quota::EXAMPLES)]
+    Quota(quota::QuotaArgs),
+    /// List the cities that workloads can run in.
+    #[command(after_help = cities::EXAMPLES)]
+    Cities(cities::CitiesArgs),
+    /// List what instances can be made of.
+    #[command(after_help = instance_types::EXAMPLES)]
+    InstanceTypes(instance_types::InstanceTypesArgs),
     /// Delete a workload and all that runs of it.
     #[command(after_help = examples::DESTROY)]
     Destroy(DestroyArgs),

@@ -18,6 +18,8 @@ pub struct Index<'a> {
     instances: HashMap<&'a str, Vec<&'a Object>>,
     /// Instances by the name of their Workload, as their labels say.
     labelled: HashMap<&'a str, Vec<&'a Object>>,
+    /// Whether deployments were read at all: an index of nothing says nothing of them.
+    has_deployments: bool,
 }
 
 /// A Workload with what belongs to it.
@@ -30,6 +32,8 @@ pub struct Workload<'a> {
     pub sites: Vec<Site<'a>>,
     /// Instances of it whose deployment is gone.
     pub strays: Vec<&'a Object>,
+    /// Whether deployments were read at all, so that one that is not here does not exist.
+    pub has_deployments: bool,
 }
 
 /// One city of a placement.
@@ -53,7 +57,7 @@ impl<'a> Index<'a> {
         deployments: impl IntoIterator<Item = &'a Object>,
         instances: impl IntoIterator<Item = &'a Object>,
     ) -> Self {
-        let mut index = Self::default();
+        let mut index = Self { has_deployments: true, ..Self::default() };
         for deployment in deployments {
             let workload = deployment.spec()["workloadRef"]["name"].as_str().unwrap_or_default();
             index.deployments.entry(workload).or_default().push(deployment);
@@ -98,7 +102,7 @@ impl<'a> Index<'a> {
             self.site(placement, city, false, Some(deployment))
         });
         sites.extend(left);
-        Workload { object: workload, sites, strays }
+        Workload { object: workload, sites, strays, has_deployments: self.has_deployments }
     }
 
     fn site(
@@ -143,7 +147,8 @@ impl Workload<'_> {
         let status = self.object.status();
         let available = find(status, "Available").filter(|condition| !is_default(condition));
         let (Some(available), Some(counts)) = (available, Counts::of(status)) else { return Health::Unknown };
-        let missing = self.sites.iter().any(|site| site.wanted && site.deployment.is_none());
+        let missing =
+            self.has_deployments && self.sites.iter().any(|site| site.wanted && site.deployment.is_none());
         match said(available).0 {
             "True" if counts.ready < counts.desired || missing => Health::Degraded,
             "True" => Health::Available,

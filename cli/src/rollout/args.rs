@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, Subcommand};
 use fedhub_core::clock::parse_duration;
 
+use crate::args::examples;
 use crate::restart::RestartArgs;
 
 /// Flags of commands that change a workload, and wait for the rollout.
@@ -39,22 +40,25 @@ pub struct RolloutArgs {
 #[derive(Debug, Subcommand)]
 pub enum RolloutCommand {
     /// Watch a rollout until it is done or blocked.
-    #[command(after_help = STATUS)]
+    #[command(after_help = examples::ROLLOUT_STATUS)]
     Status(StatusArgs),
     /// List the revisions of a workload.
-    #[command(after_help = HISTORY)]
+    #[command(after_help = examples::ROLLOUT_HISTORY)]
     History(HistoryArgs),
     /// Go back to an earlier revision of a workload.
-    #[command(after_help = UNDO)]
+    #[command(after_help = examples::ROLLOUT_UNDO)]
     Undo(UndoArgs),
     /// Replace the instances of a workload one by one: the same as `restart`.
+    #[command(after_help = examples::RESTART)]
     Restart(RestartArgs),
     /// Not possible: the platform cannot hold a rollout; says what can be done instead.
+    #[command(after_help = examples::ROLLOUT_PAUSE)]
     Pause {
         /// Name of the workload.
         name: String,
     },
     /// Not possible: the platform cannot hold a rollout.
+    #[command(after_help = examples::ROLLOUT_PAUSE)]
     Resume {
         /// Name of the workload.
         name: String,
@@ -100,25 +104,3 @@ pub struct UndoArgs {
     #[command(flatten)]
     pub wait: WaitArgs,
 }
-
-const STATUS: &str = "\
-Examples:
-  datumctl compute rollout status web
-  datumctl compute rollout web --timeout 5m
-  datumctl compute rollout status web --watch=false -o json
-
-Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked.";
-
-const HISTORY: &str = "\
-Examples:
-  datumctl compute rollout history web
-  datumctl compute rollout history web --revision 3";
-
-const UNDO: &str = "\
-Examples:
-  datumctl compute rollout undo web
-  datumctl compute rollout undo web --to-revision 3
-  datumctl compute rollout undo web --dry-run
-
-The template of the revision is restored as it was recorded; placements and scale stay. A workload that is changed at the
-same time is left alone.";

@@ -2,6 +2,7 @@
 
 pub mod plan;
 
+use clap::ArgGroup;
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Kind, Object};
 use kube::api::Patch;
@@ -15,9 +16,12 @@ use plan::{Scale, plan};
 /// How often a change is decided anew where the workload was changed at the same time.
 const ATTEMPTS: usize = 5;
 
+/// The flags of which at least one is needed.
+const NUMBERS: [&str; 4] = ["min", "max", "cpu_percent", "memory_percent"];
+
 /// Flags of `scale`.
 #[derive(Clone, Debug, clap::Args)]
-#[group(id = "numbers", required = true, multiple = true, args = ["min", "max", "cpu_percent", "memory_percent"])]
+#[command(group(ArgGroup::new("numbers").required(true).multiple(true).args(NUMBERS)))]
 pub struct ScaleArgs {
     /// Name of the workload.
     pub name: String,

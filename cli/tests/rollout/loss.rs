@@ -16,7 +16,7 @@ const BACK: &str = "The platform answers again.";
 async fn a_lost_watch_is_resumed_and_what_happened_meanwhile_is_seen() {
     for compact in [false, true] {
         let (server, record, begin) = (updating(), Record::default(), Instant::now());
-        let end = waited(&server, &record, async {
+        let end = waited(&server, record.clone(), async {
             sleep(Duration::from_secs(30)).await;
             let fault = server.fault(Fault::Disconnect);
             sleep(Duration::from_secs(5)).await;
@@ -42,7 +42,7 @@ async fn a_server_that_asks_for_patience_gets_it() {
     for fault in [Fault::Status(500), Fault::Status(503), Fault::Throttle(2)] {
         let (server, record) = (updating(), Record::default());
         server.fault(fault.times(12));
-        let end = waited(&server, &record, async {
+        let end = waited(&server, record.clone(), async {
             sleep(Duration::from_secs(200)).await;
             finish(&server);
         });
@@ -60,7 +60,7 @@ async fn a_right_that_is_missing_is_said_and_not_swallowed() {
     ] {
         let (server, begin) = (updating(), Instant::now());
         server.fault(Fault::Status(code).on(verb, resource));
-        let problem = waited(&server, &Record::default(), async {}).await.unwrap_err();
+        let problem = waited(&server, Record::default(), async {}).await.unwrap_err();
         assert!(begin.elapsed() < Duration::from_secs(2), "at once: {:?}", begin.elapsed());
         let expected = format!("Could not watch the rollout of \"web\": {words}. The rollout goes on.");
         assert_eq!((problem.sentence, problem.exit), (expected, Exit::Failed), "{verb} {resource}");
@@ -68,7 +68,7 @@ async fn a_right_that_is_missing_is_said_and_not_swallowed() {
     }
     // A login that expires in the middle.
     let server = updating();
-    let problem = waited(&server, &Record::default(), async {
+    let problem = waited(&server, Record::default(), async {
         sleep(Duration::from_secs(30)).await;
         server.fault(Fault::Status(401));
         server.break_watches();
@@ -80,6 +80,6 @@ async fn a_right_that_is_missing_is_said_and_not_swallowed() {
 async fn a_kind_that_is_not_served_is_said() {
     let server = updating();
     server.unregister("instances.compute.datumapis.com");
-    let problem = waited(&server, &Record::default(), async {}).await.unwrap_err();
+    let problem = waited(&server, Record::default(), async {}).await.unwrap_err();
     assert_eq!(problem.exit, Exit::Unavailable, "{problem:?}");
 }

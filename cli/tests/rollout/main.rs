@@ -5,6 +5,7 @@
 mod blocked;
 mod done;
 mod fixtures;
+mod flags;
 mod loss;
 mod restarts;
 mod revisions;

@@ -49,10 +49,10 @@ pub fn of(server: &ApiServer, timeout: u64) -> Wait {
 /// Waits ten minutes at most, while `meanwhile` runs.
 pub async fn waited(
     server: &ApiServer,
-    record: &Record,
+    mut display: Record,
     meanwhile: impl Future<Output = ()>,
 ) -> Result<End, Problem> {
-    let (wait_for, mut display) = (of(server, 600), record.clone());
+    let wait_for = of(server, 600);
     let (end, ()) = tokio::join!(wait(&wait_for, &mut display, pending()), meanwhile);
     end
 }
@@ -79,7 +79,7 @@ pub fn finish(server: &ApiServer) {
 async fn it_ends_when_the_last_instance_is_up_to_date_and_not_before() {
     let (server, record) = (updating(), Record::default());
     let begin = Instant::now();
-    let end = waited(&server, &record, async {
+    let end = waited(&server, record.clone(), async {
         sleep(Duration::from_secs(100)).await;
         finish(&server);
     });
@@ -145,7 +145,7 @@ async fn blocked_is_shown_at_once_and_ends_the_wait_with_4_once_it_lasts() {
         let conditions = [condition("ReplicasReady", "False", reason, "the words")];
         status(&server, "WorkloadDeployment", DFW, json!({"conditions": conditions}));
     };
-    let end = waited(&server, &record, async {
+    let end = waited(&server, record.clone(), async {
         sleep(Duration::from_secs(20)).await;
         blocked("SourceNotFound");
         // It is mended before it has lasted.
@@ -168,7 +168,7 @@ async fn blocked_is_shown_at_once_and_ends_the_wait_with_4_once_it_lasts() {
 async fn done_is_believed_only_when_lists_say_it_too() {
     let (server, begin) = (updating(), Instant::now());
     // The watches bring that all is done; a list shows that an instance is not there.
-    let end = waited(&server, &Record::default(), async {
+    let end = waited(&server, Record::default(), async {
         sleep(Duration::from_secs(10)).await;
         let fault = server.fault(Fault::EmptyList.on("list", "instances"));
         finish(&server);
@@ -182,7 +182,7 @@ async fn done_is_believed_only_when_lists_say_it_too() {
 #[tokio::test(start_paused = true)]
 async fn a_workload_that_goes_or_was_never_there_is_told_apart() {
     let server = updating();
-    let end = waited(&server, &Record::default(), async {
+    let end = waited(&server, Record::default(), async {
         sleep(Duration::from_secs(10)).await;
         server.delete("Workload", SPACE, NAME).unwrap();
     });
@@ -200,7 +200,7 @@ async fn a_workload_that_goes_or_was_never_there_is_told_apart() {
 #[tokio::test(start_paused = true)]
 async fn a_newer_change_is_waited_for_and_said() {
     let (server, record) = (updating(), Record::default());
-    let end = waited(&server, &record, async {
+    let end = waited(&server, record.clone(), async {
         sleep(Duration::from_secs(10)).await;
         server.patch("Workload", SPACE, NAME, &json!({"spec": {"template": template("web:2")}})).unwrap();
         finish(&server);

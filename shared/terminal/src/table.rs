@@ -3,8 +3,15 @@
 use jiff::Timestamp;
 use unicode_width::UnicodeWidthStr;
 
+use crate::output::Colour;
+
 /// The rows, the first of which is the header. An empty cell is printed as a dash.
 pub fn table(rows: &[Vec<String>]) -> String {
+    painted(rows, |_, _| None)
+}
+
+/// The same with cells in colours: `colour` says which, by row and column.
+pub fn painted(rows: &[Vec<String>], colour: impl Fn(usize, usize) -> Option<Colour>) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let shown = |cell: &String| if cell.is_empty() { "-".to_owned() } else { cell.clone() };
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
@@ -13,11 +20,16 @@ pub fn table(rows: &[Vec<String>]) -> String {
         cells.map(|cell| cell.width()).max().unwrap_or_default()
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let padded = row.iter().zip(&widths).map(|(cell, &width)| pad(cell, width));
+    let cell = |at: usize, column: usize, text: &str| {
+        let spaces = &pad(text, widths[column])[text.len()..];
+        let painted = colour(at, column).map(|colour| colour.paint(text, true));
+        format!("{}{spaces}", painted.as_deref().unwrap_or(text))
+    };
+    let line = |(at, row): (usize, &Vec<String>)| {
+        let padded = row.iter().enumerate().map(|(column, text)| cell(at, column, text));
         padded.collect::<Vec<_>>().join("   ").trim_end().to_owned()
     };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    rows.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The text with spaces behind it, so that it takes that many columns of a terminal.

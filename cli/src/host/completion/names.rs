@@ -1,7 +1,6 @@
 //! Completion of names that the project knows.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::time::Duration;
 
@@ -16,6 +15,8 @@ use kube::{Api, ResourceExt};
 use super::super::environment::Environment;
 use super::super::program::Program;
 use crate::args::Global;
+use crate::cities::view::cities as all_cities;
+use crate::model::list;
 use crate::problem::Problem;
 use crate::runtime;
 use crate::session::Session;
@@ -102,12 +103,10 @@ async fn names(session: Session, kind: Kind) -> Result<Vec<String>, Problem> {
     Ok(list.items.iter().map(ResourceExt::name_any).collect())
 }
 
-/// The cities that the project's deployments are in.
+/// The cities that there are, as far as the project says, and those that its workloads name.
 async fn cities(session: Session) -> Result<Vec<String>, Problem> {
-    let resource = Kind::WorkloadDeployment.resource();
-    let api: Api<DynamicObject> = Api::namespaced_with(session.client, &session.namespace, resource);
-    let list = api.list(&ListParams::default()).await;
-    let list = list.map_err(|error| Problem::of(error, "list cities"))?;
-    let city = |deployment: &DynamicObject| Some(deployment.data["spec"]["cityCode"].as_str()?.to_owned());
-    Ok(list.items.iter().filter_map(city).collect::<BTreeSet<_>>().into_iter().collect())
+    let (bindings, workloads) =
+        tokio::join!(list(&session, Kind::LocationBinding, ""), list(&session, Kind::Workload, ""));
+    let cities = all_cities(bindings.as_deref().ok(), workloads.as_deref().ok());
+    Ok(cities.rows.into_iter().map(|city| city.code).collect())
 }

@@ -1,0 +1,79 @@
+//! Events as a table, as lines, and as JSON.
+
+use fedhub_core::clock::stamp;
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::table::age;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::join::{About, Entry};
+use crate::view::sheet::{Cell, Column, Cut, sheet};
+use crate::view::{Look, UNKNOWN};
+
+const COLUMNS: [Column; 6] = [
+    Column::whole("LAST SEEN"),
+    Column::whole("TYPE"),
+    Column::cut("ABOUT", Cut::End),
+    Column::whole("REASON"),
+    Column::whole("COUNT").wide(),
+    Column::cut("MESSAGE", Cut::End),
+];
+
+/// The table.
+pub fn table(entries: &[Entry], look: &Look, now: Timestamp) -> String {
+    let cells = |entry: &Entry| {
+        vec![
+            entry.at.map_or_else(|| UNKNOWN.to_owned(), |at| age(at, now)).into(),
+            kind(entry),
+            about(&entry.about).into(),
+            entry.reason.clone().into(),
+            entry.count.to_string().into(),
+            entry.note.clone().into(),
+        ]
+    };
+    sheet(&COLUMNS, entries.iter().map(cells).collect(), look)
+}
+
+fn kind(entry: &Entry) -> Cell {
+    if entry.is_warning { Cell::of("Warning", Some(Colour::Yellow)) } else { "Normal".into() }
+}
+
+/// What an event is about: an instance, a workload in a city, a workload.
+fn about(about: &About) -> String {
+    let workload = about.workload.as_deref().unwrap_or(UNKNOWN);
+    match (&about.instance, &about.city) {
+        (Some(instance), _) => instance.clone(),
+        (None, Some(city)) => format!("{workload} in {city}"),
+        (None, None) => workload.to_owned(),
+    }
+}
+
+/// One on a line of its own, for a list that grows.
+pub fn line(entry: &Entry, look: &Look) -> String {
+    let kind = kind(entry);
+    let colour = kind.colour.filter(|_| look.terminal.colours);
+    let kind = colour.map_or_else(|| kind.text.clone(), |colour| colour.paint(&kind.text, true));
+    let at = entry.at.map_or_else(|| UNKNOWN.to_owned(), stamp);
+    let times = if entry.count > 1 { format!(" ({} times)", entry.count) } else { String::new() };
+    format!("{at}  {kind}  {}  {}: {}{times}", about(&entry.about), entry.reason, entry.note)
+}
+
+/// One for programs.
+pub fn value(entry: &Entry) -> Value {
+    let About { workload, city, instance } = &entry.about;
+    json!({
+        "time": entry.at.map(stamp),
+        "type": if entry.is_warning { "Warning" } else { "Normal" },
+        "workload": workload,
+        "location": city,
+        "instance": instance,
+        "reason": entry.reason,
+        "message": entry.note,
+        "count": entry.count,
+    })
+}
+
+/// The same rows for programs.
+pub fn json(entries: &[Entry]) -> Value {
+    entries.iter().map(value).collect()
+}
