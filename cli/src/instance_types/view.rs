@@ -53,7 +53,8 @@ pub fn offers(types: &[Object]) -> Vec<Offer> {
             cpu: quantity(&resources["cpu"], cores),
             memory: quantity(&resources["memory"], memory),
             phase: phase(it),
-            replacement: replacement(it).map(str::to_owned),
+            // One that is as it should be needs none.
+            replacement: replacement(it).filter(|_| phase(it) != Some(InstanceTypePhase::Active)).map(str::to_owned),
             is_default: default == Some(&it.name()),
             title: spec["displayName"].as_str().map(str::to_owned),
         }
@@ -80,7 +81,7 @@ const COLUMNS: [Column; 6] = [
     Column::whole("CPU"),
     Column::whole("MEMORY"),
     Column::whole("PHASE"),
-    Column::cut("USE INSTEAD", Cut::End),
+    Column::cut("USE INSTEAD", Cut::End).optional(1),
     Column::cut("TITLE", Cut::End).wide(),
 ];
 

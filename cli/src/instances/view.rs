@@ -68,14 +68,14 @@ impl Row<'_> {
 
 const COLUMNS: [Column; 9] = [
     Column::whole("NAME"),
-    Column::cut("WORKLOAD", Cut::End),
+    Column::cut("WORKLOAD", Cut::End).optional(2),
     Column::whole("CITY"),
-    Column::cut("INTERNAL IP", Cut::End),
+    Column::cut("INTERNAL IP", Cut::End).optional(1),
     Column::cut("EXTERNAL IP", Cut::End).wide(),
-    Column::whole("TYPE"),
+    Column::whole("TYPE").optional(4),
     Column::cut("INSTANCE TYPE", Cut::End).wide(),
-    Column::whole("AGE"),
-    Column::cut("STATUS", Cut::End),
+    Column::whole("AGE").optional(3),
+    Column::cut("STATUS", Cut::End).at_least(25),
 ];
 
 /// The table, with totals below it.

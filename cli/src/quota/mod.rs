@@ -1,6 +1,7 @@
 //! `quota`: what the project may use of compute, what it uses, and what was refused for want of it.
 
 pub mod refusal;
+pub mod unit;
 pub mod view;
 
 use clap::Args;

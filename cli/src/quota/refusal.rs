@@ -6,7 +6,7 @@ use fedhub_api::conditions::find;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
-use super::view::{Unit, short};
+use super::unit::{Unit, short};
 use crate::instances::state::is_refused_quota;
 use crate::instances::view::Row;
 use crate::view::UNKNOWN;

@@ -26,6 +26,12 @@ Examples:
 
 What is not known is shown as `?`, in JSON as null; a URL that there is none of as a dash.";
 
+/// What the help of `describe` ends with.
+const DESCRIBE: &str = "\
+Examples:
+  datumctl compute workloads describe web
+  datumctl compute workloads describe web -o json";
+
 /// The flags of `workloads`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -45,6 +51,7 @@ pub struct WorkloadsArgs {
 #[derive(Debug, Subcommand)]
 pub enum One {
     /// Show one workload in full: its placements, how it is in each city, and what it runs.
+    #[command(after_help = DESCRIBE)]
     Describe {
         /// The workload's name.
         #[arg(value_name = "WORKLOAD")]
