@@ -17,6 +17,7 @@ use plan::plan;
 #[derive(Clone, Debug, clap::Args)]
 pub struct RestartArgs {
     /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
     pub name: String,
     /// The cities to restart it in, in place of all.
     #[arg(long, value_name = "CITY", value_delimiter = ',')]

@@ -35,8 +35,8 @@ fn w10_it_goes_to_the_revision_that_is_named_or_to_the_one_before() {
     assert_eq!(decided(&now, &same, 0).unwrap().revision, 1);
 }
 
-#[test]
-fn w10_what_is_stale_or_lost_is_refused() {
+#[tokio::test]
+async fn w10_what_is_stale_or_lost_is_refused() {
     let now = || recorded(workload(&["DFW"], "web:3"), 3);
     let mut unrecorded = now();
     unrecorded.data["spec"]["template"] = template("web:4");
