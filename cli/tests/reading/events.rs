@@ -114,7 +114,7 @@ async fn a_watch_goes_on_over_a_lost_connection_and_repeats_nothing() {
     let mut child = plane.start("events web --watch");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut next =
-        async || timeout(Duration::from_secs(60), lines.next_line()).await.unwrap().unwrap().unwrap();
+        async || timeout(Duration::from_mins(1), lines.next_line()).await.unwrap().unwrap().unwrap();
     for reason in ["Progressing", "Placed", "ImageUnavailable"] {
         let line = next().await;
         assert!(line.contains(reason), "{line}");
@@ -141,12 +141,12 @@ async fn a_watch_ends_when_nobody_reads_it_and_says_a_missing_right() {
     let plane = Plane::with(project().into_iter().chain(all())).await;
     let mut child = plane.start("events --watch -o json");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let first = timeout(Duration::from_secs(60), lines.next_line()).await.unwrap().unwrap().unwrap();
+    let first = timeout(Duration::from_mins(1), lines.next_line()).await.unwrap().unwrap().unwrap();
     let first: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(first["reason"], "Progressing");
     drop(lines);
     // Each line that nobody reads is a reason to end; the first may still fit the pipe.
-    let ended = timeout(Duration::from_secs(60), async {
+    let ended = timeout(Duration::from_mins(1), async {
         for minute in 30..60 {
             plane.server.put(event("Workload", "web", minute, "Progressing")).unwrap();
             if let Ok(ended) = timeout(Duration::from_millis(500), child.wait()).await {
