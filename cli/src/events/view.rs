@@ -25,16 +25,34 @@ pub fn table(entries: &[Entry], look: &Look, now: Timestamp) -> String {
             entry.at.map_or_else(|| UNKNOWN.to_owned(), |at| age(at, now)).into(),
             kind(entry),
             about(&entry.about).into(),
-            entry.reason.clone().into(),
+            reason(entry).into(),
             entry.count.to_string().into(),
         ];
-        (cells, entry.note.clone())
+        (cells, note(entry))
     };
     annotated(&COLUMNS, "MESSAGE", entries.iter().map(cells).collect(), look)
 }
 
 fn kind(entry: &Entry) -> Cell {
     if entry.is_warning { Cell::of("Warning", Some(Colour::Yellow)) } else { "Normal".into() }
+}
+
+/// A reason as users say it: how a deployment comes to its city is the platform's own business.
+fn reason(entry: &Entry) -> &str {
+    match entry.reason.as_str() {
+        "Federated" => "Placed",
+        "FederationFailed" => "PlacementFailed",
+        "FederationRecovered" => "PlacementRecovered",
+        reason => reason,
+    }
+}
+
+/// The words, likewise.
+fn note(entry: &Entry) -> String {
+    match (entry.reason.as_str(), &entry.about.city) {
+        ("Federated" | "FederationRecovered", Some(city)) => format!("placed in {city}"),
+        _ => entry.note.clone(),
+    }
 }
 
 /// What an event is about: an instance, a workload in a city, a workload.
@@ -54,7 +72,7 @@ pub fn line(entry: &Entry, look: &Look) -> String {
     let kind = colour.map_or_else(|| kind.text.clone(), |colour| colour.paint(&kind.text, true));
     let at = entry.at.map_or_else(|| UNKNOWN.to_owned(), stamp);
     let times = if entry.count > 1 { format!(" ({} times)", entry.count) } else { String::new() };
-    format!("{at}  {kind}  {}  {}: {}{times}", about(&entry.about), entry.reason, entry.note)
+    format!("{at}  {kind}  {}  {}: {}{times}", about(&entry.about), reason(entry), note(entry))
 }
 
 /// One for programs.

@@ -7,7 +7,7 @@ use fedhub_core::object::{Kind, ObjectView};
 use jiff::Timestamp;
 use view::{Overview, text, value};
 
-use crate::model::list;
+use crate::model::{absent, list};
 use crate::problem::Problem;
 use crate::reading::{self, note};
 use crate::session::Session;
@@ -38,6 +38,7 @@ pub async fn run(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
             session.project_in_words()
         ))
         .remedy(format!("`{}` lists them.", session.command("workloads"))));
+        return Err(absent(session, Kind::Workload, missing));
     }
     workloads.retain(|it| args.names.is_empty() || args.names.iter().any(|name| it.name() == name));
     let index = reading::index(&deployments);

@@ -119,7 +119,7 @@ async fn data_is_on_standard_output_and_the_rest_is_not() {
     }
     assert!(!described.out.contains("not to be shown"), "values of variables may be secret: {described:?}");
     let missing = plane.run("instances describe nope").await;
-    assert!(missing.code == 1 && missing.err.contains("there is no such thing"), "{missing:?}");
+    assert!(missing.code == 1 && missing.err.contains("There is no instance \"nope\""), "{missing:?}");
 }
 
 #[tokio::test]
