@@ -74,9 +74,14 @@ impl Seen {
         }
     }
 
+    /// Whether a kind was listed once.
+    pub fn is_listed(&self, kind: Kind) -> bool {
+        self.caches.get(&kind).is_some_and(|cache| cache.listed)
+    }
+
     /// Whether each kind was listed once.
     pub fn is_whole(&self) -> bool {
-        KINDS.iter().all(|kind| self.caches.get(kind).is_some_and(|cache| cache.listed))
+        KINDS.into_iter().all(|kind| self.is_listed(kind))
     }
 
     /// The Workload of that name.

@@ -158,7 +158,8 @@ async fn another_writer_is_never_overwritten() {
     run(&server, &NEW).await.unwrap();
     let mut changed = both["spec"]["placements"].clone();
     changed[0]["scaleSettings"]["minReplicas"] = json!(3);
-    let problem = deploy(meddled(&server, patch(json!({"spec": {"placements": changed}})))).await.unwrap_err();
+    let problem =
+        deploy(meddled(&server, patch(json!({"spec": {"placements": changed}})))).await.unwrap_err();
     assert!(problem.sentence.contains("was changed by somebody else in the meantime"), "{problem:?}");
     assert_eq!(least(&server), 3);
     // It is another one of that name.
