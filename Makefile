@@ -76,8 +76,8 @@ chaos: build ## Kill processes at random moments of rollouts, KILLS=50 times; SE
 storm: chaos
 
 bench: need-rust need-go ## All benchmarks, into target/bench; STRICT=1 fails where a bar is missed
-	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-fake-apiserver -p fedhub-simulate \
-		--bin fedhub --bin fedhub-bench --bin fedhub-fake-apiserver --bin fedhub-simulate
+	@$(CARGO) build --release $(LOCKED) -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-fake-apiserver -p fedhub-simulate \
+		--bin fedhub --bin datumctl-compute --bin fedhub-bench --bin fedhub-fake-apiserver --bin fedhub-simulate
 	@$(RELEASE)/fedhub-bench all target/bench $(if $(filter-out 0,$(STRICT)),--strict)
 
 messages: need-rust ## Accept the messages in tests/snapshots as they are now
@@ -114,7 +114,7 @@ $(CARGO_DENY): | need-rust
 	$(CARGO) install cargo-deny --version $(CARGO_DENY_VERSION) --locked --root $(CACHE)/cargo-deny-$(CARGO_DENY_VERSION)
 
 build: need-rust need-go
-	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-e2e -p fedhub-simulate
+	@$(CARGO) build $(LOCKED) -p fedhub -p fedhub-cli -p fedhub-e2e -p fedhub-simulate
 
 need-rust:
 	@command -v cargo >/dev/null || { echo 'make: `cargo` was not found: install Rust 1.95 or newer (https://rustup.rs)' >&2; exit 1; }

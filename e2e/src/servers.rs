@@ -11,6 +11,11 @@ use crate::progress::Progress;
 /// How long a policy has to be unused before it goes, in place of fedhub's ten seconds: suites wait for it.
 const POLICY_GC_DELAY: &str = "2s";
 
+/// The users' command line, by its own name.
+const COMMAND_LINE: &str = "datumctl-compute";
+/// By the names that kubectl knows it by.
+const HOSTS: [&str; 2] = ["kubectl-compute", "kubectl_complete-compute"];
+
 /// What is to run.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -50,7 +55,7 @@ pub async fn up(options: &Options) -> Result<(Planes, Fedhub), Error> {
 }
 
 async fn start(options: &Options, planes: &Planes) -> Result<Fedhub, Error> {
-    copied(planes, &fedhub::simulate(&options.fedhub), fedhub::SIMULATE)?;
+    copied(planes, &fedhub::beside(&options.fedhub, fedhub::SIMULATE), fedhub::SIMULATE)?;
     let program = copied(planes, &options.fedhub, "fedhub")?;
     let mut arguments = vec![format!("--policy-gc-delay={POLICY_GC_DELAY}")];
     arguments.extend(options.fedhub_arguments.iter().cloned());
@@ -69,6 +74,17 @@ pub(crate) fn copied(planes: &Planes, program: &Path, name: &str) -> Result<Path
     let _ = fs::remove_file(&copy);
     fs::copy(program, &copy).map_err(Error::file("copy", program))?;
     Ok(copy)
+}
+
+/// The directory with the users' command line, by the names of the hosts that start it.
+pub(crate) fn command_line(planes: &Planes, options: &Options) -> Result<PathBuf, Error> {
+    let program = copied(planes, &fedhub::beside(&options.fedhub, COMMAND_LINE), COMMAND_LINE)?;
+    for host in HOSTS {
+        let link = program.with_file_name(host);
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(COMMAND_LINE, &link).map_err(Error::file("create", &link))?;
+    }
+    Ok(program.parent().unwrap_or(planes.layout().root()).to_owned())
 }
 
 /// Ends fedhub and the planes of an instance. With `evidence`, logs and audit logs stay.

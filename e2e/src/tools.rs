@@ -54,13 +54,15 @@ pub enum Tool {
     Alertmanager,
     /// Chromium, with the libraries that the machine lacks.
     Chromium,
+    /// tmux, likewise: terminals for what draws on one.
+    Tmux,
     /// fedhub of the release before this one.
     PreviousRelease,
 }
 
 impl Tool {
     /// Every tool, in the order in which they are made: those of the planes first, of these the quickest first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Etcd,
         Self::Kubernetes,
         Self::Karmada,
@@ -70,6 +72,7 @@ impl Tool {
         Self::Prometheus,
         Self::Alertmanager,
         Self::Chromium,
+        Self::Tmux,
         Self::PreviousRelease,
     ];
 
@@ -89,6 +92,7 @@ impl Tool {
             Self::Prometheus => ("prometheus", Source::Debian(&PROMETHEUS)),
             Self::Alertmanager => ("prometheus-alertmanager", Source::Debian(&ALERTMANAGER)),
             Self::Chromium => ("chromium", Source::Debian(&CHROMIUM)),
+            Self::Tmux => ("tmux", Source::Debian(&TMUX)),
             Self::PreviousRelease => ("previous-release", Source::History),
         };
         Recipe { name, source }
@@ -236,6 +240,8 @@ static ALERTMANAGER: DebianPackage = DebianPackage {
 };
 
 static CHROMIUM: DebianPackage = DebianPackage { programs: &["chromium"], whole: true, moved: None };
+
+static TMUX: DebianPackage = DebianPackage { programs: &["tmux"], whole: true, moved: None };
 
 /// A built tool.
 #[derive(Debug, Clone)]

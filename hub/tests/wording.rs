@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that the process is made of, and the simulated services, whose log is read beside its own.
-const PRODUCT: [&str; 11] = [
+const PRODUCT: [&str; 13] = [
     "shared/core",
+    "shared/terminal",
     "shared/api",
     "shared/cache",
     "shared/planes",
@@ -18,6 +19,7 @@ const PRODUCT: [&str; 11] = [
     "cell",
     "e2e/simulate",
     "hub",
+    "cli",
 ];
 /// What errors are called.
 const NAMES: [&str; 9] = ["error", "e", "err", "fault", "source", "cause", "trouble", "refusal", "why"];

@@ -72,6 +72,12 @@ impl Fault {
     }
 }
 
+/// The fault of an image that no registry can serve: hosts below `.invalid` (RFC 2606) never resolve.
+fn of_image(spec: &Value) -> Option<Fault> {
+    let registry = program(spec).1.split_once('/')?.0;
+    registry.ends_with(".invalid").then_some(Fault::ImageUnavailable)
+}
+
 /// What an Instance runs: how to call it, and its image.
 fn program(spec: &Value) -> (String, &str) {
     let container = &spec["runtime"]["sandbox"]["containers"][0];
@@ -103,7 +109,7 @@ pub fn step(instance: &Object, waited: Duration, start: Duration, now: Timestamp
         return Step::at_once(instance, next);
     }
     let start = start_time(instance, start);
-    let fault = Fault::of(instance);
+    let fault = Fault::of(instance).or_else(|| of_image(spec));
     if let Some((reason, message)) = fault.and_then(|fault| fault.refusal(spec)) {
         set(&mut next, "Programmed", "False", reason, &message, now);
         set(&mut next, "Available", "False", "Stopped", "Instance is not running", now);

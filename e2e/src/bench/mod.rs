@@ -18,6 +18,7 @@ pub mod stats;
 pub mod watch;
 
 mod admission;
+mod cli;
 mod connections;
 mod explain;
 mod failover;
@@ -46,7 +47,7 @@ use crate::Error;
 use crate::progress::Progress;
 
 /// What the benchmarks are called and what they are about, in the order of the table.
-pub const BENCHMARKS: [(&str, &str); 17] = [
+pub const BENCHMARKS: [(&str, &str); 18] = [
     ("throughput", "5,000 WDs over 50 namespaces: WDs a second, against a bare client"),
     ("projection", "10,000 hub Instances of 500 WDs: Instances a second, against a bare client"),
     (
@@ -78,6 +79,10 @@ pub const BENCHMARKS: [(&str, &str); 17] = [
     (
         "admission",
         "200 reviews of Workloads a second for a minute, with a real plane that is asked about users",
+    ),
+    (
+        "cli",
+        "500 Workloads in two cities: the users' `status` against kubectl's lists, and the time of its help",
     ),
 ];
 
@@ -151,6 +156,7 @@ async fn measure(name: &str, options: &Options) -> Result<Report, Error> {
         ("latency", _) => Box::pin(latency::run(&environment, options)).await,
         ("requests", _) => Box::pin(requests::run(&environment, options)).await,
         ("admission", _) => Box::pin(admission::run(&environment, options)).await,
+        ("cli", _) => Box::pin(cli::run(&environment, options)).await,
         ("failover", _) => Box::pin(failover::run(&environment, options)).await,
         ("memory", Some(fake)) => {
             Ok(Report::of(name, "MB", fake, Box::pin(memory::real(&environment, options)).await?))

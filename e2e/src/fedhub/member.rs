@@ -12,14 +12,10 @@ const START_TIME: &str = "--start-time=100ms";
 /// The name of the program that simulates services.
 pub const SIMULATE: &str = "fedhub-simulate";
 
-/// The program that simulates services, beside that of the hub or else beside the running one.
-pub fn simulate(fedhub: &Path) -> PathBuf {
-    let beside = fedhub.with_file_name(SIMULATE);
-    if beside.exists() {
-        beside
-    } else {
-        std::env::current_exe().unwrap_or_default().with_file_name(SIMULATE)
-    }
+/// A program of the workspace, beside that of the hub or else beside the running one.
+pub fn beside(fedhub: &Path, name: &str) -> PathBuf {
+    let beside = fedhub.with_file_name(name);
+    if beside.exists() { beside } else { std::env::current_exe().unwrap_or_default().with_file_name(name) }
 }
 
 /// One of the processes beside an instance.
@@ -85,7 +81,7 @@ impl Member {
 
     /// Its program, where `fedhub` is that of the hub.
     pub fn program(self, fedhub: &Path) -> PathBuf {
-        if self.has_page() { fedhub.to_owned() } else { simulate(fedhub) }
+        if self.has_page() { fedhub.to_owned() } else { beside(fedhub, SIMULATE) }
     }
 
     /// The arguments of simulated services; those of the others come from `deploy/`.

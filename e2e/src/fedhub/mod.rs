@@ -37,7 +37,7 @@ use futures::future::join_all;
 use nix::sys::signal::Signal;
 
 use self::member::Member;
-pub(crate) use self::member::{SIMULATE, simulate};
+pub(crate) use self::member::{SIMULATE, beside};
 use self::pod::{Overlay, Pod};
 pub use self::scrape::sample;
 use self::state::State;

@@ -3,7 +3,8 @@
 //! `/apis/resourcemanager.miloapis.com/v1alpha1/projects/<name>/control-plane/...` is answered by the plane of that
 //! project, everything else by the management plane, where the Projects are. It speaks HTTP/2 and allows as many streams
 //! on a connection as API servers do. fedhub has a token of its own on every plane, and Milo takes one for all: callers
-//! show that of the management plane, and the gateway sends each request on with the one of the plane that it is for.
+//! show that of the management plane, and the gateway sends each request on with the one of the plane that it is for. The
+//! same for a user, with other kubeconfigs.
 //!
 //! Where there are more projects than servers, a project's plane is one namespace of a server. A plane can be made
 //! unhealthy while all goes on (`faults`).
@@ -72,20 +73,26 @@ struct Project {
 
 impl Gateway {
     /// Listens before an instance. `projects` says which plane is the control plane of which project: `PLANE`, or
-    /// `PLANE/NAMESPACE` for one that is a namespace of it. `file` becomes the kubeconfig of fedhub for this gateway.
+    /// `PLANE/NAMESPACE` for one that is a namespace of it. `callers` has a kubeconfig with a token for each of these planes,
+    /// `PLANE.yaml`; without it they are fedhub's. `file` becomes the kubeconfig of that caller for this gateway.
     pub async fn listen(
         layout: &Layout,
         projects: &BTreeMap<String, String>,
+        callers: Option<&Path>,
         file: &Path,
     ) -> Result<Self, Error> {
-        let (management, token) = client(layout, MANAGEMENT).await?;
+        let identity = |plane: &str| match callers {
+            Some(directory) => directory.join(format!("{plane}.yaml")),
+            None => layout.fedhub_kubeconfig(plane),
+        };
+        let (management, token) = client(&identity(MANAGEMENT)).await?;
         let mut planes = BTreeMap::new();
         for (project, behind) in projects {
             let (plane, namespace) = match behind.split_once('/') {
                 Some((plane, namespace)) => (plane, Some(namespace.to_owned())),
                 None => (behind.as_str(), None),
             };
-            let server = client(layout, Plane::named(plane)?.name).await?.0;
+            let server = client(&identity(Plane::named(plane)?.name)).await?.0;
             planes.insert(project.clone(), Project { server, namespace });
         }
         let tls = tls(layout)?;
@@ -118,12 +125,12 @@ impl Gateway {
     }
 }
 
-/// fedhub's client for a plane, patient with watches that have no news, and its token there.
-async fn client(layout: &Layout, plane: &str) -> Result<(Client, String), Error> {
-    let path = layout.fedhub_kubeconfig(plane);
-    let unreadable = |error| Error::Kubeconfig { path: path.clone(), cause: Box::new(error) };
-    let kubeconfig = Kubeconfig::read_from(&path).map_err(unreadable)?;
-    let missing = |what: &str| Error::Manifest { path: path.clone(), problem: format!("it has no {what}") };
+/// The client of a kubeconfig, patient with watches that have no news, and its token.
+async fn client(path: &Path) -> Result<(Client, String), Error> {
+    let unreadable = |error| Error::Kubeconfig { path: path.to_owned(), cause: Box::new(error) };
+    let kubeconfig = Kubeconfig::read_from(path).map_err(unreadable)?;
+    let missing =
+        |what: &str| Error::Manifest { path: path.to_owned(), problem: format!("it has no {what}") };
     // A kubeconfig hands its token out to those only who write it down.
     let written = serde_json::to_value(&kubeconfig).map_err(|_| missing("user"))?;
     let token = written["users"][0]["user"]["token"].as_str().ok_or_else(|| missing("token"))?.to_owned();
@@ -131,7 +138,7 @@ async fn client(layout: &Layout, plane: &str) -> Result<(Client, String), Error>
         .await
         .map_err(unreadable)?;
     config.read_timeout = None;
-    let client = Client::try_from(config).map_err(Error::api(format!("client for {plane}")))?;
+    let client = Client::try_from(config).map_err(Error::api(format!("client for {}", path.display())))?;
     Ok((client, token))
 }
 

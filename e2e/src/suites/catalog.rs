@@ -12,7 +12,7 @@ use crate::tools::Tool;
 /// The label of a test that needs more than the planes and fedhub; its value is the name of a tool.
 const NEEDS: &str = "fedhub.dev/needs";
 /// What a test may need.
-const NEEDED: [Tool; 2] = [Tool::PreviousRelease, Tool::Collector];
+const NEEDED: [Tool; 3] = [Tool::PreviousRelease, Tool::Collector, Tool::Tmux];
 /// The label of a test that has a place in the order.
 const RUNS: &str = "fedhub.dev/runs";
 
@@ -112,7 +112,8 @@ mod tests {
         assert!(is("api-admission", false) && is("restart-writes-nothing", true));
         assert_eq!(suites.last().map(|suite| &*suite.name), Some("uninstall"));
         let needing = suites.iter().filter_map(|suite| Some((&*suite.name, suite.needs?)));
-        let expected = [("traces", Tool::Collector), ("upgrade", Tool::PreviousRelease)];
+        let expected =
+            [("cli-terminal", Tool::Tmux), ("traces", Tool::Collector), ("upgrade", Tool::PreviousRelease)];
         assert_eq!(needing.collect::<Vec<_>>(), expected);
     }
 

@@ -27,8 +27,8 @@ pub struct Context<'a> {
     pub chainsaw: PathBuf,
     /// This program, as scripts are to call it.
     pub this: PathBuf,
-    /// Where scripts find kubectl.
-    pub kubectl: PathBuf,
+    /// Where scripts find kubectl, and with it the users' command line.
+    pub path: [PathBuf; 2],
     /// The planes.
     pub planes: &'a Planes,
     /// Where fedhub answers.
@@ -48,6 +48,7 @@ pub struct Context<'a> {
 pub struct Programs {
     previous_release: PathBuf,
     collector: PathBuf,
+    terminals: Option<Built>,
 }
 
 impl Programs {
@@ -56,8 +57,13 @@ impl Programs {
         match tool {
             Tool::PreviousRelease => self.previous_release = built.program("fedhub"),
             Tool::Collector => self.collector = built.program("otelcol"),
+            Tool::Tmux => self.terminals = Some(built.clone()),
             _ => {}
         }
+    }
+
+    fn terminal(&self) -> PathBuf {
+        self.terminals.as_ref().map(|built| built.program("usr/bin/tmux")).unwrap_or_default()
     }
 }
 
@@ -151,20 +157,20 @@ fn report(context: &Context<'_>, reader: &Reader, result: &SuiteResult) {
 
 fn environment(context: &Context<'_>, command: &mut tokio::process::Command) {
     let layout = context.planes.layout();
-    let mut path = context.kubectl.clone().into_os_string();
-    if let Some(rest) = std::env::var_os("PATH") {
-        path.push(":");
-        path.push(rest);
-    }
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    let path = context.path.iter().cloned().chain(std::env::split_paths(&rest));
+    let libraries = context.programs.terminals.as_ref().map(Built::libraries).unwrap_or_default();
     let default = context.planes.kubeconfig("project-a");
     command
-        .env("PATH", path)
+        .env("PATH", std::env::join_paths(path).unwrap_or(rest))
         .env("E2E", &context.this)
         .env("E2E_INSTANCE", layout.name())
         .env("FEDHUB_URL", &context.fedhub_url)
         .env("FEDHUB_LOG", layout.log("fedhub"))
         .env("PREVIOUS_RELEASE", &context.programs.previous_release)
         .env("COLLECTOR", &context.programs.collector)
+        .env("TMUX_PROGRAM", context.programs.terminal())
+        .env("TMUX_LIBRARIES", std::env::join_paths(libraries).unwrap_or_default())
         .env("CELLS", layout.cell_role_kubeconfig("project-a").parent().unwrap_or(layout.root()))
         .env("KUBECONFIGS", default.parent().unwrap_or(layout.root()))
         // Chainsaw insists on a default cluster, although every suite names its own.

@@ -10,7 +10,8 @@
 //! | `CELLS` | directory with the cell role's kubeconfig for every plane; `hub-<cell>.yaml` is that of a cell for the hub |
 //! | `PREVIOUS_RELEASE` | fedhub's previous release, for suites that say that they need it; else empty |
 //! | `COLLECTOR` | the OpenTelemetry Collector, likewise |
-//! | `PATH` | begins with the directory of the planes' own `kubectl` |
+//! | `TMUX_PROGRAM`, `TMUX_LIBRARIES` | tmux and the directories of its libraries, likewise |
+//! | `PATH` | begins with the directories of the planes' own `kubectl` and of the users' command line, also as its plugin |
 
 mod catalog;
 mod chainsaw;
@@ -52,7 +53,7 @@ pub async fn run(options: &Options) -> Result<Vec<SuiteResult>, Error> {
     let context = chainsaw::Context {
         chainsaw: chainsaw.program("chainsaw"),
         this: servers::copied(&planes, Path::new("/proc/self/exe"), "e2e")?,
-        kubectl: kubernetes.dir().to_owned(),
+        path: [kubernetes.dir().to_owned(), servers::command_line(&planes, &options.servers)?],
         planes: &planes,
         fedhub_url: fedhub.url(),
         programs,

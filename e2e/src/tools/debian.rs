@@ -121,7 +121,9 @@ impl Apt<'_> {
         let name = self.recipe.name;
         if package(self.recipe).whole {
             let installed = fs::read_to_string("/var/lib/dpkg/status").unwrap_or_default();
-            let arguments = ["install", "--download-only", "--no-install-recommends", "--yes", name];
+            // What the machine has is not fetched unless asked for.
+            let arguments =
+                ["install", "--download-only", "--reinstall", "--no-install-recommends", "--yes", name];
             self.archives(&installed, &arguments, "cache/archives").await
         } else {
             self.archives("", &["download", name], "archives").await

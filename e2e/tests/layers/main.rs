@@ -18,10 +18,11 @@ use source::Graph;
 
 /// The crates of the product, the lowest layer first.
 const LAYERS: [&[&str]; 8] = [
-    &["fedhub-core"],
+    &["fedhub-core", "fedhub-terminal"],
     &["fedhub-cache"],
     &["fedhub-api"],
-    &["fedhub-planes"],
+    // The users' command line knows neither planes nor what is above them.
+    &["fedhub-cli", "fedhub-planes"],
     &["fedhub-engine"],
     &["fedhub-lease"],
     &["fedhub-cell", "fedhub-federator", "fedhub-projector", "fedhub-workload"],

@@ -21,11 +21,11 @@ use fedhub_core::names::PlaneName;
 use fedhub_planes::pauses::stored::Pause;
 
 use crate::common::{MISUSE, install_tls_provider, misuse};
-use crate::operator::consent::{agrees, can_ask};
-use crate::operator::output::{OutputArgs, colours};
 use crate::operator::plane_name;
 use crate::operator::sources::SourceArgs;
 use compare::audit;
+use fedhub_terminal::consent::{agrees, can_ask};
+use fedhub_terminal::output::{OutputArgs, colours};
 use finding::Finding;
 use read::{Gathered, Request, gather};
 use report::Report;

@@ -12,13 +12,12 @@ use jiff::Timestamp;
 
 use super::finding::{Discrepancy, Finding};
 use super::read::Gathered;
-use crate::explain::age;
 use crate::operator::deletion::{Outcome, delete};
 use crate::operator::fleet::check_identity;
 use crate::operator::planes::paused;
 use crate::operator::read::Read;
 use crate::operator::requests::get;
-use crate::operator::table::table;
+use fedhub_terminal::table::{age, table};
 
 const WD: Kind = Kind::WorkloadDeployment;
 /// Field manager of the write that takes the protection off.

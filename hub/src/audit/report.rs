@@ -9,10 +9,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::finding::{Discrepancy, Finding};
-use crate::explain::age;
 use crate::operator::fleet::Unread;
-use crate::operator::output::{Colour, Format, structured};
-use crate::operator::table::{counted, table};
+use fedhub_terminal::output::{Colour, Format, structured};
+use fedhub_terminal::table::{age, counted, table};
 
 /// What was found, and what was not read.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use fedhub_core::names::{CITY_CODE, INSTANCE_CITY, SOURCE_CLUSTER, lost_cluster}
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare};
 use serde_json::{Value, json};
 
-use crate::operator::table::table;
+use fedhub_terminal::table::table;
 
 /// The state of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fedhub_core::clock::parse_duration;
 
-use crate::operator::output::OutputArgs;
+use fedhub_terminal::output::OutputArgs;
 
 /// The flags that are shown: those that say what runs, and where planes are. The others of `fedhub run` are accepted as well,
 /// so that a check takes the arguments and the environment of a Pod as they are.

@@ -18,7 +18,7 @@ use fedhub_core::errors;
 
 use crate::args::RunArgs;
 use crate::common::{install_tls_provider, misuse};
-use crate::operator::output::colours;
+use fedhub_terminal::output::colours;
 use finding::{Finding, State};
 use flags::CheckArgs;
 

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::finding::{CheckId, Finding, Part, State};
-use crate::operator::output::{Colour, Format, structured};
-use crate::operator::table::table;
+use fedhub_terminal::output::{Colour, Format, structured};
+use fedhub_terminal::table::table;
 
 /// The output in a format.
 pub fn print(findings: &[Finding], format: Format, colours: bool) -> String {

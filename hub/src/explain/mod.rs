@@ -17,14 +17,14 @@ use std::process::ExitCode;
 use fedhub_core::errors;
 
 use crate::common::{install_tls_provider, misuse};
-use crate::operator::output::{OutputArgs, colours};
 use crate::operator::recording::Snapshot;
 use crate::operator::sources::SourceArgs;
 pub use cause::Cause;
 pub use chain::{Chain, Subject, SubjectKind};
 pub use diagnose::{State, diagnose};
+use fedhub_terminal::output::{OutputArgs, colours};
 pub use hop::Hop;
-pub use output::{age, verdict, words};
+pub use output::{verdict, words};
 pub use read::{ProjectPlane, Request, is_plane_name, read};
 pub use rows::{Row, rows};
 

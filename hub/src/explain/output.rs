@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::chain::Chain;
 use super::diagnose::{Diagnosis, State};
 use super::rows::{Row, rows};
-use crate::operator::output::{Colour, Format, structured};
-use crate::operator::table::table;
+use fedhub_terminal::output::{Colour, Format, structured};
+use fedhub_terminal::table::{age, table};
 
 /// The output in a format.
 pub fn print(chain: &Chain, diagnosis: &Diagnosis, format: Format, colours: bool) -> String {
@@ -144,21 +144,6 @@ pub fn json(chain: &Chain, diagnosis: &Diagnosis) -> Value {
     })
 }
 
-/// A span as kubectl prints ages.
-pub fn age(since: Timestamp, now: Timestamp) -> String {
-    let seconds = now.duration_since(since).as_secs().max(0);
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
-    match (minutes, hours, days) {
-        (0..2, ..) => format!("{seconds}s"),
-        (2..10, ..) if seconds % 60 > 0 => format!("{minutes}m{}s", seconds % 60),
-        (_, 0..3, _) => format!("{minutes}m"),
-        (_, 3..8, _) if minutes % 60 > 0 => format!("{hours}h{}m", minutes % 60),
-        (_, _, 0..2) => format!("{hours}h"),
-        (_, _, 2..8) if hours % 24 > 0 => format!("{days}d{}h", hours % 24),
-        _ => format!("{days}d"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -195,28 +180,6 @@ mod tests {
         messages.section("Causes", texts).section("Tables", tables);
         messages.section("Wide", wide).section("Programs", programs);
         assert_messages!("explain", messages);
-    }
-
-    #[test]
-    fn u4_ages_are_printed_as_kubectl_prints_them() {
-        let now: Timestamp = "2026-01-20T00:00:00Z".parse().unwrap();
-        for (seconds, expected) in [
-            (-5, "0s"),
-            (0, "0s"),
-            (119, "119s"),
-            (120, "2m"),
-            (150, "2m30s"),
-            (660, "11m"),
-            (3 * 3600, "3h"),
-            (3 * 3600 + 300, "3h5m"),
-            (9 * 3600 + 300, "9h"),
-            (47 * 3600, "47h"),
-            (50 * 3600, "2d2h"),
-            (9 * 86400 + 3600, "9d"),
-        ] {
-            let since = now - jiff::SignedDuration::from_secs(seconds);
-            assert_eq!(age(since, now), expected, "{seconds}");
-        }
     }
 
     /// The tables of `docs/reference/explain.md` are what the code has.

@@ -10,8 +10,8 @@ use fedhub_planes::discovery::credentials::Source;
 
 use super::purpose::{Account, Purpose, Server};
 use crate::common::{CELL_NAMESPACE, HubArgs, ManagementArgs, OwnNamespaceArgs};
-use crate::operator::output::OutputArgs;
 use crate::operator::{named_file, plane_name};
+use fedhub_terminal::output::OutputArgs;
 
 /// The least that a Kubernetes API server grants.
 const SHORTEST: Duration = Duration::from_mins(10);

@@ -19,8 +19,8 @@ use std::process::ExitCode;
 use fedhub_core::errors;
 
 use crate::common::{MISUSE, install_tls_provider};
-use crate::operator::output::{OutputArgs, colours};
 use args::KubeconfigCommand;
+use fedhub_terminal::output::{OutputArgs, colours};
 #[cfg(test)]
 pub use purpose::Account;
 use report::Report;

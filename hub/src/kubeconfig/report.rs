@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::purpose::{Account, Purpose};
-use crate::operator::output::{Colour, Format, structured};
-use crate::operator::table::table;
+use fedhub_terminal::output::{Colour, Format, structured};
+use fedhub_terminal::table::table;
 
 /// What became of a kubeconfig.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::plan::{self, Held, Wanted, Write};
 use super::purpose::{Account, Purpose};
 use super::render;
 use super::report::{Line, Outcome, Report};
-use crate::operator::output::Format;
+use fedhub_terminal::output::Format;
 
 const SERVER: &str = "https://project-a.example.com:6443";
 const FEDHUB: &str = "system:serviceaccount:fedhub-system:fedhub";

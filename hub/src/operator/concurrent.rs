@@ -6,7 +6,7 @@ use anyhow::Context;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::progress::Progress;
+use fedhub_terminal::progress::Progress;
 
 /// Does something with each, so many at a time, and shows its progress.
 pub async fn all<T, U, F>(

@@ -1,22 +1,17 @@
 //! What the commands for operators share: connections, reads that keep their errors, project planes as
-//! each discovery finds them,
-//! tables as kubectl prints them. They read only, and ask no fedhub process (U4).
+//! each discovery finds them. How they print is in `shared/terminal`. They read only, and ask no fedhub process (U4).
 
 pub mod concurrent;
 pub mod connect;
-pub mod consent;
 pub mod deletion;
 pub mod discovery;
 pub mod fleet;
 pub mod karmada;
-pub mod output;
 pub mod planes;
-pub mod progress;
 pub mod read;
 pub mod recording;
 pub mod requests;
 pub mod sources;
-pub mod table;
 
 use std::path::PathBuf;
 

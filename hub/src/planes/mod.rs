@@ -19,10 +19,10 @@ use crate::operator::concurrent::all;
 use crate::operator::connect::{Connection, of_source};
 use crate::operator::discovery::{Found, PlaneSource};
 use crate::operator::fleet::discover;
-use crate::operator::output::{OutputArgs, colours};
 use crate::operator::planes::{identities, paused};
 use crate::operator::read::{Read, ReadError};
 use crate::operator::requests::{Part, Query, each};
+use fedhub_terminal::output::{OutputArgs, colours};
 use report::{Counts, PlaneLine, Report};
 
 /// The exit code where planes were read and one of them has a problem.

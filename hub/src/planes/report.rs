@@ -7,9 +7,9 @@ use fedhub_planes::pauses::stored::{Pause, PausedPlanes};
 use serde_json::{Value, json};
 
 use crate::explain::Cause;
-use crate::operator::output::{Colour, Format, structured};
 use crate::operator::read::ReadError;
-use crate::operator::table::table;
+use fedhub_terminal::output::{Colour, Format, structured};
+use fedhub_terminal::table::table;
 
 /// The WDs of a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -27,7 +27,7 @@ use crate::operator::read::{Failure, Read, ReadError};
 use crate::operator::recording::{Failed, Listed, Recording, Snapshot};
 use crate::operator::requests::get;
 use crate::operator::sources::SourceArgs;
-use crate::operator::table::counted;
+use fedhub_terminal::table::counted;
 
 /// How many objects a page of a list has.
 const PAGE: u32 = 500;

@@ -21,11 +21,11 @@ use fedhub_core::errors;
 use crate::common::{CELL_NAMESPACE, install_tls_provider, misuse};
 use crate::operator::concurrent::all;
 use crate::operator::connect::Connection;
-use crate::operator::consent::{agrees, can_ask};
 use crate::operator::fleet::{check_identity, discover, planes_of};
-use crate::operator::output::{OutputArgs, colours};
 use crate::operator::read::Read;
 use crate::operator::sources::SourceArgs;
+use fedhub_terminal::consent::{agrees, can_ask};
+use fedhub_terminal::output::{OutputArgs, colours};
 use plan::{Emptying, Place};
 use report::{Line, Report};
 use strip::Order;
@@ -183,7 +183,7 @@ fn code(report: &Report) -> ExitCode {
 
 fn consents(args: &UninstallArgs, planned: &Report, emptying: Option<&Emptying>) -> bool {
     if !args.yes {
-        eprintln!("{}\n", planned.print(crate::operator::output::Format::Table, false));
+        eprintln!("{}\n", planned.print(fedhub_terminal::output::Format::Table, false));
         let question = format!("Write to {} objects? Instances keep running.", planned.planned());
         if !agrees(&question, "yes") {
             return false;

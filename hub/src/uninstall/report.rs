@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::operator::fleet::Unread;
-use crate::operator::output::{Colour, Format, structured};
-use crate::operator::table::table;
+use fedhub_terminal::output::{Colour, Format, structured};
+use fedhub_terminal::table::table;
 
 /// What became of an object, or would.
 #[derive(Clone, Debug, PartialEq, Eq)]

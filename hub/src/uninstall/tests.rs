@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::lease::runs_unelected;
 use super::plan::{Hub, Place, Release, emptying, is_preserved, planes, release, unpreserved};
 use super::report::{Entry, Line, Outcome, Report};
-use crate::operator::output::Format;
+use fedhub_terminal::output::Format;
 
 fn object(value: Value) -> Object {
     serde_json::from_value(value).unwrap()

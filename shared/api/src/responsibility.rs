@@ -249,6 +249,37 @@ pub fn attributed<'a>(reason: &str, message: &'a str) -> Cow<'a, str> {
     Cow::Owned(format!("{body}. {ending}"))
 }
 
+/// The message of a condition in its parts: what is wrong, who has to act, and what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribution<'a> {
+    /// What is wrong, without the ending.
+    pub what: &'a str,
+    /// Who has to act; `None` for a reason that this version does not know.
+    pub responsible: Option<Responsible>,
+    /// What to do; empty where that is nothing, or not known.
+    pub remedy: &'static str,
+}
+
+/// Takes a message apart that [`attributed`] may have put together. What the message itself ends with counts more than
+/// `reason`: a deployment reports what its Instances say under a reason of its own.
+pub fn separated<'a>(reason: &str, message: &'a str) -> Attribution<'a> {
+    let bare = |ending: &str| message.strip_suffix(ending).map(|it| it.trim_end_matches(['.', ' ']));
+    let said = TABLE.iter().filter(|entry| message.ends_with(&*entry.ending()));
+    let said = said.max_by_key(|entry| entry.ending().len());
+    if let Some(what) = bare(UNKNOWN) {
+        return Attribution { what, responsible: None, remedy: "" };
+    }
+    let (entry, what) = match said {
+        Some(entry) => (Some(entry), bare(&entry.ending()).unwrap_or(message)),
+        None => (find(reason), message.trim_end_matches(['.', ' '])),
+    };
+    Attribution {
+        what,
+        responsible: entry.map(|entry| entry.responsible),
+        remedy: entry.map_or("", |entry| entry.remedy),
+    }
+}
+
 /// A reason of a cell that needs action, in one byte: enough to notice when it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause(NonZeroU8);
@@ -313,6 +344,24 @@ mod tests {
         let lifted = format!("0/1 replicas available. Instance \"web-0\": {once}");
         assert_eq!(attributed("InstancesProvisioning", &lifted), lifted);
         assert_eq!(attributed("Moving", ""), "No action required");
+    }
+
+    #[test]
+    fn c9_a_message_is_taken_apart_again() {
+        for entry in TABLE {
+            let (what, whole) = ("no such image", attributed(entry.reason, "no such image."));
+            let apart = Attribution { what, responsible: Some(entry.responsible), remedy: entry.remedy };
+            assert_eq!(separated(entry.reason, &whole), apart, "{}", entry.reason);
+            assert_eq!(separated(entry.reason, what), apart, "{}", entry.reason);
+        }
+        let odd = attributed("Odd", "words");
+        assert_eq!(separated("Odd", &odd), Attribution { what: "words", responsible: None, remedy: "" });
+        let lifted = attributed("ImageUnavailable", "0/1 replicas available. No such image");
+        let apart = separated("InstancesProvisioning", &lifted);
+        assert_eq!(
+            (apart.what, apart.responsible),
+            ("0/1 replicas available. No such image", Some(Responsible::User))
+        );
     }
 
     #[test]

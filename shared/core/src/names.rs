@@ -138,6 +138,9 @@ pub const LOCATION: &str = "networking.datumapis.com/location";
 pub const CURRENT_REVISION: &str = "compute.datumapis.com/current-revision";
 /// Annotation of a Workload: `<revision>/<hash of the template>` of the template that was recorded last (W10).
 pub const RECORDED_TEMPLATE: &str = "federation.datumapis.com/recorded-template";
+/// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. A later one of a project WD
+/// stands against an earlier one of its Workload, so that one city can be restarted alone.
+pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
 /// What the name of the `ConfigMap` with a Workload's revisions begins with; the Workload's name follows.
 const REVISION_HISTORY: &str = "compute.datumapis.com-revision-history.";
 

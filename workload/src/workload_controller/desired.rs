@@ -1,10 +1,12 @@
 //! The WD that a Workload asks for, as an object (W1).
 //!
 //! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's number, and stands
-//! until the Workload's scale settings for that placement change, which are the newer word; `networkAttachment` stands.
+//! until the Workload's scale settings for that placement change, which are the newer word; `networkAttachment` stands; and
+//! so does a restart of the WD's own that is later than the Workload's, which restarts one city alone.
 //! Labels, annotations, finalizers and owner references that are not ours stand too (I9).
 
 use fedhub_api::facts::placed::{KEPT_FIELDS, Wanted};
+use fedhub_api::facts::restarts;
 use fedhub_core::hash;
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -68,6 +70,9 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Valu
         "scaleSettings": scale,
         "template": workload.spec()["template"],
     });
+    if let Some(current) = current {
+        restarts::keep_later(&mut spec["template"], &current["template"]);
+    }
     for field in KEPT_FIELDS {
         let kept = current.and_then(|current| current.get(field));
         let newer =
@@ -102,7 +107,7 @@ mod tests {
 
     fn wanted(workload: &Object) -> Wanted<'static> {
         let scale = hash::json(&workload.data["spec"]["placements"][0]["scaleSettings"]);
-        Wanted { template: 0, scale, placement: "us", city: "DFW", workload: "web", uid: "u" }
+        Wanted { template: 0, restarted: 0, scale, placement: "us", city: "DFW", workload: "web", uid: "u" }
     }
 
     #[test]
@@ -134,6 +139,19 @@ mod tests {
         assert_eq!(wd.spec()["template"], workload().spec()["template"]);
         assert_eq!(wd.label("mine"), Some("1"));
         assert_eq!(wd.metadata.finalizers, current.metadata.finalizers);
+    }
+
+    #[test]
+    fn w1_a_later_restart_of_one_city_stands_and_an_earlier_one_does_not() {
+        let of = |time: &str| json!({"annotations": {"compute.datumapis.com/restartedAt": time}});
+        let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
+        current.data["spec"]["template"]["metadata"] = of("2026-01-02T00:00:00Z");
+        let kept = desired(&workload(), "web-us-dfw", &wanted(&workload()), Some(&current));
+        assert_eq!(kept.spec()["template"], current.spec()["template"]);
+        let mut restarted = workload();
+        restarted.data["spec"]["template"]["metadata"] = of("2026-01-03T00:00:00Z");
+        let all = desired(&restarted, "web-us-dfw", &wanted(&restarted), Some(&current));
+        assert_eq!(all.spec()["template"], restarted.spec()["template"]);
     }
 
     #[test]

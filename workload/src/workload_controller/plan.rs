@@ -111,7 +111,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
             SiteState::Missing => create.push(site.name.clone()),
             SiteState::Placed(deployment, placed) => {
                 let settled = seen.learnt.settled.get(&site.name) == Some(&deployment.version);
-                if placed.identity != site.wanted.identity() && !deployment.terminating && !settled {
+                if !placed.is(&site.wanted) && !deployment.terminating && !settled {
                     update.push(site.name.clone());
                 }
             }

@@ -324,7 +324,7 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
         let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
         let all = replicas.max(desired);
         (updated, wanted) = (updated + newest.min(all), wanted + all);
-        on_its_way |= !placed.observed || newest < all || placed.identity != site.wanted.identity();
+        on_its_way |= !placed.observed || newest < all || !placed.is(&site.wanted);
     }
     let (holds, reason, message) = match (none, on_its_way, wanted) {
         (true, ..) => ("False", "NoDeployments", "The Workload has no deployments".to_owned()),

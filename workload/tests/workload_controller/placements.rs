@@ -1,6 +1,6 @@
 //! W1: a WD for each placement and city, and what becomes of it when either is edited.
 
-use fedhub_core::names::{SERVICE_NAME, WORKLOAD_NAME, WORKLOAD_UID};
+use fedhub_core::names::{RESTARTED_AT, SERVICE_NAME, WORKLOAD_NAME, WORKLOAD_UID};
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
@@ -48,6 +48,40 @@ async fn w1_an_edit_of_placements_leaves_the_other_deployments_as_they_are() {
     let after = world.wd("web-us-ord").unwrap();
     assert_eq!(uid(&after), uid(&ord));
     assert_eq!(after["spec"]["template"], template("nginx:2"));
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn w1_one_city_is_restarted_alone_and_a_later_restart_of_all_reaches_it() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["DFW", "ORD"]);
+    quiet(5).await;
+    let restart = |time: &str| {
+        let annotations = json!({RESTARTED_AT: time});
+        json!({"spec": {"template": {"metadata": {"annotations": annotations}}}})
+    };
+    let restarted = |name: &str| {
+        let wd = world.wd(name).unwrap();
+        wd["spec"]["template"]["metadata"]["annotations"][RESTARTED_AT].clone()
+    };
+    let before = world.wd("web-us-ord").unwrap();
+    let (one, all) = ("2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z");
+    world.project.patch("WorkloadDeployment", SPACE, "web-us-dfw", &restart(one)).unwrap();
+    quiet(5).await;
+    assert_eq!((restarted("web-us-dfw"), world.wd("web-us-ord").unwrap()), (json!(one), before));
+    // A new template keeps it: nothing restarts twice.
+    world.patch("web", &json!({"spec": {"template": template("nginx:2")}}));
+    quiet(5).await;
+    let wd = world.wd("web-us-dfw").unwrap();
+    assert_eq!(wd["spec"]["template"]["spec"], template("nginx:2")["spec"]);
+    assert_eq!(restarted("web-us-dfw"), one);
+    world.patch("web", &restart(all));
+    quiet(5).await;
+    assert_eq!((restarted("web-us-dfw"), restarted("web-us-ord")), (json!(all), json!(all)));
+    let mark = world.project.mark();
+    quiet(60).await;
+    assert!(world.project.writes_since(mark).is_empty());
     run.stop().await;
 }
 

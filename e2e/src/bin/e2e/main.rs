@@ -101,7 +101,10 @@ enum Command {
     },
     /// Serve the planes of projects below paths of one server, as Milo does, until SIGTERM.
     Gateway {
-        /// The kubeconfig to write for fedhub, once it serves.
+        /// Whose requests it passes on: a directory with a kubeconfig for each plane, `PLANE.yaml`, with a token [default: fedhub's].
+        #[arg(long, value_name = "DIRECTORY")]
+        callers: Option<PathBuf>,
+        /// The kubeconfig to write for the caller, once it serves.
         #[arg(long, value_name = "FILE")]
         kubeconfig: PathBuf,
         /// A project and the plane that is its control plane, or the namespace of a plane that is; may be given more
@@ -243,9 +246,10 @@ async fn help(command: Command) -> anyhow::Result<ExitCode> {
         Command::Chaos(arguments) => return chaos::run(arguments).await,
         Command::Page(arguments) => return page::run(arguments).await,
         Command::Chart => chart::check(&Progress::stderr()).await?,
-        Command::Gateway { kubeconfig, projects, seconds, instance } => {
+        Command::Gateway { callers, kubeconfig, projects, seconds, instance } => {
             let projects = projects.into_iter().collect();
-            let gateway = Gateway::listen(&Layout::of(&instance.instance)?, &projects, &kubeconfig).await?;
+            let layout = Layout::of(&instance.instance)?;
+            let gateway = Gateway::listen(&layout, &projects, callers.as_deref(), &kubeconfig).await?;
             tokio::select! {
                 () = gateway.serve() => {}
                 () = tokio::time::sleep(Duration::from_secs(seconds)) => {}

@@ -23,9 +23,9 @@ use crate::args::{InstanceTypesSource, RunArgs};
 use crate::operator::connect::{Connection, plane as connect};
 use crate::operator::discovery::PlaneSource;
 use crate::operator::planes::{paused, remembered};
-use crate::operator::progress::Progress;
 use crate::operator::read::Read;
 use crate::run::sources;
+use fedhub_terminal::progress::Progress;
 use plane::Target;
 
 /// Reads everything.

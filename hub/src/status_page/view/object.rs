@@ -1,6 +1,7 @@
 //! An object's chain: what `fedhub explain` says, live.
 
 use fedhub_core::clock::stamp;
+use fedhub_terminal::table::age;
 use http::StatusCode;
 use maud::{Markup, html};
 
@@ -143,7 +144,7 @@ fn hop(row: &Row, here: bool, tone: Tone, explained: &Explained) -> Markup {
                 @if !row.detail.is_empty() { span.detail { (row.detail) } }
             }
             td.wide-only { span.object { (row.object) } }
-            td.n { @if let Some(since) = row.since { (explain::age(since, explained.now)) } }
+            td.n { @if let Some(since) = row.since { (age(since, explained.now)) } }
         }
     }
 }

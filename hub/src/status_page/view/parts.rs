@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use fedhub_terminal::table::age;
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 
-use crate::explain;
 use crate::status_page::data::{Attention, PlaneRow, PlaneState};
 use crate::status_page::samples::{KEPT, Trend};
 
@@ -80,7 +80,7 @@ pub fn span(duration: Duration) -> String {
     let zero = Timestamp::UNIX_EPOCH;
     let longest = Duration::from_hours(100 * 365 * 24);
     let duration = SignedDuration::try_from(duration.min(longest)).unwrap_or_default();
-    explain::age(zero, zero + duration)
+    age(zero, zero + duration)
 }
 
 /// The age of the oldest change; a dash where nothing waits.

@@ -112,7 +112,7 @@ impl Instance {
             }
         }
         let name = deployment_name(object);
-        if name != derived(object.name()) || name.is_none() {
+        if name != deployment_in(object.name()) || name.is_none() {
             rare.deployment = Some(name.unwrap_or_default().into());
         }
         facts.rare = (rare != Rare::default()).then(|| Box::new(rare));
@@ -132,7 +132,7 @@ impl Instance {
     pub fn deployment<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         match self.rare.as_deref().and_then(|rare| rare.deployment.as_deref()) {
             Some(deployment) => Some(deployment).filter(|name| !name.is_empty()),
-            None => derived(name),
+            None => deployment_in(name),
         }
     }
 
@@ -268,10 +268,11 @@ pub fn of_deployment(reference: &OwnerReference) -> bool {
 /// The name of an Instance's WD: its label, else the Instance's name less its last `-<ordinal>` (P1).
 pub fn deployment_name(instance: &Object) -> Option<&str> {
     let label = instance.label(WORKLOAD_DEPLOYMENT_NAME).filter(|n| !n.is_empty());
-    label.or_else(|| derived(instance.name()))
+    label.or_else(|| deployment_in(instance.name()))
 }
 
-fn derived(name: &str) -> Option<&str> {
+/// The name of the WD in the name of an Instance: less the last `-<ordinal>`.
+pub fn deployment_in(name: &str) -> Option<&str> {
     let (name, ordinal) = name.rsplit_once('-')?;
     let numeric = !ordinal.is_empty() && ordinal.bytes().all(|b| b.is_ascii_digit());
     (numeric && !name.is_empty()).then_some(name)

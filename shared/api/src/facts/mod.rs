@@ -8,6 +8,7 @@ pub mod instance;
 mod mark;
 pub mod placed;
 pub mod referenced;
+pub mod restarts;
 pub mod workload;
 
 pub use deployment::Deployment;

@@ -10,6 +10,7 @@ use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::mark::mark_hash;
+use super::restarts::{restarted_at, template_identity};
 use crate::conditions::{find, said};
 use crate::responsibility::needs_action;
 
@@ -40,6 +41,8 @@ pub struct Placed {
     pub uid: u64,
     /// What the Workload controller writes of it, as [`Wanted::identity`].
     pub identity: u64,
+    /// When its template asks for a restart, by [`restarted_at`].
+    pub restarted: i64,
     /// Its counters, in the order of [`COUNTERS`].
     pub counters: [i32; 5],
     /// Whether its status is about its newest generation.
@@ -55,8 +58,10 @@ pub struct Placed {
 /// A WD as a Workload asks for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    /// Hash of the template.
+    /// Hash of the template, by [`template_identity`].
     pub template: u64,
+    /// When the template asks for a restart, by [`restarted_at`].
+    pub restarted: i64,
     /// Hash of the scale settings.
     pub scale: u64,
     /// The name of the placement.
@@ -115,6 +120,7 @@ impl Placed {
         Some(Self {
             uid: mark_hash(Some(&uid)),
             identity: identity(object, &workload, &uid),
+            restarted: restarted_at(&spec["template"]),
             workload: workload.into(),
             counters: COUNTERS.map(|counter| {
                 let count = status[counter].as_i64().unwrap_or_default();
@@ -126,6 +132,11 @@ impl Placed {
             priority: priority(reason),
             says: available.map_or(0, |_| says(reason, message)),
         })
+    }
+
+    /// Whether it is what the Workload asks for. A later restart of its own stands: one city can be restarted alone.
+    pub fn is(&self, wanted: &Wanted<'_>) -> bool {
+        self.identity == wanted.identity() && self.restarted >= wanted.restarted
     }
 
     pub(super) fn heap(&self) -> usize {
@@ -142,7 +153,8 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
         sum.wrapping_add(KeyedHasher::default().text(field).json(value).end())
     });
     let is = Wanted {
-        template: hash::json(&spec["template"]),
+        template: template_identity(&spec["template"]),
+        restarted: 0,
         scale: hash::json(&spec["scaleSettings"]),
         placement: spec["placementName"].as_str().unwrap_or_default(),
         city: spec["cityCode"].as_str().unwrap_or_default(),
@@ -222,7 +234,8 @@ mod tests {
 
     fn wanted() -> Wanted<'static> {
         Wanted {
-            template: hash::json(&json!({"spec": {"a": 1}})),
+            template: template_identity(&json!({"spec": {"a": 1}})),
+            restarted: 0,
             scale: hash::json(&json!({"minReplicas": 1})),
             placement: "us",
             city: "DFW",
@@ -236,7 +249,7 @@ mod tests {
         let is_wanted = |edit: fn(&mut Object)| {
             let mut wd = wd();
             edit(&mut wd);
-            Placed::of(&wd).unwrap().identity == wanted().identity()
+            Placed::of(&wd).unwrap().is(&wanted())
         };
         assert!(is_wanted(|_| {}));
         // The scale subresource's, the runtime class's and other keys are not the Workload's (I9).
@@ -249,6 +262,16 @@ mod tests {
         assert!(!is_wanted(|wd| wd.data["spec"]["unknown"] = json!(1)));
         assert!(!is_wanted(|wd| wd.metadata.owner_references = None));
         assert!(!is_wanted(|wd| wd.metadata.labels = None));
+        // A restart of its own, and only one that is not behind the Workload's.
+        let restarted = || {
+            let mut wd = wd();
+            let annotations = json!({"compute.datumapis.com/restartedAt": "1970-01-01T00:01:00Z"});
+            wd.data["spec"]["template"]["metadata"] = json!({"annotations": annotations});
+            Placed::of(&wd).unwrap()
+        };
+        for (wanted_at, expected) in [(0, true), (60, true), (61, false)] {
+            assert_eq!(restarted().is(&Wanted { restarted: wanted_at, ..wanted() }), expected, "{wanted_at}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::deployment::COUNTERS;
 use super::placed::says;
+use super::restarts::{restarted_at, template_identity};
 use crate::conditions::{find, said};
 
 /// What is kept of a Workload.
@@ -19,8 +20,10 @@ pub struct Workload {
     pub generation: i64,
     /// Whether the finalizer of the workload controller holds it.
     pub held: bool,
-    /// Hash of its template.
+    /// Hash of its template, by [`template_identity`].
     pub template: u64,
+    /// When its template asks for a restart, by [`restarted_at`].
+    pub restarted: i64,
     /// Its placements, in their order; `None` where they cannot be read.
     pub placements: Option<Box<[Placement]>>,
     /// Whether its template is the one that was recorded last, or none can be (W10).
@@ -60,7 +63,8 @@ impl Workload {
         Self {
             generation: object.metadata.generation.unwrap_or_default(),
             held: object.has_finalizer(WORKLOAD_FINALIZER),
-            template: hash::json(template),
+            template: template_identity(template),
+            restarted: restarted_at(template),
             placements: placements(spec).filter(|_| template.is_object()),
             recorded: revision_history(object.name()).is_none()
                 || current.is_some_and(|current| recorded == Some(&*recorded_template(current, template))),

@@ -13,7 +13,7 @@ use super::super::super::chain::{Chain, Failure, Read, SubjectKind};
 use super::super::super::output;
 use super::super::{State, diagnose};
 use super::fixtures::{MADE, RECENT, condition, failed, healthy, patch_object};
-use crate::operator::output::Format;
+use fedhub_terminal::output::Format;
 
 /// What becomes of one read.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
-//! How the commands for operators print: `-o table|wide|json|yaml`, and colours where a terminal shows them.
+//! How commands print: `-o table|wide|json|yaml`, and colours where a terminal shows them.
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use serde_json::Value;
 
@@ -16,6 +16,13 @@ pub enum Format {
     Json,
     /// The same as YAML.
     Yaml,
+}
+
+impl Format {
+    /// Whether it is one for programs.
+    pub fn is_structured(self) -> bool {
+        matches!(self, Self::Json | Self::Yaml)
+    }
 }
 
 /// The flags of the output.
@@ -42,6 +49,15 @@ pub fn structured(format: Format, value: &Value) -> Option<String> {
         Format::Json => Some(format!("{value:#}")),
         Format::Yaml => serde_saphyr::to_string(value).ok().map(|text| text.trim_end().to_owned()),
         Format::Table | Format::Wide => None,
+    }
+}
+
+/// Prints a text and a line's end on standard output. A reader that stops reading early is no error.
+pub fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
 }
 

@@ -1,0 +1,98 @@
+//! What follows from the state of access: pure.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::catalog::{Mode, Offer};
+use super::state::{Access, State};
+
+/// How long the platform usually takes at most for its first answer. A request that is older is not waited for: a platform
+/// that has stopped answering is not to slow every command down.
+pub const USUAL: SignedDuration = SignedDuration::from_mins(2);
+/// How long a command waits for the first answer.
+pub const FIRST_ANSWER: Duration = Duration::from_secs(30);
+
+/// What happens before a command of the project runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// It runs.
+    Pass,
+    /// It runs, and whoever called it is told that nothing else will.
+    Warn,
+    /// The platform is about to answer: wait for that.
+    Await,
+    /// Nobody has asked: see what the platform offers.
+    Ask,
+    /// It does not run.
+    Stop,
+}
+
+/// Decides whether a command of the project may run.
+pub fn gate(access: &Access, now: Timestamp) -> Gate {
+    match access.state {
+        State::Active | State::CatalogUnavailable => Gate::Pass,
+        State::Suspended => Gate::Warn,
+        State::Processing if !is_overdue(access, now) => Gate::Await,
+        State::NotRequested => Gate::Ask,
+        State::Processing | State::PendingApproval | State::Denied | State::Revoked | State::Unavailable => {
+            Gate::Stop
+        }
+    }
+}
+
+/// Whether the platform should have answered long ago.
+pub fn is_overdue(access: &Access, now: Timestamp) -> bool {
+    access.state == State::Processing
+        && access.requested.is_some_and(|requested| now.duration_since(requested) > USUAL)
+}
+
+/// How compute is asked for where nobody has yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Without a question: it is enabled there and then, and that is said.
+    Given,
+    /// Somebody has to say yes, for somebody else has to approve.
+    Question,
+    /// Nobody can be asked.
+    Missing,
+    /// There is nothing to ask for.
+    Impossible,
+}
+
+/// Decides that. `can_ask`: somebody is there to answer.
+pub fn consent(offer: &Offer, can_ask: bool) -> Consent {
+    match (offer.mode, can_ask) {
+        (Mode::Unavailable, _) => Consent::Impossible,
+        (Mode::SelfService, _) => Consent::Given,
+        (Mode::Gated | Mode::Unknown, true) => Consent::Question,
+        (Mode::Gated | Mode::Unknown, false) => Consent::Missing,
+    }
+}
+
+/// What `access request` does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Ask for it.
+    Create,
+    /// Take back what was refused, and ask anew.
+    Renew,
+    /// It was asked for already, or is there: tell how far it is.
+    Stands,
+    /// It cannot be asked for as it is.
+    Refused,
+}
+
+/// Decides that. An existing request is progress, never an error.
+pub fn request(access: &Access, renew: bool) -> Request {
+    match access.state {
+        State::NotRequested => Request::Create,
+        State::Denied | State::Revoked if renew => Request::Renew,
+        State::Denied | State::Revoked | State::Unavailable => Request::Refused,
+        State::Processing
+        | State::PendingApproval
+        | State::Active
+        | State::Suspended
+        | State::CatalogUnavailable => Request::Stands,
+    }
+}

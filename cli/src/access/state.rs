@@ -1,0 +1,124 @@
+//! What a project's entitlements say of compute: pure.
+
+use fedhub_api::conditions::{find, is_true, said};
+use fedhub_core::names::{SERVICE_NAME, SERVICE_OBJECTS};
+use jiff::Timestamp;
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+/// Whether compute may be used in a project. The names are those that `-o json` prints, as other plugins do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::VariantArray)]
+pub enum State {
+    /// The platform keeps no entitlements: nothing has to be asked for.
+    CatalogUnavailable,
+    /// Nobody has asked.
+    NotRequested,
+    /// It was asked for, and the platform has not recorded an answer.
+    Processing,
+    /// The provider has to approve.
+    PendingApproval,
+    /// It may be used.
+    Active,
+    /// It was enabled and is suspended: nothing runs until it is resumed.
+    Suspended,
+    /// The provider said no.
+    Denied,
+    /// It was enabled once, and taken back.
+    Revoked,
+    /// The platform does not offer it.
+    Unavailable,
+}
+
+/// A state, and what the platform says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The state.
+    pub state: State,
+    /// The platform's own words.
+    pub message: Option<String>,
+    /// When it was asked for.
+    pub requested: Option<Timestamp>,
+    /// Since when it is enabled, or when it was first.
+    pub entitled: Option<Timestamp>,
+    /// Name of the entitlement.
+    pub entitlement: Option<String>,
+}
+
+impl Access {
+    /// A state without an entitlement.
+    pub fn without(state: State) -> Self {
+        Self { state, message: None, requested: None, entitled: None, entitlement: None }
+    }
+
+    /// What the entitlements of a project say; `None` where its plane does not serve them.
+    pub fn of(entitlements: Option<&[DynamicObject]>) -> Self {
+        let Some(entitlements) = entitlements else { return Self::without(State::CatalogUnavailable) };
+        select(entitlements).map_or_else(|| Self::without(State::NotRequested), Self::of_entitlement)
+    }
+
+    /// What one entitlement says.
+    pub fn of_entitlement(entitlement: &DynamicObject) -> Self {
+        let status = &entitlement.data["status"];
+        let state = state(status);
+        let condition = find(status, if state == State::Suspended { "Suspended" } else { "Ready" });
+        let message = condition.map(|it| said(it).2.trim().to_owned()).filter(|it| !it.is_empty());
+        Self {
+            state,
+            message,
+            requested: entitlement.creation_timestamp().map(|time| time.0),
+            entitled: status["entitledAt"].as_str().and_then(|at| at.parse().ok()),
+            entitlement: Some(entitlement.name_any()),
+        }
+    }
+
+    /// Whether the platform has said something.
+    pub fn is_answered(&self) -> bool {
+        self.state != State::Processing
+    }
+
+    /// Whether nothing but a decision of somebody changes it.
+    pub fn is_decided(&self) -> bool {
+        !matches!(self.state, State::Processing | State::PendingApproval)
+    }
+}
+
+fn state(status: &Value) -> State {
+    let (Some(phase), Some(ready)) = (status["phase"].as_str(), find(status, "Ready")) else {
+        return State::Processing;
+    };
+    let unpublished = said(ready).1 == "ServiceNotPublished";
+    let was_entitled = status["entitledAt"].as_str().is_some_and(|at| !at.is_empty());
+    match phase {
+        "Active" if is_true(status, "Suspended") => State::Suspended,
+        "Active" => State::Active,
+        "PendingApproval" => State::PendingApproval,
+        "Rejected" if unpublished => State::Unavailable,
+        "Rejected" if was_entitled => State::Revoked,
+        "Rejected" => State::Denied,
+        // A phase that this version does not know is no answer.
+        _ => State::Processing,
+    }
+}
+
+/// The entitlement to compute: by the service's name, as the platform resolved it, else by what was asked for. Of several,
+/// one that can be used.
+fn select(entitlements: &[DynamicObject]) -> Option<&DynamicObject> {
+    let rank = |entitlement: &&DynamicObject| {
+        let named = resolved(entitlement) == Some(SERVICE_NAME.1);
+        (named, state(&entitlement.data["status"]) == State::Active)
+    };
+    entitlements.iter().filter(|entitlement| is_ours(entitlement)).max_by_key(rank)
+}
+
+fn is_ours(entitlement: &DynamicObject) -> bool {
+    let asked = entitlement.data["spec"]["serviceRef"]["name"].as_str();
+    match resolved(entitlement) {
+        Some(name) => name == SERVICE_NAME.1,
+        None => asked.is_some_and(|name| name == SERVICE_NAME.1 || SERVICE_OBJECTS.contains(&name)),
+    }
+}
+
+fn resolved(entitlement: &DynamicObject) -> Option<&str> {
+    entitlement.data["status"]["serviceName"].as_str().filter(|name| !name.is_empty())
+}

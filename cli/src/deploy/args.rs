@@ -1,0 +1,117 @@
+//! The flags of `deploy`, and what they ask for.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::document::{self, Document};
+use super::fault::Fault;
+use super::flags::Flags;
+use super::plan::Wanted;
+use crate::problem::Problem;
+use crate::rollout::WaitArgs;
+
+/// The flags of `deploy`.
+#[derive(Debug, clap::Args)]
+pub struct DeployArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD", conflicts_with = "file")]
+    pub name: Option<String>,
+    /// What it is to be.
+    #[command(flatten)]
+    pub flags: Flags,
+    /// File with one or more workloads, YAML or JSON; - is standard input. It says the whole spec.
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Vec<PathBuf>,
+    /// Answer yes to all questions.
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Say what would change, and change nothing: by what is known here, or as the server finds it.
+    #[arg(long, value_enum, value_name = "client|server", hide_possible_values = true)]
+    pub dry_run: Option<DryRun>,
+    /// Whether to wait for the rollout.
+    #[command(flatten)]
+    pub wait: WaitArgs,
+    /// Save the workload to this file, in place of workload.yaml.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "no_save"])]
+    pub save: Option<PathBuf>,
+    /// Save no file.
+    #[arg(long)]
+    pub no_save: bool,
+}
+
+/// Who is asked what would change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum DryRun {
+    /// This program alone.
+    Client,
+    /// The server, which checks it and stores nothing.
+    Server,
+}
+
+/// What is to be deployed.
+pub enum Asked<'a> {
+    /// A workload by name and flags.
+    Flags(&'a str, &'a Flags),
+    /// Workloads of files, at least one.
+    Documents(Vec<Document>),
+}
+
+impl Asked<'_> {
+    /// One after another.
+    pub fn wanted(&self) -> Vec<Wanted<'_>> {
+        match self {
+            Self::Flags(name, flags) => vec![Wanted::Flags(name, flags)],
+            Self::Documents(documents) => documents.iter().map(Wanted::Document).collect(),
+        }
+    }
+}
+
+/// What the flags ask for, with all files read and checked. `command` makes an example of a command line.
+pub fn asked<'a>(
+    args: &'a DeployArgs,
+    namespace: &str,
+    command: impl Fn(&str) -> String,
+) -> Result<Asked<'a>, Problem> {
+    if let (Some(name), true) = (&args.name, args.file.is_empty()) {
+        return Ok(Asked::Flags(name, &args.flags));
+    }
+    if args.file.is_empty() {
+        let by_flags = command("deploy NAME --image IMAGE --city CITY");
+        let by_file = command("deploy -f workload.yaml");
+        return Err(Problem::usage("It is not said what to deploy.")
+            .remedy(format!("Name a workload, as in `{by_flags}`, or a file, as in `{by_file}`.")));
+    }
+    let (mut documents, mut faults) = (Vec::new(), Vec::new());
+    for file in &args.file {
+        let (source, text) = read(file)?;
+        match document::read(&source, &text, namespace) {
+            Ok(read) => documents.extend(read),
+            Err(wrong) => faults.extend(wrong),
+        }
+    }
+    faults.extend(document::distinct(&documents));
+    if faults.is_empty() { Ok(Asked::Documents(documents)) } else { Err(refused(&faults)) }
+}
+
+/// The faults of a command line or a file: nothing was sent.
+pub fn refused(faults: &[Fault]) -> Problem {
+    let lines: Vec<_> = faults.iter().map(Fault::to_string).collect();
+    let sentence = match &lines[..] {
+        [line] => format!("Nothing was sent: {line}."),
+        lines => format!("Nothing was sent:\n  {}", lines.join("\n  ")),
+    };
+    Problem::usage(sentence)
+}
+
+fn read(file: &Path) -> Result<(String, String), Problem> {
+    let (source, text) = if file == Path::new("-") {
+        let mut text = String::new();
+        ("standard input".to_owned(), std::io::stdin().lock().read_to_string(&mut text).map(|_| text))
+    } else {
+        (file.display().to_string(), std::fs::read_to_string(file))
+    };
+    match text {
+        Ok(text) => Ok((source, text)),
+        Err(error) => Err(Problem::usage(format!("Could not read {source}: {error}."))),
+    }
+}

@@ -1,0 +1,177 @@
+//! A Workload as flags describe it: the one that is there with what the flags name changed, or a new one.
+
+use fedhub_api::instance_types;
+use fedhub_core::message::Quoted;
+use fedhub_core::names::{
+    DNS_LABEL_RULE, LABEL_VALUE_RULE, OBJECT_NAME_RULE, is_dns_label, is_label_value, is_object_name,
+};
+use fedhub_core::object::{Kind, Object, bare, set_field};
+use serde_json::{Value, json};
+
+use super::container;
+use super::edit::{edit_list, find};
+use super::fault::Fault;
+use super::flags::{Edit, Flags, Keyed};
+
+/// The one placement of a new Workload.
+const PLACEMENT: &str = "default";
+/// The network of a new Workload.
+const NETWORK: &str = "default";
+
+/// The Workload that the flags ask for.
+pub fn desired(
+    flags: &Flags,
+    name: &str,
+    namespace: &str,
+    existing: Option<&Object>,
+) -> Result<Object, Vec<Fault>> {
+    let mut faults = names(flags, name);
+    let mut object = existing.cloned().unwrap_or_else(|| {
+        faults.extend(missing(flags));
+        new(flags, name, namespace)
+    });
+    labels(&mut object, flags);
+    if let Some(template) = object.data.pointer_mut("/spec/template/spec") {
+        faults.extend(container::edit(template, flags).err());
+        settings(template, flags);
+    }
+    if let Some(spec) = object.data.get_mut("spec") {
+        faults.extend(placement(spec, flags).err());
+    }
+    if faults.is_empty() { Ok(object) } else { Err(faults) }
+}
+
+/// What names are wrong: nothing is sent under one.
+fn names(flags: &Flags, name: &str) -> Vec<Fault> {
+    let label = (is_dns_label as fn(&str) -> bool, DNS_LABEL_RULE);
+    let object = (is_object_name as fn(&str) -> bool, OBJECT_NAME_RULE);
+    let city = (is_label_value as fn(&str) -> bool, LABEL_VALUE_RULE);
+    let mut all = vec![("NAME", name, label)];
+    all.extend(flags.placement.iter().map(|it| ("--placement", &**it, label)));
+    all.extend(flags.network.iter().map(|it| ("--network", &**it, label)));
+    all.extend(flags.city.iter().map(|it| ("--city", &**it, city)));
+    all.extend(flags.env_from_configmap.iter().map(|it| ("--env-from-configmap", it.key(), object)));
+    all.extend(flags.env_from_secret.iter().map(|it| ("--env-from-secret", it.key(), object)));
+    all.extend(flags.configmap.iter().map(|it| ("--configmap", it.key(), object)));
+    all.extend(flags.secret.iter().map(|it| ("--secret", it.key(), object)));
+    let wrong = all.into_iter().filter(|(_, name, (is_valid, _))| !is_valid(name));
+    wrong.map(|(flag, name, (_, rule))| Fault::new(format!("{flag} {}", Quoted(name)), rule)).collect()
+}
+
+/// What a new Workload cannot do without.
+fn missing(flags: &Flags) -> Vec<Fault> {
+    let needed = [
+        ("--image", flags.image.is_none(), "a new workload needs an image"),
+        ("--city", flags.city.is_empty(), "a new workload needs at least one city"),
+    ];
+    needed.into_iter().filter(|it| it.1).map(|(flag, _, rule)| Fault::new(flag, rule)).collect()
+}
+
+fn new(flags: &Flags, name: &str, namespace: &str) -> Object {
+    let placement = flags.placement.as_deref().unwrap_or(PLACEMENT);
+    let mut object = bare(Kind::Workload, namespace, name);
+    let spec = json!({
+        "template": {"spec": {
+            "runtime": {
+                "resources": {"instanceType": instance_types::DEFAULT},
+                "sandbox": {"containers": [{"name": container::NAME, "image": ""}]},
+            },
+            "networkInterfaces": [{"network": {"name": NETWORK}}],
+        }},
+        "placements": [new_placement(placement)],
+    });
+    set_field(&mut object, "spec", spec);
+    object
+}
+
+fn new_placement(name: &str) -> Value {
+    json!({"name": name, "cityCodes": [], "scaleSettings": {"minReplicas": 1}})
+}
+
+fn labels(object: &mut Object, flags: &Flags) {
+    let labels = object.metadata.labels.get_or_insert_default();
+    for edit in &flags.label {
+        match edit {
+            Edit::Set(label) => labels.insert(label.key.clone(), label.value.clone()),
+            Edit::Remove(key) => labels.remove(key),
+        };
+    }
+    if labels.is_empty() {
+        object.metadata.labels = None;
+    }
+}
+
+/// The type of the instances, and their network.
+fn settings(template: &mut Value, flags: &Flags) {
+    let resources = template.pointer_mut("/runtime/resources").and_then(Value::as_object_mut);
+    if let (Some(resources), Some(name)) = (resources, &flags.instance_type) {
+        resources.insert("instanceType".to_owned(), json!(name));
+    }
+    let network = template.pointer_mut("/networkInterfaces/0/network").and_then(Value::as_object_mut);
+    if let (Some(network), Some(name)) = (network, &flags.network) {
+        network.insert("name".to_owned(), json!(name));
+    }
+}
+
+fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
+    let Some(flag) = flags.of_placement() else { return Ok(()) };
+    let all = spec.get_mut("placements").and_then(Value::as_array_mut);
+    let all = all.ok_or_else(|| Fault::new(flag, "the workload has no placements: use -f"))?;
+    let index = match &flags.placement {
+        Some(name) => match find(all, name) {
+            Some(index) => index,
+            None if flags.city.is_empty() => {
+                return Err(Fault::new(
+                    "--city",
+                    format!("the new placement {name} needs at least one city"),
+                ));
+            }
+            None => {
+                all.push(new_placement(name));
+                all.len() - 1
+            }
+        },
+        None if all.len() == 1 => 0,
+        None => {
+            let names: Vec<_> = all.iter().filter_map(|it| it["name"].as_str()).collect();
+            let rule = format!(
+                "the workload has several placements ({}): say which by --placement",
+                names.join(", ")
+            );
+            return Err(Fault::new(flag, rule));
+        }
+    };
+    let Some(placement) = all.get_mut(index).and_then(Value::as_object_mut) else { return Ok(()) };
+    if !flags.city.is_empty() {
+        placement.insert("cityCodes".to_owned(), json!(flags.city));
+    }
+    scale(placement.entry("scaleSettings").or_insert_with(|| json!({})), flags);
+    Ok(())
+}
+
+fn scale(settings: &mut Value, flags: &Flags) {
+    for (field, given) in [("minReplicas", flags.min), ("maxReplicas", flags.max)] {
+        if let (Some(settings), Some(number)) = (settings.as_object_mut(), given) {
+            settings.insert(field.to_owned(), json!(number));
+        }
+    }
+    if let (Some(settings), Some(0)) = (settings.as_object_mut(), flags.max) {
+        settings.remove("maxReplicas");
+        settings.remove("metrics");
+    }
+    for (resource, percent) in [("cpu", flags.cpu_percent), ("memory", flags.memory_percent)] {
+        if let Some(percent) = percent {
+            edit_list(settings, "metrics", |metrics| metric(metrics, resource, percent));
+        }
+    }
+}
+
+fn metric(metrics: &mut Vec<Value>, resource: &str, percent: i32) {
+    metrics.retain(|metric| percent != 0 || metric["resource"]["name"] != resource);
+    let wanted = json!({"resource": {"name": resource, "target": {"averageUtilization": percent}}});
+    match metrics.iter_mut().find(|metric| metric["resource"]["name"] == resource) {
+        Some(metric) => *metric = wanted,
+        None if percent != 0 => metrics.push(wanted),
+        None => {}
+    }
+}

@@ -1,0 +1,202 @@
+//! `deploy`: makes workloads what flags or files say, and waits until that runs.
+//!
+//! # The way through
+//!
+//! 1. [`args::asked`] reads flags and files; what is wrong with them is known before anything is sent.
+//! 2. [`plan::decide`], a pure function, says of each workload what it is to be and what changes.
+//! 3. The server checks all of them by a dry run before the first is written ([`apply`]); what it refuses is told by the flag
+//!    or the field ([`refusal`]).
+//! 4. The user sees the changes and is asked ([`consent`]); networks that are missing are made ([`network`]).
+//! 5. [`apply::send`] writes; the file is saved ([`save`]), the URL is published, and the rollout is waited for.
+
+pub mod apply;
+pub mod args;
+pub mod consent;
+mod container;
+mod described;
+pub mod document;
+mod edit;
+pub mod fault;
+pub mod flags;
+pub mod network;
+pub mod plan;
+mod publish;
+pub mod refusal;
+pub mod save;
+pub mod schema;
+pub mod view;
+mod warnings;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use fedhub_core::object::{Object, ObjectView};
+use fedhub_terminal::consent::confirms;
+use fedhub_terminal::output::{Format, structured};
+
+pub use args::DeployArgs;
+use args::{Asked, DryRun};
+use consent::Consent;
+use plan::{DeployPlan, Wanted};
+use save::Saving;
+use view::{printed, together};
+use warnings::Warnings;
+
+use crate::problem::Problem;
+use crate::session::Session;
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
+    let asked = args::asked(args, &session.namespace, |rest| session.command(rest))?;
+    let wanted = asked.wanted();
+    let plans = plans(session, &wanted).await?;
+    if args.dry_run == Some(DryRun::Client) {
+        return dry(session, &plans, None).await;
+    }
+    let checked = check(session, &wanted, &plans).await?;
+    if args.dry_run == Some(DryRun::Server) {
+        return dry(session, &plans, Some(&checked)).await;
+    }
+    plans.iter().flat_map(view::plan).for_each(|line| session.tell(&line));
+    agree(session, args, &plans)?;
+    networks(session, args, &plans).await?;
+    let stored = write(session, &wanted, &plans).await?;
+    if let (Asked::Flags(..), [object]) = (&asked, &stored[..]) {
+        save(session, args, object);
+    }
+    publish::finish(session, args, &asked, &stored).await
+}
+
+/// What becomes of each workload; all that is wrong is told at once.
+async fn plans(session: &Session, wanted: &[Wanted<'_>]) -> Result<Vec<DeployPlan>, Problem> {
+    let (mut plans, mut faults) = (Vec::new(), Vec::new());
+    for wanted in wanted {
+        let existing = apply::existing(session, wanted.name()).await?;
+        match plan::decide(*wanted, &session.namespace, existing.as_ref()) {
+            Ok(plan) => plans.push(plan),
+            Err(wrong) => faults.extend(wrong),
+        }
+    }
+    if faults.is_empty() { Ok(plans) } else { Err(args::refused(&faults)) }
+}
+
+/// Has the server check all that changes, and tells what it warns of.
+async fn check(
+    session: &Session,
+    wanted: &[Wanted<'_>],
+    plans: &[DeployPlan],
+) -> Result<Vec<Object>, Problem> {
+    let warnings = Warnings::default();
+    let session = Session { client: warnings.client(&session.client, &session.namespace), ..session.clone() };
+    let mut checked = Vec::new();
+    for (wanted, plan) in wanted.iter().zip(plans).filter(|(_, plan)| !plan.is_noop()) {
+        checked.push(apply::send(&session, *wanted, plan, true).await?);
+    }
+    warnings.take().iter().for_each(|warning| session.tell(&format!("Warning: {warning}")));
+    Ok(checked)
+}
+
+/// Prints what would be done; as the server would store it, where it was asked.
+async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>) -> Result<(), Problem> {
+    let names: BTreeSet<_> = plans.iter().flat_map(|plan| network::names(&plan.object)).collect();
+    for name in network::missing(session, names).await {
+        session.tell(&format!("The network {name} does not exist: it would be created, after a question."));
+    }
+    let planned = || plans.iter().map(|plan| printed(&plan.object));
+    let answered = |name: &str| checked.and_then(|all| all.iter().find(|object| object.name() == name));
+    let value = || {
+        let objects = plans.iter().zip(planned());
+        objects.map(|(plan, planned)| answered(plan.object.name()).map_or(planned, printed)).collect()
+    };
+    let text = || plans.iter().flat_map(view::plan).collect::<Vec<_>>().join("\n");
+    session.print(|| together(value()), text)
+}
+
+/// Asks, where somebody can be asked.
+fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
+    match consent::needed(plans, args.yes, session.terminal.can_ask()) {
+        Consent::Given => Ok(()),
+        Consent::Ask(question, default) if confirms(question, default) => Ok(()),
+        Consent::Ask(..) => Err(Problem::failed("Nothing was deployed.")),
+        Consent::Needed(what) => Err(Problem::usage(format!("Nothing was deployed. {what}"))
+            .remedy("Nobody can be asked here: with --yes it is done.")),
+    }
+}
+
+/// Makes the networks that are missing, if that is wanted.
+async fn networks(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
+    let changed = plans.iter().filter(|plan| !plan.is_noop());
+    let names: BTreeSet<_> = changed.flat_map(|plan| network::names(&plan.object)).collect();
+    for name in network::missing(session, names).await {
+        let question = format!("The network {name} does not exist. Create it?");
+        let is_wanted = args.yes || (session.terminal.can_ask() && confirms(&question, true));
+        if !is_wanted {
+            let problem =
+                Problem::failed(format!("Nothing was deployed: the network {name} does not exist."));
+            return Err(problem.remedy("--yes creates it; or name one that exists with --network."));
+        }
+        network::create(session, &name).await?;
+        session.tell(&format!("Created the network {name}."));
+    }
+    Ok(())
+}
+
+/// Writes one after another. What was written before one that fails is said.
+async fn write(
+    session: &Session,
+    wanted: &[Wanted<'_>],
+    plans: &[DeployPlan],
+) -> Result<Vec<Object>, Problem> {
+    let (mut stored, mut written) = (Vec::new(), Vec::new());
+    for (wanted, plan) in wanted.iter().zip(plans) {
+        if plan.is_noop() {
+            stored.push(plan.object.clone());
+            continue;
+        }
+        match apply::send(session, *wanted, plan, false).await {
+            Ok(object) => stored.push(object),
+            Err(problem) if written.is_empty() => return Err(problem),
+            Err(problem) => {
+                let before = written.join(", ");
+                let sentence = format!("{}\nDeployed before that: {before}.", problem.sentence);
+                return Err(Problem { sentence, ..problem });
+            }
+        }
+        written.push(wanted.name());
+    }
+    Ok(stored)
+}
+
+/// Saves the workload. A file that cannot be written does not undo a deployment: it is said.
+fn save(session: &Session, args: &DeployArgs, object: &Object) {
+    if args.no_save {
+        return;
+    }
+    let path = args.save.clone().unwrap_or_else(|| PathBuf::from(save::FILE));
+    let Some(text) = structured(Format::Yaml, &save::content(object)).map(|text| text + "\n") else { return };
+    let written = saved(session, &path, &text);
+    session.tell(&match written {
+        Ok(done) => done,
+        Err(error) => format!("Could not save {}: {error}.", path.display()),
+    });
+}
+
+fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> {
+    let content = match std::fs::read_to_string(path) {
+        Ok(content) => Some(content),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let shown = path.display();
+    let question = format!("{shown} says something else. Replace it?");
+    Ok(match save::decide(content.as_deref(), text, session.terminal.can_ask()) {
+        Saving::Same => format!("{shown} says the same."),
+        Saving::Write => save::write(path, text, false).map(|()| format!("Saved as {shown}."))?,
+        Saving::Ask if confirms(&question, false) => {
+            save::write(path, text, true).map(|()| format!("Replaced {shown}."))?
+        }
+        Saving::Ask | Saving::Keep => {
+            format!("Kept {shown}, which says something else: --save=FILE saves the workload elsewhere.")
+        }
+    })
+}

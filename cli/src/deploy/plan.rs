@@ -1,0 +1,95 @@
+//! What a deployment does: a pure function of what the user asks for and of the Workload that is there.
+
+use std::collections::BTreeSet;
+
+use fedhub_core::object::{Object, ObjectView};
+use serde_json::{Value, json};
+
+use super::described;
+use super::document::Document;
+use super::fault::Fault;
+use super::flags::Flags;
+use crate::changes::{self, Change};
+
+/// What the user asks for.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// A Workload by its name, and what flags say of it.
+    Flags(&'a str, &'a Flags),
+    /// A Workload of a file.
+    Document(&'a Document),
+}
+
+impl Wanted<'_> {
+    /// The name of the Workload.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Flags(name, _) => name,
+            Self::Document(document) => &document.name,
+        }
+    }
+}
+
+/// What becomes of one Workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeployPlan {
+    /// The Workload as it is to be; with the resourceVersion that the plan was made for, where it is there.
+    pub object: Object,
+    /// Whether it is there.
+    pub exists: bool,
+    /// What changes of it; all of a new one is new, and not listed.
+    pub changes: Vec<Change>,
+    /// Placements and cities whose instances go.
+    pub leaves: Vec<(String, String)>,
+    /// Whether instances that run are replaced.
+    pub replaces: bool,
+}
+
+impl DeployPlan {
+    /// Whether there is anything to send.
+    pub fn is_noop(&self) -> bool {
+        self.exists && self.changes.is_empty()
+    }
+}
+
+/// Decides what becomes of a Workload.
+pub fn decide(
+    wanted: Wanted<'_>,
+    namespace: &str,
+    existing: Option<&Object>,
+) -> Result<DeployPlan, Vec<Fault>> {
+    let mut object = match wanted {
+        Wanted::Flags(name, flags) => described::desired(flags, name, namespace, existing)?,
+        Wanted::Document(document) => document.desired(namespace, existing),
+    };
+    // The server keeps its own; those of a read need not be sent back.
+    object.metadata.managed_fields = None;
+    let Some(before) = existing else {
+        let (changes, leaves) = (Vec::new(), Vec::new());
+        return Ok(DeployPlan { object, exists: false, changes, leaves, replaces: false });
+    };
+    let after = cities(&object);
+    let leaves = cities(before).into_iter().filter(|it| !after.contains(it)).collect();
+    let replaces = before.spec()["template"] != object.spec()["template"];
+    let changes = changes::between(&said(before), &said(&object), "");
+    Ok(DeployPlan { object, exists: true, changes, leaves, replaces })
+}
+
+/// What users say of a Workload.
+fn said(object: &Object) -> Value {
+    json!({
+        "metadata": {"labels": object.metadata.labels, "annotations": object.metadata.annotations},
+        "spec": object.spec(),
+    })
+}
+
+/// The placements and cities of a Workload, each once.
+pub fn cities(object: &Object) -> BTreeSet<(String, String)> {
+    let placements = object.spec()["placements"].as_array().into_iter().flatten();
+    let pairs = placements.flat_map(|placement| {
+        let name = placement["name"].as_str().unwrap_or_default();
+        let cities = placement["cityCodes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        cities.map(move |city| (name.to_owned(), city.to_owned()))
+    });
+    pairs.collect()
+}

@@ -1,0 +1,108 @@
+//! What follows the write of workloads: their URLs, what is printed, and the wait for their rollouts.
+
+use std::time::Duration;
+
+use fedhub_core::object::{Object, ObjectView};
+use fedhub_terminal::output::Format;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::args::{Asked, DeployArgs};
+use super::view::{printed, together};
+use crate::exit::Exit;
+use crate::problem::Problem;
+use crate::rollout::{self, WaitArgs};
+use crate::session::Session;
+use crate::url::plan::Url;
+use crate::url::{self, Intent, Settled};
+
+/// How long a URL is waited for after the rollout.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Publishes, prints and waits. What fails does not keep the rest from being done.
+pub async fn finish(
+    session: &Session,
+    args: &DeployArgs,
+    asked: &Asked<'_>,
+    stored: &[Object],
+) -> Result<(), Problem> {
+    let intent = intent(asked);
+    let (mut published, mut problems) = (Vec::new(), Vec::new());
+    for workload in stored {
+        match url::settle(session, workload, intent).await {
+            Ok(Settled::Published) => published.push(workload.name()),
+            Ok(settled) => tell(session, workload.name(), intent, settled),
+            // Nobody asked for a URL: whether there is one may be none of this user's business.
+            Err(problem) if intent == Intent::Follow => {
+                session.tell(&format!("{} A URL that it has may lead to an older port.", problem.sentence));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let is_structured = session.global.output.is_structured();
+    if is_structured {
+        session.print(|| together(stored.iter().map(printed).collect()), String::new)?;
+    }
+    let waited = wait(session, args.wait, stored).await;
+    let is_interrupted = |problem: &Problem| problem.exit == Exit::Interrupted;
+    if let Some(interrupted) = waited.iter().find(|problem| is_interrupted(problem)) {
+        return Err(interrupted.clone());
+    }
+    problems.splice(0..0, waited);
+    let patience = if args.wait.no_wait { Duration::ZERO } else { PATIENCE };
+    for name in published {
+        match url::wait(session, name, patience).await {
+            Ok(Url::Live(url)) if is_structured => session.tell(&url),
+            // Alone on the last line, for scripts.
+            Ok(Url::Live(url)) => session.print(Value::default, || url)?,
+            Ok(Url::Pending(why)) => session.tell(&format!("The URL of {name} does not answer yet: {why}.")),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let mut problems = problems.into_iter();
+    let first = problems.next();
+    problems.for_each(|problem| session.tell(&problem.text(session.global.verbose)));
+    first.map_or(Ok(()), Err)
+}
+
+/// Only a flag makes something public; a file that has a port of that name may not have meant it.
+fn intent(asked: &Asked<'_>) -> Intent {
+    match asked {
+        Asked::Flags(_, flags) if flags.http_port.is_some() => Intent::Publish,
+        Asked::Flags(_, flags) if flags.no_http => Intent::Unpublish,
+        Asked::Flags(..) | Asked::Documents(_) => Intent::Follow,
+    }
+}
+
+fn tell(session: &Session, name: &str, intent: Intent, settled: Settled) {
+    let what = match settled {
+        Settled::Unserved if intent == Intent::Publish => {
+            format!("The project publishes no URLs: {name} answers inside of its network only.")
+        }
+        Settled::Taken => format!(
+            "The URL of {name} is left alone: the project has a proxy or a service of that name that {name} did not make."
+        ),
+        Settled::Published | Settled::None | Settled::Unserved => return,
+    };
+    session.tell(&what);
+}
+
+/// Waits for all rollouts within one span of time, and says what went wrong.
+async fn wait(session: &Session, args: WaitArgs, stored: &[Object]) -> Vec<Problem> {
+    // What the wait prints for programs is not what a deployment prints.
+    let mut session = session.clone();
+    session.global.output = Format::Table;
+    let (began, mut problems) = (Instant::now(), Vec::new());
+    for workload in stored {
+        let left = args.timeout.saturating_sub(began.elapsed());
+        // Zero is for ever.
+        let timeout = if args.timeout.is_zero() { left } else { left.max(Duration::from_secs(1)) };
+        let waited = rollout::follow(&session, workload.name(), &WaitArgs { timeout, ..args }).await;
+        let is_interrupted = waited.as_ref().is_err_and(|problem| problem.exit == Exit::Interrupted);
+        problems.extend(waited.err());
+        if is_interrupted {
+            break;
+        }
+    }
+    problems
+}

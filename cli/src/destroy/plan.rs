@@ -1,0 +1,67 @@
+//! What is deleted, and whether it may be: pure.
+
+use fedhub_terminal::table::counted;
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+use serde_json::Value;
+
+/// How it is known that somebody wants a workload deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// It was said on the command line.
+    Given,
+    /// Somebody is there to say it.
+    Question,
+    /// Nobody is.
+    Missing,
+}
+
+/// Decides that. Without a terminal nothing is deleted that was not asked for with `--yes`.
+pub fn consent(yes: bool, can_ask: bool) -> Consent {
+    match (yes, can_ask) {
+        (true, _) => Consent::Given,
+        (false, true) => Consent::Question,
+        (false, false) => Consent::Missing,
+    }
+}
+
+/// A workload that is to be deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doomed {
+    /// Its name.
+    pub name: String,
+    /// The cities that its placements name.
+    pub cities: Vec<String>,
+    /// How many instances it has; `None` where that is not known.
+    pub instances: Option<i64>,
+    /// Whether it is on its way out already.
+    pub is_going: bool,
+}
+
+impl Doomed {
+    /// What an object says.
+    pub fn of(workload: &DynamicObject) -> Self {
+        let placements = workload.data["spec"]["placements"].as_array().into_iter().flatten();
+        let codes = placements.flat_map(|placement| placement["cityCodes"].as_array().into_iter().flatten());
+        let mut cities: Vec<String> = codes.filter_map(Value::as_str).map(str::to_owned).collect();
+        cities.sort();
+        cities.dedup();
+        Self {
+            name: workload.name_any(),
+            cities,
+            instances: workload.data["status"]["replicas"].as_i64(),
+            is_going: workload.metadata.deletion_timestamp.is_some(),
+        }
+    }
+
+    /// What is deleted: `workload "api" with 4 instances in DFW, LHR`.
+    pub fn in_words(&self) -> String {
+        let instances = match self.instances.map(usize::try_from) {
+            Some(Ok(count)) => format!(" with {}", counted(count, "instance")),
+            _ => " with its instances".to_owned(),
+        };
+        let cities =
+            if self.cities.is_empty() { String::new() } else { format!(" in {}", self.cities.join(", ")) };
+        format!("workload {:?}{instances}{cities}", self.name)
+    }
+}

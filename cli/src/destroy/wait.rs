@@ -1,0 +1,49 @@
+//! Waiting until a workload is gone: by watch, over lost connections.
+
+use std::time::Duration;
+
+use kube::ResourceExt;
+use kube::core::DynamicObject;
+use kube::runtime::wait::{self, await_condition, conditions};
+use tokio::time::{sleep, timeout};
+
+use super::requests::{remains, workloads};
+use crate::exit::Exit;
+use crate::problem::{Problem, is_final, of_watch};
+use crate::session::Session;
+
+/// The pause after a watch that broke.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Waits until that very workload is gone; one that is made anew by its name is another. A limit of zero is none.
+pub async fn gone(session: &Session, workload: &DynamicObject, limit: Duration) -> Result<(), Problem> {
+    let gone = watched(session, workload);
+    if limit.is_zero() {
+        return gone.await;
+    }
+    if let Ok(ended) = timeout(limit, gone).await {
+        return ended;
+    }
+    let name = workload.name_any();
+    let again = session.command(&format!("destroy {name}"));
+    let left = remains(session, workload).await.map_or_else(String::new, |lines| format!("\n{lines}"));
+    Err(Problem::new(
+        Exit::TimedOut,
+        format!("Workload {name:?} is being deleted, and is not gone yet.{left}"),
+    )
+    .remedy(format!("The deletion goes on. Wait for it with `{again}`.")))
+}
+
+async fn watched(session: &Session, workload: &DynamicObject) -> Result<(), Problem> {
+    let (name, uid) = (workload.name_any(), workload.uid().unwrap_or_default());
+    let doing = format!("see whether workload {name:?} is gone");
+    loop {
+        match await_condition(workloads(session), &name, conditions::is_deleted(&uid)).await {
+            Ok(_) => return Ok(()),
+            Err(wait::Error::ProbeFailed(error)) => match of_watch(error) {
+                Some(error) if is_final(&error) => return Err(Problem::of(error, &doing)),
+                _ => sleep(PAUSE).await,
+            },
+        }
+    }
+}

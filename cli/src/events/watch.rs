@@ -1,0 +1,161 @@
+//! Events as they come.
+
+use std::collections::HashMap;
+use std::io::{ErrorKind, Write};
+
+use fedhub_core::object::{Kind, Object, ObjectView};
+use futures::{Stream, StreamExt};
+use jiff::Timestamp;
+use kube::Api;
+use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch};
+
+use super::join::{Entry, Filter, Names, entry};
+use super::view::{line, value};
+use crate::model::list;
+use crate::problem::{Problem, is_final, of_watch};
+use crate::reading::known;
+use crate::session::Session;
+use crate::view::Look;
+
+/// Why nothing more is shown.
+enum End {
+    /// Nobody reads any more.
+    Unread,
+    /// Something is wrong.
+    Problem(Problem),
+}
+
+impl From<Problem> for End {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+/// What was shown of an event: one that is counted on is shown again.
+type Shown = HashMap<String, (Option<Timestamp>, i64)>;
+
+/// Shows what there is, and then what comes, until Ctrl-C.
+pub async fn run(session: &Session, filter: Filter<'_>, names: Names) -> Result<(), Problem> {
+    let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "Event"), "events");
+    let api: Api<Object> = Api::namespaced_with(session.client.clone(), &session.namespace, &kind);
+    let news = watch(api, watcher::Config::default()).default_backoff();
+    let mut following =
+        Following { session, filter, names, shown: Shown::new(), listed: Vec::new(), lost: false };
+    let ended = tokio::select! {
+        biased;
+        ended = following.run(news) => ended,
+        _ = tokio::signal::ctrl_c() => Ok(()),
+    };
+    match ended {
+        Err(End::Problem(problem)) => Err(problem),
+        Ok(()) | Err(End::Unread) => Ok(()),
+    }
+}
+
+struct Following<'a> {
+    session: &'a Session,
+    filter: Filter<'a>,
+    names: Names,
+    shown: Shown,
+    /// What a list has brought, until it is whole.
+    listed: Vec<Object>,
+    /// Whether the connection is lost.
+    lost: bool,
+}
+
+impl Following<'_> {
+    async fn run(&mut self, news: impl Stream<Item = watcher::Result<Event<Object>>>) -> Result<(), End> {
+        let mut news = std::pin::pin!(news);
+        while let Some(event) = news.next().await {
+            match event {
+                Ok(event) => self.take(event).await?,
+                Err(error) => self.failed(error)?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, event: Event<Object>) -> Result<(), End> {
+        if self.lost && !matches!(event, Event::Init) {
+            self.lost = false;
+            self.session.tell("The platform answers again.");
+        }
+        match event {
+            Event::Init => self.listed.clear(),
+            Event::InitApply(object) => self.listed.push(object),
+            Event::InitDone => {
+                let listed = std::mem::take(&mut self.listed);
+                self.refresh(&listed).await;
+                let mut fresh: Vec<Entry> = listed.iter().filter_map(|object| self.fresh(object)).collect();
+                fresh.sort_by_key(|entry| entry.at);
+                for entry in &fresh {
+                    self.show(entry)?;
+                }
+            }
+            Event::Apply(object) => {
+                self.refresh(std::slice::from_ref(&object)).await;
+                if let Some(entry) = self.fresh(&object) {
+                    self.show(&entry)?;
+                }
+            }
+            Event::Delete(object) => drop(self.shown.remove(object.name())),
+        }
+        Ok(())
+    }
+
+    /// Reads what deployments stand for again where one of these is about one that is not known.
+    async fn refresh(&mut self, events: &[Object]) {
+        let all = Filter::default();
+        let is_unknown = |event: &Object| {
+            entry(event, &self.names, all).is_some_and(|entry| entry.about.workload.is_none())
+        };
+        if !events.iter().any(|event| !self.shown.contains_key(event.name()) && is_unknown(event)) {
+            return;
+        }
+        let (workloads, deployments) = tokio::join!(
+            list(self.session, Kind::Workload, ""),
+            list(self.session, Kind::WorkloadDeployment, "")
+        );
+        // What was deleted meanwhile keeps its name.
+        self.names.extend(Names::of(known(&workloads), known(&deployments)));
+    }
+
+    /// The entry of an event, unless it was shown as it is now.
+    fn fresh(&mut self, event: &Object) -> Option<Entry> {
+        let entry = entry(event, &self.names, Filter::default())?;
+        let is = (entry.at, entry.count);
+        let before = self.shown.insert(event.name().to_owned(), is);
+        let passes = super::join::entry(event, &self.names, self.filter).is_some();
+        (passes && before != Some(is)).then_some(entry)
+    }
+
+    fn show(&self, entry: &Entry) -> Result<(), End> {
+        let text = if self.session.global.output.is_structured() {
+            value(entry).to_string()
+        } else {
+            line(entry, &Look::of(self.session))
+        };
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|error| match error.kind() {
+            ErrorKind::BrokenPipe => End::Unread,
+            _ => Problem::failed("Could not write to standard output.").into(),
+        })
+    }
+
+    /// An error that passes is told once; the watch begins anew by itself.
+    fn failed(&mut self, error: watcher::Error) -> Result<(), Problem> {
+        match of_watch(error) {
+            Some(error) if is_final(&error) => Err(Problem::of(error, "watch the events")),
+            // The watch is too old, and begins anew.
+            Some(kube::Error::Api(status)) if status.code == 410 => Ok(()),
+            _ => {
+                if !std::mem::replace(&mut self.lost, true) {
+                    self.session.tell("The platform does not answer: trying again.");
+                }
+                Ok(())
+            }
+        }
+    }
+}

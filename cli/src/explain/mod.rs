@@ -1,0 +1,75 @@
+//! `explain`: why a workload is as it is, city by city and instance by instance, and who has to act.
+
+pub mod view;
+
+use clap::Args;
+use jiff::Timestamp;
+use view::{Explanation, Outcome};
+
+use crate::exit::Exit;
+use crate::model::{Index, Project};
+use crate::problem::Problem;
+use crate::reading::{known, note};
+use crate::session::Session;
+use crate::view::Look;
+
+/// What the help ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  datumctl compute explain web
+  datumctl compute explain web --city DFW
+  datumctl compute explain web -o json
+
+Exit codes: 0: all is well, or on its way; 1: not everything could be read, and nothing that was says that anything is
+blocked; 4: somebody has to act.";
+
+/// The flags of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The workload's name.
+    #[arg(value_name = "WORKLOAD")]
+    pub name: String,
+    /// Only these cities.
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
+    pub city: Vec<String>,
+}
+
+/// Runs the command. It ends with [`Exit::Blocked`] where somebody has to act, and with [`Exit::Failed`] where nothing of
+/// what could be read says so, and not everything could be read.
+pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
+    let project = Project::of_workload(session, &args.name).await;
+    let Project { workloads, deployments, instances } = &project;
+    let workload = match workloads {
+        Ok(all) => all.first(),
+        Err(problem) => return Err(problem.clone()),
+    };
+    let Some(workload) = workload else { return Ok(()) };
+    let index = Index::new(known(deployments), known(instances));
+    let seen = index.workload(workload);
+    let unknown: Vec<&Problem> =
+        [deployments, instances].into_iter().filter_map(|it| it.as_ref().err()).collect();
+    let mut explanation = Explanation::of(&seen, deployments.is_ok(), instances.is_ok());
+    if !args.city.is_empty() {
+        explanation.narrow(&args.city);
+        if explanation.cities.is_empty() {
+            let cities = seen.cities().join(", ");
+            return Err(Problem::usage(format!("{:?} does not run in {}.", args.name, args.city.join(", ")))
+                .remedy(format!("Its cities are {cities}.")));
+        }
+    }
+    let (look, now) = (Look::of(session), Timestamp::now());
+    session.print(|| view::json(&explanation, &unknown), || view::text(&explanation, &look, now))?;
+    for problem in &unknown {
+        session.tell(&note(problem));
+    }
+    let events = session.command(&format!("events {}", args.name));
+    match explanation.outcome() {
+        Outcome::Blocked => Err(Problem::new(Exit::Blocked, explanation.headline())
+            .remedy(format!("`{events}` shows what happened."))),
+        Outcome::Unknown => Err(Problem::failed(format!(
+            "Whether anything blocks {:?} is not known: not everything could be read.",
+            args.name
+        ))),
+        Outcome::Well | Outcome::OnItsWay => Ok(()),
+    }
+}

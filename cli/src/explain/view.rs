@@ -1,0 +1,259 @@
+//! An explanation: what is judged of a rollout, with the words of each condition.
+
+use fedhub_core::object::{Object, ObjectView};
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::table::{counted, painted};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::instances::state::State;
+use crate::model::{Counts, Obstacle, Workload};
+use crate::problem::Problem;
+use crate::reading::missing;
+use crate::rollout::judge::{Judgement, Phase, Row, Verdict, judge};
+use crate::view::condition::{Finding, Standing, of_instance, of_workload, sentence};
+use crate::view::object::{age_of, is_city};
+use crate::view::text::{listed, wrapped};
+use crate::view::{Look, number};
+
+/// Why a Workload is as it is.
+#[derive(Debug)]
+pub struct Explanation<'a> {
+    /// The name of the Workload.
+    pub name: &'a str,
+    /// What it says of itself; `None` where that is that all is well.
+    pub own: Option<Finding>,
+    /// Its cities, as far as they are known.
+    pub cities: Vec<City<'a>>,
+    /// Instances of cities that it has left.
+    pub strays: Vec<&'a Object>,
+    judgement: Judgement,
+    has_deployments: bool,
+    has_instances: bool,
+}
+
+/// Why a city of a placement is as it is.
+#[derive(Debug)]
+pub struct City<'a> {
+    /// How far it is.
+    pub row: Row,
+    /// What stands in the way.
+    pub obstacle: Option<Finding>,
+    /// Its Instances.
+    pub instances: Vec<&'a Object>,
+}
+
+/// What comes of an explanation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All is as it should be.
+    Well,
+    /// It goes on by itself.
+    OnItsWay,
+    /// Somebody has to act.
+    Blocked,
+    /// Nothing says that somebody has to, but not all is known.
+    Unknown,
+}
+
+impl<'a> Explanation<'a> {
+    /// Of a Workload and what belongs to it; which of that was read at all is said apart.
+    pub fn of(seen: &Workload<'a>, has_deployments: bool, has_instances: bool) -> Self {
+        let judgement = judge(seen);
+        let rows = judgement.rows.iter().zip(&seen.sites).filter(|_| has_deployments);
+        let city = |(row, site): (&Row, &crate::model::Site<'a>)| {
+            let mut row = row.clone();
+            // Without its Instances, a city is as its own numbers say.
+            if !has_instances && row.obstacle.is_none() && row.counts.is_some_and(Counts::are_complete) {
+                (row.phase, row.awaits) = (Phase::Done, None);
+            }
+            City { obstacle: row.obstacle.as_ref().map(finding), row, instances: site.instances.clone() }
+        };
+        Self {
+            name: seen.object.name(),
+            own: of_workload(seen.object.status()),
+            cities: rows.map(city).collect(),
+            strays: if has_deployments { seen.strays.clone() } else { Vec::new() },
+            has_deployments,
+            has_instances,
+            judgement,
+        }
+    }
+
+    /// Leaves these cities alone.
+    pub fn narrow(&mut self, cities: &[String]) {
+        self.cities.retain(|city| cities.iter().any(|typed| is_city(&city.row.city, typed)));
+        self.strays.clear();
+    }
+
+    /// What comes of it.
+    pub fn outcome(&self) -> Outcome {
+        // What the Workload says may be about what it was before the last change: its cities are nearer.
+        let own = self.own.as_ref().filter(|_| !self.has_deployments);
+        let own = own.is_some_and(|it| it.standing() == Standing::Blocked);
+        let whole = self.judgement.obstacle.is_some() && self.has_deployments;
+        if own || whole || self.cities.iter().any(|it| it.row.phase == Phase::Blocked) {
+            return Outcome::Blocked;
+        }
+        if !self.has_deployments || !self.has_instances {
+            return Outcome::Unknown;
+        }
+        let done = self.cities.iter().all(|it| it.row.phase == Phase::Done) && self.strays.is_empty();
+        if done && self.judgement.verdict != Verdict::Deleted { Outcome::Well } else { Outcome::OnItsWay }
+    }
+
+    /// The whole in a sentence.
+    pub fn headline(&self) -> String {
+        let name = self.name;
+        let mut blocked: Vec<&str> = self
+            .cities
+            .iter()
+            .filter(|it| it.row.phase == Phase::Blocked)
+            .map(|it| it.row.city.as_str())
+            .collect();
+        blocked.dedup();
+        match self.outcome() {
+            _ if self.judgement.verdict == Verdict::Deleted => format!("{name:?} is being deleted."),
+            Outcome::Well => format!("{name:?} is as it should be."),
+            Outcome::OnItsWay if !self.judgement.taken_up => {
+                format!("{name:?} waits: the platform has not taken it up yet.")
+            }
+            Outcome::OnItsWay => format!("{name:?} is on its way: nobody has to act."),
+            Outcome::Blocked if blocked.is_empty() => format!("{name:?} is blocked."),
+            Outcome::Blocked => format!("{name:?} is blocked in {}.", listed(&blocked)),
+            Outcome::Unknown => format!("Nothing that is known blocks {name:?}."),
+        }
+    }
+
+    fn colour(&self) -> Colour {
+        match self.outcome() {
+            Outcome::Well => Colour::Green,
+            Outcome::OnItsWay | Outcome::Unknown => Colour::Yellow,
+            Outcome::Blocked => Colour::Red,
+        }
+    }
+}
+
+/// An obstacle in words.
+fn finding(obstacle: &Obstacle) -> Finding {
+    Finding::of(&json!({"status": "False", "reason": obstacle.reason, "message": obstacle.message}))
+}
+
+/// The explanation for people.
+pub fn text(explanation: &Explanation<'_>, look: &Look, now: Timestamp) -> String {
+    let width = look.terminal.width;
+    let headline = explanation.colour().paint(&explanation.headline(), look.terminal.colours);
+    let mut parts = vec![headline];
+    let whole = explanation.judgement.obstacle.as_ref().filter(|_| explanation.has_deployments).map(finding);
+    let own = || explanation.own.clone().filter(|_| explanation.cities.is_empty());
+    if let Some(finding) = whole.or_else(own) {
+        parts.push(finding.lines(0, width));
+    }
+    parts.extend(explanation.cities.iter().map(|it| city(it, explanation.has_instances, look, now)));
+    if !explanation.strays.is_empty() {
+        let strays = instances(&explanation.strays, None, look, now);
+        let title = counted(explanation.strays.len(), "instance");
+        parts.push(format!("{title} of cities that it has left\n{strays}"));
+    }
+    parts.join("\n\n")
+}
+
+/// One city, with its Instances below it.
+fn city(city: &City<'_>, has_instances: bool, look: &Look, now: Timestamp) -> String {
+    let width = look.terminal.width;
+    let Row { placement, city: code, phase, counts, awaits, .. } = &city.row;
+    let desired = counts.map(|it| it.desired);
+    let of = |part: Option<i64>| number::of(part, desired);
+    let phase_in_colour = colour(*phase).paint(&phase.to_string(), look.terminal.colours);
+    let (ready, updated) = (of(counts.map(|it| it.ready)), of(counts.map(|it| it.updated)));
+    let mut lines =
+        vec![format!("{code} ({placement}): {phase_in_colour}, {ready} ready, {updated} up to date")];
+    match (&city.obstacle, awaits) {
+        (Some(obstacle), _) => lines.push(obstacle.lines(2, width)),
+        (None, Some(awaits)) => {
+            let apart = Finding::of(&json!({"status": "False", "reason": "", "message": awaits}));
+            lines.push(wrapped(&sentence(&apart.what), 2, width));
+        }
+        (None, None) => {}
+    }
+    if !city.instances.is_empty() {
+        lines.push(instances(&city.instances, city.obstacle.as_ref(), look, now));
+    } else if !has_instances {
+        lines.push("  Its instances are not known.".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Instances, a line each, and below it what is said of none before.
+fn instances(all: &[&Object], above: Option<&Finding>, look: &Look, now: Timestamp) -> String {
+    let states: Vec<State> = all.iter().map(|it| State::of(it)).collect();
+    let cells = all
+        .iter()
+        .zip(&states)
+        .map(|(it, state)| vec![format!("  {}", it.name()), age_of(it, now), state.to_string()]);
+    let colour = |at: usize, column: usize| {
+        (column == 2 && look.terminal.colours).then(|| states[at].standing(all[at]).colour())
+    };
+    let table = painted(&cells.collect::<Vec<_>>(), colour);
+    let mut said: Vec<String> = above.map(|it| it.what.clone()).into_iter().collect();
+    let mut lines = Vec::new();
+    for (line, instance) in table.lines().zip(all) {
+        lines.push(line.to_owned());
+        let finding =
+            of_instance(instance.status()).filter(|it| !said.iter().any(|other| other.contains(&it.what)));
+        if let Some(finding) = finding {
+            lines.push(finding.lines(6, look.terminal.width));
+            said.push(finding.what);
+        }
+    }
+    lines.join("\n")
+}
+
+fn colour(phase: Phase) -> Colour {
+    match phase {
+        Phase::Done => Colour::Green,
+        Phase::Pending | Phase::Updating | Phase::Draining => Colour::Yellow,
+        Phase::Blocked => Colour::Red,
+    }
+}
+
+/// The same for programs.
+pub fn json(explanation: &Explanation<'_>, unknown: &[&Problem]) -> Value {
+    let instance = |it: &&Object| {
+        json!({
+            "name": it.name(),
+            "status": State::of(it).to_string(),
+            "problem": of_instance(it.status()).map(|finding| finding.json()),
+        })
+    };
+    let instances = |all: &[&Object]| all.iter().map(instance).collect::<Value>();
+    let city = |it: &City<'_>| {
+        let counts = it.row.counts;
+        json!({
+            "location": it.row.city,
+            "placement": it.row.placement,
+            "state": it.row.phase.to_string(),
+            "desired": counts.map(|it| it.desired),
+            "ready": counts.map(|it| it.ready),
+            "upToDate": counts.map(|it| it.updated),
+            "problem": it.obstacle.as_ref().map(Finding::json),
+            "awaits": it.row.awaits,
+            "instances": explanation.has_instances.then(|| instances(&it.instances)),
+        })
+    };
+    let outcome = match explanation.outcome() {
+        Outcome::Well => "well",
+        Outcome::OnItsWay => "on-its-way",
+        Outcome::Blocked => "blocked",
+        Outcome::Unknown => "unknown",
+    };
+    json!({
+        "workload": explanation.name,
+        "outcome": outcome,
+        "summary": explanation.headline(),
+        "problem": explanation.own.as_ref().map(Finding::json),
+        "cities": explanation.cities.iter().map(city).collect::<Vec<_>>(),
+        "strays": instances(&explanation.strays),
+        "unknown": unknown.iter().map(|problem| missing(problem)).collect::<Vec<_>>(),
+    })
+}

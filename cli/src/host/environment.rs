@@ -1,0 +1,30 @@
+//! The variables that `datumctl` sets for its plugins. One that is empty is one that is not set.
+
+/// What of the environment the program goes by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `DATUM_ORG`: the organization; empty where there is a project.
+    pub organization: Option<String>,
+    /// `DATUM_PROJECT`: the project.
+    pub project: Option<String>,
+    /// `DATUM_API_HOST`: host of the platform, without a scheme.
+    pub api_host: Option<String>,
+    /// `DATUM_CREDENTIALS_HELPER`: path of the program that gives tokens.
+    pub credentials_helper: Option<String>,
+    /// `DATUM_SESSION`: which login that program is to use.
+    pub session: Option<String>,
+}
+
+impl Environment {
+    /// That of a process, of which `variable` gives the values.
+    pub fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        Self {
+            organization: set("DATUM_ORG"),
+            project: set("DATUM_PROJECT"),
+            api_host: set("DATUM_API_HOST"),
+            credentials_helper: set("DATUM_CREDENTIALS_HELPER"),
+            session: set("DATUM_SESSION"),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `instances`: what runs, where, and how it is; `instances describe`: one of them in full.
+
+pub mod state;
+pub mod view;
+
+use clap::{Args, Subcommand};
+use fedhub_core::object::{Kind, Object};
+use jiff::Timestamp;
+use view::{Filter, rows};
+
+use crate::model::{Listed, get, list};
+use crate::problem::Problem;
+use crate::reading::{self, note};
+use crate::session::Session;
+use crate::view::Look;
+
+/// What the help ends with.
+pub const EXAMPLES: &str = "\
+Examples:
+  datumctl compute instances
+  datumctl compute instances --workload web --city DFW
+  datumctl compute instances describe web-us-dfw-0
+  datumctl compute instances --city DFW -o json";
+
+/// What the help of `describe` ends with.
+const DESCRIBE: &str = "\
+Examples:
+  datumctl compute instances describe web-us-dfw-0
+  datumctl compute instances describe web-us-dfw-0 -o yaml";
+
+/// The flags of `instances`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct InstancesArgs {
+    /// One instance in place of the list.
+    #[command(subcommand)]
+    pub one: Option<One>,
+    /// Only the instances of this workload.
+    #[arg(short, long, value_name = "WORKLOAD")]
+    pub workload: Option<String>,
+    /// Only the instances in these cities.
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
+    pub city: Vec<String>,
+}
+
+/// What is asked of one instance.
+#[derive(Debug, Subcommand)]
+pub enum One {
+    /// Show one instance in full: what runs in it, its addresses, and what its conditions say.
+    #[command(after_help = DESCRIBE)]
+    Describe {
+        /// The instance's name.
+        #[arg(value_name = "INSTANCE")]
+        name: String,
+    },
+}
+
+/// Runs the command.
+pub async fn run(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
+    match &args.one {
+        Some(One::Describe { name }) => describe(session, name).await,
+        None => table(session, args).await,
+    }
+}
+
+async fn table(session: &Session, args: &InstancesArgs) -> Result<(), Problem> {
+    // Not by a label of the Workload: an instance without its labels would be left out and not missed.
+    let instances = list(session, Kind::Instance, "").await?;
+    let deployments = deployments_for(session, &instances).await;
+    let index = reading::index(&deployments);
+    let filter = Filter { workload: args.workload.as_deref(), cities: &args.city };
+    let rows = rows(&instances, |name| index.deployment(name), filter);
+    let (look, now) = (Look::of(session), Timestamp::now());
+    let empty = rows.is_empty();
+    if !empty || session.global.output.is_structured() {
+        session.print(|| view::json(&rows), || view::table(&rows, &look, now))?;
+    }
+    if let Err(problem) = &deployments {
+        session.tell(&note(problem));
+    }
+    match (empty, instances.is_empty()) {
+        (false, _) => session.tell(&format!("\n{}", view::totals(&rows))),
+        (true, true) => session.tell(&format!("There are no instances in {}.", session.project_in_words())),
+        (true, false) => session.tell("No instance matches."),
+    }
+    Ok(())
+}
+
+async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
+    let instance = [get(session, Kind::Instance, name).await?];
+    let deployments = deployments_for(session, &instance).await;
+    let index = reading::index(&deployments);
+    let rows = rows(&instance, |name| index.deployment(name), Filter::default());
+    let (look, now) = (Look::of(session), Timestamp::now());
+    for row in &rows {
+        session.print(|| row.json(), || view::described(row, &look, now))?;
+    }
+    if let Err(problem) = &deployments {
+        session.tell(&note(problem));
+    }
+    Ok(())
+}
+
+/// The deployments, where the labels of an Instance do not say all of where it belongs.
+async fn deployments_for(session: &Session, instances: &[Object]) -> Listed {
+    if instances.iter().any(view::needs_deployment) {
+        list(session, Kind::WorkloadDeployment, "").await
+    } else {
+        Ok(Vec::new())
+    }
+}

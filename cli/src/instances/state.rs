@@ -1,0 +1,117 @@
+//! The status of an Instance in a word or two, as the column STATUS has it.
+
+use std::fmt;
+
+use fedhub_api::conditions::find;
+use fedhub_core::object::{Object, ObjectView};
+
+use crate::model::status::is_going;
+use crate::view::condition::{Finding, Standing, of_instance};
+use crate::view::text::spaced;
+
+/// How an Instance is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It runs, and is reachable.
+    Available,
+    /// It is being started.
+    Starting,
+    /// It is being stopped.
+    Stopping,
+    /// It is kept, and does not run.
+    Suspended,
+    /// It waits, where known for this.
+    Pending(Option<String>),
+    /// It failed, by this.
+    Failed(String),
+    /// Nobody can tell for now, because of this.
+    Unknown(String),
+}
+
+/// Which state each reason of `Ready`, or of `QuotaGranted` behind it, stands for.
+fn by_reason(reason: &str) -> Option<State> {
+    let pending = |why: &str| State::Pending(Some(why.to_owned()));
+    let failed = |why: &str| State::Failed(why.to_owned());
+    Some(match reason {
+        "ImageUnavailable" => failed("image unavailable"),
+        "InstanceCrashing" | "Failed" => failed("crashing"),
+        "ConfigurationError" => failed("configuration error"),
+        "CellLost" => failed("city lost"),
+        "Provisioning" | "ProgrammingInProgress" | "PendingProgramming" | "Starting" => State::Starting,
+        "Stopping" | "Stopped" => State::Stopping,
+        "Suspended" | "ServiceSuspended" => State::Suspended,
+        "QuotaExceeded" | "PendingQuota" => pending("quota exceeded"),
+        "QuotaNoBudget" => pending("no quota"),
+        "ValidationFailed" => pending("quota validation failed"),
+        "PendingEvaluation" => pending("quota evaluation"),
+        "NetworkProvisioning" | "NetworkFailedToCreate" => pending("network provisioning"),
+        "SchedulingGatesPresent" => pending("scheduling gates"),
+        "ReferencedDataNotReady" | "AwaitingPropagation" | "Resolving" => pending("configuration data"),
+        "Pending" | "" => State::Pending(None),
+        "CellUnreachable" => State::Unknown("city unreachable".to_owned()),
+        _ => return None,
+    })
+}
+
+impl State {
+    /// That of an Instance.
+    pub fn of(instance: &Object) -> Self {
+        if is_going(instance) {
+            return Self::Stopping;
+        }
+        let Some(finding) = of_instance(instance.status()) else { return Self::Available };
+        by_reason(&finding.reason).unwrap_or_else(|| Self::other(&finding))
+    }
+
+    /// That of a reason that has no word of its own.
+    fn other(finding: &Finding) -> Self {
+        match finding.standing() {
+            Standing::Unknown => Self::Unknown(spaced(&finding.reason)),
+            _ => Self::Pending(Some(spaced(&finding.reason))),
+        }
+    }
+
+    /// What follows from it, which its reason alone does not say.
+    pub fn standing(&self, instance: &Object) -> Standing {
+        match self {
+            Self::Available => Standing::Ready,
+            Self::Failed(_) => Standing::Blocked,
+            Self::Unknown(_) => Standing::Unknown,
+            _ => of_instance(instance.status()).map_or(Standing::OnItsWay, |finding| finding.standing()),
+        }
+    }
+
+    /// The word by which totals count it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Available => "available",
+            Self::Starting => "starting",
+            Self::Stopping => "stopping",
+            Self::Suspended => "suspended",
+            Self::Pending(_) => "pending",
+            Self::Failed(_) => "failed",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Available => f.write_str("Available"),
+            Self::Starting => f.write_str("Starting"),
+            Self::Stopping => f.write_str("Stopping"),
+            Self::Suspended => f.write_str("Suspended"),
+            Self::Pending(None) => f.write_str("Pending"),
+            Self::Pending(Some(why)) => write!(f, "Pending ({why})"),
+            Self::Failed(why) => write!(f, "Failed ({why})"),
+            Self::Unknown(why) => write!(f, "Unknown ({why})"),
+        }
+    }
+}
+
+/// Whether an Instance says anything about its quota that refuses it.
+pub fn is_refused_quota(instance: &Object) -> bool {
+    let quota = find(instance.status(), "QuotaGranted");
+    quota.is_some_and(|it| it["status"] == "False" || it["reason"] == fedhub_api::transitions::NO_BUDGET)
+}

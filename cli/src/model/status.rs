@@ -1,0 +1,118 @@
+//! What one object says of itself: numbers, conditions, and what keeps it from being ready.
+
+use fedhub_api::conditions::{find, is_default, is_true, said};
+use fedhub_api::responsibility::{DEADLINE_EXCEEDED, needs_action};
+use fedhub_core::object::{Object, ObjectView};
+use serde_json::Value;
+
+/// Numbers of Instances, as a deployment or a Workload reports them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// How many are wanted.
+    pub desired: i64,
+    /// How many there are, terminating ones not counted.
+    pub replicas: i64,
+    /// How many have the newest template.
+    pub updated: i64,
+    /// How many are ready.
+    pub ready: i64,
+}
+
+impl Counts {
+    /// Those of a status; `None` until something was reported. The schema puts zeros there from the first moment (U1), and
+    /// those are no numbers of anything.
+    pub fn of(status: &Value) -> Option<Self> {
+        status["observedGeneration"].as_i64()?;
+        let count = |counter: &str| status[counter].as_i64();
+        Some(Self {
+            desired: count("desiredReplicas")?,
+            replicas: count("replicas").unwrap_or_default(),
+            updated: count("updatedReplicas").unwrap_or_default(),
+            ready: count("readyReplicas").unwrap_or_default(),
+        })
+    }
+
+    /// Whether exactly the wanted Instances are there, all of them ready and of the newest template.
+    pub fn are_complete(self) -> bool {
+        [self.replicas, self.updated, self.ready].iter().all(|count| *count == self.desired)
+    }
+}
+
+/// The generation that an object has now; zero for one that no server has seen.
+pub fn generation(object: &Object) -> i64 {
+    object.metadata.generation.unwrap_or_default()
+}
+
+/// Whether the status of an object is about the generation that it has now.
+pub fn is_observed(object: &Object) -> bool {
+    object.status()["observedGeneration"].as_i64().is_some_and(|seen| seen >= generation(object))
+}
+
+/// How a Workload is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, clap::ValueEnum)]
+pub enum Health {
+    /// It serves, with all Instances that are wanted.
+    Available,
+    /// It serves, with less than is wanted.
+    Degraded,
+    /// It does not serve.
+    Unavailable,
+    /// Nothing has been reported.
+    Unknown,
+}
+
+/// What keeps an object from being ready until its user or the platform's operator acts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The reason of the condition, such as `ImageUnavailable`.
+    pub reason: String,
+    /// Its message: what is wrong, whose job it is, and what to do.
+    pub message: String,
+}
+
+/// How messages say who has to act, where it is somebody.
+const ACTS: [&str; 2] = ["Action required by the user: ", "Action required by the platform operator: "];
+
+impl Obstacle {
+    /// What a condition says; `None` for one that is True, that is the schema's, or that passes by itself.
+    pub fn of(condition: &Value) -> Option<Self> {
+        let (status, reason, message) = said(condition);
+        // A deployment lifts what its Instances say under a reason of its own, and the message tells whose job it is (C9).
+        let acts = ACTS.iter().any(|who| message.contains(who));
+        let stands = status != "True" && !is_default(condition) && (acts || needs_action(reason));
+        stands.then(|| Self::new(reason, message))
+    }
+
+    /// With that reason and message.
+    pub fn new(reason: &str, message: &str) -> Self {
+        let message = if message.is_empty() { reason } else { message };
+        Self { reason: reason.to_owned(), message: message.to_owned() }
+    }
+}
+
+/// The words of the first of these conditions that is not True and says something: what is awaited.
+pub fn awaited(status: &Value, kinds: &[&str]) -> Option<String> {
+    let mut conditions = kinds.iter().filter_map(|kind| find(status, kind));
+    conditions.find_map(|condition| {
+        let (stands, reason, message) = said(condition);
+        let words = if message.is_empty() { reason } else { message };
+        (stands != "True" && !is_default(condition) && !words.is_empty()).then(|| words.to_owned())
+    })
+}
+
+/// Whether an Instance is ready, and stays.
+pub fn is_ready(instance: &Object) -> bool {
+    is_true(instance.status(), "Ready") && !is_going(instance)
+}
+
+/// Whether an Instance is being deleted: here, or in its cell, whose word its projection has (C12).
+pub fn is_going(instance: &Object) -> bool {
+    let reason = find(instance.status(), "Ready").map_or("", |ready| said(ready).1);
+    instance.is_terminating() || matches!(reason, "Terminating" | DEADLINE_EXCEEDED)
+}
+
+/// The images of a template, in the order of its containers.
+pub fn images(template: &Value) -> Vec<&str> {
+    let containers = template["spec"]["runtime"]["sandbox"]["containers"].as_array().into_iter().flatten();
+    containers.filter_map(|container| container["image"].as_str()).collect()
+}

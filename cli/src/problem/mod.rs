@@ -1,0 +1,69 @@
+//! What goes wrong, in words for whoever typed the command: a sentence, what to do about it, and the exit code.
+
+mod failure;
+mod request;
+
+pub use failure::Failure;
+pub use request::{is_final, of_watch};
+
+use crate::exit::Exit;
+
+/// Why a command did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, in one sentence.
+    pub sentence: String,
+    /// What to do about it.
+    pub remedy: Option<String>,
+    /// The server's or the library's own words, told with `--verbose`.
+    pub raw: Option<String>,
+    /// How the program ends.
+    pub exit: Exit,
+}
+
+impl Problem {
+    /// A problem without a remedy.
+    pub fn new(exit: Exit, sentence: impl Into<String>) -> Self {
+        Self { sentence: sentence.into(), remedy: None, raw: None, exit }
+    }
+
+    /// Something failed.
+    pub fn failed(sentence: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, sentence)
+    }
+
+    /// The command line, a file or the environment is not understood.
+    pub fn usage(sentence: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, sentence)
+    }
+
+    /// Ctrl-C.
+    pub fn interrupted() -> Self {
+        Self::new(Exit::Interrupted, "Interrupted.")
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+
+    /// With the words of whoever refused.
+    #[must_use]
+    pub fn raw(self, raw: impl Into<String>) -> Self {
+        Self { raw: Some(raw.into()), ..self }
+    }
+
+    /// Tells it on standard error, and says how the program ends.
+    pub fn tell(&self, verbose: bool) -> Exit {
+        eprintln!("{}", self.text(verbose));
+        self.exit
+    }
+
+    /// What is told.
+    pub fn text(&self, verbose: bool) -> String {
+        let raw = self.raw.as_ref().filter(|_| verbose).map(|raw| format!("Details: {raw}"));
+        let lines = [Some(format!("Error: {}", self.sentence)), self.remedy.clone(), raw];
+        lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,111 @@
+//! The flags of rollouts.
+
+use std::time::Duration;
+
+use clap::{ArgAction, Args, Subcommand};
+use fedhub_core::clock::parse_duration;
+
+use crate::args::examples;
+use crate::restart::RestartArgs;
+
+/// Flags of commands that change a workload, and wait for the rollout.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct WaitArgs {
+    /// Return as soon as the change is stored.
+    #[arg(long)]
+    pub no_wait: bool,
+    /// How long to wait for the rollout, such as 90s or 10m; 0 for as long as it takes. It goes on afterwards.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = timeout)]
+    pub timeout: Duration,
+}
+
+/// A span of time; `0` alone is one, too.
+pub fn timeout(text: &str) -> Result<Duration, String> {
+    if text == "0" { Ok(Duration::ZERO) } else { parse_duration(text) }
+}
+
+/// Flags of `rollout`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+pub struct RolloutArgs {
+    /// What to do; to watch, where there is only a name.
+    #[command(subcommand)]
+    pub command: Option<RolloutCommand>,
+    /// The flags of `rollout status`.
+    #[command(flatten)]
+    pub status: Option<StatusArgs>,
+}
+
+/// The commands below `rollout`.
+#[derive(Debug, Subcommand)]
+pub enum RolloutCommand {
+    /// Watch a rollout until it is done or blocked.
+    #[command(after_help = examples::ROLLOUT_STATUS)]
+    Status(StatusArgs),
+    /// List the revisions of a workload.
+    #[command(after_help = examples::ROLLOUT_HISTORY)]
+    History(HistoryArgs),
+    /// Go back to an earlier revision of a workload.
+    #[command(after_help = examples::ROLLOUT_UNDO)]
+    Undo(UndoArgs),
+    /// Replace the instances of a workload one by one: the same as `restart`.
+    #[command(after_help = examples::RESTART)]
+    Restart(RestartArgs),
+    /// Not possible: the platform cannot hold a rollout; says what can be done instead.
+    #[command(after_help = examples::ROLLOUT_PAUSE)]
+    Pause {
+        /// Name of the workload.
+        #[arg(value_name = "WORKLOAD")]
+        name: String,
+    },
+    /// Not possible: the platform cannot hold a rollout.
+    #[command(after_help = examples::ROLLOUT_PAUSE)]
+    Resume {
+        /// Name of the workload.
+        #[arg(value_name = "WORKLOAD")]
+        name: String,
+    },
+}
+
+/// Flags of `rollout status`.
+#[derive(Clone, Debug, Args)]
+pub struct StatusArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
+    pub name: String,
+    /// Wait for the end; with --watch=false show how far it is, and exit with 3 where it is not done.
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true, require_equals = true,
+        num_args = 0..=1, default_missing_value = "true", hide_possible_values = true)]
+    pub watch: bool,
+    /// How long to wait, such as 90s or 10m; 0 for as long as it takes.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = timeout)]
+    pub timeout: Duration,
+}
+
+/// Flags of `rollout history`.
+#[derive(Clone, Debug, Args)]
+pub struct HistoryArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
+    pub name: String,
+    /// Show the template of that revision in full.
+    #[arg(long, value_name = "REV")]
+    pub revision: Option<u64>,
+}
+
+/// Flags of `rollout undo`.
+#[derive(Clone, Debug, Args)]
+pub struct UndoArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
+    pub name: String,
+    /// The revision to go back to; 0 is the one before the current one.
+    #[arg(long, value_name = "REV", default_value_t = 0)]
+    pub to_revision: u64,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Whether to wait for the rollout.
+    #[command(flatten)]
+    pub wait: WaitArgs,
+}

@@ -1,0 +1,115 @@
+//! How a wait for a rollout ends, in words and as an exit code.
+
+use std::time::Duration;
+
+use fedhub_core::message::Quoted;
+use fedhub_core::object::Kind;
+
+use super::judge::{Judgement, Verdict};
+use super::view;
+use super::wait::{End, Outcome, Wait};
+use crate::exit::Exit;
+use crate::model::absent;
+use crate::problem::Problem;
+use crate::session::Session;
+
+/// The end of a wait: nothing to complain of where the rollout is done.
+pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem> {
+    let name = &*wait.workload;
+    match (end.outcome, &end.judgement) {
+        (Outcome::Done, Some(judgement)) => {
+            session.tell(&view::done(name, judgement));
+            Ok(())
+        }
+        (Outcome::Blocked, Some(judgement)) => Err(blocked(session, name, judgement)),
+        (Outcome::Missing, _) => Err(missing(session, name)),
+        (Outcome::Deleted, _) => Err(Problem::failed(format!("The workload {} was deleted.", Quoted(name)))),
+        (Outcome::Interrupted, _) => {
+            let sentence = format!("Stopped watching. The rollout of {} goes on.", Quoted(name));
+            Err(again(session, name, Problem::new(Exit::Interrupted, sentence)))
+        }
+        (Outcome::TimedOut | Outcome::Done | Outcome::Blocked, judgement) => {
+            let time = wait.timeout.map(spoken).unwrap_or_default();
+            Err(timed_out(session, name, &time, judgement.as_ref()))
+        }
+    }
+}
+
+/// What is known without waiting: an error unless the rollout is done.
+pub fn at_once(session: &Session, name: &str, judgement: &Judgement) -> Result<(), Problem> {
+    match judgement.verdict {
+        Verdict::Done => Ok(()),
+        Verdict::Blocked => Err(blocked(session, name, judgement)),
+        Verdict::Deleted => Err(Problem::failed(format!("The workload {} is being deleted.", Quoted(name)))),
+        Verdict::Progressing => {
+            let sentence = format!("The rollout of {} is not done yet.", Quoted(name));
+            Err(again(session, name, Problem::new(Exit::TimedOut, sentence)))
+        }
+    }
+}
+
+/// The name of a verdict, as [`Outcome`] has it.
+pub fn state(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Done => "done",
+        Verdict::Progressing => "progressing",
+        Verdict::Blocked => "blocked",
+        Verdict::Deleted => "deleted",
+    }
+}
+
+/// There is no workload of that name.
+pub fn missing(session: &Session, name: &str) -> Problem {
+    absent(session, Kind::Workload, name)
+}
+
+/// A rollout cannot be held: the API has no field for it. The one that stops instances is the platform's, and a paused
+/// rollout would have to keep them running.
+pub fn no_pause(session: &Session, name: &str) -> Problem {
+    let undo = session.command(&format!("rollout undo {name}"));
+    let sentence =
+        "The platform cannot pause a rollout: its API has nothing that holds one, and nothing was changed.";
+    Problem::failed(sentence).remedy(format!("`{undo}` goes back to the revision before."))
+}
+
+fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {
+    let undo = session.command(&format!("rollout undo {name}"));
+    let again = session.command(&format!("rollout status {name}"));
+    Problem::new(Exit::Blocked, view::blocked(name, judgement)).remedy(format!(
+        "It goes on by itself once that is mended: `{again}` watches it, `{undo}` goes back."
+    ))
+}
+
+fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judgement>) -> Problem {
+    let quoted = Quoted(name);
+    let why = match judgement {
+        None => "it is not known how far it is".to_owned(),
+        Some(judgement) if !judgement.taken_up => {
+            "nothing in the platform has taken the workload up yet".to_owned()
+        }
+        Some(judgement) => view::remarks(judgement).join("\n  "),
+    };
+    let sentence = if why.is_empty() {
+        format!("The rollout of {quoted} was not done within {time}. It goes on.")
+    } else {
+        format!("The rollout of {quoted} was not done within {time}. It goes on:\n  {why}")
+    };
+    again(session, name, Problem::new(Exit::TimedOut, sentence))
+}
+
+fn again(session: &Session, name: &str, problem: Problem) -> Problem {
+    let status = session.command(&format!("rollout status {name}"));
+    problem.remedy(format!("`{status}` watches it again."))
+}
+
+/// A span of time as one says it: `90 seconds`, `10 minutes`.
+fn spoken(time: Duration) -> String {
+    let counted = |count: u64, what: &str| match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    };
+    match time.as_secs() {
+        seconds if seconds >= 120 && seconds % 60 == 0 => counted(seconds / 60, "minute"),
+        seconds => counted(seconds, "second"),
+    }
+}

@@ -1,0 +1,288 @@
+//! How far the newest generation of a Workload has come. Pure.
+//!
+//! It is done only when that generation was observed on the Workload and on each of its deployments, every wanted Instance is
+//! ready and up to date, and no other Instance is left. Numbers count only where they were reported about the newest
+//! generation, and Instances count beside numbers: the two come back on different ways, and the slower one decides.
+
+use std::collections::BTreeSet;
+
+use fedhub_api::conditions::{find, said};
+use fedhub_api::facts::placed::NO_MATCHING_LOCATIONS;
+use fedhub_api::responsibility::is_reported_by_federation;
+use fedhub_core::object::{Object, ObjectView};
+use serde_json::Value;
+
+use super::template::{carries_spec, carries_template};
+use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
+use crate::model::{Counts, Obstacle, Site, Workload};
+
+/// How far a city has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+pub enum Phase {
+    /// It has not taken the newest generation on.
+    Pending,
+    /// Instances are being made or replaced.
+    Updating,
+    /// All that is wanted runs, and old Instances are still there.
+    Draining,
+    /// It goes on only when somebody acts.
+    Blocked,
+    /// It is done.
+    Done,
+}
+
+/// One city of one placement. Its key is both: a city may be in several placements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The name of the placement.
+    pub placement: String,
+    /// The code of the city.
+    pub city: String,
+    /// How far it is.
+    pub phase: Phase,
+    /// The numbers of its newest generation; `None` until they are reported.
+    pub counts: Option<Counts>,
+    /// How many Instances are there that are to go.
+    pub old: i64,
+    /// What keeps it from going on.
+    pub obstacle: Option<Obstacle>,
+    /// What it waits for, in the platform's words.
+    pub awaits: Option<String>,
+}
+
+/// What is to be said of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+pub enum Verdict {
+    /// The newest generation runs everywhere, and nothing else does.
+    Done,
+    /// It is on its way.
+    Progressing,
+    /// Nothing of it goes on any more until somebody acts.
+    Blocked,
+    /// The Workload is being deleted.
+    Deleted,
+}
+
+/// What is known of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The generation that is rolled out.
+    pub generation: i64,
+    /// Whether any controller has taken up the Workload.
+    pub taken_up: bool,
+    /// The cities, in the order of the spec; those that it leaves behind them.
+    pub rows: Vec<Row>,
+    /// Instances that are in no city of it any more.
+    pub strays: usize,
+    /// What keeps the Workload as a whole from going on.
+    pub obstacle: Option<Obstacle>,
+    /// What comes of all that.
+    pub verdict: Verdict,
+}
+
+/// Judges a Workload by what belongs to it.
+pub fn judge(seen: &Workload<'_>) -> Judgement {
+    let workload = seen.object;
+    let observed = is_observed(workload);
+    let refusal = observed.then(|| refusal(workload)).flatten();
+    let row = |site: &Site<'_>| row(workload, observed, refusal.as_ref(), site);
+    let rows: Vec<Row> = seen.sites.iter().map(row).collect();
+    let mut judgement = Judgement {
+        generation: generation(workload),
+        taken_up: !workload.status()["observedGeneration"].is_null(),
+        // Whatever a city says itself is newer and nearer.
+        obstacle: refusal.filter(|_| !rows.iter().any(|row| row.obstacle.is_some())),
+        strays: seen.strays.len(),
+        rows,
+        verdict: Verdict::Progressing,
+    };
+    judgement.verdict = verdict(workload, &judgement);
+    judgement
+}
+
+fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
+    let Judgement { rows, strays, obstacle, .. } = judgement;
+    let unfinished = || rows.iter().filter(|row| row.phase != Phase::Done);
+    let progressing = find(workload.status(), "Progressing").is_some_and(|condition| {
+        said(condition).0 == "True" || condition["observedGeneration"] != generation(workload)
+    });
+    if workload.is_terminating() {
+        return Verdict::Deleted;
+    }
+    let blocked = unfinished().all(|row| row.phase == Phase::Blocked);
+    if unfinished().next().is_some() && blocked || rows.is_empty() && obstacle.is_some() {
+        return Verdict::Blocked;
+    }
+    let done = is_observed(workload) && !progressing && !rows.is_empty() && *strays == 0;
+    if done && unfinished().next().is_none() { Verdict::Done } else { Verdict::Progressing }
+}
+
+/// The reasons that a Workload has of its own; any other repeats the words of one deployment, whose row has them.
+const OWN: [&str; 6] = [
+    NO_MATCHING_LOCATIONS,
+    "DeploymentNameTaken",
+    "DeploymentsRefused",
+    "InvalidCityCode",
+    "ConfigurationError",
+    "ObjectTooLarge",
+];
+
+/// Why some city gets no deployment, or not the newest one, in the Workload's words.
+fn refusal(workload: &Object) -> Option<Obstacle> {
+    /// How the words begin where at least one city serves.
+    const SERVES: &str = "At least one available placement was found. ";
+    let available = find(workload.status(), "Available")?;
+    if available["observedGeneration"] != generation(workload) {
+        return None;
+    }
+    let (status, reason, message) = said(available);
+    if status != "True" {
+        return Obstacle::of(available).filter(|_| OWN.contains(&reason));
+    }
+    message.strip_prefix(SERVES).map(|message| Obstacle::new(NO_MATCHING_LOCATIONS, message))
+}
+
+fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Site<'_>) -> Row {
+    let (phase, obstacle, awaits) = match site.deployment {
+        _ if !site.wanted => leaving(site),
+        Some(deployment) if !observed || !is_current(workload, site, deployment) => {
+            let refused = refusal.filter(|_| !deployment.is_terminating()).cloned();
+            pending(refused, "waits for the platform to take up the change")
+        }
+        None if observed => pending(refusal.cloned(), "has no deployment yet"),
+        None => pending(None, "waits for the platform to take up the workload"),
+        Some(deployment) => deployed(site, deployment),
+    };
+    let counts = site.counts().filter(|_| observed && site.is_observed());
+    Row {
+        placement: site.placement.to_owned(),
+        city: site.city.to_owned(),
+        phase,
+        counts,
+        old: old(site, counts),
+        obstacle,
+        awaits,
+    }
+}
+
+type Stage = (Phase, Option<Obstacle>, Option<String>);
+
+fn pending(obstacle: Option<Obstacle>, awaits: &str) -> Stage {
+    let phase = if obstacle.is_some() { Phase::Blocked } else { Phase::Pending };
+    (phase, obstacle, Some(awaits.to_owned()))
+}
+
+/// A city that the Workload has left.
+fn leaving(site: &Site<'_>) -> Stage {
+    let conditions = ["TerminationOverdue", "Available", "Federated"];
+    let status = site.deployment.map_or(&Value::Null, |deployment| deployment.status());
+    let overdue = conditions.iter().filter_map(|kind| find(status, kind)).find_map(|condition| {
+        let held = matches!(said(condition).1, "CleanupHeld" | "TerminationDeadlineExceeded");
+        held.then(|| Obstacle::new(said(condition).1, said(condition).2))
+    });
+    let phase = if overdue.is_some() { Phase::Blocked } else { Phase::Draining };
+    (phase, overdue, Some("is being removed".to_owned()))
+}
+
+/// Whether a deployment has what the Workload says now. The Workload's status says that it was written; this is for a
+/// deployment that the plane did not let be written, and for one that is read later than the Workload.
+fn is_current(workload: &Object, site: &Site<'_>, deployment: &Object) -> bool {
+    let (wanted, is) = (workload.spec(), deployment.spec());
+    let placements = wanted["placements"].as_array().into_iter().flatten();
+    let mut placement = placements.filter(|it| it["name"] == site.placement);
+    let scale = placement.next().map_or(&Value::Null, |placement| &placement["scaleSettings"]);
+    let same = |field: &str| scale[field] == is["scaleSettings"][field];
+    !deployment.is_terminating()
+        && same("minReplicas")
+        && same("maxReplicas")
+        && carries_spec(&scale["metrics"], &is["scaleSettings"]["metrics"])
+        && carries_template(&wanted["template"], &is["template"])
+}
+
+/// A city with a deployment of what the Workload says now.
+fn deployed(site: &Site<'_>, deployment: &Object) -> Stage {
+    let status = deployment.status();
+    let awaits = || {
+        let stale = site.instances.iter().find(|instance| !is_ready(instance));
+        let instance = stale.and_then(|instance| awaited(instance.status(), &["Ready"]));
+        awaited(status, &["ReferencedDataReady", "Federated", "ReplicasReady", "Available"]).or(instance)
+    };
+    let Some(counts) = site.counts().filter(|_| site.is_observed()) else {
+        let obstacle = project_obstacle(deployment);
+        let phase = if obstacle.is_some() { Phase::Blocked } else { Phase::Pending };
+        return (phase, obstacle, awaits());
+    };
+    let complete = counts.are_complete() && is_plausible(deployment, counts.desired);
+    if complete && is_settled(site, deployment, counts.desired) {
+        return (Phase::Done, None, None);
+    }
+    let obstacle = obstacle(site, deployment);
+    let phase = match &obstacle {
+        Some(_) => Phase::Blocked,
+        None if complete && old(site, Some(counts)) > 0 => Phase::Draining,
+        None => Phase::Updating,
+    };
+    (phase, obstacle, awaits())
+}
+
+/// Whether a number of wanted Instances can be that of the deployment's settings: the one that it names, or at least the
+/// smallest where a measure moves it (C13).
+fn is_plausible(deployment: &Object, desired: i64) -> bool {
+    let spec = deployment.spec();
+    let settings = &spec["scaleSettings"];
+    let least = settings["minReplicas"].as_i64().unwrap_or(1);
+    let scales =
+        settings["maxReplicas"].is_i64() && settings["metrics"].as_array().is_some_and(|all| !all.is_empty());
+    if scales { desired >= least } else { desired == spec["replicas"].as_i64().unwrap_or(least) }
+}
+
+/// Whether the Instances are those that are wanted, and no others.
+fn is_settled(site: &Site<'_>, deployment: &Object, desired: i64) -> bool {
+    let hash = |instance: &Object| instance.spec()["controller"]["templateHash"].clone();
+    let runs = |instance: &Object| {
+        let started = &instance.status()["controller"]["observedTemplateHash"];
+        started.is_null() || *started == hash(instance)
+    };
+    let hashes: BTreeSet<String> = site.instances.iter().map(|instance| hash(instance).to_string()).collect();
+    let fits = |instance: &&Object| is_ready(instance) && runs(instance) && !is_stale(deployment, instance);
+    i64::try_from(site.instances.len()) == Ok(desired) && hashes.len() <= 1 && site.instances.iter().all(fits)
+}
+
+fn is_stale(deployment: &Object, instance: &Object) -> bool {
+    !carries_spec(&deployment.spec()["template"]["spec"], instance.spec())
+}
+
+/// How many Instances are to go: by what they are, and by the numbers.
+fn old(site: &Site<'_>, counts: Option<Counts>) -> i64 {
+    let Some(deployment) = site.deployment else { return 0 };
+    let goes = |instance: &&&Object| !site.wanted || is_going(instance) || is_stale(deployment, instance);
+    let listed = i64::try_from(site.instances.iter().filter(goes).count()).unwrap_or(i64::MAX);
+    let surplus = |counts: Counts| {
+        let over = i64::try_from(site.instances.len()).unwrap_or(i64::MAX) - counts.desired;
+        over.max(counts.replicas - counts.updated)
+    };
+    listed.max(counts.map_or(0, surplus))
+}
+
+/// What the project's own side says of a deployment that its cell has not taken up. Only words about its newest generation
+/// count.
+fn project_obstacle(deployment: &Object) -> Option<Obstacle> {
+    let status = deployment.status();
+    let newest = |kind: &str| {
+        find(status, kind).filter(|condition| condition["observedGeneration"] == generation(deployment))
+    };
+    let federated = newest("Federated");
+    let refused = federated.and_then(|_| find(status, "Available"));
+    let refused = refused.filter(|available| is_reported_by_federation(said(available).1));
+    [refused, federated, newest("ReferencedDataReady")].into_iter().flatten().find_map(Obstacle::of)
+}
+
+/// What keeps a deployment of the newest generation from going on: the nearest words first.
+fn obstacle(site: &Site<'_>, deployment: &Object) -> Option<Obstacle> {
+    let current = site.instances.iter().filter(|instance| !is_stale(deployment, instance));
+    let instances = current.filter_map(|instance| find(instance.status(), "Ready")).find_map(Obstacle::of);
+    let status = deployment.status();
+    let kinds = ["Available", "ReplicasReady", "TerminationOverdue", "ScalingActive"];
+    let own = || kinds.iter().filter_map(|kind| find(status, kind)).find_map(Obstacle::of);
+    instances.or_else(|| project_obstacle(deployment)).or_else(own)
+}

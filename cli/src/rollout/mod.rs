@@ -1,0 +1,108 @@
+//! Rollouts: how far the newest change of a workload has come, its revisions, and going back to one.
+//!
+//! # The way through
+//!
+//! 1. [`judge`] decides from a Workload and what belongs to it whether the newest generation runs everywhere, is on its way,
+//!    or is blocked. [`template`] compares what is made from a template with it.
+//! 2. [`wait()`] keeps what is known up to date by [`watch`]es, judges at each change, and ends with a [`wait::End`]. What it
+//!    shows is made by [`view`], and shown by a [`display`].
+//! 3. [`conclude`] turns the end into words and an exit code.
+//! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`, `rollout undo`.
+//!
+//! [`history`] reads the revisions that the platform records, and [`undo`] goes back to one.
+
+pub mod args;
+pub mod conclude;
+pub mod display;
+pub mod history;
+pub mod judge;
+pub mod template;
+pub mod undo;
+pub mod view;
+pub mod wait;
+pub mod watch;
+
+pub use args::{RolloutArgs, StatusArgs, WaitArgs};
+pub use wait::wait;
+
+use fedhub_core::object::ObjectView;
+use fedhub_terminal::table::table;
+
+use crate::model::Project;
+use crate::problem::Problem;
+use crate::restart;
+use crate::session::Session;
+
+use args::RolloutCommand;
+use wait::Wait;
+
+/// Runs `rollout`.
+pub async fn run(session: &Session, args: &RolloutArgs) -> Result<(), Problem> {
+    match (&args.command, &args.status) {
+        (Some(RolloutCommand::Status(args)), _) | (None, Some(args)) => status(session, args).await,
+        (Some(RolloutCommand::History(args)), _) => history::run(session, args).await,
+        (Some(RolloutCommand::Undo(args)), _) => undo::run(session, args).await,
+        (Some(RolloutCommand::Restart(args)), _) => restart::run(session, args).await,
+        (Some(RolloutCommand::Pause { name } | RolloutCommand::Resume { name }), _) => {
+            Err(conclude::no_pause(session, name))
+        }
+        (None, None) => Err(Problem::usage("The name of a workload is missing.")
+            .remedy(format!("{} lists them.", session.command("workloads")))),
+    }
+}
+
+/// Waits for the rollout of a workload that was just changed, unless the flags say not to.
+pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Result<(), Problem> {
+    if args.no_wait {
+        let status = session.command(&format!("rollout status {workload}"));
+        session.tell(&format!("Not waiting for the rollout: `{status}` shows how far it is."));
+        return Ok(());
+    }
+    let timeout = Some(args.timeout).filter(|timeout| !timeout.is_zero());
+    let of = Wait {
+        client: session.client.clone(),
+        namespace: session.namespace.clone(),
+        workload: workload.to_owned(),
+        timeout,
+    };
+    let mut display = display::of(session.terminal);
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Without a handler, Ctrl-C ends the process as it ends others.
+            std::future::pending::<()>().await;
+        }
+    };
+    let end = wait(&of, &mut *display, interrupt).await?;
+    if let Some(judgement) = end.judgement.as_ref().filter(|_| session.global.output.is_structured()) {
+        let report = || view::report(workload, &end.outcome.to_string(), judgement);
+        session.print(report, String::new)?;
+    }
+    conclude::conclude(session, &of, &end)
+}
+
+/// Shows how far a rollout is, and waits for its end unless that is not wanted.
+async fn status(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
+    if args.watch {
+        return follow(session, &args.name, &WaitArgs { no_wait: false, timeout: args.timeout }).await;
+    }
+    let Project { workloads, deployments, instances } = Project::of_workload(session, &args.name).await;
+    let seen = watch::Seen::listed([workloads?, deployments?, instances?]);
+    let missing = || conclude::missing(session, &args.name);
+    let judgement = seen.judge(&args.name).ok_or_else(missing)?;
+    let state = conclude::state(judgement.verdict);
+    session.print(
+        || view::report(&args.name, state, &judgement),
+        || {
+            let rows = table(&view::rows(&judgement, !session.global.no_headers));
+            let remarks = view::remarks(&judgement);
+            std::iter::once(rows).chain(remarks).collect::<Vec<_>>().join("\n")
+        },
+    )?;
+    conclude::at_once(session, &args.name, &judgement)
+}
+
+/// A workload's generation and version as a precondition of a change that was decided by it.
+pub(crate) fn version_test(workload: &fedhub_core::object::Object) -> serde_json::Value {
+    // Replaced by what it is, it is the precondition that servers answer with a conflict.
+    serde_json::json!({"op": "replace", "path": "/metadata/resourceVersion", "value": workload.version()})
+}

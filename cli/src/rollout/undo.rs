@@ -1,0 +1,171 @@
+//! Going back to an earlier revision of a workload.
+//!
+//! What is restored is the recorded template and nothing else; it replaces the present one as a whole, so that nothing of
+//! that is left in it. The present one has to be in the history, so that it is not lost, and the write carries the version
+//! by which all of this was decided: a workload that somebody changes at the same time is left alone.
+
+use fedhub_api::facts::workload::template_hash;
+use fedhub_core::message::Quoted;
+use fedhub_core::object::{Kind, Object, ObjectView};
+use kube::api::Patch;
+use serde_json::{Value, json};
+
+use super::args::UndoArgs;
+use super::history::{self, Revision, Template, current, numbers};
+use super::{follow, version_test};
+use crate::changes::{Change, between};
+use crate::exit::Exit;
+use crate::model;
+use crate::problem::Problem;
+use crate::session::Session;
+
+/// What an undo does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Undo {
+    /// The revision that is restored.
+    pub revision: u64,
+    /// Its template.
+    pub template: Value,
+    /// What differs from the present template, by the paths of fields.
+    pub changes: Vec<Change>,
+}
+
+/// Why nothing is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nothing was recorded.
+    NoHistory,
+    /// The present template is not in the history, and would be lost.
+    NotRecorded,
+    /// There is no revision before the present one.
+    NoneBefore,
+    /// There is none of that number; those that there are.
+    NoSuchRevision(u64, Vec<u64>),
+    /// The revision is what the workload has now.
+    Current(u64),
+    /// Its template was too large to be kept.
+    NotKept(u64),
+    /// Its entry in the history was edited.
+    Damaged(u64),
+}
+
+/// Decides what going back to revision `to` does, or to the one before the present one where it is 0. Pure.
+pub fn plan(workload: &Object, revisions: &[Revision], to: u64) -> Result<Undo, Refusal> {
+    if revisions.is_empty() {
+        return Err(Refusal::NoHistory);
+    }
+    let present = &workload.spec()["template"];
+    let current = current(workload, revisions).ok_or(Refusal::NotRecorded)?;
+    let revision = if to == 0 {
+        let differs = |it: &&Revision| it.number < current && it.kept() != Some(present);
+        revisions.iter().rev().find(differs).ok_or(Refusal::NoneBefore)?
+    } else {
+        let named = revisions.iter().find(|it| it.number == to);
+        named.ok_or_else(|| Refusal::NoSuchRevision(to, numbers(revisions)))?
+    };
+    let Some(template) = revision.kept() else { return Err(Refusal::of(revision)) };
+    if template == present {
+        return Err(Refusal::Current(revision.number));
+    }
+    let changes = between(present, template, "template");
+    Ok(Undo { revision: revision.number, template: template.clone(), changes })
+}
+
+/// The patch of an undo that was decided by that workload: the template as a whole, and the version as a precondition.
+pub fn patch(workload: &Object, undo: &Undo) -> Value {
+    json!([version_test(workload), {"op": "replace", "path": "/spec/template", "value": undo.template}])
+}
+
+impl Refusal {
+    /// Of a revision whose template cannot be restored.
+    pub fn of(revision: &Revision) -> Self {
+        match revision.template {
+            Template::NotKept => Self::NotKept(revision.number),
+            Template::Damaged | Template::Kept(_) => Self::Damaged(revision.number),
+        }
+    }
+
+    /// In words.
+    pub fn problem(&self, session: &Session, name: &str) -> Problem {
+        let history = session.command(&format!("rollout history {name}"));
+        let look = format!("`{history}` lists the revisions that there are.");
+        let quoted = Quoted(name);
+        match self {
+            Self::NoHistory => Problem::failed(format!("No revision of {quoted} is recorded yet."))
+                .remedy("The platform records a revision a moment after each change."),
+            Self::NotRecorded => {
+                let sentence =
+                    format!("The present template of {quoted} is not recorded yet, and would be lost.");
+                Problem::failed(sentence).remedy("Run the command again in a moment.")
+            }
+            Self::NoneBefore => {
+                Problem::failed(format!("There is no revision of {quoted} before the present one."))
+                    .remedy(look)
+            }
+            Self::NoSuchRevision(number, there) => {
+                let there: Vec<String> = there.iter().map(u64::to_string).collect();
+                let sentence = format!("There is no revision {number} of {quoted}.");
+                let there = format!("There are {}.", there.join(", "));
+                Problem::usage(sentence).remedy(format!("{there} `{history}` says more."))
+            }
+            Self::Current(number) => {
+                Problem::failed(format!("{quoted} has the template of revision {number} already."))
+                    .remedy(look)
+            }
+            Self::NotKept(number) => {
+                let sentence = format!("The template of revision {number} was too large to be kept.");
+                Problem::failed(sentence).remedy("Choose another revision with --to-revision.")
+            }
+            Self::Damaged(number) => {
+                let sentence =
+                    format!("The record of revision {number} was edited: it is not what ran then.");
+                Problem::failed(sentence).remedy("Choose another revision with --to-revision.")
+            }
+        }
+    }
+}
+
+/// Runs `rollout undo`.
+pub async fn run(session: &Session, args: &UndoArgs) -> Result<(), Problem> {
+    let name = &*args.name;
+    // The workload first: a history that is read later has what the workload's annotations say.
+    let workload = model::get(session, Kind::Workload, name).await?;
+    let revisions = history::read(session, name).await?;
+    let undo =
+        plan(&workload, &revisions, args.to_revision).map_err(|refusal| refusal.problem(session, name))?;
+    session.tell(&format!("{} goes back to revision {}:", Quoted(name), undo.revision));
+    for change in &undo.changes {
+        session.tell(&format!("  {}", change.line()));
+    }
+    if args.dry_run {
+        session.tell("Nothing was changed: --dry-run.");
+        return Ok(());
+    }
+    let stored = apply(session, &workload, &undo).await?;
+    let restored = &stored.spec()["template"];
+    if template_hash(restored) != template_hash(&undo.template) {
+        session.tell("The platform stored the template with differences:");
+        for change in between(&undo.template, restored, "template") {
+            session.tell(&format!("  {}", change.line()));
+        }
+    }
+    follow(session, name, &args.wait).await
+}
+
+/// Writes it, where the workload is still the one that it was decided by.
+pub async fn apply(session: &Session, workload: &Object, undo: &Undo) -> Result<Object, Problem> {
+    let name = workload.name();
+    let api = model::api(session.client.clone(), &session.namespace, Kind::Workload);
+    let patch: json_patch::Patch = serde_json::from_value(patch(workload, undo))
+        .map_err(|error| Problem::failed(format!("Could not restore the template: {error}.")))?;
+    match api.patch(name, &model::patch_params(), &Patch::<()>::Json(patch)).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => {
+            let sentence =
+                format!("{} was changed by somebody else meanwhile: nothing was undone.", Quoted(name));
+            Err(Problem::new(Exit::Failed, sentence)
+                .remedy("Look at what it is now, then run the command again.")
+                .raw(status.message.clone()))
+        }
+        stored => stored.map_err(|error| Problem::of(error, &format!("undo {}", Quoted(name)))),
+    }
+}

@@ -1,0 +1,116 @@
+//! How a rollout is shown: texts from a judgement. Pure.
+
+use fedhub_core::message::Quoted;
+use fedhub_terminal::table::{counted, table};
+use serde_json::{Value, json};
+
+use super::judge::{Judgement, Phase, Row};
+use crate::model::Counts;
+
+/// The header of [`rows`].
+const HEADER: [&str; 6] = ["PLACEMENT", "CITY", "UPDATED", "READY", "OLD", "STATE"];
+
+/// A table with a row for each city of each placement.
+pub fn rows(judgement: &Judgement, headers: bool) -> Vec<Vec<String>> {
+    let header = headers.then(|| HEADER.map(str::to_owned).to_vec());
+    header.into_iter().chain(judgement.rows.iter().map(cells)).collect()
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let of = |count: fn(Counts) -> i64| match row.counts {
+        Some(counts) => format!("{}/{}", count(counts), counts.desired),
+        None => "?".to_owned(),
+    };
+    let (updated, ready) = (of(|counts| counts.updated), of(|counts| counts.ready));
+    let old = row.old.to_string();
+    vec![row.placement.clone(), row.city.clone(), updated, ready, old, row.phase.to_string()]
+}
+
+/// What stands in the way and what is awaited, a line each.
+pub fn remarks(judgement: &Judgement) -> Vec<String> {
+    let rows = judgement.rows.iter().filter_map(|row| {
+        let words = row.obstacle.as_ref().map(|obstacle| &obstacle.message).or(row.awaits.as_ref())?;
+        Some(format!("{}: {words}", place(row)))
+    });
+    let whole = judgement.obstacle.iter().map(|obstacle| obstacle.message.clone());
+    let strays = (judgement.strays > 0)
+        .then(|| format!("{} of cities that it has left", counted(judgement.strays, "instance")));
+    whole.chain(rows).chain(strays).collect()
+}
+
+/// All of it, for a terminal that is redrawn.
+pub fn lines(judgement: &Judgement) -> Vec<String> {
+    let table = table(&rows(judgement, true));
+    table.lines().map(str::to_owned).chain(remarks(judgement)).collect()
+}
+
+/// One city in a line of its own.
+pub fn line(row: &Row) -> String {
+    let place = place(row);
+    let numbers = match row.counts {
+        Some(Counts { desired, updated, ready, .. }) => {
+            let old = if row.old > 0 { format!(", {} old", row.old) } else { String::new() };
+            format!("{updated} of {desired} updated, {ready} ready{old}")
+        }
+        None if row.old > 0 => format!("{} old", row.old),
+        None => "nothing reported yet".to_owned(),
+    };
+    let phase = row.phase.to_string().to_lowercase();
+    match (&row.obstacle, row.phase) {
+        (Some(obstacle), _) => format!("{place}: {phase}, {numbers}: {}", obstacle.message),
+        (None, Phase::Done) => format!("{place}: done, {numbers}"),
+        (None, _) => format!("{place}: {phase}, {numbers}"),
+    }
+}
+
+/// A city with its placement: a city may be in several.
+pub fn place(row: &Row) -> String {
+    format!("{} ({})", row.city, row.placement)
+}
+
+/// What is blocked, in one sentence.
+pub fn blocked(name: &str, judgement: &Judgement) -> String {
+    let rows = judgement.rows.iter().filter_map(|row| Some((place(row), row.obstacle.as_ref()?)));
+    let rows = rows.map(|(place, obstacle)| format!("{place}: {}", obstacle.message));
+    let words: Vec<String> =
+        judgement.obstacle.iter().map(|obstacle| obstacle.message.clone()).chain(rows).collect();
+    let name = Quoted(name);
+    match words.as_slice() {
+        [one] => format!("The rollout of {name} is blocked: {one}"),
+        several => format!("The rollout of {name} is blocked:\n  {}", several.join("\n  ")),
+    }
+}
+
+/// What came of it when all went well.
+pub fn done(name: &str, judgement: &Judgement) -> String {
+    let ready: i64 = judgement.rows.iter().filter_map(|row| row.counts).map(|counts| counts.ready).sum();
+    let ready = counted(usize::try_from(ready).unwrap_or_default(), "instance");
+    let mut cities: Vec<&str> = judgement.rows.iter().map(|row| &*row.city).collect();
+    cities.sort_unstable();
+    cities.dedup();
+    format!("{} is up to date: {ready} ready in {}.", Quoted(name), cities.join(", "))
+}
+
+/// The same for programs.
+pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
+    let row = |row: &Row| {
+        json!({
+            "placement": row.placement,
+            "city": row.city,
+            "state": row.phase.to_string().to_lowercase(),
+            "desired": row.counts.map(|counts| counts.desired),
+            "updated": row.counts.map(|counts| counts.updated),
+            "ready": row.counts.map(|counts| counts.ready),
+            "old": row.old,
+            "reason": row.obstacle.as_ref().map(|obstacle| &obstacle.reason),
+            "message": row.obstacle.as_ref().map(|obstacle| &obstacle.message).or(row.awaits.as_ref()),
+        })
+    };
+    json!({
+        "workload": name,
+        "generation": judgement.generation,
+        "state": state,
+        "message": judgement.obstacle.as_ref().map(|obstacle| &obstacle.message),
+        "cities": judgement.rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}

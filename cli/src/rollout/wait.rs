@@ -1,0 +1,278 @@
+//! Waiting for a rollout, by watches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
+use std::time::Duration;
+
+use fedhub_core::object::{Kind, Object, ObjectView};
+use futures::{Stream, StreamExt};
+use kube::Client;
+use kube::api::ListParams;
+use kube::core::Status;
+use kube::runtime::watcher;
+use tokio::time::{Instant, sleep_until};
+
+use super::display::Display;
+use super::judge::{Judgement, Verdict};
+use super::watch::{News, Seen, news};
+use crate::model::{api, selector};
+use crate::problem::Problem;
+
+/// How long a rollout has to be blocked everywhere before the wait for it ends. It is shown at once; but what a reference
+/// lacks may be made a moment later, and what the platform says of one Instance may be a moment old.
+const SETTLE: Duration = Duration::from_secs(10);
+/// How long after an attempt in vain it is asked again whether a rollout is done.
+const RECHECK: Duration = Duration::from_secs(2);
+
+/// How long a watch that worked may be refused. A server that has just been started refuses what it has not read the roles
+/// and the kinds for yet.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What is waited for.
+#[derive(Clone)]
+pub struct Wait {
+    /// Client of the project's plane.
+    pub client: Client,
+    /// Namespace in the project.
+    pub namespace: String,
+    /// The Workload's name.
+    pub workload: String,
+    /// For how long; `None` for as long as it takes.
+    pub timeout: Option<Duration>,
+}
+
+/// How a wait ended, with what was known last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// How.
+    pub outcome: Outcome,
+    /// What was known; `None` where that was not enough to judge.
+    pub judgement: Option<Judgement>,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Outcome {
+    /// The newest generation runs everywhere.
+    Done,
+    /// It goes on only when somebody acts.
+    Blocked,
+    /// The time is over.
+    TimedOut,
+    /// Ctrl-C.
+    Interrupted,
+    /// The Workload was deleted.
+    Deleted,
+    /// There is none of that name.
+    Missing,
+}
+
+/// The state of a wait.
+struct Waiting<'a> {
+    wait: &'a Wait,
+    display: &'a mut dyn Display,
+    seen: Seen,
+    /// The UID of the Workload that is waited for.
+    uid: Option<String>,
+    generation: Option<i64>,
+    judgement: Option<Judgement>,
+    blocked_since: Option<Instant>,
+    recheck: Option<Instant>,
+    /// The kinds whose watch has failed and has not brought anything since.
+    lost: BTreeSet<Kind>,
+    /// Since when a kind is refused.
+    refused: BTreeMap<Kind, Instant>,
+}
+
+/// Waits until the rollout is done, or cannot go on, or the time is over, or `interrupt` comes. An error is one that waiting
+/// does not mend.
+pub async fn wait(
+    wait: &Wait,
+    display: &mut dyn Display,
+    interrupt: impl Future<Output = ()>,
+) -> Result<End, Problem> {
+    let mut news = news(&wait.client, &wait.namespace, &wait.workload);
+    let deadline = wait.timeout.map(|timeout| Instant::now() + timeout);
+    let mut waiting = Waiting::new(wait, display);
+    tokio::pin!(interrupt);
+    let ended = loop {
+        let outcome = tokio::select! {
+            biased;
+            () = &mut interrupt => Ok(Some(Outcome::Interrupted)),
+            () = at(deadline) => Ok(Some(Outcome::TimedOut)),
+            outcome = waiting.step(&mut news) => outcome,
+        };
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(outcome)) => break Ok(End { outcome, judgement: waiting.judgement.take() }),
+            Err(problem) => break Err(problem),
+        }
+    };
+    waiting.display.finish();
+    ended
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
+}
+
+impl<'a> Waiting<'a> {
+    fn new(wait: &'a Wait, display: &'a mut dyn Display) -> Self {
+        Self {
+            wait,
+            display,
+            seen: Seen::default(),
+            uid: None,
+            generation: None,
+            judgement: None,
+            blocked_since: None,
+            recheck: None,
+            lost: BTreeSet::new(),
+            refused: BTreeMap::new(),
+        }
+    }
+
+    /// Awaits something new, and judges by it; says how the wait ends, where it does.
+    async fn step(
+        &mut self,
+        news: &mut (impl Stream<Item = News> + Unpin),
+    ) -> Result<Option<Outcome>, Problem> {
+        tokio::select! {
+            biased;
+            () = at(self.due()) => {}
+            Some(event) = news.next() => self.take(event)?,
+        }
+        Ok(self.look().await)
+    }
+
+    /// When to look again though nothing has happened.
+    fn due(&self) -> Option<Instant> {
+        let settled = self.blocked_since.map(|since| since + SETTLE);
+        settled.into_iter().chain(self.recheck).min()
+    }
+
+    /// Takes what a watch has brought; an error where it can bring nothing more.
+    fn take(&mut self, (kind, event): News) -> Result<(), Problem> {
+        let error = match event {
+            Ok(event) => {
+                // A list begins with an event that no server has sent.
+                let answers = !matches!(event, watcher::Event::Init);
+                if answers {
+                    self.refused.remove(&kind);
+                }
+                if answers && self.lost.remove(&kind) && self.lost.is_empty() {
+                    self.display.note("The platform answers again.");
+                }
+                self.seen.apply(kind, event);
+                return Ok(());
+            }
+            Err(error) => request_error(error),
+        };
+        match error {
+            Some(error) if is_final(&error) && self.is_refused(kind) => {
+                let problem = Problem::of(error, &format!("watch the rollout of {:?}", self.wait.workload));
+                Err(Problem { sentence: format!("{} The rollout goes on.", problem.sentence), ..problem })
+            }
+            // The watch is too old, and begins anew.
+            Some(kube::Error::Api(status)) if status.code == 410 => Ok(()),
+            _ => {
+                if self.lost.is_empty() {
+                    self.display.note("The platform does not answer: trying again. The rollout goes on.");
+                }
+                self.lost.insert(kind);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether a refusal stands: at once where the kind was never seen, else when it has lasted.
+    fn is_refused(&mut self, kind: Kind) -> bool {
+        let now = Instant::now();
+        let since = *self.refused.entry(kind).or_insert(now);
+        !self.seen.is_listed(kind) || now >= since + GRACE
+    }
+
+    /// Judges what is known, and shows it; says how the wait ends, where it does.
+    async fn look(&mut self) -> Option<Outcome> {
+        let name = &self.wait.workload;
+        let Some(workload) = self.seen.workload(name) else {
+            let gone = if self.uid.is_some() { Outcome::Deleted } else { Outcome::Missing };
+            return self.seen.is_whole().then_some(gone);
+        };
+        let uid = workload.uid().to_owned();
+        if self.uid.get_or_insert_with(|| uid.clone()) != &uid {
+            return Some(Outcome::Deleted);
+        }
+        let judgement = self.seen.judge(name)?;
+        if self.generation.replace(judgement.generation).is_some_and(|before| before < judgement.generation) {
+            self.display.note("The workload was changed again: waiting for the newest change.");
+        }
+        self.display.show(&judgement);
+        let verdict = judgement.verdict;
+        self.judgement = Some(judgement);
+        self.settle(verdict).await
+    }
+
+    /// What a verdict means for the wait. What ends it well is confirmed by lists, one after another: watches of several
+    /// kinds bring what happened in no common order.
+    async fn settle(&mut self, verdict: Verdict) -> Option<Outcome> {
+        let now = Instant::now();
+        self.recheck = None;
+        if verdict != Verdict::Blocked {
+            self.blocked_since = None;
+        }
+        match verdict {
+            Verdict::Deleted => Some(Outcome::Deleted),
+            Verdict::Progressing => None,
+            Verdict::Blocked => {
+                let since = *self.blocked_since.get_or_insert(now);
+                (now >= since + SETTLE).then_some(Outcome::Blocked)
+            }
+            Verdict::Done => {
+                if let Some(judgement) = self.confirm().await {
+                    self.judgement = Some(judgement);
+                    return Some(Outcome::Done);
+                }
+                self.recheck = Some(now + RECHECK);
+                None
+            }
+        }
+    }
+
+    /// The judgement of fresh lists, where it is that the rollout is done.
+    async fn confirm(&self) -> Option<Judgement> {
+        let Wait { client, namespace, workload, .. } = self.wait;
+        let list = async |kind: Kind, params: ListParams| -> Option<Vec<Object>> {
+            // A watch tells what is wrong with the connection.
+            Some(api(client.clone(), namespace, kind).list(&params).await.ok()?.items)
+        };
+        let owned = || ListParams::default().labels(&selector(workload));
+        let named = ListParams::default().fields(&format!("metadata.name={workload}"));
+        let workloads = list(Kind::Workload, named).await?;
+        let deployments = list(Kind::WorkloadDeployment, owned()).await?;
+        let instances = list(Kind::Instance, owned()).await?;
+        let judgement = Seen::listed([workloads, deployments, instances]).judge(workload)?;
+        (judgement.verdict == Verdict::Done).then_some(judgement)
+    }
+}
+
+/// The error of the request that a watch failed in; `None` where the server ended a watch that had begun.
+fn request_error(error: watcher::Error) -> Option<kube::Error> {
+    match error {
+        watcher::Error::InitialListFailed(error)
+        | watcher::Error::WatchStartFailed(error)
+        | watcher::Error::WatchFailed(error) => Some(error),
+        watcher::Error::WatchError(status) => Some(kube::Error::Api(status)),
+        watcher::Error::NoResourceVersion => None,
+    }
+}
+
+/// Whether trying again does not help: the login, a right or the kind itself is missing.
+fn is_final(error: &kube::Error) -> bool {
+    let is = |status: &Status| matches!(status.code, 401 | 403 | 404 | 405);
+    matches!(error, kube::Error::Api(status) if is(status)) || matches!(error, kube::Error::Auth(_))
+}

@@ -1,0 +1,100 @@
+//! What is known of one Workload by watches, each of which resumes by itself.
+
+use std::collections::BTreeMap;
+
+use fedhub_core::object::{Kind, Object, ObjectView};
+use futures::stream::{BoxStream, SelectAll};
+use futures::{StreamExt, stream};
+use kube::Client;
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch};
+
+use super::judge::{Judgement, judge};
+use crate::model::{Index, api, selector};
+
+/// The kinds that are watched.
+const KINDS: [Kind; 3] = [Kind::Workload, Kind::WorkloadDeployment, Kind::Instance];
+
+/// What comes of a watch.
+pub type News = (Kind, Result<Event<Object>, watcher::Error>);
+
+/// Watches a Workload and what belongs to it. A watch that fails is begun again with a list, after a growing pause.
+pub fn news(client: &Client, namespace: &str, workload: &str) -> SelectAll<BoxStream<'static, News>> {
+    let of = |kind: Kind| {
+        let config = match kind {
+            Kind::Workload => watcher::Config::default().fields(&format!("metadata.name={workload}")),
+            _ => watcher::Config::default().labels(&selector(workload)),
+        };
+        let events = watch(api(client.clone(), namespace, kind), config).default_backoff();
+        events.map(move |event| (kind, event)).boxed()
+    };
+    stream::select_all(KINDS.map(of))
+}
+
+/// The objects that the watches have brought.
+#[derive(Debug, Default)]
+pub struct Seen {
+    caches: BTreeMap<Kind, Cache>,
+}
+
+/// The objects of one kind by name.
+#[derive(Debug, Default)]
+struct Cache {
+    objects: BTreeMap<String, Object>,
+    /// A list that is being read; what stood before stands until it is whole.
+    listing: Option<BTreeMap<String, Object>>,
+    listed: bool,
+}
+
+impl Seen {
+    /// Those of lists, as if watches had brought them.
+    pub fn listed(lists: [Vec<Object>; 3]) -> Self {
+        let mut seen = Self::default();
+        for (kind, objects) in KINDS.into_iter().zip(lists) {
+            let objects = objects.into_iter().map(|object| (object.name().to_owned(), object));
+            let cache = Cache { objects: objects.collect(), listing: None, listed: true };
+            seen.caches.insert(kind, cache);
+        }
+        seen
+    }
+
+    /// Takes news of a kind.
+    pub fn apply(&mut self, kind: Kind, event: Event<Object>) {
+        let cache = self.caches.entry(kind).or_default();
+        let named = |object: Object| (object.name().to_owned(), object);
+        match event {
+            Event::Init => cache.listing = Some(BTreeMap::new()),
+            Event::InitApply(object) => cache.listing.get_or_insert_default().extend([named(object)]),
+            Event::InitDone => {
+                cache.objects = cache.listing.take().unwrap_or_default();
+                cache.listed = true;
+            }
+            Event::Apply(object) => cache.objects.extend([named(object)]),
+            Event::Delete(object) => drop(cache.objects.remove(object.name())),
+        }
+    }
+
+    /// Whether a kind was listed once.
+    pub fn is_listed(&self, kind: Kind) -> bool {
+        self.caches.get(&kind).is_some_and(|cache| cache.listed)
+    }
+
+    /// Whether each kind was listed once.
+    pub fn is_whole(&self) -> bool {
+        KINDS.into_iter().all(|kind| self.is_listed(kind))
+    }
+
+    /// The Workload of that name.
+    pub fn workload(&self, name: &str) -> Option<&Object> {
+        self.caches.get(&Kind::Workload)?.objects.get(name)
+    }
+
+    /// How far the Workload of that name is; `None` where there is none, or not all is known.
+    pub fn judge(&self, name: &str) -> Option<Judgement> {
+        let workload = self.workload(name).filter(|_| self.is_whole())?;
+        let objects =
+            |kind: Kind| self.caches.get(&kind).into_iter().flat_map(|cache| cache.objects.values());
+        let index = Index::new(objects(Kind::WorkloadDeployment), objects(Kind::Instance));
+        Some(judge(&index.workload(workload)))
+    }
+}

@@ -1,0 +1,151 @@
+//! Tokens from the credentials helper of datumctl. They are held in memory alone: never in arguments, in the environment
+//! of a child, in a file or in a text.
+
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use fedhub_core::clock::Clock;
+use http::HeaderValue;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::sync::Mutex;
+use zeroize::Zeroizing;
+
+use crate::problem::Failure;
+
+/// How long before its end a token is renewed.
+const AHEAD: SignedDuration = SignedDuration::from_secs(60);
+/// How long a token is used although its end is near: the helper had no better one.
+const LEAST: SignedDuration = SignedDuration::from_secs(5);
+/// How long the helper may take: it may have to ask the platform for a new token.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The program that gives tokens, and the last one that it gave.
+pub struct Tokens {
+    helper: String,
+    session: Option<String>,
+    clock: Clock,
+    current: Mutex<Option<Token>>,
+}
+
+/// A token as requests carry it.
+#[derive(Clone)]
+pub struct Token {
+    /// The value of the header `Authorization`.
+    pub header: HeaderValue,
+    /// When it is to be renewed; `None` where that cannot be told from the token.
+    renew: Option<Timestamp>,
+}
+
+impl Tokens {
+    /// Those of a helper, for one of its logins.
+    pub fn new(helper: String, session: Option<String>, clock: Clock) -> Self {
+        Self { helper, session, clock, current: Mutex::new(None) }
+    }
+
+    /// A token that is good for the next request.
+    pub async fn get(&self) -> Result<Token, Failure> {
+        let mut current = self.current.lock().await;
+        if let Some(token) = current.as_ref().filter(|token| token.is_fresh(self.clock.now())) {
+            return Ok(token.clone());
+        }
+        let token = self.ask().await?;
+        *current = Some(token.clone());
+        Ok(token)
+    }
+
+    /// The server did not accept that token: it is not used again.
+    pub async fn reject(&self, token: &Token) {
+        let mut current = self.current.lock().await;
+        if current.as_ref().is_some_and(|current| current.header == token.header) {
+            *current = None;
+        }
+    }
+
+    async fn ask(&self) -> Result<Token, Failure> {
+        let mut command = Command::new(&self.helper);
+        command.args(["auth", "get-token"]).args(self.session.iter().flat_map(|name| ["--session", name]));
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        let failed = |why: String| Failure::NoToken(why);
+        let output = tokio::time::timeout(PATIENCE, command.output())
+            .await
+            .map_err(|_| failed(format!("it did not answer within {} s", PATIENCE.as_secs())))?
+            .map_err(|error| {
+                failed(format!("it could not be started: {}", fedhub_core::errors::chain(&error)))
+            })?;
+        token(output, self.clock.now())
+    }
+}
+
+/// What the helper printed, as a token.
+fn token(output: Output, now: Timestamp) -> Result<Token, Failure> {
+    let printed = Zeroizing::new(output.stdout);
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
+        return Err(Failure::NoToken(last.trim_start_matches("Error: ").to_owned()));
+    }
+    let text = std::str::from_utf8(&printed).unwrap_or_default().trim();
+    let value = Zeroizing::new(format!("Bearer {text}"));
+    match HeaderValue::from_str(&value) {
+        Ok(mut header) if !text.is_empty() => {
+            header.set_sensitive(true);
+            Ok(Token { header, renew: expiry(text).map(|end| renew(end, now)) })
+        }
+        _ => Err(Failure::NoToken("what it printed is no token".to_owned())),
+    }
+}
+
+/// When a token that ends then is to be renewed.
+fn renew(end: Timestamp, now: Timestamp) -> Timestamp {
+    (end - AHEAD).max(now + LEAST)
+}
+
+/// When a JWT ends; `None` for a token of another form.
+fn expiry(token: &str) -> Option<Timestamp> {
+    let claims = token.split('.').nth(1)?;
+    let claims: Value = serde_json::from_slice(&Zeroizing::new(URL_SAFE_NO_PAD.decode(claims).ok()?)).ok()?;
+    Timestamp::from_second(claims["exp"].as_i64()?).ok()
+}
+
+impl Token {
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        self.renew.is_none_or(|renew| now < renew)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn jwt(claims: &Value) -> String {
+        format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims.to_string()))
+    }
+
+    #[test]
+    fn the_end_of_a_token_is_read_where_it_has_one() {
+        for (token, expected) in [
+            (jwt(&json!({ "exp": 1_700_000_000 })), Some(1_700_000_000)),
+            (jwt(&json!({ "sub": "a" })), None),
+            (jwt(&json!({ "exp": "soon" })), None),
+            ("opaque".to_owned(), None),
+            ("a.%%%.c".to_owned(), None),
+        ] {
+            assert_eq!(expiry(&token).map(Timestamp::as_second), expected, "{token}");
+        }
+    }
+
+    #[test]
+    fn a_token_is_renewed_a_minute_before_its_end_and_not_at_each_request() {
+        let now = Timestamp::from_second(1_000).unwrap();
+        for (end, expected) in [(2_000, 1_940), (1_065, 1_005), (1_030, 1_005), (900, 1_005)] {
+            let renewed = renew(Timestamp::from_second(end).unwrap(), now);
+            assert_eq!(renewed.as_second(), expected, "ends at {end}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The overview of a project.
+
+use fedhub_core::object::ObjectView;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::model::{Site, Workload};
+use crate::problem::Problem;
+use crate::reading::missing;
+use crate::view::Look;
+use crate::view::condition::{Finding, Standing};
+use crate::view::object::age_of;
+use crate::view::sheet::{Cell, Column, Cut, sheet};
+use crate::view::site;
+use crate::workloads::view::{colour, progress};
+
+/// What is shown of a project.
+#[derive(Clone, Copy, Debug)]
+pub struct Overview<'a> {
+    /// The project's name.
+    pub project: Option<&'a str>,
+    /// Its Workloads.
+    pub workloads: &'a [Workload<'a>],
+    /// Why their cities are not known.
+    pub unknown: Option<&'a Problem>,
+}
+
+/// A city in which something is the matter.
+pub struct Trouble<'a> {
+    workload: &'a str,
+    site: &'a Site<'a>,
+    finding: Finding,
+}
+
+impl<'a> Overview<'a> {
+    /// The cities in which somebody has to act, or of which it is not known any more how they are.
+    pub fn troubled(&self) -> impl Iterator<Item = Trouble<'a>> {
+        let all = self.workloads.iter().flat_map(|it| it.sites.iter().map(move |site| (it, site)));
+        all.filter_map(|(workload, site)| {
+            let told = |it: &Finding| match it.standing() {
+                Standing::Ready | Standing::OnItsWay => false,
+                Standing::Unknown => it.since.is_some(),
+                Standing::Blocked => true,
+            };
+            let finding = site::finding(site).filter(told)?;
+            Some(Trouble { workload: workload.object.name(), site, finding })
+        })
+    }
+}
+
+const COLUMNS: [Column; 6] = [
+    Column::whole("WORKLOAD"),
+    Column::whole("HEALTH"),
+    Column::whole("READY"),
+    Column::whole("UP-TO-DATE"),
+    Column::cut("CITIES", Cut::End).optional(1),
+    Column::whole("AGE").optional(2),
+];
+
+/// The overview for people.
+pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
+    let cells = |it: &Workload<'_>| {
+        let health = it.health();
+        let (ready, updated) = progress(it);
+        vec![
+            it.object.name().into(),
+            Cell::of(health.to_string(), Some(colour(health))),
+            ready.into(),
+            updated.into(),
+            it.cities().join(",").into(),
+            age_of(it.object, now).into(),
+        ]
+    };
+    let table = sheet(&COLUMNS, overview.workloads.iter().map(cells).collect(), look);
+    let trouble = |it: Trouble<'_>| {
+        let colour = it.finding.standing().colour();
+        let place = format!("{} in {}", it.workload, it.site.city);
+        let place = colour.paint(&place, look.terminal.colours);
+        format!("{place}\n{}", it.finding.lines(2, look.terminal.width))
+    };
+    let troubles = overview.troubled().map(trouble);
+    std::iter::once(table).chain(troubles).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The same for programs.
+pub fn value(overview: &Overview<'_>) -> Value {
+    let workload = |it: &Workload<'_>| {
+        let counts = it.counts();
+        json!({
+            "name": it.object.name(),
+            "health": it.health().to_string(),
+            "desired": counts.map(|it| it.desired),
+            "ready": counts.map(|it| it.ready),
+            "upToDate": counts.filter(|_| crate::model::status::is_observed(it.object)).map(|it| it.updated),
+            "locations": it.cities(),
+            "cities": overview.unknown.is_none().then(|| it.sites.iter().map(site::json).collect::<Value>()),
+        })
+    };
+    json!({
+        "project": overview.project,
+        "workloads": overview.workloads.iter().map(workload).collect::<Vec<_>>(),
+        "unknown": overview.unknown.into_iter().map(missing).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,143 @@
+//! Public URLs of workloads, where a project serves the kinds that make them.
+
+pub mod optional;
+pub mod plan;
+
+use std::time::Duration;
+
+use fedhub_core::object::{Object, ObjectView};
+use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::core::ApiResource;
+use kube::runtime::wait::await_condition;
+
+use crate::problem::Problem;
+use crate::session::Session;
+use optional::{Found, find};
+use plan::{NameTaken, Url};
+
+/// How often a write is tried that other writers were faster than.
+const ATTEMPTS: usize = 5;
+/// The field manager of the writes.
+const MANAGER: &str = "datumctl-compute";
+
+/// What a deployment wants of the URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// There is to be one.
+    Publish,
+    /// There is to be none.
+    Unpublish,
+    /// One that is there is to lead to the port that the workload has.
+    Follow,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// There is a URL, or will be.
+    Published,
+    /// There is none.
+    None,
+    /// There cannot be one: the project does not serve the kinds.
+    Unserved,
+    /// There is something of the workload's name that is not its own, and stays as it is.
+    Taken,
+}
+
+/// Makes or removes what the URL needs.
+pub async fn settle(session: &Session, workload: &Object, intent: Intent) -> Result<Settled, Problem> {
+    let name = workload.name();
+    let doing = match intent {
+        Intent::Unpublish => format!("remove the URL of {name}"),
+        Intent::Publish | Intent::Follow => format!("publish {name}"),
+    };
+    let settled = match intent {
+        Intent::Unpublish => unpublish(session, name).await,
+        Intent::Publish => publish(session, workload).await,
+        Intent::Follow => follow(session, workload).await,
+    };
+    settled.map_err(|error| Problem::of(error, &doing))
+}
+
+async fn follow(session: &Session, workload: &Object) -> kube::Result<Settled> {
+    match find(&api(session, &plan::service_resource()), workload.name()).await? {
+        Found::There(service) if plan::is_ours(&service, workload.name()) => publish(session, workload).await,
+        _ => Ok(Settled::None),
+    }
+}
+
+async fn publish(session: &Session, workload: &Object) -> kube::Result<Settled> {
+    let Some(port) = plan::port(workload) else { return Ok(Settled::None) };
+    let service = |existing: Option<&Object>| plan::service(workload, port, existing);
+    let proxy = |existing: Option<&Object>| plan::proxy(workload, existing);
+    let name = workload.name();
+    match put(&api(session, &plan::service_resource()), name, &service).await? {
+        Settled::Published => put(&api(session, &plan::proxy_resource()), name, &proxy).await,
+        other => Ok(other),
+    }
+}
+
+/// Writes an object where it is not as it is to be, and again where somebody was faster.
+async fn put(
+    api: &Api<Object>,
+    name: &str,
+    desired: &impl Fn(Option<&Object>) -> Result<Option<Object>, NameTaken>,
+) -> kube::Result<Settled> {
+    let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
+    for attempt in 1.. {
+        let existing = match find(api, name).await? {
+            Found::Unserved => return Ok(Settled::Unserved),
+            Found::Absent => None,
+            Found::There(object) => Some(*object),
+        };
+        let Ok(object) = desired(existing.as_ref()) else { return Ok(Settled::Taken) };
+        let Some(object) = object else { break };
+        let written = match existing {
+            Some(_) => api.replace(name, &params, &object).await,
+            None => api.create(&params, &object).await,
+        };
+        match written {
+            Ok(_) => break,
+            Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Settled::Published)
+}
+
+/// The proxy goes first: one without its service answers everybody with an error.
+async fn unpublish(session: &Session, name: &str) -> kube::Result<Settled> {
+    for kind in [plan::proxy_resource(), plan::service_resource()] {
+        let api = api(session, &kind);
+        let Found::There(object) = find(&api, name).await? else { continue };
+        if !plan::is_ours(&object, name) {
+            return Ok(Settled::Taken);
+        }
+        let preconditions = Preconditions { uid: object.metadata.uid.clone(), resource_version: None };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        match api.delete(name, &params).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            deleted => drop(deleted?),
+        }
+    }
+    Ok(Settled::None)
+}
+
+/// Waits for the URL to answer, at most so long, and says how far it has come.
+pub async fn wait(session: &Session, name: &str, limit: Duration) -> Result<Url, Problem> {
+    let api = api(session, &plan::proxy_resource());
+    let live = |proxy: Option<&Object>| proxy.is_some_and(|proxy| matches!(plan::url(proxy), Url::Live(_)));
+    let doing = format!("read the URL of {name}");
+    let waited = tokio::time::timeout(limit, await_condition(api.clone(), name, live)).await;
+    if let Ok(Ok(Some(proxy))) = waited {
+        return Ok(plan::url(&proxy));
+    }
+    match find(&api, name).await.map_err(|error| Problem::of(error, &doing))? {
+        Found::There(proxy) => Ok(plan::url(&proxy)),
+        Found::Unserved | Found::Absent => Ok(Url::Pending("it was removed".to_owned())),
+    }
+}
+
+fn api(session: &Session, kind: &ApiResource) -> Api<Object> {
+    Api::namespaced_with(session.client.clone(), &session.namespace, kind)
+}

@@ -1,0 +1,46 @@
+//! How the reading commands show what they read: pure functions from objects to text.
+//!
+//! What is not known is `?`, in JSON `null`; what there is none of is a dash. Nothing is cut or wrapped where standard
+//! output is not a terminal.
+
+pub mod condition;
+mod fit;
+pub mod number;
+pub mod object;
+pub mod sheet;
+pub mod site;
+pub mod text;
+
+use fedhub_terminal::Terminal;
+use fedhub_terminal::output::Format;
+
+use crate::session::Session;
+
+/// What stands where something is not known.
+pub const UNKNOWN: &str = "?";
+/// What stands where there is none of something that could be.
+pub const NONE: &str = "—";
+
+/// How a command is to print.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look {
+    /// The output format.
+    pub format: Format,
+    /// Whether tables come without their header.
+    pub no_headers: bool,
+    /// What standard output is.
+    pub terminal: Terminal,
+}
+
+impl Look {
+    /// As the command line of a session says.
+    pub fn of(session: &Session) -> Self {
+        let (format, no_headers) = (session.global.output, session.global.no_headers);
+        Self { format, no_headers, terminal: session.terminal }
+    }
+
+    /// Whether tables have all their columns.
+    pub fn is_wide(&self) -> bool {
+        self.format == Format::Wide
+    }
+}

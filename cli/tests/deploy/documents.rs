@@ -1,0 +1,166 @@
+//! What is read of files, what is wrong with them, and what they make of a Workload.
+
+use fedhub_cli::deploy::document::{Document, distinct, read};
+use fedhub_cli::deploy::plan::{DeployPlan, Wanted, decide};
+use fedhub_core::object::ObjectView;
+use serde_json::{Value, json};
+
+use super::fixtures::{lines, object, told, web};
+
+const MINIMAL: &str = include_str!("../../../deploy/samples/minimal.yaml");
+
+fn one(text: &str) -> Document {
+    let mut documents = read("web.yaml", text, "default").map_err(|faults| told(&faults)).unwrap();
+    assert_eq!(documents.len(), 1);
+    documents.remove(0)
+}
+
+fn of(value: &Value) -> Document {
+    one(&value.to_string())
+}
+
+fn plan(document: &Document, existing: Option<&Value>) -> DeployPlan {
+    decide(Wanted::Document(document), "default", existing.map(object).as_ref()).unwrap()
+}
+
+fn faults(text: &str) -> Vec<String> {
+    told(&read("web.yaml", text, "default").unwrap_err())
+}
+
+/// Known of the public plugin: only the first document counts, unknown fields are dropped.
+#[test]
+fn every_document_is_read_and_every_fault_is_told_at_once() {
+    let two = format!("{MINIMAL}---\n# nothing\n---\n{}", MINIMAL.replace("minimal", "second"));
+    let documents = read("all.yaml", &two, "default").unwrap();
+    let names: Vec<_> = documents.iter().map(|it| (it.name.as_str(), it.source.as_str())).collect();
+    assert_eq!(names, [("minimal", "all.yaml, document 1"), ("second", "all.yaml, document 2")]);
+    let wrong = format!(
+        "{}---\n{}",
+        MINIMAL.replace("image:", "imgae:"),
+        MINIMAL.replace("minReplicas: 1", "minReplicas: two").replace("kind: W", "extra: 1\nkind: W")
+    );
+    let containers = "spec.template.spec.runtime.sandbox.containers[0]";
+    let expected = [
+        format!("web.yaml, document 1: {containers}.imgae: there is no such field: did you mean image?"),
+        format!("web.yaml, document 1: {containers}.image: it is required"),
+        "web.yaml, document 2: extra: there is no such field".to_owned(),
+        "web.yaml, document 2: spec.placements[0].scaleSettings.minReplicas: it must be a whole number, not text"
+            .to_owned(),
+    ];
+    assert_eq!(faults(&wrong), expected);
+}
+
+#[test]
+fn two_documents_of_one_workload_are_refused() {
+    let documents = read("web.yaml", &format!("{MINIMAL}---\n{MINIMAL}"), "default").unwrap();
+    let expected = "web.yaml, document 2: an earlier document is of the workload minimal, too";
+    assert_eq!(told(&distinct(&documents)), [expected]);
+}
+
+#[test]
+fn what_is_no_workload_is_said_with_its_field() {
+    let edited = |edit: &dyn Fn(&mut Value)| {
+        let mut value = web();
+        edit(&mut value);
+        faults(&value.to_string())
+    };
+    let nothing = faults("# nothing\n");
+    assert_eq!(nothing, ["web.yaml: there is nothing in it"]);
+    assert_eq!(faults("a: [")[0].split(": ").nth(1), Some("it is not valid YAML"));
+    assert_eq!(faults("[1]"), ["web.yaml: it is not an object with apiVersion, kind, metadata and spec"]);
+    for (edit, expected) in [
+        (
+            (&|it: &mut Value| it["kind"] = json!("ConfigMap")) as &dyn Fn(&mut Value),
+            r#"web.yaml: it is of apiVersion "compute.datumapis.com/v1alpha" and kind "ConfigMap": deploy takes those of compute.datumapis.com/v1alpha and Workload"#,
+        ),
+        (
+            &|it| it["metadata"]["namespace"] = json!("other"),
+            r#"web.yaml: metadata.namespace "other": this command works in the namespace "default": leave it out"#,
+        ),
+        (&|it| it["metadata"]["name"] = Value::Null, "web.yaml: metadata.name: it is required"),
+        (
+            &|it| it["metadata"]["name"] = json!("Web"),
+            r#"web.yaml: metadata.name "Web": it must have 1 to 63 lower-case letters, digits or '-', and begin and end with a letter or digit"#,
+        ),
+        (
+            &|it| it["metadata"]["labels"]["n"] = json!(1),
+            "web.yaml: metadata.labels.n: it must be text: quote it",
+        ),
+        (
+            &|it| it["metadata"]["lables"] = json!({}),
+            "web.yaml: metadata.lables: there is no such field: did you mean labels?",
+        ),
+        (&|it| it["spec"]["placements"] = Value::Null, "web.yaml: spec.placements: it is required"),
+        (
+            &|it| it["spec"]["placements"][0]["locations"] = json!([]),
+            "web.yaml: spec.placements[0].locations: there is no such field",
+        ),
+    ] {
+        assert_eq!(edited(edit), [expected]);
+    }
+}
+
+#[test]
+fn secrets_of_a_file_are_not_in_what_is_said_of_it() {
+    let text = faults("spec:\n  token: s3cret\n bad: [").join("\n");
+    assert!(!text.contains("s3cret"), "{text}");
+}
+
+#[test]
+fn a_file_made_from_an_object_changes_nothing() {
+    let mut stored = web();
+    stored["metadata"]["uid"] = json!("u");
+    stored["metadata"]["resourceVersion"] = json!("7");
+    stored["metadata"]["annotations"]["compute.datumapis.com/current-revision"] = json!("4");
+    stored["status"] = json!({"replicas": 1});
+    let document = of(&stored);
+    assert!(plan(&document, Some(&stored)).is_noop());
+    // An older file does not put an older record back.
+    stored["metadata"]["annotations"]["compute.datumapis.com/current-revision"] = json!("5");
+    assert!(plan(&document, Some(&stored)).is_noop());
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [stored]});
+    assert_eq!(of(&list).name, "web");
+}
+
+#[test]
+fn what_a_server_defaults_is_no_change() {
+    let mut short = web();
+    let template = &mut short["spec"]["template"]["spec"];
+    template["networkInterfaces"] = json!([{"network": {"name": "default"}, "addresses": null}]);
+    template["runtime"]["resources"].take();
+    short["spec"]["placements"][0]["scaleSettings"] = json!({"minReplicas": 1});
+    short["spec"]["template"]["metadata"].take();
+    short["metadata"]["labels"].take();
+    assert_eq!(lines(&plan(&of(&short), Some(&web()))), [""; 0]);
+}
+
+#[test]
+fn a_file_says_the_whole_spec_and_only_its_own_labels() {
+    let mut less = web();
+    less["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("env");
+    less["spec"]["placements"][0]["cityCodes"] = json!(["ORD"]);
+    less["metadata"]["labels"] = json!({"tier": "front"});
+    let plan = plan(&of(&less), Some(&web()));
+    let expected = [
+        r#"+ metadata.labels.tier: "front""#,
+        r#"~ spec.placements[america].cityCodes: ["DFW", "ORD"] -> ["ORD"]"#,
+        "- spec.template.spec.runtime.sandbox.containers[app].env",
+    ];
+    assert_eq!(lines(&plan), expected);
+    assert_eq!(plan.object.label("team"), Some("shop"));
+    assert_eq!(plan.leaves, [("america".to_owned(), "DFW".to_owned())]);
+    assert!(plan.replaces);
+}
+
+#[test]
+fn every_sample_can_be_deployed() {
+    for sample in ["minimal", "multi-placement", "sandbox", "vm"] {
+        let path = format!("{}/../deploy/samples/{sample}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let document = one(&text);
+        assert_eq!((document.name.is_empty(), plan(&document, None).exists), (false, false), "{sample}");
+    }
+}

@@ -1,0 +1,121 @@
+//! Manifest, variables, arguments and exit codes.
+
+use serde_json::{Value, json};
+
+use super::datumctl;
+use super::support::{Platform, ended};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_probe_gets_a_manifest_with_three_variables() {
+    let platform = Platform::start().await;
+    let probed = ended(datumctl(&platform, &["probe"])).await;
+    assert_eq!((probed.code, probed.err.as_str()), (0, ""));
+    let manifest: Value = serde_json::from_str(&probed.out).unwrap();
+    assert_eq!((&manifest["name"], &manifest["api_version"]), (&json!("compute"), &json!(1)));
+    let version = manifest["version"].as_str().unwrap();
+    assert!(version.starts_with('v') && version.split('.').count() == 3, "{version}");
+    assert!(manifest["description"].as_str().is_some_and(|text| !text.is_empty()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_manifest_is_given_wherever_the_flag_stands_before_anything_is_parsed() {
+    let platform = Platform::start().await;
+    for arguments in [
+        ["--plugin-manifest", "x"].as_slice(),
+        &["destroy", "--no-such-flag", "--plugin-manifest"],
+        &["access", "--", "--plugin-manifest"],
+    ] {
+        let answered = platform.run(arguments).await;
+        assert_eq!(answered.code, 0, "{arguments:?} {answered:?}");
+        assert!(answered.out.starts_with('{') && answered.err.is_empty(), "{arguments:?} {answered:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_host_passes_arguments_on_and_ends_as_the_plugin_does() {
+    let platform = Platform::start().await;
+    platform.entitle(
+        &json!({ "phase": "Active", "conditions": [fedhub_testing::condition("Ready", "True", "R", "")] }),
+    );
+    for (arguments, code) in [
+        (["compute", "access"].as_slice(), 0),
+        (&["compute", "no-such-command"], 2),
+        (&["compute", "destroy", "api"], 1),
+        (&["--project", "shop", "compute", "access"], 0),
+    ] {
+        let run = ended(datumctl(&platform, arguments)).await;
+        assert_eq!(run.code, code, "{arguments:?} {run:?}");
+    }
+    let asked = platform.asked();
+    assert!(!asked.is_empty() && asked.iter().all(|asked| asked == "auth get-token"), "{asked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_session_of_the_host_is_asked_for_its_token() {
+    let platform = Platform::start().await;
+    let run = ended(datumctl(&platform, &["--session", "work", "compute", "access"])).await;
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(platform.asked(), ["auth get-token --session work"]);
+}
+
+/// Empty variables are variables that are not set.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_project_is_none() {
+    let platform = Platform::start().await;
+    let run = ended(datumctl(&platform, &["--project", "", "compute", "access"])).await;
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains("No project is chosen."), "{run:?}");
+    assert_eq!(platform.asked().len(), 0, "no token is asked for in vain");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_flag_wins_over_the_variable() {
+    let platform = Platform::start().await;
+    let run =
+        ended(datumctl(&platform, &["--project", "elsewhere", "compute", "access", "--project", "shop"]))
+            .await;
+    assert_eq!(run.code, 0, "{run:?}");
+    let refused = ended(datumctl(&platform, &["compute", "access", "--project", "../x"])).await;
+    assert_eq!(refused.code, 2, "{refused:?}");
+}
+
+/// Forwarded help comes without the variables of datumctl, and needs none.
+#[tokio::test(flavor = "multi_thread")]
+async fn help_needs_nothing() {
+    let platform = Platform::start().await;
+    for arguments in [["compute", "--help"].as_slice(), &["compute", "destroy", "--help"]] {
+        let help = ended(datumctl(&platform, arguments)).await;
+        assert_eq!(help.code, 0, "{arguments:?} {help:?}");
+        assert!(help.out.contains("Usage: datumctl compute "), "{arguments:?} {help:?}");
+        assert!(help.out.contains("Examples:") || help.out.contains("Exit codes:"), "{arguments:?} {help:?}");
+    }
+    assert!(platform.tokens.lock().unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_typo_is_answered_with_what_was_meant() {
+    let platform = Platform::start().await;
+    for (arguments, meant) in [(["acess"].as_slice(), "access"), (&["destroy", "x", "--yess"], "--yes")] {
+        let run = platform.run(arguments).await;
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.err.contains(meant), "{arguments:?} {run:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_login_and_a_kubeconfig_it_is_said_what_to_do() {
+    let platform = Platform::start().await;
+    let mut command = platform.command(&["access"]);
+    command.env("DATUM_API_HOST", "");
+    let run = ended(command).await;
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(
+        run.err.contains("There is no login to use") && run.err.contains("datumctl auth login"),
+        "{run:?}"
+    );
+    let mut command = platform.command(&["access"]);
+    command.env("DATUM_CREDENTIALS_HELPER", "");
+    let run = ended(command).await;
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.err.contains("DATUM_CREDENTIALS_HELPER"), "{run:?}");
+}

@@ -1,0 +1,100 @@
+//! What goes wrong, in words: every kind of failure has a sentence, a remedy and an exit code.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::time::Duration;
+
+use fedhub_cli::exit::Exit;
+use fedhub_cli::problem::{Failure, Problem, is_final};
+use fedhub_testing::{Messages, assert_messages};
+use kube::core::Status;
+use serde_json::{Value, json};
+use strum::VariantArray;
+
+fn refused(code: u16, reason: &str, message: &str, details: &Value) -> kube::Error {
+    let mut status = Status::failure(message, reason).with_code(code);
+    status.details = serde_json::from_value(details.clone()).unwrap();
+    kube::Error::Api(Box::new(status))
+}
+
+fn cases() -> Vec<(&'static str, kube::Error)> {
+    let none = Value::Null;
+    let cause = |field: &str, message: &str| json!({ "reason": "FieldValueInvalid", "field": field, "message": message });
+    let named = json!({ "name": "api", "kind": "workloads", "group": "compute.datumapis.com" });
+    let one = json!({ "causes": [cause("spec.placements[0].cityCodes", "Required value: at least one")] });
+    let two = json!({ "causes": [cause("spec.a", "Too long"), cause("", "Never good")] });
+    let forbidden = "workloads.compute.datumapis.com is forbidden: User \"me\" cannot list resource";
+    let denied = "admission webhook \"w.datumapis.com\" denied the request: the project's quota of instances is used up.";
+    vec![
+        ("login", refused(401, "Unauthorized", "Unauthorized", &none)),
+        ("right", refused(403, "Forbidden", forbidden, &none)),
+        (
+            "suspended",
+            refused(403, "Forbidden", "x", &json!({ "causes": [{ "reason": "ProjectSuspended" }] })),
+        ),
+        ("refused by admission", refused(403, "Forbidden", denied, &none)),
+        ("missing object", refused(404, "NotFound", "workloads \"api\" not found", &named)),
+        ("missing kind", refused(404, "NotFound", "the server could not find the requested resource", &none)),
+        ("exists", refused(409, "AlreadyExists", "exists", &named)),
+        ("conflict", refused(409, "Conflict", "the object has been modified", &named)),
+        ("too large", refused(413, "RequestEntityTooLarge", "limit is 3145728", &none)),
+        ("one field", refused(422, "Invalid", "Workload is invalid", &one)),
+        ("two fields", refused(422, "Invalid", "Workload is invalid", &two)),
+        ("no field", refused(400, "BadRequest", "unknown field \"spec.plaecments\".", &none)),
+        ("no words", refused(422, "Invalid", "", &none)),
+        ("throttled", refused(429, "TooManyRequests", "too many", &none)),
+        (
+            "throttled for long",
+            refused(429, "TooManyRequests", "too many", &json!({ "retryAfterSeconds": 60 })),
+        ),
+        ("broken", refused(500, "InternalError", "etcdserver: leader changed", &none)),
+        ("away", refused(503, "ServiceUnavailable", "try later", &none)),
+        ("silent", kube::Error::Service(Box::new(Failure::Silent(Duration::from_secs(30))))),
+        ("no token", kube::Error::Service(Box::new(Failure::NoToken("not logged in".to_owned())))),
+        ("no connection", kube::Error::Service(Box::new(std::io::Error::other("connection refused")))),
+        ("no sense", kube::Error::SerdeError(serde_json::from_str::<u8>("<html>").unwrap_err())),
+    ]
+}
+
+#[test]
+fn problems_read_well() {
+    let plain = cases().into_iter().map(|(label, error)| {
+        let problem = Problem::of(error, "deploy workload \"api\"");
+        (label, format!("{}\nexit code {}", problem.text(false), problem.exit.code()))
+    });
+    let verbose = cases()
+        .into_iter()
+        .map(|(label, error)| (label, Problem::of(error, "deploy workload \"api\"").text(true)));
+    let mut messages = Messages::default();
+    assert_messages!("problems", messages.section("Plain", plain).section("With --verbose", verbose));
+}
+
+/// Kinds, groups and webhooks are the server's words: they come with `--verbose` alone. What can be done is always told.
+#[test]
+fn no_sentence_has_raw_names_and_each_has_a_remedy() {
+    for (label, error) in cases() {
+        let problem = Problem::of(error, "list the workloads");
+        let text = problem.text(false);
+        for raw in ["datumapis.com", "workloads.compute", "webhook", "etcdserver", "User \"me\""] {
+            assert!(!text.contains(raw), "{label}: {text}");
+        }
+        assert!(problem.remedy.is_some() || label == "refused by admission", "{label}");
+        assert!(problem.raw.is_some(), "{label}");
+    }
+}
+
+#[test]
+fn what_waiting_does_not_mend_ends_a_wait() {
+    let ends =
+        ["login", "right", "suspended", "refused by admission", "missing object", "missing kind", "no token"];
+    for (label, error) in cases() {
+        assert_eq!(is_final(&error), ends.contains(&label), "{label}");
+    }
+}
+
+#[test]
+fn every_exit_code_has_one_meaning() {
+    let codes: std::collections::BTreeSet<u8> = Exit::VARIANTS.iter().map(|exit| exit.code()).collect();
+    assert_eq!(codes.len(), Exit::VARIANTS.len());
+    assert_eq!(codes, [0, 1, 2, 3, 4, 9, 10, 11, 12, 13, 130].into());
+}

@@ -1,0 +1,112 @@
+//! `explain`: from the workload over its cities to its instances; who has to act, and the exit code (C9).
+
+use fedhub_fake_apiserver::Fault;
+use serde_json::{Value, json};
+
+use crate::plane::Plane;
+use crate::support::{
+    NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, over_quota, ready, serving,
+    with, workload,
+};
+
+fn available() -> Value {
+    json!([condition("Available", "True", "AvailablePlacementFound", "")])
+}
+
+/// `web` runs in DFW; its image is missing in ORD.
+fn half() -> Vec<Value> {
+    vec![
+        workload("web", &["DFW", "ORD"], with(counts(2, 2, 1), available())),
+        deployment("web", "DFW", with(counts(1, 1, 1), serving())),
+        deployment("web", "ORD", with(counts(1, 1, 0), blocked("InstancesProvisioning", NO_IMAGE))),
+        instance("web", "DFW", 0, ready()),
+        instance("web", "ORD", 0, image_missing()),
+    ]
+}
+
+#[tokio::test]
+async fn c9_what_blocks_is_said_with_who_has_to_act_and_exits_4() {
+    let plane = Plane::with(half()).await;
+    let ended = plane.run("explain web").await;
+    assert_eq!(ended.code, 4, "{ended:?}");
+    for words in [
+        "\"web\" is blocked in ORD.",
+        "DFW (us): Done, 1/1 ready, 1/1 up to date",
+        "ORD (us): Blocked, 0/1 ready",
+        "見つかりません",
+        "What you can do: check the image's name and tag, and the pull secrets",
+        "web-us-ord-0",
+        "Failed (image unavailable)",
+    ] {
+        assert!(ended.out.contains(words), "{words}: {}", ended.out);
+    }
+    assert_eq!(ended.out.matches("What you can do").count(), 1, "said once: {}", ended.out);
+    assert!(!ended.out.contains("WorkloadDeployment") && !ended.out.contains("Federated"), "{}", ended.out);
+    let value = plane.run("explain web -o json").await.json();
+    assert_eq!(
+        (&value["outcome"], &value["cities"][1]["problem"]["responsible"]),
+        (&json!("blocked"), &json!("user"))
+    );
+    assert_eq!(value["cities"][1]["instances"][0]["problem"]["reason"], "ImageUnavailable");
+}
+
+#[tokio::test]
+async fn c9_quota_and_the_operators_part_are_named_as_such() {
+    let no_cell = "No cell serves it. Action required by the platform operator: leave the city's label on one Cluster of \
+        the federation hub";
+    let plane = Plane::with([
+        workload(
+            "api",
+            &["DFW", "ORD"],
+            with(counts(2, 2, 0), json!([condition("Available", "False", "X", "")])),
+        ),
+        deployment("api", "DFW", with(counts(1, 1, 0), blocked("QuotaNotGranted", "0/1"))),
+        deployment("api", "ORD", with(counts(1, 0, 0), blocked("AmbiguousCity", no_cell))),
+        instance("api", "DFW", 0, over_quota()),
+    ])
+    .await;
+    let ended = plane.run("explain api").await;
+    assert_eq!(ended.code, 4, "{ended:?}");
+    assert!(ended.out.contains("blocked in DFW and ORD"), "{}", ended.out);
+    assert!(ended.out.contains("compute.datumapis.com/vcpus"), "which quota it is: {}", ended.out);
+    assert!(ended.out.contains("The platform operator has to act"), "{}", ended.out);
+}
+
+#[tokio::test]
+async fn all_that_is_well_or_on_its_way_exits_0() {
+    let plane = Plane::with([
+        workload("web", &["DFW"], with(counts(1, 1, 1), available())),
+        deployment("web", "DFW", with(counts(1, 1, 1), serving())),
+        instance("web", "DFW", 0, ready()),
+    ])
+    .await;
+    let ended = plane.run("explain web").await;
+    assert!(ended.code == 0 && ended.out.contains("\"web\" is as it should be."), "{ended:?}");
+    plane.server.put(workload("new", &["DFW"], json!({}))).unwrap();
+    let ended = plane.run("explain new").await;
+    assert!(ended.code == 0 && ended.out.contains("has not taken it up yet"), "{ended:?}");
+    assert!(ended.out.contains("?/? ready"), "not none: {ended:?}");
+    let ended = plane.run("explain nope").await;
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let ended = plane.run("explain web --city AMS").await;
+    assert!(ended.code == 2 && ended.err.contains("Its cities are DFW"), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_missing_right_neither_hides_a_blocker_nor_makes_all_well() {
+    let plane = Plane::with(half()).await;
+    plane.server.fault(Fault::Status(403).on("list", "instances"));
+    let ended = plane.run("explain web").await;
+    assert_eq!(ended.code, 4, "{ended:?}");
+    assert!(
+        ended.out.contains("Its instances are not known.") && ended.out.contains("見つかりません"),
+        "{ended:?}"
+    );
+    assert!(ended.err.contains("Could not list instances: your account lacks the right"), "{ended:?}");
+    let ended = plane.run("explain web --city DFW").await;
+    assert!(ended.code == 1 && ended.out.contains("DFW (us): Done, 1/1 ready"), "{ended:?}");
+    plane.server.fault(Fault::Status(403).on("list", "workloaddeployments"));
+    let ended = plane.run("explain web").await;
+    assert!(ended.code == 1 && ended.err.contains("is not known"), "{ended:?}");
+    assert!(!ended.out.contains("has no deployment yet"), "unread is not absent: {ended:?}");
+}

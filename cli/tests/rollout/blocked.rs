@@ -1,0 +1,208 @@
+//! What blocks a rollout is known at once, and words about something older block nothing.
+
+use fedhub_cli::rollout::display::{Display, Plain};
+use fedhub_cli::rollout::judge::{Phase, Verdict};
+use serde_json::json;
+
+use crate::fixtures::*;
+
+const IMAGE: &str =
+    "no such image. Action required by the user: check the image's name and tag, and the pull secrets";
+
+/// A rollout of a new image that is on its way.
+fn updating() -> World {
+    let mut world = World::done(&["DFW"], "web:2");
+    for instance in &mut world.instances {
+        say(instance, condition("Ready", "False", "Starting", "it starts"));
+    }
+    let status = &mut world.deployments[0].data["status"];
+    status["updatedReplicas"] = json!(1);
+    status["readyReplicas"] = json!(1);
+    say(&mut world.workload, of(1, condition("Progressing", "True", "RolloutInProgress", "")));
+    world
+}
+
+#[test]
+fn c9_what_blocks_is_known_from_wherever_it_is_said() {
+    let cases: [(&str, fn(&mut World), &str); 8] = [
+        (
+            "an instance",
+            |world| say(&mut world.instances[1], condition("Ready", "False", "ImageUnavailable", IMAGE)),
+            IMAGE,
+        ),
+        (
+            "a deployment that still serves",
+            |world| {
+                let quota = condition(
+                    "ReplicasReady",
+                    "False",
+                    "QuotaExceeded",
+                    "1 of 2 desired replicas are pending quota",
+                );
+                say(&mut world.deployments[0], quota);
+            },
+            "1 of 2 desired replicas are pending quota",
+        ),
+        (
+            "a deployment under a reason that passes, with whose job it is",
+            |world| {
+                say(
+                    &mut world.deployments[0],
+                    condition("ReplicasReady", "False", "InstancesProvisioning", IMAGE),
+                )
+            },
+            IMAGE,
+        ),
+        (
+            "the hub, of a generation that no cell has seen",
+            |world| {
+                world.deployments[0].metadata.generation = Some(2);
+                say(
+                    &mut world.deployments[0],
+                    of(2, condition("Federated", "False", "NoCellForCity", "no cell serves it")),
+                );
+                say(
+                    &mut world.deployments[0],
+                    condition("Available", "False", "NoCellForCity", "no cell serves DFW"),
+                );
+            },
+            "no cell serves DFW",
+        ),
+        (
+            "referenced data",
+            |world| {
+                let missing =
+                    of(1, condition("ReferencedDataReady", "False", "SourceNotFound", "no ConfigMap app"));
+                say(&mut world.deployments[0], missing);
+            },
+            "no ConfigMap app",
+        ),
+        (
+            "the workload, of a city without a deployment",
+            |world| {
+                world.deployments.clear();
+                world.instances.clear();
+                let nowhere = condition(
+                    "Available",
+                    "False",
+                    "NoMatchingLocations",
+                    "No new deployment in DFW: no cell serves it",
+                );
+                say(&mut world.workload, of(1, nowhere));
+            },
+            "No new deployment in DFW: no cell serves it",
+        ),
+        (
+            "the workload, of a city whose newest deployment is refused while the old one serves",
+            |world| {
+                world.deployments[0].data["spec"]["template"] = template("web:1");
+                let words = "At least one available placement was found. admission refuses it";
+                say(
+                    &mut world.workload,
+                    of(1, condition("Available", "True", "AvailablePlacementFound", words)),
+                );
+            },
+            "admission refuses it",
+        ),
+        (
+            "an instance that does not go",
+            |world| {
+                say(
+                    &mut world.deployments[0],
+                    condition("TerminationOverdue", "True", "TerminationDeadlineExceeded", "web-2 hangs"),
+                );
+                let hangs = condition("Ready", "False", "TerminationDeadlineExceeded", "held by a finalizer");
+                say(&mut world.instances[0], hangs);
+            },
+            "held by a finalizer",
+        ),
+    ];
+    for (what, edit, words) in cases {
+        let mut world = updating();
+        edit(&mut world);
+        let judgement = world.judge();
+        assert_eq!(judgement.verdict, Verdict::Blocked, "{what}: {judgement:#?}");
+        let obstacle = judgement.rows.iter().find_map(|row| row.obstacle.clone()).unwrap();
+        assert_eq!(obstacle.message, words, "{what}");
+    }
+}
+
+#[test]
+fn c6_words_about_something_older_block_nothing() {
+    let cases: [(&str, fn(&mut World)); 6] = [
+        ("a deployment of an older generation", |world| {
+            world.deployments[0].metadata.generation = Some(2);
+            say(&mut world.deployments[0], condition("Available", "False", "ImageUnavailable", IMAGE));
+        }),
+        ("the hub, of an older generation", |world| {
+            world.deployments[0].metadata.generation = Some(2);
+            say(&mut world.deployments[0], of(1, condition("Federated", "False", "NoCellForCity", "")));
+            say(&mut world.deployments[0], condition("Available", "False", "NoCellForCity", ""));
+        }),
+        ("an instance of the old template", |world| {
+            say(&mut world.instances[0], condition("Ready", "False", "ImageUnavailable", IMAGE));
+            world.instances[0].data["spec"]["runtime"]["sandbox"]["containers"][0]["image"] =
+                json!("web:typo");
+        }),
+        ("the workload, of an older generation", |world| {
+            world.deployments.clear();
+            say(
+                &mut world.workload,
+                of(0, condition("Available", "False", "NoMatchingLocations", "nowhere")),
+            );
+        }),
+        ("the workload, in the words of another city", |world| {
+            world.deployments.clear();
+            say(&mut world.workload, of(1, condition("Available", "False", "ImageUnavailable", IMAGE)));
+        }),
+        ("a schema", |world| {
+            let mut default = condition("Available", "Unknown", "QuotaNoBudget", "");
+            default["lastTransitionTime"] = json!("1970-01-01T00:00:00Z");
+            say(&mut world.deployments[0], default);
+        }),
+    ];
+    for (what, edit) in cases {
+        let mut world = updating();
+        edit(&mut world);
+        let judgement = world.judge();
+        assert_eq!(judgement.verdict, Verdict::Progressing, "{what}: {judgement:#?}");
+        assert!(judgement.rows.iter().all(|row| row.obstacle.is_none()), "{what}: {judgement:#?}");
+    }
+}
+
+#[test]
+fn one_blocked_city_does_not_end_the_others() {
+    let mut world = World::done(&["DFW", "ORD"], "web:2");
+    for deployment in &mut world.deployments {
+        deployment.data["status"]["readyReplicas"] = json!(1);
+    }
+    say(&mut world.instances[0], condition("Ready", "False", "ImageUnavailable", IMAGE));
+    assert_eq!((world.judge().verdict, world.row("DFW").phase), (Verdict::Progressing, Phase::Blocked));
+    // The other is done: nothing goes on any more.
+    world.deployments[1].data["status"]["readyReplicas"] = json!(2);
+    assert_eq!((world.judge().verdict, world.row("ORD").phase), (Verdict::Blocked, Phase::Done));
+}
+
+#[test]
+fn blocked_is_shown_though_no_number_changes() {
+    let mut world = updating();
+    let mut out = Vec::new();
+    let mut display = Plain::new(&mut out);
+    display.show(&world.judge());
+    display.show(&world.judge());
+    say(&mut world.instances[1], condition("Ready", "False", "ImageUnavailable", "no such image"));
+    let numbers = world.judge().rows[0].counts;
+    display.show(&world.judge());
+    say(&mut world.instances[1], condition("Ready", "False", "InstanceCrashing", "it ends at once"));
+    assert_eq!(world.judge().rows[0].counts, numbers);
+    display.show(&world.judge());
+    let shown = String::from_utf8(out).unwrap();
+    assert_eq!(
+        shown.lines().collect::<Vec<_>>(),
+        [
+            "DFW (us): updating, 1 of 2 updated, 1 ready, 1 old",
+            "DFW (us): blocked, 1 of 2 updated, 1 ready, 1 old: no such image",
+            "DFW (us): blocked, 1 of 2 updated, 1 ready, 1 old: it ends at once",
+        ]
+    );
+}

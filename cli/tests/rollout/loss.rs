@@ -1,0 +1,102 @@
+//! Connections that are lost, and refusals that no patience mends.
+
+use std::time::Duration;
+
+use fedhub_cli::exit::Exit;
+use fedhub_cli::rollout::wait::Outcome;
+use fedhub_fake_apiserver::Fault;
+use tokio::time::{Instant, sleep};
+
+use crate::waiting::{Record, finish, updating, waited};
+
+const LOST: &str = "The platform does not answer: trying again. The rollout goes on.";
+const BACK: &str = "The platform answers again.";
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_watch_is_resumed_and_what_happened_meanwhile_is_seen() {
+    for compact in [false, true] {
+        let (server, record, begin) = (updating(), Record::default(), Instant::now());
+        let end = waited(&server, record.clone(), async {
+            sleep(Duration::from_secs(30)).await;
+            let fault = server.fault(Fault::Disconnect);
+            sleep(Duration::from_secs(5)).await;
+            finish(&server);
+            if compact {
+                // What happened is not in the watch cache any more: only a list has it.
+                server.compact();
+            }
+            server.clear_fault(fault);
+        });
+        let end = end.await.unwrap();
+        assert_eq!(end.outcome, Outcome::Done, "compacted: {compact}");
+        let seconds = record.seconds_since(begin);
+        assert!((35..75).contains(&seconds), "{seconds}");
+        let notes = record.notes();
+        assert_eq!(notes.first().map(String::as_str), Some(LOST), "{notes:?}");
+        assert_eq!(notes.iter().filter(|note| *note == LOST).count(), 1, "said once: {notes:?}");
+        assert!(notes.len() == 1 || notes[1] == BACK, "{notes:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_patience_gets_it() {
+    for fault in [Fault::Status(500), Fault::Status(503), Fault::Throttle(2)] {
+        let (server, record) = (updating(), Record::default());
+        server.fault(fault.times(12));
+        let end = waited(&server, record.clone(), async {
+            sleep(Duration::from_secs(200)).await;
+            finish(&server);
+        });
+        assert_eq!(end.await.unwrap().outcome, Outcome::Done, "{fault:?}");
+        assert_eq!(record.notes(), [LOST, BACK], "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_right_that_is_missing_is_said_and_not_swallowed() {
+    for (code, verb, resource, words) in [
+        (403, "list", "workloaddeployments", "your account lacks the right to do that in this project"),
+        (403, "watch", "instances", "your account lacks the right to do that in this project"),
+        (401, "list", "workloads", "your login has expired or is not accepted"),
+    ] {
+        let (server, begin) = (updating(), Instant::now());
+        server.fault(Fault::Status(code).on(verb, resource));
+        let problem = waited(&server, Record::default(), async {}).await.unwrap_err();
+        assert!(begin.elapsed() < Duration::from_secs(2), "at once: {:?}", begin.elapsed());
+        let expected = format!("Could not watch the rollout of \"web\": {words}. The rollout goes on.");
+        assert_eq!((problem.sentence, problem.exit), (expected, Exit::Failed), "{verb} {resource}");
+        assert!(problem.remedy.is_some());
+    }
+    // A login that expires in the middle.
+    let server = updating();
+    let problem = waited(&server, Record::default(), async {
+        sleep(Duration::from_secs(30)).await;
+        server.fault(Fault::Status(401));
+        server.break_watches();
+    });
+    assert!(problem.await.unwrap_err().sentence.contains("your login has expired"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_while_it_starts_is_asked_again() {
+    for code in [401, 403, 404] {
+        let (server, record) = (updating(), Record::default());
+        let end = waited(&server, record.clone(), async {
+            sleep(Duration::from_secs(30)).await;
+            let fault = server.fault(Fault::Status(code));
+            server.break_watches();
+            sleep(Duration::from_secs(4)).await;
+            finish(&server);
+            server.clear_fault(fault);
+        });
+        assert_eq!(end.await.unwrap().outcome, Outcome::Done, "{code}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_served_is_said() {
+    let server = updating();
+    server.unregister("instances.compute.datumapis.com");
+    let problem = waited(&server, Record::default(), async {}).await.unwrap_err();
+    assert_eq!(problem.exit, Exit::Unavailable, "{problem:?}");
+}

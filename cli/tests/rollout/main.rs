@@ -1,0 +1,15 @@
+//! Rollouts: judging, waiting, what is shown, revisions, undo, scale and restart.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
+
+mod blocked;
+mod done;
+mod fixtures;
+mod flags;
+mod loss;
+mod restarts;
+mod revisions;
+mod scaling;
+mod undoing;
+mod views;
+mod waiting;

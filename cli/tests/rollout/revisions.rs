@@ -1,0 +1,69 @@
+//! W10: the revisions that the platform records, as they are shown.
+
+use fedhub_cli::rollout::history::{Template, current, revisions, rows};
+use fedhub_terminal::table::table;
+use jiff::Timestamp;
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use crate::fixtures::*;
+
+#[test]
+fn w10_a_history_is_listed_with_what_changed_and_by_whom() {
+    let (mut third, mut first) = (entry(3, &template("web:3")), entry(1, &template("web:1")));
+    third["image"] = json!("registry.example.com/teams/shop/web:3");
+    first["changes"] = json!("created");
+    first["timestamp"] = json!("2025-12-01T00:00:00Z");
+    let history = history(&[(3, third), (1, first), (2, entry(2, &template("web:2")))]);
+    let revisions = revisions(&history);
+    let now: Timestamp = "2026-01-01T00:03:00Z".parse().unwrap();
+    let shown = |width, headers| table(&rows(&revisions, Some(3), now, width, headers));
+    for width in [60, 80, 120] {
+        let table = shown(Some(width), true);
+        assert!(table.lines().all(|line| line.width() <= width), "{table}");
+        insta::assert_snapshot!(format!("history_{width}"), table);
+    }
+    insta::assert_snapshot!("history", shown(None, false));
+}
+
+#[test]
+fn w10_what_cannot_be_read_is_shown_and_not_restored() {
+    let (mut large, mut edited, mut other) =
+        (entry(1, &template("a")), entry(2, &template("b")), entry(3, &template("c")));
+    large["spec"] = json!("");
+    edited["spec"] = json!(json!({"template": template("another")}).to_string());
+    other["templateHash"] = json!("");
+    let mut history = history(&[(1, large), (2, edited), (3, other)]);
+    for (key, value) in [("4", "{broken"), ("5", "[]"), ("6", r#"{"spec":"{}"}"#), ("README", "mine")] {
+        history.data["data"][key] = json!(value);
+    }
+    let revisions = revisions(&history);
+    let templates: Vec<_> = revisions.iter().map(|it| (it.number, it.template.clone())).collect();
+    assert_eq!(
+        templates,
+        [
+            (1, Template::NotKept),
+            (2, Template::Damaged),
+            (3, Template::Kept(template("c"))),
+            (4, Template::Damaged),
+            (5, Template::Damaged),
+            (6, Template::Damaged),
+        ]
+    );
+}
+
+#[test]
+fn w10_the_current_revision_is_the_one_that_has_the_present_template() {
+    let listed = revisions(&history(&[(1, entry(1, &template("web:1"))), (2, entry(2, &template("web:2")))]));
+    let now = workload(&["DFW"], "web:2");
+    assert_eq!(current(&now, &listed), None, "nothing says so");
+    assert_eq!(current(&recorded(now.clone(), 2), &listed), Some(2));
+    // The template is newer than what was recorded.
+    let mut edited = recorded(now.clone(), 2);
+    edited.data["spec"]["template"] = template("web:3");
+    assert_eq!(current(&edited, &listed), None);
+    // Another controller records without our annotation.
+    let mut other = recorded(now, 2);
+    other.metadata.annotations.as_mut().unwrap().remove("federation.datumapis.com/recorded-template");
+    assert_eq!(current(&other, &listed), Some(2));
+}

@@ -1,0 +1,76 @@
+//! What a rollout looks like.
+
+use fedhub_cli::rollout::conclude::no_pause;
+use fedhub_cli::rollout::display::{Display, Plain};
+use fedhub_cli::rollout::view::{blocked, done, lines, report};
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use crate::fixtures::*;
+
+/// Two cities of one placement and one of another: done, blocked, and not yet reported.
+fn world() -> World {
+    let mut world = World::done(&["DFW", "ORD"], "web:2");
+    let other = json!({"name": "東京", "cityCodes": ["NRT"], "scaleSettings":
+        {"minReplicas": 2, "instanceManagementPolicy": "OrderedReady"}});
+    world.workload.data["spec"]["placements"].as_array_mut().unwrap().push(other);
+    world.add("東京", "NRT");
+    let status = &mut world.deployments[1].data["status"];
+    status["updatedReplicas"] = json!(1);
+    status["readyReplicas"] = json!(1);
+    let image = "Image \"web:2\" was not found. Action required by the user: check the image's name and tag";
+    let at =
+        world.instances.iter().position(|it| it.metadata.name.as_deref() == Some("web-us-ord-1")).unwrap();
+    say(&mut world.instances[at], condition("Ready", "False", "ImageUnavailable", image));
+    world.deployments[2].data["status"] = fedhub_api::deployment::unreported();
+    world
+}
+
+#[test]
+fn a_table_has_a_row_for_each_placement_and_city_and_words_below() {
+    let shown = lines(&world().judge());
+    insta::assert_snapshot!("rollout", shown.join("\n"));
+    assert!(shown.iter().take(4).all(|line| line.width() <= 60), "{shown:?}");
+}
+
+#[test]
+fn programs_get_the_same() {
+    let report = report(NAME, "blocked", &world().judge());
+    insta::assert_snapshot!("rollout_json", format!("{report:#}"));
+}
+
+#[tokio::test]
+async fn ends_are_said_in_sentences() {
+    let judgement = world().judge();
+    let all_done = World::done(&["ORD", "DFW"], "web:2").judge();
+    let session = session(&server());
+    let texts = [done(NAME, &all_done), blocked(NAME, &judgement), no_pause(&session, NAME).text(false)];
+    insta::assert_snapshot!("ends", texts.join("\n\n"));
+}
+
+#[test]
+fn a_city_in_two_placements_has_two_lines_and_one_that_goes_is_said() {
+    let mut world = World::done(&["DFW"], "web:1");
+    let other = json!({"name": "eu", "cityCodes": ["DFW"], "scaleSettings":
+        {"minReplicas": 2, "instanceManagementPolicy": "OrderedReady"}});
+    world.workload.data["spec"]["placements"].as_array_mut().unwrap().push(other);
+    world.add("eu", "DFW");
+    let mut out = Vec::new();
+    let mut display = Plain::new(&mut out);
+    display.show(&world.judge());
+    display.show(&world.judge());
+    world.workload.data["spec"]["placements"].as_array_mut().unwrap().pop();
+    display.show(&world.judge());
+    world.deployments.pop();
+    display.show(&world.judge());
+    let shown = String::from_utf8(out).unwrap();
+    assert_eq!(
+        shown.lines().collect::<Vec<_>>(),
+        [
+            "DFW (us): done, 2 of 2 updated, 2 ready",
+            "DFW (eu): done, 2 of 2 updated, 2 ready",
+            "DFW (eu): draining, 2 of 2 updated, 2 ready, 2 old",
+            "DFW (eu): removed",
+        ]
+    );
+}

@@ -1,0 +1,179 @@
+//! `cli`: how soon the users' command line answers: its help, and the status of a project beside kubectl's lists of it.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Instant;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use kube::api::PostParams;
+use kube::{Client, ResourceExt};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use super::Options;
+use super::environment::{Environment, HANDS, PROJECT, Space};
+use super::loader::{self, create};
+use super::objects::{self, CITIES, Kind, Owner, api};
+use super::report::{Claim, Report};
+use super::stats::{median, rounded};
+use crate::Error;
+use crate::demo::objects::{PLACEMENT, deployment_name};
+use crate::fedhub;
+use crate::tools::{self, Tool};
+
+/// Workloads of the project, each with an Instance in each of two cities.
+const WORKLOADS: usize = 500;
+/// Runs of each command in a lap.
+const RUNS: usize = 5;
+/// What kubectl lists: the kinds that `status` is made of.
+const KINDS: &str = "workloads.compute.datumapis.com,workloaddeployments.compute.datumapis.com,instances.compute.datumapis.com";
+
+/// Laps of the help, of `status` and of kubectl's lists in turn.
+pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
+    let count = options.scaled(WORKLOADS);
+    let spaces = loader::spaces(&environment.project, "cli", 1).await?;
+    let space = spaces.first().ok_or_else(|| Error::Benchmark("no namespace".to_owned()))?;
+    populate(&environment.project, space, count).await?;
+    environment.progress.step(format!("{count} Workloads are there"));
+    let kubectl = tools::ensure(Tool::Kubernetes, &environment.progress).await?.program("kubectl");
+    let user = User {
+        program: fedhub::beside(&options.fedhub()?, "datumctl-compute"),
+        kubectl,
+        kubeconfig: environment.planes().kubeconfig(PROJECT),
+        home: environment.planes().layout().scratch("cli"),
+        namespace: space.name.clone(),
+    };
+    // kubectl keeps what a server serves; the first time it has to ask.
+    user.lists().await?;
+    let (mut help, mut status, mut lists) = (Vec::new(), Vec::new(), Vec::new());
+    for lap in 0..options.repetitions {
+        for _ in 0..RUNS {
+            help.push(user.help().await?);
+            status.push(user.status(count).await?);
+            lists.push(user.lists().await?);
+        }
+        let last = [&help, &status, &lists].map(|all| all.last().copied().unwrap_or(f64::NAN));
+        environment.progress.step(format!(
+            "lap {lap}: help {:.3} s, status {:.3} s, kubectl {:.3} s",
+            last[0], last[1], last[2]
+        ));
+    }
+    let [help_s, status_s, lists_s] = [&help, &status, &lists].map(|all| median(all).unwrap_or(f64::NAN));
+    let claims =
+        [Claim::at_most("", status_s / lists_s, 1.5), Claim::at_most("ms for --help", help_s * 1e3, 20.0)];
+    let each = |values: &[f64]| values.iter().map(|value| rounded(*value, 4)).collect::<Vec<_>>();
+    let details = json!({
+        "workloads": count, "help_ms": rounded(help_s * 1e3, 2), "status_s": each(&status), "kubectl_s": each(&lists),
+        "help_s": each(&help),
+    });
+    Ok(Report::on("cli", status_s / lists_s, "times kubectl's lists", &claims, details))
+}
+
+/// A project as its planes leave it where all runs. No fedhub is needed for that.
+async fn populate(project: &Client, space: &Space, count: usize) -> Result<(), Error> {
+    let made = (0..count).map(|index| workload(project, space, format!("web-{index}")));
+    stream::iter(made).buffer_unordered(HANDS).try_collect().await
+}
+
+async fn workload(project: &Client, space: &Space, name: String) -> Result<(), Error> {
+    let manifest = objects::workload(&space.name, &name);
+    let made = create(project, Kind::Workload, Some(&space.name), manifest).await?;
+    let owner = made.uid().unwrap_or_default();
+    for city in CITIES {
+        let mut manifest = objects::deployment(&space.name, &deployment_name(&name, city));
+        let labels = labels(&name, &owner, city);
+        manifest["metadata"]["labels"] = labels.clone();
+        manifest["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload", "name": name, "uid": owner,
+            "controller": true,
+        }]);
+        manifest["spec"]["cityCode"] = json!(city);
+        manifest["spec"]["placementName"] = json!(PLACEMENT);
+        manifest["spec"]["workloadRef"] = json!({ "name": name, "uid": owner });
+        let wd = stored(project, Kind::Deployment, space, manifest, objects::reported(1)).await?;
+        let mut manifest = json!({
+            "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Instance",
+            "metadata": {
+                "namespace": space.name, "name": format!("{}-0", wd.name), "labels": labels,
+                "ownerReferences": [objects::owner_reference(&wd, true)],
+            },
+            "spec": made.data["spec"]["template"]["spec"],
+        });
+        manifest["metadata"]["labels"]["compute.datumapis.com/workload-deployment-name"] = json!(wd.name);
+        stored(project, Kind::Instance, space, manifest, objects::running("10.0.0.5")).await?;
+    }
+    Ok(())
+}
+
+fn labels(workload: &str, uid: &str, city: &str) -> Value {
+    json!({
+        "compute.datumapis.com/workload-name": workload,
+        "compute.datumapis.com/workload-uid": uid,
+        "compute.datumapis.com/placement-name": PLACEMENT,
+        "compute.datumapis.com/city-code": city,
+    })
+}
+
+/// Makes an object and reports on it.
+async fn stored(
+    project: &Client,
+    kind: Kind,
+    space: &Space,
+    manifest: Value,
+    status: Value,
+) -> Result<Owner, Error> {
+    let mut made = create(project, kind, Some(&space.name), manifest).await?;
+    made.data["status"] = status;
+    let (api, name) = (api(project, kind, &space.name), made.name_any());
+    let reported = api.replace_status(&name, &PostParams::default(), &made).await;
+    reported.map_err(Error::api(format!("report on {name}")))?;
+    Ok(Owner { uid: made.uid().unwrap_or_default(), name })
+}
+
+/// Who runs the commands.
+struct User {
+    program: PathBuf,
+    kubectl: PathBuf,
+    kubeconfig: PathBuf,
+    /// Where kubectl keeps what it knows of servers.
+    home: PathBuf,
+    namespace: String,
+}
+
+impl User {
+    async fn help(&self) -> Result<f64, Error> {
+        Ok(self.run(&self.program, &["--help"]).await?.0)
+    }
+
+    /// What is printed has to name every Workload: what is quick and wrong does not count.
+    async fn status(&self, workloads: usize) -> Result<f64, Error> {
+        let (seconds, printed) = self.run(&self.program, &["status"]).await?;
+        let named = printed.lines().filter(|line| line.trim_start().starts_with("web-")).count();
+        if named < workloads {
+            return Err(Error::Benchmark(format!(
+                "status names {named} of {workloads} Workloads:\n{printed}"
+            )));
+        }
+        Ok(seconds)
+    }
+
+    async fn lists(&self) -> Result<f64, Error> {
+        Ok(self.run(&self.kubectl, &["get", KINDS]).await?.0)
+    }
+
+    /// Runs a command. Returns how many seconds it took, and its output.
+    async fn run(&self, program: &PathBuf, arguments: &[&str]) -> Result<(f64, String), Error> {
+        let mut command = Command::new(program);
+        command.args(arguments).arg("--kubeconfig").arg(&self.kubeconfig).args(["-n", &self.namespace]);
+        command.env_clear().env("HOME", &self.home).stdin(Stdio::null()).kill_on_drop(true);
+        let began = Instant::now();
+        let output = command.output().await.map_err(Error::file("run", program))?;
+        let seconds = began.elapsed().as_secs_f64();
+        if output.status.success() {
+            return Ok((seconds, String::from_utf8_lossy(&output.stdout).into_owned()));
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let line = format!("{} {}", program.display(), arguments.join(" "));
+        Err(Error::Benchmark(format!("{line}: {}: {errors}", output.status)))
+    }
+}

@@ -1,0 +1,10 @@
+//! How the commands of `fedhub` and `datumctl-compute` print and ask: tables as kubectl prints them, output formats,
+//! colours, progress, questions, and what of that the terminal at hand can show.
+
+pub mod consent;
+pub mod output;
+pub mod progress;
+pub mod table;
+mod terminal;
+
+pub use terminal::Terminal;

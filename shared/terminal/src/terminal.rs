@@ -1,0 +1,81 @@
+//! What the process is connected to.
+
+use std::io::IsTerminal;
+
+/// The narrowest terminal that output is made for, in columns.
+const NARROWEST: usize = 60;
+
+/// What the standard streams are, found once at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terminal {
+    /// Whether standard input is a terminal.
+    pub stdin: bool,
+    /// Whether standard output is one.
+    pub stdout: bool,
+    /// Whether standard error is one.
+    pub stderr: bool,
+    /// Whether standard output takes colours.
+    pub colours: bool,
+    /// Whether the variable `CI` is set: nobody is there, whatever the streams say.
+    pub ci: bool,
+    /// Columns of the terminal; `None` where standard output is none, and lines may be as long as they like.
+    pub width: Option<usize>,
+}
+
+impl Terminal {
+    /// That of this process.
+    pub fn of_process() -> Self {
+        let stdout = std::io::stdout();
+        let columns = || {
+            let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+            let measured =
+                || rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
+            named.or_else(measured).filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))
+        };
+        Self {
+            stdin: std::io::stdin().is_terminal(),
+            stdout: stdout.is_terminal(),
+            stderr: std::io::stderr().is_terminal(),
+            colours: crate::output::colours(),
+            ci: std::env::var("CI").is_ok_and(|value| is_ci(&value)),
+            width: columns().filter(|_| stdout.is_terminal()),
+        }
+    }
+
+    /// Whether a question can be asked: somebody reads it, and can answer.
+    pub fn can_ask(self) -> bool {
+        self.stdin && self.stderr && !self.ci
+    }
+
+    /// Whether a view may be redrawn in place on standard output.
+    pub fn can_redraw(self) -> bool {
+        self.stdout && !self.ci
+    }
+}
+
+/// Whether that value of `CI` says that nobody is there.
+fn is_ci(value: &str) -> bool {
+    !matches!(value, "" | "0" | "false")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn u4_nobody_is_asked_where_nobody_can_answer() {
+        let all = Terminal { stdin: true, stdout: true, stderr: true, ..Terminal::default() };
+        for (terminal, asks, redraws) in [
+            (all, true, true),
+            (Terminal { ci: true, ..all }, false, false),
+            (Terminal { stdin: false, ..all }, false, true),
+            (Terminal { stderr: false, ..all }, false, true),
+            (Terminal { stdout: false, ..all }, true, false),
+        ] {
+            assert_eq!((terminal.can_ask(), terminal.can_redraw()), (asks, redraws), "{terminal:?}");
+        }
+        for (value, expected) in [("", false), ("0", false), ("false", false), ("true", true), ("1", true)] {
+            assert_eq!(is_ci(value), expected, "{value}");
+        }
+    }
+}
