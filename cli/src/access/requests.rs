@@ -75,7 +75,7 @@ pub async fn renew(
         match create(session, offer, message).await {
             Ok(()) => return Ok(()),
             Err(kube::Error::Api(status)) if status.code == 409 && Instant::now() < until => {
-                sleep(PAUSE).await
+                sleep(PAUSE).await;
             }
             Err(kube::Error::Api(status)) if status.code == 409 => {
                 return Err(Problem::failed(

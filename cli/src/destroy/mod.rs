@@ -1,6 +1,7 @@
 //! `destroy`: deletes a workload, and waits until nothing of it is left.
 
 pub mod plan;
+pub mod remains;
 mod requests;
 mod wait;
 

@@ -1,10 +1,12 @@
 //! What is written.
 
+use fedhub_core::names::WORKLOAD_UID;
 use fedhub_core::object::Kind;
-use kube::api::{DeleteParams, Preconditions};
+use kube::api::{DeleteParams, ListParams, Preconditions};
 use kube::core::DynamicObject;
 use kube::{Api, ResourceExt};
 
+use super::remains::remaining;
 use crate::problem::Problem;
 use crate::session::Session;
 
@@ -23,4 +25,17 @@ pub async fn delete(api: &Api<DynamicObject>, workload: &DynamicObject) -> Resul
             .map(|_| ())
             .map_err(|error| Problem::of(error, &format!("delete workload {:?}", workload.name_any()))),
     }
+}
+
+/// What is left of a workload, a line for each city; `None` where that cannot be told.
+pub async fn remains(session: &Session, workload: &DynamicObject) -> Option<String> {
+    let of = ListParams::default().labels(&format!("{WORKLOAD_UID}={}", workload.uid()?));
+    let list = async |kind: Kind| {
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(session.client.clone(), &session.namespace, kind.resource());
+        api.list(&of).await.ok()
+    };
+    let deployments = list(Kind::WorkloadDeployment).await?;
+    let instances = list(Kind::Instance).await;
+    remaining(&deployments.items, instances.as_ref().map(|list| list.items.as_slice()))
 }

@@ -7,7 +7,7 @@ use kube::core::DynamicObject;
 use kube::runtime::wait::{self, await_condition, conditions};
 use tokio::time::{sleep, timeout};
 
-use super::requests::workloads;
+use super::requests::{remains, workloads};
 use crate::exit::Exit;
 use crate::problem::{Problem, is_final, of_watch};
 use crate::session::Session;
@@ -21,14 +21,17 @@ pub async fn gone(session: &Session, workload: &DynamicObject, limit: Duration) 
     if limit.is_zero() {
         return gone.await;
     }
-    timeout(limit, gone).await.unwrap_or_else(|_| {
-        let name = workload.name_any();
-        Err(Problem::new(Exit::TimedOut, format!("Workload {name:?} is being deleted, and is not gone yet."))
-            .remedy(format!(
-                "The deletion goes on. Wait for it with `{}`.",
-                session.command(&format!("destroy {name}"))
-            )))
-    })
+    if let Ok(ended) = timeout(limit, gone).await {
+        return ended;
+    }
+    let name = workload.name_any();
+    let again = session.command(&format!("destroy {name}"));
+    let left = remains(session, workload).await.map_or_else(String::new, |lines| format!("\n{lines}"));
+    Err(Problem::new(
+        Exit::TimedOut,
+        format!("Workload {name:?} is being deleted, and is not gone yet.{left}"),
+    )
+    .remedy(format!("The deletion goes on. Wait for it with `{again}`.")))
 }
 
 async fn watched(session: &Session, workload: &DynamicObject) -> Result<(), Problem> {

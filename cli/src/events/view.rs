@@ -7,31 +7,30 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::join::{About, Entry};
-use crate::view::sheet::{Cell, Column, Cut, sheet};
+use crate::view::sheet::{Cell, Column, Cut, annotated};
 use crate::view::{Look, UNKNOWN};
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 5] = [
     Column::whole("LAST SEEN"),
-    Column::whole("TYPE"),
-    Column::cut("ABOUT", Cut::End),
+    Column::whole("TYPE").optional(1),
+    Column::cut("ABOUT", Cut::Start).at_least(14),
     Column::whole("REASON"),
     Column::whole("COUNT").wide(),
-    Column::cut("MESSAGE", Cut::End),
 ];
 
 /// The table.
 pub fn table(entries: &[Entry], look: &Look, now: Timestamp) -> String {
     let cells = |entry: &Entry| {
-        vec![
+        let cells = vec![
             entry.at.map_or_else(|| UNKNOWN.to_owned(), |at| age(at, now)).into(),
             kind(entry),
             about(&entry.about).into(),
             entry.reason.clone().into(),
             entry.count.to_string().into(),
-            entry.note.clone().into(),
-        ]
+        ];
+        (cells, entry.note.clone())
     };
-    sheet(&COLUMNS, entries.iter().map(cells).collect(), look)
+    annotated(&COLUMNS, "MESSAGE", entries.iter().map(cells).collect(), look)
 }
 
 fn kind(entry: &Entry) -> Cell {

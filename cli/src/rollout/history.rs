@@ -55,7 +55,8 @@ pub enum Template {
 
 impl Revision {
     fn of(number: u64, entry: &Value) -> Self {
-        let entry: Value = entry.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let entry: Value =
+            entry.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
         Self {
             number,

@@ -10,12 +10,13 @@ use http::Uri;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
-use super::NAMESPACE;
 use super::target::Target;
 use super::token::Tokens;
 use super::transport;
 use crate::problem::Problem;
 
+/// The namespace of a project that users work in unless they say otherwise.
+pub const NAMESPACE: &str = "default";
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 /// What stands before the name of a project in the path of its plane, and behind it.

@@ -5,6 +5,8 @@ pub mod target;
 pub mod token;
 pub mod transport;
 
+pub use connect::NAMESPACE;
+
 use fedhub_terminal::Terminal;
 use fedhub_terminal::output::{self, structured};
 use kube::Client;
@@ -14,9 +16,6 @@ use crate::args::Global;
 use crate::host::environment::Environment;
 use crate::host::program::Program;
 use crate::problem::Problem;
-
-/// The namespace of a project that users work in unless they say otherwise.
-pub const NAMESPACE: &str = "default";
 
 /// What every command gets.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use fedhub_testing::{Messages, assert_messages};
 use jiff::{SignedDuration, Timestamp};
 use strum::VariantArray;
 
-fn reader<'a>(command: &'a dyn Fn(&str) -> String, now: Timestamp) -> Reader<'a> {
+fn reader(command: &dyn Fn(&str) -> String, now: Timestamp) -> Reader<'_> {
     Reader { project: "project \"shop\"", command, now }
 }
 

@@ -6,6 +6,7 @@
 mod support;
 
 use fedhub_cli::destroy::plan::{Consent, Doomed, consent};
+use fedhub_cli::destroy::remains::remaining;
 use fedhub_fake_apiserver::Fault;
 use fedhub_testing::{condition, until};
 use serde_json::json;
@@ -84,16 +85,55 @@ async fn it_is_done_when_everything_is_gone_and_not_before() {
     assert_eq!(told, json!({ "workload": "api", "deleted": true, "gone": true }));
 }
 
+#[test]
+fn what_is_left_is_told_by_city_with_what_holds_it_up() {
+    let deployment = |city: &str, federated: serde_json::Value| {
+        serde_json::from_value(json!({
+            "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment", "metadata": { "name": city },
+            "spec": { "cityCode": city }, "status": { "conditions": [federated] },
+        }))
+        .unwrap()
+    };
+    let instance = |city: &str| {
+        let labels = json!({ "compute.datumapis.com/city-code": city });
+        let metadata = json!({ "name": "i", "labels": labels });
+        serde_json::from_value(json!({ "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Instance", "metadata": metadata }))
+            .unwrap()
+    };
+    let away = condition("Federated", "False", "CellUnreachable", "The city does not answer.");
+    let deployments =
+        [deployment("DFW", away), deployment("LHR", condition("Federated", "True", "Applied", "Fine."))];
+    let instances = [instance("DFW"), instance("DFW"), instance("LHR")];
+    assert_eq!(
+        remaining(&deployments, Some(&instances)).unwrap(),
+        "  DFW: 2 instances left; The city does not answer.\n  LHR: 1 instance left"
+    );
+    assert_eq!(remaining(&deployments[1..], None).unwrap(), "  LHR: its instances are not known");
+    assert_eq!(remaining(&[], Some(&instances)), None);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_that_hangs_is_told_and_can_be_waited_for_again() {
     let platform = platform().await;
     platform.workload("api", &[FINALIZER]);
+    let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
+    platform
+        .plane
+        .put(json!({
+            "apiVersion": "compute.datumapis.com/v1alpha", "kind": "WorkloadDeployment",
+            "metadata": { "namespace": "default", "name": "api-default-dfw", "labels": { "compute.datumapis.com/workload-uid": uid } },
+            "spec": { "cityCode": "DFW" },
+        }))
+        .unwrap();
     let started = platform.run(&["destroy", "api", "--yes", "--no-wait"]).await;
     assert_eq!(started.code, 0, "{started:?}");
     // It needs no consent any more.
     let late = platform.run(&["destroy", "api", "--timeout", "200ms"]).await;
     assert_eq!(late.code, 3, "{late:?}");
-    assert!(late.err.contains("The deletion goes on"), "{late:?}");
+    assert!(
+        late.err.contains("The deletion goes on") && late.err.contains("DFW: 0 instances left"),
+        "{late:?}"
+    );
     assert_eq!(platform.plane.audit().iter().filter(|entry| entry.verb == "delete").count(), 1);
 }
 

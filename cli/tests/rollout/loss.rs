@@ -78,6 +78,22 @@ async fn a_right_that_is_missing_is_said_and_not_swallowed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_refuses_while_it_starts_is_asked_again() {
+    for code in [401, 403, 404] {
+        let (server, record) = (updating(), Record::default());
+        let end = waited(&server, record.clone(), async {
+            sleep(Duration::from_secs(30)).await;
+            let fault = server.fault(Fault::Status(code));
+            server.break_watches();
+            sleep(Duration::from_secs(4)).await;
+            finish(&server);
+            server.clear_fault(fault);
+        });
+        assert_eq!(end.await.unwrap().outcome, Outcome::Done, "{code}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_served_is_said() {
     let server = updating();
     server.unregister("instances.compute.datumapis.com");

@@ -14,4 +14,9 @@ _datumctl_compute() {
     (( ${#described} )) && _describe 'datumctl-compute' described
     (( ${#plain} )) && compadd -- "${plain[@]}"
 }
-compdef _datumctl_compute datumctl-compute
+# Sourced, it is registered; autoloaded from $fpath, this is its first call.
+if [[ "${funcstack[1]}" == "_datumctl_compute" ]]; then
+    _datumctl_compute "$@"
+else
+    compdef _datumctl_compute datumctl-compute
+fi
