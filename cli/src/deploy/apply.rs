@@ -7,11 +7,10 @@ use kube::core::Resource;
 use super::plan::{self, DeployPlan, Wanted};
 use super::refusal;
 use crate::exit::Exit;
+use crate::model::MANAGER;
 use crate::problem::Problem;
 use crate::session::Session;
 
-/// The field manager of this program's writes, which the history of a workload names.
-pub const MANAGER: &str = "datumctl-compute";
 /// How often a write is tried that other writers, such as those of the status, were faster than.
 const ATTEMPTS: usize = 5;
 

@@ -7,7 +7,7 @@ use kube::api::{Api, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use super::apply::MANAGER;
+use crate::model::MANAGER;
 use crate::problem::Problem;
 use crate::session::Session;
 use crate::url::optional::{Found, find};

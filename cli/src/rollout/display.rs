@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use fedhub_terminal::Terminal;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::judge::Judgement;
 use super::view;
+use crate::view::Look;
 
 /// How often the spinner turns.
 const TICK: Duration = Duration::from_millis(120);
@@ -24,12 +24,9 @@ pub trait Display {
 }
 
 /// The one that fits a terminal.
-pub fn of(terminal: Terminal) -> Box<dyn Display> {
-    if terminal.stderr && !terminal.ci {
-        Box::new(Live::new())
-    } else {
-        Box::new(Plain::new(std::io::stderr()))
-    }
+pub fn of(look: Look) -> Box<dyn Display> {
+    let redraws = look.terminal.stderr && !look.terminal.ci;
+    if redraws { Box::new(Live::new(look)) } else { Box::new(Plain::new(std::io::stderr())) }
 }
 
 /// A line for each change.
@@ -88,17 +85,18 @@ struct Live {
     bars: MultiProgress,
     lines: Vec<ProgressBar>,
     spinner: ProgressBar,
+    look: Look,
 }
 
 impl Live {
-    fn new() -> Self {
+    fn new(look: Look) -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
         let spinner = bars.add(ProgressBar::new_spinner());
         let style =
             ProgressStyle::with_template("{spinner} {elapsed} Ctrl-C stops watching, not the rollout");
         spinner.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         spinner.enable_steady_tick(TICK);
-        Self { bars, lines: Vec::new(), spinner }
+        Self { bars, lines: Vec::new(), spinner, look: Look { no_headers: false, ..look } }
     }
 
     fn text() -> ProgressStyle {
@@ -108,7 +106,8 @@ impl Live {
 
 impl Display for Live {
     fn show(&mut self, judgement: &Judgement) {
-        let lines = view::lines(judgement);
+        let table = view::table(judgement, &self.look);
+        let lines: Vec<&str> = table.lines().collect();
         while self.lines.len() > lines.len() {
             if let Some(line) = self.lines.pop() {
                 self.bars.remove(&line);
@@ -121,7 +120,7 @@ impl Display for Live {
         }
         for (line, text) in self.lines.iter().zip(lines) {
             if line.message() != text {
-                line.set_message(text);
+                line.set_message(text.to_owned());
             }
         }
     }

@@ -1,24 +1,29 @@
 //! The revisions of a workload, as the platform records them in a `ConfigMap` beside it (W10).
 
 use fedhub_api::facts::workload::{recorded_template, template_hash};
-use fedhub_core::message::{Quoted, shortened};
+use fedhub_core::message::Quoted;
 use fedhub_core::names::{CURRENT_REVISION, RECORDED_TEMPLATE, revision_history};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use fedhub_terminal::output::{Format, structured};
-use fedhub_terminal::table::table;
-use jiff::{SignedDuration, Timestamp};
+use fedhub_terminal::table::age;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::args::HistoryArgs;
 use crate::model;
 use crate::problem::Problem;
 use crate::session::Session;
+use crate::view::sheet::{Column, Cut, sheet};
+use crate::view::{Look, UNKNOWN};
 
-/// The columns of a terminal that the other cells and the spaces between take, beside images and changes.
-const OTHERS: usize = 36;
-
-/// The most characters of whoever wrote a revision, in such a terminal.
-const ACTOR: usize = 16;
+/// Images and changes keep their ends, which tell most.
+const COLUMNS: [Column; 5] = [
+    Column::whole("REV"),
+    Column::whole("WHEN"),
+    Column::cut("IMAGE", Cut::Start),
+    Column::cut("CHANGES", Cut::Start),
+    Column::cut("BY", Cut::End),
+];
 
 /// A revision of a workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,53 +137,25 @@ pub async fn run(session: &Session, args: &HistoryArgs) -> Result<(), Problem> {
     }
     let current = current(&workload, &revisions);
     let now = Timestamp::now();
-    let width = session.terminal.width.filter(|_| session.global.output != Format::Wide);
     session.print(
         || revisions.iter().rev().map(|revision| report(revision, current)).collect(),
-        || table(&rows(&revisions, current, now, width, !session.global.no_headers)),
+        || table(&revisions, current, now, &Look::of(session)),
     )
 }
 
-/// The rows of the history, newest first, for a terminal of `width` columns. Images and changes keep their ends, which tell
-/// most.
-pub fn rows(
-    revisions: &[Revision],
-    current: Option<u64>,
-    now: Timestamp,
-    width: Option<usize>,
-    headers: bool,
-) -> Vec<Vec<String>> {
-    let header = ["REV", "WHEN", "IMAGE", "CHANGES", "BY"].map(str::to_owned).to_vec();
-    let cut = |text: &str| {
-        let (count, room) =
-            (text.chars().count(), width.map(|width| (width.saturating_sub(OTHERS) / 2).max(2)));
-        match room.filter(|room| count > *room) {
-            Some(room) => std::iter::once('…').chain(text.chars().skip(count + 1 - room)).collect(),
-            None => text.to_owned(),
-        }
-    };
-    let row = |revision: &Revision| {
+/// The table of the history, newest first.
+pub fn table(revisions: &[Revision], current: Option<u64>, now: Timestamp, look: &Look) -> String {
+    let cells = |revision: &Revision| {
         let mark = if current == Some(revision.number) { "*" } else { "" };
-        let when = revision.recorded.map(|at| age(now.duration_since(at)));
         vec![
-            format!("{}{mark}", revision.number),
-            when.unwrap_or_else(|| "?".to_owned()),
-            cut(&revision.image),
-            cut(&revision.changes),
-            shortened(&revision.actor, width.map_or(usize::MAX, |_| ACTOR)).into_owned(),
+            format!("{}{mark}", revision.number).into(),
+            revision.recorded.map_or_else(|| UNKNOWN.to_owned(), |at| age(at, now)).into(),
+            revision.image.clone().into(),
+            revision.changes.clone().into(),
+            revision.actor.clone().into(),
         ]
     };
-    headers.then_some(header).into_iter().chain(revisions.iter().rev().map(row)).collect()
-}
-
-/// How long ago something was, as kubectl says it: its largest unit.
-fn age(age: SignedDuration) -> String {
-    match age.as_secs().max(0) {
-        seconds if seconds < 120 => format!("{seconds}s"),
-        seconds if seconds < 2 * 3_600 => format!("{}m", seconds / 60),
-        seconds if seconds < 2 * 86_400 => format!("{}h", seconds / 3_600),
-        seconds => format!("{}d", seconds / 86_400),
-    }
+    sheet(&COLUMNS, revisions.iter().rev().map(cells).collect(), look)
 }
 
 fn report(revision: &Revision, current: Option<u64>) -> Value {

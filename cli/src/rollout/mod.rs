@@ -26,12 +26,12 @@ pub use args::{RolloutArgs, StatusArgs, WaitArgs};
 pub use wait::wait;
 
 use fedhub_core::object::ObjectView;
-use fedhub_terminal::table::table;
 
 use crate::model::Project;
 use crate::problem::Problem;
 use crate::restart;
 use crate::session::Session;
+use crate::view::Look;
 
 use args::RolloutCommand;
 use wait::Wait;
@@ -65,7 +65,7 @@ pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Resul
         workload: workload.to_owned(),
         timeout,
     };
-    let mut display = display::of(session.terminal);
+    let mut display = display::of(Look::of(session));
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             // Without a handler, Ctrl-C ends the process as it ends others.
@@ -92,11 +92,7 @@ async fn status(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
     let state = conclude::state(judgement.verdict);
     session.print(
         || view::report(&args.name, state, &judgement),
-        || {
-            let rows = table(&view::rows(&judgement, !session.global.no_headers));
-            let remarks = view::remarks(&judgement);
-            std::iter::once(rows).chain(remarks).collect::<Vec<_>>().join("\n")
-        },
+        || view::table(&judgement, &Look::of(session)),
     )?;
     conclude::at_once(session, &args.name, &judgement)
 }

@@ -1,29 +1,48 @@
 //! How a rollout is shown: texts from a judgement. Pure.
 
 use fedhub_core::message::Quoted;
-use fedhub_terminal::table::{counted, table};
+use fedhub_terminal::output::Colour;
+use fedhub_terminal::table::counted;
 use serde_json::{Value, json};
 
 use super::judge::{Judgement, Phase, Row};
 use crate::model::Counts;
+use crate::view::sheet::{Cell, Column, Cut, sheet};
+use crate::view::text::wrapped;
+use crate::view::{Look, number};
 
-/// The header of [`rows`].
-const HEADER: [&str; 6] = ["PLACEMENT", "CITY", "UPDATED", "READY", "OLD", "STATE"];
+/// The columns of [`table`].
+const COLUMNS: [Column; 6] = [
+    Column::cut("PLACEMENT", Cut::End),
+    Column::whole("CITY"),
+    Column::whole("UPDATED"),
+    Column::whole("READY"),
+    Column::whole("OLD"),
+    Column::whole("STATE"),
+];
 
-/// A table with a row for each city of each placement.
-pub fn rows(judgement: &Judgement, headers: bool) -> Vec<Vec<String>> {
-    let header = headers.then(|| HEADER.map(str::to_owned).to_vec());
-    header.into_iter().chain(judgement.rows.iter().map(cells)).collect()
+/// A table with a row for each city of each placement, and below it what stands in the way and what is awaited.
+pub fn table(judgement: &Judgement, look: &Look) -> String {
+    let table = sheet(&COLUMNS, judgement.rows.iter().map(cells).collect(), look);
+    let remarks = remarks(judgement).into_iter().map(|remark| wrapped(&remark, 0, look.terminal.width));
+    std::iter::once(table).chain(remarks).collect::<Vec<_>>().join("\n")
 }
 
-fn cells(row: &Row) -> Vec<String> {
-    let of = |count: fn(Counts) -> i64| match row.counts {
-        Some(counts) => format!("{}/{}", count(counts), counts.desired),
-        None => "?".to_owned(),
+fn cells(row: &Row) -> Vec<Cell> {
+    let of = |count: fn(Counts) -> i64| number::of(row.counts.map(count), row.counts.map(|it| it.desired));
+    let colour = match row.phase {
+        Phase::Done => Colour::Green,
+        Phase::Blocked => Colour::Red,
+        Phase::Pending | Phase::Updating | Phase::Draining => Colour::Yellow,
     };
-    let (updated, ready) = (of(|counts| counts.updated), of(|counts| counts.ready));
-    let old = row.old.to_string();
-    vec![row.placement.clone(), row.city.clone(), updated, ready, old, row.phase.to_string()]
+    vec![
+        row.placement.clone().into(),
+        row.city.clone().into(),
+        of(|counts| counts.updated).into(),
+        of(|counts| counts.ready).into(),
+        row.old.to_string().into(),
+        Cell::of(row.phase.to_string(), Some(colour)),
+    ]
 }
 
 /// What stands in the way and what is awaited, a line each.
@@ -36,12 +55,6 @@ pub fn remarks(judgement: &Judgement) -> Vec<String> {
     let strays = (judgement.strays > 0)
         .then(|| format!("{} of cities that it has left", counted(judgement.strays, "instance")));
     whole.chain(rows).chain(strays).collect()
-}
-
-/// All of it, for a terminal that is redrawn.
-pub fn lines(judgement: &Judgement) -> Vec<String> {
-    let table = table(&rows(judgement, true));
-    table.lines().map(str::to_owned).chain(remarks(judgement)).collect()
 }
 
 /// One city in a line of its own.

@@ -8,7 +8,6 @@ use fedhub_core::object::{Kind, Object, ObjectView};
 use futures::{Stream, StreamExt};
 use kube::Client;
 use kube::api::ListParams;
-use kube::core::Status;
 use kube::runtime::watcher;
 use tokio::time::{Instant, sleep_until};
 
@@ -16,7 +15,7 @@ use super::display::Display;
 use super::judge::{Judgement, Verdict};
 use super::watch::{News, Seen, news};
 use crate::model::{api, selector};
-use crate::problem::Problem;
+use crate::problem::{Problem, is_final, of_watch};
 
 /// How long a rollout has to be blocked everywhere before the wait for it ends. It is shown at once; but what a reference
 /// lacks may be made a moment later, and what the platform says of one Instance may be a moment old.
@@ -170,7 +169,7 @@ impl<'a> Waiting<'a> {
                 self.seen.apply(kind, event);
                 return Ok(());
             }
-            Err(error) => request_error(error),
+            Err(error) => of_watch(error),
         };
         match error {
             Some(error) if is_final(&error) && self.is_refused(kind) => {
@@ -258,21 +257,4 @@ impl<'a> Waiting<'a> {
         let judgement = Seen::listed([workloads, deployments, instances]).judge(workload)?;
         (judgement.verdict == Verdict::Done).then_some(judgement)
     }
-}
-
-/// The error of the request that a watch failed in; `None` where the server ended a watch that had begun.
-fn request_error(error: watcher::Error) -> Option<kube::Error> {
-    match error {
-        watcher::Error::InitialListFailed(error)
-        | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => Some(error),
-        watcher::Error::WatchError(status) => Some(kube::Error::Api(status)),
-        watcher::Error::NoResourceVersion => None,
-    }
-}
-
-/// Whether trying again does not help: the login, a right or the kind itself is missing.
-fn is_final(error: &kube::Error) -> bool {
-    let is = |status: &Status| matches!(status.code, 401 | 403 | 404 | 405);
-    matches!(error, kube::Error::Api(status) if is(status)) || matches!(error, kube::Error::Auth(_))
 }

@@ -10,6 +10,7 @@ use kube::api::{Api, DeleteParams, PostParams, Preconditions};
 use kube::core::ApiResource;
 use kube::runtime::wait::await_condition;
 
+use crate::model::MANAGER;
 use crate::problem::Problem;
 use crate::session::Session;
 use optional::{Found, find};
@@ -17,8 +18,6 @@ use plan::{NameTaken, Url};
 
 /// How often a write is tried that other writers were faster than.
 const ATTEMPTS: usize = 5;
-/// The field manager of the writes.
-const MANAGER: &str = "datumctl-compute";
 
 /// What a deployment wants of the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

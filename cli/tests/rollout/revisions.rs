@@ -1,7 +1,8 @@
 //! W10: the revisions that the platform records, as they are shown.
 
-use fedhub_cli::rollout::history::{Template, current, revisions, rows};
-use fedhub_terminal::table::table;
+use fedhub_cli::rollout::history::{Template, current, revisions, table};
+use fedhub_cli::view::Look;
+use fedhub_terminal::Terminal;
 use jiff::Timestamp;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -17,13 +18,16 @@ fn w10_a_history_is_listed_with_what_changed_and_by_whom() {
     let history = history(&[(3, third), (1, first), (2, entry(2, &template("web:2")))]);
     let revisions = revisions(&history);
     let now: Timestamp = "2026-01-01T00:03:00Z".parse().unwrap();
-    let shown = |width, headers| table(&rows(&revisions, Some(3), now, width, headers));
+    let shown = |width, no_headers| {
+        let terminal = Terminal { width, ..Terminal::default() };
+        table(&revisions, Some(3), now, &Look { no_headers, terminal, ..Look::default() })
+    };
     for width in [60, 80, 120] {
-        let table = shown(Some(width), true);
+        let table = shown(Some(width), false);
         assert!(table.lines().all(|line| line.width() <= width), "{table}");
         insta::assert_snapshot!(format!("history_{width}"), table);
     }
-    insta::assert_snapshot!("history", shown(None, false));
+    insta::assert_snapshot!("history", shown(None, true));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use fedhub_cli::rollout::conclude::no_pause;
 use fedhub_cli::rollout::display::{Display, Plain};
-use fedhub_cli::rollout::view::{blocked, done, lines, report};
+use fedhub_cli::rollout::view::{blocked, done, report, table};
+use fedhub_cli::view::Look;
+use fedhub_terminal::Terminal;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
@@ -28,9 +30,12 @@ fn world() -> World {
 
 #[test]
 fn a_table_has_a_row_for_each_placement_and_city_and_words_below() {
-    let shown = lines(&world().judge());
-    insta::assert_snapshot!("rollout", shown.join("\n"));
-    assert!(shown.iter().take(4).all(|line| line.width() <= 60), "{shown:?}");
+    for width in [60, 80, 120] {
+        let terminal = Terminal { width: Some(width), ..Terminal::default() };
+        let shown = table(&world().judge(), &Look { terminal, ..Look::default() });
+        assert!(shown.lines().all(|line| line.width() <= width), "{shown}");
+        insta::assert_snapshot!(format!("rollout_{width}"), shown);
+    }
 }
 
 #[test]
