@@ -1,18 +1,14 @@
 //! Reads of kinds that only some projects serve. What could not be read is an error beside the others, as in
 //! [`crate::model`], and is told, never shown as none.
 
-use fedhub_core::object::{Object, ObjectView};
-use kube::api::ListParams;
+use fedhub_core::object::Object;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
-use crate::model::{Index, Listed};
+use crate::model::{Index, Listed, pages};
 use crate::problem::Problem;
-
-/// How many objects a page of a list has.
-const PAGE: u32 = 500;
 
 /// What is to be listed.
 #[derive(Clone, Copy, Debug)]
@@ -45,18 +41,7 @@ pub async fn list(client: &Client, query: Query<'_>) -> Listed {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    let doing = format!("list {}", query.what);
-    let mut params = ListParams::default().limit(PAGE);
-    let mut objects: Vec<Object> = Vec::new();
-    loop {
-        let page = api.list(&params).await.map_err(|error| Problem::of(error, &doing))?;
-        objects.extend(page.items);
-        params.continue_token = page.metadata.continue_.filter(|token| !token.is_empty());
-        if params.continue_token.is_none() {
-            objects.sort_by(|a, b| a.name().cmp(b.name()));
-            return Ok(objects);
-        }
-    }
+    pages(&api, "", query.what).await
 }
 
 /// What is known of a kind; nothing where it could not be read, which the caller shows as such.

@@ -14,7 +14,7 @@ use crate::rollout::WaitArgs;
 #[derive(Debug, clap::Args)]
 pub struct DeployArgs {
     /// Name of the workload.
-    #[arg(conflicts_with = "file")]
+    #[arg(value_name = "WORKLOAD", conflicts_with = "file")]
     pub name: Option<String>,
     /// What it is to be.
     #[command(flatten)]

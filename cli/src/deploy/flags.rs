@@ -28,7 +28,7 @@ pub struct Flags {
     #[arg(long, value_name = "PERCENT")]
     pub memory_percent: Option<i32>,
     /// Size of the instances; see the command instance-types.
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "INSTANCE_TYPE")]
     pub instance_type: Option<String>,
     /// Environment variable; KEY- removes one.
     #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]

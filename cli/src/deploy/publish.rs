@@ -32,6 +32,10 @@ pub async fn finish(
         match url::settle(session, workload, intent).await {
             Ok(Settled::Published) => published.push(workload.name()),
             Ok(settled) => tell(session, workload.name(), intent, settled),
+            // Nobody asked for a URL: whether there is one may be none of this user's business.
+            Err(problem) if intent == Intent::Follow => {
+                session.tell(&format!("{} A URL that it has may lead to an older port.", problem.sentence));
+            }
             Err(problem) => problems.push(problem),
         }
     }

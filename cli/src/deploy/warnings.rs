@@ -60,6 +60,21 @@ fn text(value: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn each_warning_is_collected_once() {
+        let server = service_fn(|_: Request<Body>| async {
+            let answer =
+                http::Response::builder().header(WARNING, r#"299 - "a""#).header(WARNING, r#"299 - "b""#);
+            answer.body(Body::from(b"{}".to_vec()))
+        });
+        let warnings = Warnings::default();
+        let client = warnings.client(&Client::new(server, "default"), "default");
+        for _ in 0..2 {
+            let _answer: serde_json::Value = client.request(Request::new(Vec::new())).await.unwrap();
+        }
+        assert_eq!((warnings.take(), warnings.take()), (vec!["a".to_owned(), "b".to_owned()], Vec::new()));
+    }
+
     #[test]
     fn the_text_of_a_warning_is_between_its_quotes() {
         for (value, expected) in [

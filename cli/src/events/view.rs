@@ -7,35 +7,52 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::join::{About, Entry};
-use crate::view::sheet::{Cell, Column, Cut, sheet};
+use crate::view::sheet::{Cell, Column, Cut, annotated};
 use crate::view::{Look, UNKNOWN};
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 5] = [
     Column::whole("LAST SEEN"),
-    Column::whole("TYPE"),
-    Column::cut("ABOUT", Cut::End),
+    Column::whole("TYPE").optional(1),
+    Column::cut("ABOUT", Cut::Start).at_least(14),
     Column::whole("REASON"),
     Column::whole("COUNT").wide(),
-    Column::cut("MESSAGE", Cut::End),
 ];
 
 /// The table.
 pub fn table(entries: &[Entry], look: &Look, now: Timestamp) -> String {
     let cells = |entry: &Entry| {
-        vec![
+        let cells = vec![
             entry.at.map_or_else(|| UNKNOWN.to_owned(), |at| age(at, now)).into(),
             kind(entry),
             about(&entry.about).into(),
-            entry.reason.clone().into(),
+            reason(entry).into(),
             entry.count.to_string().into(),
-            entry.note.clone().into(),
-        ]
+        ];
+        (cells, note(entry))
     };
-    sheet(&COLUMNS, entries.iter().map(cells).collect(), look)
+    annotated(&COLUMNS, "MESSAGE", entries.iter().map(cells).collect(), look)
 }
 
 fn kind(entry: &Entry) -> Cell {
     if entry.is_warning { Cell::of("Warning", Some(Colour::Yellow)) } else { "Normal".into() }
+}
+
+/// A reason as users say it: how a deployment comes to its city is the platform's own business.
+fn reason(entry: &Entry) -> &str {
+    match entry.reason.as_str() {
+        "Federated" => "Placed",
+        "FederationFailed" => "PlacementFailed",
+        "FederationRecovered" => "PlacementRecovered",
+        reason => reason,
+    }
+}
+
+/// The words, likewise.
+fn note(entry: &Entry) -> String {
+    match (entry.reason.as_str(), &entry.about.city) {
+        ("Federated" | "FederationRecovered", Some(city)) => format!("placed in {city}"),
+        _ => entry.note.clone(),
+    }
 }
 
 /// What an event is about: an instance, a workload in a city, a workload.
@@ -55,7 +72,7 @@ pub fn line(entry: &Entry, look: &Look) -> String {
     let kind = colour.map_or_else(|| kind.text.clone(), |colour| colour.paint(&kind.text, true));
     let at = entry.at.map_or_else(|| UNKNOWN.to_owned(), stamp);
     let times = if entry.count > 1 { format!(" ({} times)", entry.count) } else { String::new() };
-    format!("{at}  {kind}  {}  {}: {}{times}", about(&entry.about), entry.reason, entry.note)
+    format!("{at}  {kind}  {}  {}: {}{times}", about(&entry.about), reason(entry), note(entry))
 }
 
 /// One for programs.

@@ -39,7 +39,8 @@ impl Offer {
 /// What a catalogue offers, smallest first.
 pub fn offers(types: &[Object]) -> Vec<Offer> {
     let default = NAMES.iter().find(|name| types.iter().any(|it| it.name() == **name));
-    let size = |it: &Object| fedhub_api::instance_types::Size::of(it).ok().map(|it| (it.millicores, it.mebibytes));
+    let size =
+        |it: &Object| fedhub_api::instance_types::Size::of(it).ok().map(|it| (it.millicores, it.mebibytes));
     let mut types: Vec<&Object> = types.iter().collect();
     types.sort_by_key(|it| (size(it), it.name()));
     let offer = |it: &Object| {
@@ -53,7 +54,10 @@ pub fn offers(types: &[Object]) -> Vec<Offer> {
             cpu: quantity(&resources["cpu"], cores),
             memory: quantity(&resources["memory"], memory),
             phase: phase(it),
-            replacement: replacement(it).map(str::to_owned),
+            // One that is as it should be needs none.
+            replacement: replacement(it)
+                .filter(|_| phase(it) != Some(InstanceTypePhase::Active))
+                .map(str::to_owned),
             is_default: default == Some(&it.name()),
             title: spec["displayName"].as_str().map(str::to_owned),
         }
@@ -80,7 +84,7 @@ const COLUMNS: [Column; 6] = [
     Column::whole("CPU"),
     Column::whole("MEMORY"),
     Column::whole("PHASE"),
-    Column::cut("USE INSTEAD", Cut::End),
+    Column::cut("USE INSTEAD", Cut::End).optional(1),
     Column::cut("TITLE", Cut::End).wide(),
 ];
 

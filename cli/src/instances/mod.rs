@@ -22,6 +22,12 @@ Examples:
   datumctl compute instances describe web-us-dfw-0
   datumctl compute instances --city DFW -o json";
 
+/// What the help of `describe` ends with.
+const DESCRIBE: &str = "\
+Examples:
+  datumctl compute instances describe web-us-dfw-0
+  datumctl compute instances describe web-us-dfw-0 -o yaml";
+
 /// The flags of `instances`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -41,6 +47,7 @@ pub struct InstancesArgs {
 #[derive(Debug, Subcommand)]
 pub enum One {
     /// Show one instance in full: what runs in it, its addresses, and what its conditions say.
+    #[command(after_help = DESCRIBE)]
     Describe {
         /// The instance's name.
         #[arg(value_name = "INSTANCE")]

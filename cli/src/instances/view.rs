@@ -68,14 +68,14 @@ impl Row<'_> {
 
 const COLUMNS: [Column; 9] = [
     Column::whole("NAME"),
-    Column::cut("WORKLOAD", Cut::End),
+    Column::cut("WORKLOAD", Cut::End).optional(2),
     Column::whole("CITY"),
-    Column::cut("INTERNAL IP", Cut::End),
+    Column::cut("INTERNAL IP", Cut::End).optional(1),
     Column::cut("EXTERNAL IP", Cut::End).wide(),
-    Column::whole("TYPE"),
+    Column::whole("TYPE").optional(4),
     Column::cut("INSTANCE TYPE", Cut::End).wide(),
-    Column::whole("AGE"),
-    Column::cut("STATUS", Cut::End),
+    Column::whole("AGE").optional(3),
+    Column::cut("STATUS", Cut::End).at_least(25),
 ];
 
 /// The table, with totals below it.
@@ -171,7 +171,10 @@ pub fn what_runs(spec: &Value) -> Vec<(&'static str, String)> {
     if containers(spec).next().is_none() {
         return lines;
     }
-    lines.push(("Image", containers(spec).filter_map(|it| it["image"].as_str()).collect::<Vec<_>>().join(" ")));
+    lines.push((
+        "Image",
+        containers(spec).filter_map(|it| it["image"].as_str()).collect::<Vec<_>>().join(" "),
+    ));
     let ports = containers(spec).flat_map(|it| it["ports"].as_array().into_iter().flatten());
     let port = |it: &Value| {
         let protocol = it["protocol"].as_str().unwrap_or("TCP");

@@ -16,5 +16,5 @@ mod project;
 pub mod status;
 
 pub use index::{Index, Site, Workload};
-pub use project::{Listed, MANAGER, Project, api, get, list, patch_params, selector};
+pub use project::{Listed, MANAGER, Project, absent, api, get, list, pages, patch_params, selector};
 pub use status::{Counts, Health, Obstacle};

@@ -1,5 +1,6 @@
 //! Reads of a project.
 
+use fedhub_core::message::Quoted;
 use fedhub_core::names::{WORKLOAD_NAME, is_label_value};
 use fedhub_core::object::{Kind, Object, ObjectView};
 use kube::Api;
@@ -64,8 +65,12 @@ pub fn selector(workload: &str) -> String {
 
 /// The objects of a kind with these labels, by name; all where `labels` is empty.
 pub async fn list(session: &Session, kind: Kind, labels: &str) -> Listed {
-    let doing = format!("list {}", words(kind));
-    let api = api(session.client.clone(), &session.namespace, kind);
+    pages(&api(session.client.clone(), &session.namespace, kind), labels, &words(kind)).await
+}
+
+/// All objects behind an API with these labels, by name, page by page. `what` is what users call them.
+pub async fn pages(api: &Api<Object>, labels: &str, what: &str) -> Listed {
+    let doing = format!("list {what}");
     let mut params = ListParams::default().limit(PAGE).labels(labels);
     let mut objects = Vec::new();
     loop {
@@ -82,7 +87,27 @@ pub async fn list(session: &Session, kind: Kind, labels: &str) -> Listed {
 /// One object.
 pub async fn get(session: &Session, kind: Kind, name: &str) -> Result<Object, Problem> {
     let api = api(session.client.clone(), &session.namespace, kind);
-    api.get(name).await.map_err(|error| Problem::of(error, &format!("read {} {name:?}", word(kind))))
+    api.get(name).await.map_err(|error| match &error {
+        // An object that is missing is named; a kind that is not served is not.
+        kube::Error::Api(status) if status.code == 404 && names_object(status) => absent(session, kind, name),
+        _ => Problem::of(error, &format!("read {} {name:?}", word(kind))),
+    })
+}
+
+fn names_object(status: &kube::core::Status) -> bool {
+    status.details.as_ref().is_some_and(|details| !details.name.is_empty())
+}
+
+/// There is no object of that name.
+pub fn absent(session: &Session, kind: Kind, name: &str) -> Problem {
+    let (word, here) = (word(kind), session.project_in_words());
+    let problem = Problem::failed(format!("There is no {word} {} in {here}.", Quoted(name)));
+    match kind {
+        Kind::Workload | Kind::Instance => {
+            problem.remedy(format!("`{}` lists those that there are.", session.command(&words(kind))))
+        }
+        _ => problem,
+    }
 }
 
 /// The API of a kind, in `namespace` where its objects live in one.

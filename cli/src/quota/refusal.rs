@@ -6,7 +6,7 @@ use fedhub_api::conditions::find;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
-use super::view::{Unit, short};
+use super::unit::{Unit, short};
 use crate::instances::state::is_refused_quota;
 use crate::instances::view::Row;
 use crate::view::UNKNOWN;
@@ -72,10 +72,16 @@ fn denied(claim: &Object) -> Vec<(&str, Option<i64>, Option<&str>)> {
     let not_granted = allocations.filter(|it| it["status"] == "Denied");
     let requests = claim.spec()["requests"].as_array();
     let asked = |kind: &Value| {
-        requests.into_iter().flatten().find(|it| it["resourceType"] == *kind).and_then(|it| number(it, "amount"))
+        requests
+            .into_iter()
+            .flatten()
+            .find(|it| it["resourceType"] == *kind)
+            .and_then(|it| number(it, "amount"))
     };
     not_granted
-        .filter_map(|it| Some((short(it["resourceType"].as_str()?), asked(&it["resourceType"]), it["message"].as_str())))
+        .filter_map(|it| {
+            Some((short(it["resourceType"].as_str()?), asked(&it["resourceType"]), it["message"].as_str()))
+        })
         .collect()
 }
 

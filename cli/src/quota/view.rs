@@ -7,16 +7,10 @@ use fedhub_terminal::output::Colour;
 use serde_json::{Value, json};
 
 use super::refusal::{self, Refusal};
+use super::unit::{KNOWN_UNITS, PREFIX, Unit};
 use crate::view::number::{Number, number};
-use crate::view::sheet::{Cell, Column, Cut, sheet};
+use crate::view::sheet::{Cell, Column, annotated, sheet};
 use crate::view::{Look, UNKNOWN};
-
-/// What resources of compute are called begins with this.
-const PREFIX: &str = "compute.datumapis.com/";
-
-/// What a unit is, where its registration cannot be read: those that the platform registers for compute.
-const KNOWN_UNITS: [(&str, &str, i64); 3] =
-    [("instances", "instance", 1), ("vcpus", "vCPU", 1000), ("memory", "MiB", 1)];
 
 /// What a project may use of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,59 +27,13 @@ pub struct Allowance {
     pub available: Number,
 }
 
-/// A unit for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unit {
-    /// What it is called.
-    pub name: String,
-    /// How many base units it is.
-    pub factor: i64,
-}
-
-impl Unit {
-    /// That of a resource, as it is registered; the base unit for one of which nothing is known.
-    pub fn of(resource: &str, registrations: &[Object]) -> Self {
-        let registered = registrations.iter().map(ObjectView::spec);
-        let registered = registered.into_iter().find(|it| it["resourceType"].as_str().map(short) == Some(resource));
-        let known = KNOWN_UNITS.iter().find(|(name, ..)| *name == resource);
-        let name = registered.and_then(|it| it["displayUnit"].as_str()).filter(|it| !it.is_empty());
-        let factor = registered.and_then(|it| it["unitConversionFactor"].as_i64()).filter(|it| *it > 0);
-        Self {
-            name: name.or(known.map(|it| it.1)).unwrap_or("base unit").to_owned(),
-            factor: factor.or(known.map(|it| it.2)).unwrap_or(1),
-        }
-    }
-
-    /// An amount in it, such as `1.5`.
-    pub fn shown(&self, amount: Number) -> String {
-        let Some(amount) = amount else { return UNKNOWN.to_owned() };
-        let (whole, rest) = (amount / self.factor, amount % self.factor);
-        if rest == 0 {
-            return whole.to_string();
-        }
-        let thousandths = i128::from(rest.abs()) * 1000 / i128::from(self.factor);
-        let sign = if amount < 0 && whole == 0 { "-" } else { "" };
-        let text = format!("{sign}{whole}.{thousandths:03}");
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    }
-
-    /// The same with its name: `1.5 vCPU`.
-    pub fn with_name(&self, amount: Number) -> String {
-        format!("{} {}", self.shown(amount), self.name)
-    }
-}
-
-/// A resource without the group of compute.
-pub fn short(resource: &str) -> &str {
-    resource.strip_prefix(PREFIX).unwrap_or(resource)
-}
-
 /// What a project may use of compute, by its buckets: one for each resource.
 pub fn allowances(buckets: &[Object], registrations: &[Object]) -> Vec<Allowance> {
     let mut all: BTreeMap<usize, BTreeMap<&str, Allowance>> = BTreeMap::new();
     for bucket in buckets {
         let consumer = bucket.spec()["consumerRef"]["kind"].as_str();
-        let Some(resource) = bucket.spec()["resourceType"].as_str().and_then(|it| it.strip_prefix(PREFIX)) else {
+        let Some(resource) = bucket.spec()["resourceType"].as_str().and_then(|it| it.strip_prefix(PREFIX))
+        else {
             continue;
         };
         if consumer.is_some_and(|kind| kind != "Project") {
@@ -129,12 +77,11 @@ const COLUMNS: [Column; 6] = [
     Column::whole("USAGE"),
 ];
 
-const REFUSED: [Column; 5] = [
+const REFUSED: [Column; 4] = [
     Column::whole("REFUSED"),
-    Column::whole("CITY"),
+    Column::whole("CITY").optional(1),
     Column::whole("RESOURCE"),
-    Column::whole("ASKED"),
-    Column::cut("WHY", Cut::End),
+    Column::whole("ASKED").optional(2),
 ];
 
 /// Both tables, where there is anything in them, and what to do about refusals.
@@ -152,20 +99,20 @@ pub fn text(allowances: &[Allowance], refused: &[Refusal], look: &Look) -> Strin
         ]
     };
     let refusals = |it: &Refusal| {
-        vec![
+        let cells = vec![
             it.instance.clone().into(),
             it.city.clone().unwrap_or_else(|| UNKNOWN.to_owned()).into(),
             it.resource.clone().into(),
             it.asked.clone().into(),
-            it.why.clone().into(),
-        ]
+        ];
+        (cells, it.why.clone())
     };
     let mut parts = Vec::new();
     if !allowances.is_empty() {
         parts.push(sheet(&COLUMNS, allowances.iter().map(limits).collect(), look));
     }
     if !refused.is_empty() {
-        parts.push(sheet(&REFUSED, refused.iter().map(refusals).collect(), look));
+        parts.push(annotated(&REFUSED, "WHY", refused.iter().map(refusals).collect(), look));
         parts.push(refusal::advice(refused, look.terminal.width));
     }
     parts.join("\n\n")

@@ -17,6 +17,7 @@ use plan::plan;
 #[derive(Clone, Debug, clap::Args)]
 pub struct RestartArgs {
     /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
     pub name: String,
     /// The cities to restart it in, in place of all.
     #[arg(long, value_name = "CITY", value_delimiter = ',')]
@@ -41,7 +42,8 @@ pub async fn run(session: &Session, args: &RestartArgs) -> Result<(), Problem> {
     for target in &restart.targets {
         let api = model::api(session.client.clone(), &session.namespace, target.kind);
         // Only a time is written: whatever else is changed at the same moment stays.
-        let written = api.patch(target.object.name(), &model::patch_params(), &Patch::Merge(&restart.patch)).await;
+        let written =
+            api.patch(target.object.name(), &model::patch_params(), &Patch::Merge(&restart.patch)).await;
         let doing = match target.kind {
             Kind::Workload => format!("restart {}", Quoted(&args.name)),
             _ => format!("restart {} in {}", Quoted(&args.name), target.city),

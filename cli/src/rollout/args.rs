@@ -55,12 +55,14 @@ pub enum RolloutCommand {
     #[command(after_help = examples::ROLLOUT_PAUSE)]
     Pause {
         /// Name of the workload.
+        #[arg(value_name = "WORKLOAD")]
         name: String,
     },
     /// Not possible: the platform cannot hold a rollout.
     #[command(after_help = examples::ROLLOUT_PAUSE)]
     Resume {
         /// Name of the workload.
+        #[arg(value_name = "WORKLOAD")]
         name: String,
     },
 }
@@ -69,6 +71,7 @@ pub enum RolloutCommand {
 #[derive(Clone, Debug, Args)]
 pub struct StatusArgs {
     /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
     pub name: String,
     /// Wait for the end; with --watch=false show how far it is, and exit with 3 where it is not done.
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true, require_equals = true,
@@ -83,6 +86,7 @@ pub struct StatusArgs {
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArgs {
     /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
     pub name: String,
     /// Show the template of that revision in full.
     #[arg(long, value_name = "REV")]
@@ -93,6 +97,7 @@ pub struct HistoryArgs {
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {
     /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
     pub name: String,
     /// The revision to go back to; 0 is the one before the current one.
     #[arg(long, value_name = "REV", default_value_t = 0)]

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use fedhub_core::message::Quoted;
+use fedhub_core::object::Kind;
 
 use super::judge::{Judgement, Verdict};
 use super::view;
 use super::wait::{End, Outcome, Wait};
 use crate::exit::Exit;
+use crate::model::absent;
 use crate::problem::Problem;
 use crate::session::Session;
 
@@ -58,24 +60,24 @@ pub fn state(verdict: Verdict) -> &'static str {
 
 /// There is no workload of that name.
 pub fn missing(session: &Session, name: &str) -> Problem {
-    let here = session.project_in_words();
-    Problem::failed(format!("There is no workload {} in {here}.", Quoted(name)))
-        .remedy(format!("`{}` lists those that there are.", session.command("workloads")))
+    absent(session, Kind::Workload, name)
 }
 
 /// A rollout cannot be held: the API has no field for it. The one that stops instances is the platform's, and a paused
 /// rollout would have to keep them running.
 pub fn no_pause(session: &Session, name: &str) -> Problem {
     let undo = session.command(&format!("rollout undo {name}"));
-    let sentence = "The platform cannot pause a rollout: its API has nothing that holds one, and nothing was changed.";
+    let sentence =
+        "The platform cannot pause a rollout: its API has nothing that holds one, and nothing was changed.";
     Problem::failed(sentence).remedy(format!("`{undo}` goes back to the revision before."))
 }
 
 fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {
     let undo = session.command(&format!("rollout undo {name}"));
     let again = session.command(&format!("rollout status {name}"));
-    Problem::new(Exit::Blocked, view::blocked(name, judgement))
-        .remedy(format!("It goes on by itself once that is mended: `{again}` watches it, `{undo}` goes back."))
+    Problem::new(Exit::Blocked, view::blocked(name, judgement)).remedy(format!(
+        "It goes on by itself once that is mended: `{again}` watches it, `{undo}` goes back."
+    ))
 }
 
 fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judgement>) -> Problem {
@@ -87,9 +89,10 @@ fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judge
         }
         Some(judgement) => view::remarks(judgement).join("\n  "),
     };
-    let sentence = match why.is_empty() {
-        true => format!("The rollout of {quoted} was not done within {time}. It goes on."),
-        false => format!("The rollout of {quoted} was not done within {time}. It goes on:\n  {why}"),
+    let sentence = if why.is_empty() {
+        format!("The rollout of {quoted} was not done within {time}. It goes on.")
+    } else {
+        format!("The rollout of {quoted} was not done within {time}. It goes on:\n  {why}")
     };
     again(session, name, Problem::new(Exit::TimedOut, sentence))
 }

@@ -14,8 +14,11 @@ use crate::model;
 use crate::problem::Problem;
 use crate::session::Session;
 
-/// The most characters of a cell that names changes or images, unless the table is wide.
-const CELL: usize = 32;
+/// The columns of a terminal that the other cells and the spaces between take, beside images and changes.
+const OTHERS: usize = 36;
+
+/// The most characters of whoever wrote a revision, in such a terminal.
+const ACTOR: usize = 16;
 
 /// A revision of a workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +50,8 @@ pub enum Template {
 
 impl Revision {
     fn of(number: u64, entry: &Value) -> Self {
-        let entry: Value = entry.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let entry: Value =
+            entry.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
         Self {
             number,
@@ -128,23 +132,31 @@ pub async fn run(session: &Session, args: &HistoryArgs) -> Result<(), Problem> {
     }
     let current = current(&workload, &revisions);
     let now = Timestamp::now();
-    let wide = session.global.output == Format::Wide;
+    let width = session.terminal.width.filter(|_| session.global.output != Format::Wide);
     session.print(
         || revisions.iter().rev().map(|revision| report(revision, current)).collect(),
-        || table(&rows(&revisions, current, now, wide, !session.global.no_headers)),
+        || table(&rows(&revisions, current, now, width, !session.global.no_headers)),
     )
 }
 
-/// The rows of the history, newest first.
+/// The rows of the history, newest first, for a terminal of `width` columns. Images and changes keep their ends, which tell
+/// most.
 pub fn rows(
     revisions: &[Revision],
     current: Option<u64>,
     now: Timestamp,
-    wide: bool,
+    width: Option<usize>,
     headers: bool,
 ) -> Vec<Vec<String>> {
     let header = ["REV", "WHEN", "IMAGE", "CHANGES", "BY"].map(str::to_owned).to_vec();
-    let cut = |text: &str| if wide { text.to_owned() } else { shortened(text, CELL).into_owned() };
+    let cut = |text: &str| {
+        let (count, room) =
+            (text.chars().count(), width.map(|width| (width.saturating_sub(OTHERS) / 2).max(2)));
+        match room.filter(|room| count > *room) {
+            Some(room) => std::iter::once('…').chain(text.chars().skip(count + 1 - room)).collect(),
+            None => text.to_owned(),
+        }
+    };
     let row = |revision: &Revision| {
         let mark = if current == Some(revision.number) { "*" } else { "" };
         let when = revision.recorded.map(|at| age(now.duration_since(at)));
@@ -153,7 +165,7 @@ pub fn rows(
             when.unwrap_or_else(|| "?".to_owned()),
             cut(&revision.image),
             cut(&revision.changes),
-            cut(&revision.actor),
+            shortened(&revision.actor, width.map_or(usize::MAX, |_| ACTOR)).into_owned(),
         ]
     };
     headers.then_some(header).into_iter().chain(revisions.iter().rev().map(row)).collect()

@@ -97,7 +97,7 @@ pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
         json!({
             "placement": row.placement,
             "city": row.city,
-            "state": row.phase.to_string(),
+            "state": row.phase.to_string().to_lowercase(),
             "desired": row.counts.map(|counts| counts.desired),
             "updated": row.counts.map(|counts| counts.updated),
             "ready": row.counts.map(|counts| counts.ready),

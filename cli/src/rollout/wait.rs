@@ -1,6 +1,6 @@
 //! Waiting for a rollout, by watches.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::time::Duration;
 
@@ -23,6 +23,10 @@ use crate::problem::Problem;
 const SETTLE: Duration = Duration::from_secs(10);
 /// How long after an attempt in vain it is asked again whether a rollout is done.
 const RECHECK: Duration = Duration::from_secs(2);
+
+/// How long a watch that worked may be refused. A server that has just been started refuses what it has not read the roles
+/// and the kinds for yet.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// What is waited for.
 #[derive(Clone)]
@@ -77,6 +81,8 @@ struct Waiting<'a> {
     recheck: Option<Instant>,
     /// The kinds whose watch has failed and has not brought anything since.
     lost: BTreeSet<Kind>,
+    /// Since when a kind is refused.
+    refused: BTreeMap<Kind, Instant>,
 }
 
 /// Waits until the rollout is done, or cannot go on, or the time is over, or `interrupt` comes. An error is one that waiting
@@ -126,6 +132,7 @@ impl<'a> Waiting<'a> {
             blocked_since: None,
             recheck: None,
             lost: BTreeSet::new(),
+            refused: BTreeMap::new(),
         }
     }
 
@@ -154,6 +161,9 @@ impl<'a> Waiting<'a> {
             Ok(event) => {
                 // A list begins with an event that no server has sent.
                 let answers = !matches!(event, watcher::Event::Init);
+                if answers {
+                    self.refused.remove(&kind);
+                }
                 if answers && self.lost.remove(&kind) && self.lost.is_empty() {
                     self.display.note("The platform answers again.");
                 }
@@ -163,7 +173,7 @@ impl<'a> Waiting<'a> {
             Err(error) => request_error(error),
         };
         match error {
-            Some(error) if is_final(&error) => {
+            Some(error) if is_final(&error) && self.is_refused(kind) => {
                 let problem = Problem::of(error, &format!("watch the rollout of {:?}", self.wait.workload));
                 Err(Problem { sentence: format!("{} The rollout goes on.", problem.sentence), ..problem })
             }
@@ -177,6 +187,13 @@ impl<'a> Waiting<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a refusal stands: at once where the kind was never seen, else when it has lasted.
+    fn is_refused(&mut self, kind: Kind) -> bool {
+        let now = Instant::now();
+        let since = *self.refused.entry(kind).or_insert(now);
+        !self.seen.is_listed(kind) || now >= since + GRACE
     }
 
     /// Judges what is known, and shows it; says how the wait ends, where it does.

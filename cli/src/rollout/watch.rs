@@ -74,9 +74,14 @@ impl Seen {
         }
     }
 
+    /// Whether a kind was listed once.
+    pub fn is_listed(&self, kind: Kind) -> bool {
+        self.caches.get(&kind).is_some_and(|cache| cache.listed)
+    }
+
     /// Whether each kind was listed once.
     pub fn is_whole(&self) -> bool {
-        KINDS.iter().all(|kind| self.caches.get(kind).is_some_and(|cache| cache.listed))
+        KINDS.into_iter().all(|kind| self.is_listed(kind))
     }
 
     /// The Workload of that name.
@@ -87,7 +92,8 @@ impl Seen {
     /// How far the Workload of that name is; `None` where there is none, or not all is known.
     pub fn judge(&self, name: &str) -> Option<Judgement> {
         let workload = self.workload(name).filter(|_| self.is_whole())?;
-        let objects = |kind: Kind| self.caches.get(&kind).into_iter().flat_map(|cache| cache.objects.values());
+        let objects =
+            |kind: Kind| self.caches.get(&kind).into_iter().flat_map(|cache| cache.objects.values());
         let index = Index::new(objects(Kind::WorkloadDeployment), objects(Kind::Instance));
         Some(judge(&index.workload(workload)))
     }

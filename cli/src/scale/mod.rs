@@ -24,6 +24,7 @@ const NUMBERS: [&str; 4] = ["min", "max", "cpu_percent", "memory_percent"];
 #[command(group(ArgGroup::new("numbers").required(true).multiple(true).args(NUMBERS)))]
 pub struct ScaleArgs {
     /// Name of the workload.
+    #[arg(value_name = "WORKLOAD")]
     pub name: String,
     /// Instances that each city has at least.
     #[arg(long, value_name = "COUNT")]

@@ -53,8 +53,8 @@ const COLUMNS: [Column; 6] = [
     Column::whole("HEALTH"),
     Column::whole("READY"),
     Column::whole("UP-TO-DATE"),
-    Column::cut("CITIES", Cut::End),
-    Column::whole("AGE"),
+    Column::cut("CITIES", Cut::End).optional(1),
+    Column::whole("AGE").optional(2),
 ];
 
 /// The overview for people.

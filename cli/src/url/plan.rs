@@ -147,8 +147,14 @@ pub fn url(proxy: &Object) -> Url {
     if let Some(why) = waits("Programmed", true).or_else(|| waits("CertificatesReady", false)) {
         return Url::Pending(why);
     }
-    match status["canonicalHostname"].as_str().filter(|host| !host.is_empty()) {
-        Some(host) => Url::Live(format!("https://{host}")),
+    match address(proxy) {
+        Some(url) => Url::Live(url),
         None => Url::Pending("it has no host name yet".to_owned()),
     }
+}
+
+/// Where a proxy answers, or will.
+pub fn address(proxy: &Object) -> Option<String> {
+    let host = proxy.status()["canonicalHostname"].as_str().filter(|host| !host.is_empty())?;
+    Some(format!("https://{host}"))
 }

@@ -71,9 +71,8 @@ impl Finding {
     pub fn standing(&self) -> Standing {
         match self.responsible {
             Some(Responsible::User | Responsible::Operator) => Standing::Blocked,
-            Some(Responsible::Nobody) => Standing::OnItsWay,
             None if self.status == "Unknown" => Standing::Unknown,
-            None => Standing::OnItsWay,
+            Some(Responsible::Nobody) | None => Standing::OnItsWay,
         }
     }
 

@@ -14,38 +14,46 @@ pub enum Cut {
     Start,
 }
 
+/// How narrow a column may become, and which end of its cells is cut then.
+pub type Cuttable = Option<(Cut, usize)>;
+
+/// Columns of a terminal that a table takes.
+pub fn width_of(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// How wide each column is, and how narrow it may become: no narrower than its header.
+pub fn widths(rows: &[Vec<String>], cuts: &[Cuttable]) -> (Vec<usize>, Vec<usize>) {
+    let widest = |at: usize| rows.iter().map(|row| row[at].width()).max().unwrap_or_default();
+    let header = |at: usize| rows.first().map_or(0, |header| header[at].width());
+    let is: Vec<usize> = (0..cuts.len()).map(widest).collect();
+    let least = |at: usize| cuts[at].map_or(is[at], |(_, least)| least.max(header(at)).min(is[at]));
+    let least = (0..cuts.len()).map(least).collect();
+    (is, least)
+}
+
 /// Cuts cells of the columns that allow it, the widest column first, until the table takes at most `width` columns of a
-/// terminal. `cuts` says for each column of the table which end is cut; a column of `None` stays whole, and so does one
-/// that is as narrow as its header or [`NARROWEST`]: the table is then wider than the terminal.
-pub fn fit(rows: &mut [Vec<String>], cuts: &[Option<Cut>], width: usize) {
-    let mut widths: Vec<usize> =
-        (0..cuts.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
-    let least = |at: usize| rows.first().map_or(0, |header| header[at].width()).max(NARROWEST);
-    let least: Vec<usize> = (0..cuts.len()).map(least).collect();
-    let gaps = GAP * cuts.len().saturating_sub(1);
+/// terminal, or nothing more can be cut.
+pub fn fit(rows: &mut [Vec<String>], cuts: &[Cuttable], width: usize) {
+    let (mut widths, least) = widths(rows, cuts);
     loop {
-        let excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
-        let widest = (0..cuts.len())
-            .filter(|&at| cuts[at].is_some() && widths[at] > least[at])
-            .max_by_key(|&at| widths[at]);
+        let excess = width_of(&widths).saturating_sub(width);
+        let widest = (0..cuts.len()).filter(|&at| widths[at] > least[at]).max_by_key(|&at| widths[at]);
         let Some(at) = widest.filter(|_| excess > 0) else { break };
         // The widest column is cut down to the next one, then both together.
-        let next = (0..cuts.len()).filter(|&other| other != at && cuts[other].is_some());
+        let next = (0..cuts.len()).filter(|&other| other != at && widths[other] > least[other]);
         let next = next.map(|other| widths[other]).filter(|&other| other < widths[at]).max();
         let floor = least[at].max(next.unwrap_or_default()).min(widths[at] - 1);
         widths[at] = floor.max(widths[at] - excess.min(widths[at]));
     }
     for row in rows {
         for (at, cut) in cuts.iter().enumerate() {
-            if let Some(cut) = cut.filter(|_| row[at].width() > widths[at]) {
+            if let Some((cut, _)) = cut.filter(|_| row[at].width() > widths[at]) {
                 row[at] = shortened(&row[at], widths[at], cut);
             }
         }
     }
 }
-
-/// How narrow a column may become.
-pub const NARROWEST: usize = 8;
 
 /// The text in at most `width` columns of a terminal, with an ellipsis where the rest was.
 fn shortened(text: &str, width: usize, cut: Cut) -> String {
@@ -69,7 +77,10 @@ fn shortened(text: &str, width: usize, cut: Cut) -> String {
 mod tests {
     use super::*;
 
-    fn fitted(rows: &[&[&str]], cuts: &[Option<Cut>], width: usize) -> Vec<Vec<String>> {
+    const START: Cuttable = Some((Cut::Start, 8));
+    const END: Cuttable = Some((Cut::End, 8));
+
+    fn fitted(rows: &[&[&str]], cuts: &[Cuttable], width: usize) -> Vec<Vec<String>> {
         let mut rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
         fit(&mut rows, cuts, width);
@@ -82,18 +93,18 @@ mod tests {
             &["NAME", "IMAGE", "CITIES"],
             &["a-name-that-is-not-cut", "registry.example/acme/web:v1.2.3", "DFW, ORD, AMS, FRA"],
         ];
-        let cuts = [None, Some(Cut::Start), Some(Cut::End)];
+        let cuts = [None, START, END];
         assert_eq!(fitted(rows, &cuts, 200)[1][1], rows[1][1], "there is room");
         let cut = fitted(rows, &cuts, 60);
-        assert_eq!(cut[1], ["a-name-that-is-not-cut", "…cme/web:v1.2.3", "DFW, ORD, AMS, …"]);
+        assert_eq!(cut[1], ["a-name-that-is-not-cut", "…e/acme/web:v1.2.3", "DFW, ORD, AMS…"]);
         let cut = fitted(rows, &cuts, 20);
         assert_eq!(cut[1], ["a-name-that-is-not-cut", "…:v1.2.3", "DFW, OR…"], "no narrower than this");
     }
 
     #[test]
     fn wide_characters_count_for_two() {
-        let cut = fitted(&[&["NAME", "WORDS"], &["a", "東京都渋谷区道玄坂"]], &[None, Some(Cut::End)], 18);
-        assert_eq!(cut[1][1], "東京都…");
-        assert!(cut[1][1].width() <= 18 - 7);
+        let cut = fitted(&[&["NAME", "WORDS"], &["a", "東京都渋谷区道玄坂"]], &[None, END], 18);
+        assert_eq!(cut[1][1], "東京都渋谷…");
+        assert_eq!(cut[1][1].width(), 18 - 7);
     }
 }

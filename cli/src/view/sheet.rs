@@ -1,35 +1,67 @@
 //! Tables whose columns say which of them may be cut to the terminal's width.
 
+use fedhub_terminal::Terminal;
 use fedhub_terminal::output::Colour;
 use fedhub_terminal::table::painted;
+use unicode_width::UnicodeWidthStr;
 
 use super::Look;
 pub use super::fit::Cut;
-use super::fit::fit;
+use super::fit::{Cuttable, fit, width_of, widths};
+use super::text::wrapped;
+
+/// How narrow a column becomes that says nothing else.
+const NARROWEST: usize = 8;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     title: &'static str,
-    cut: Option<Cut>,
-    wide: bool,
+    cut: Cuttable,
+    rank: Rank,
+}
+
+/// When a column is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Always.
+    Needed,
+    /// Unless the terminal is too narrow: those with higher numbers go first.
+    Optional(u8),
+    /// With `--output wide` only.
+    Wide,
 }
 
 impl Column {
     /// One that is never cut: what a user copies.
     pub const fn whole(title: &'static str) -> Self {
-        Self { title, cut: None, wide: false }
+        Self { title, cut: None, rank: Rank::Needed }
     }
 
     /// One that is cut on a narrow terminal.
     pub const fn cut(title: &'static str, cut: Cut) -> Self {
-        Self { title, cut: Some(cut), wide: false }
+        Self { title, cut: Some((cut, NARROWEST)), rank: Rank::Needed }
+    }
+
+    /// The same, with at least so many columns of a terminal.
+    #[must_use]
+    pub const fn at_least(self, least: usize) -> Self {
+        match self.cut {
+            Some((cut, _)) => Self { cut: Some((cut, least)), ..self },
+            None => self,
+        }
+    }
+
+    /// The same, but left out where the terminal is too narrow; those with higher numbers first.
+    #[must_use]
+    pub const fn optional(self, order: u8) -> Self {
+        Self { rank: Rank::Optional(order), ..self }
     }
 
     /// The same, with `--output wide` only.
     #[must_use]
     pub const fn wide(self) -> Self {
-        Self { wide: true, ..self }
+        Self { rank: Rank::Wide, ..self }
     }
 }
 
@@ -61,15 +93,18 @@ impl Cell {
     }
 }
 
-/// The table of these columns; each row has a cell for every column. With `--output wide` nothing is cut.
+/// The table of these columns; each row has a cell for every column. With `--output wide` there are all of them, and
+/// nothing is cut.
 pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
-    let shown: Vec<usize> =
-        (0..columns.len()).filter(|&at| look.is_wide() || !columns[at].wide).collect();
-    let header = shown.iter().map(|&at| columns[at].title.to_owned()).collect();
-    let body = rows.iter().map(|row| shown.iter().map(|&at| row[at].text.clone()).collect());
-    let mut texts: Vec<Vec<String>> = std::iter::once(header).chain(body).collect();
-    if let Some(width) = look.terminal.width.filter(|_| !look.is_wide()) {
-        let cuts: Vec<Option<Cut>> = shown.iter().map(|&at| columns[at].cut).collect();
+    let header: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
+    let body = rows.iter().map(|row| row.iter().map(|cell| cell.text.clone()).collect());
+    let whole: Vec<Vec<String>> = std::iter::once(header).chain(body).collect();
+    let width = look.terminal.width.filter(|_| !look.is_wide());
+    let shown = shown(columns, &whole, width, look.is_wide());
+    let pick = |row: &Vec<String>| shown.iter().map(|&at| row[at].clone()).collect();
+    let mut texts: Vec<Vec<String>> = whole.iter().map(pick).collect();
+    if let Some(width) = width {
+        let cuts: Vec<Cuttable> = shown.iter().map(|&at| columns[at].cut).collect();
         fit(&mut texts, &cuts, width);
     }
     let first = usize::from(look.no_headers);
@@ -80,9 +115,55 @@ pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
     painted(&texts[first..], colour)
 }
 
+/// The same with a last column of sentences: where they do not fit beside the rest, each stands below its row.
+pub fn annotated(
+    columns: &[Column],
+    title: &'static str,
+    rows: Vec<(Vec<Cell>, String)>,
+    look: &Look,
+) -> String {
+    let all: Vec<Column> = columns.iter().copied().chain([Column::whole(title)]).collect();
+    let beside = |(cells, note): &(Vec<Cell>, String)| {
+        cells.iter().cloned().chain([note.as_str().into()]).collect::<Vec<Cell>>()
+    };
+    let beside: Vec<Vec<Cell>> = rows.iter().map(beside).collect();
+    let Some(width) = look.terminal.width.filter(|_| !look.is_wide()) else {
+        return sheet(&all, beside, look);
+    };
+    let unlimited = Look { terminal: Terminal { width: None, colours: false, ..look.terminal }, ..*look };
+    if sheet(&all, beside.clone(), &unlimited).lines().all(|line| line.width() <= width) {
+        return sheet(&all, beside, look);
+    }
+    let (cells, notes): (Vec<Vec<Cell>>, Vec<String>) = rows.into_iter().unzip();
+    let table = sheet(columns, cells, look);
+    let header = usize::from(!look.no_headers);
+    let lines = table.lines().enumerate().map(|(at, line)| {
+        match at.checked_sub(header).and_then(|at| notes.get(at)) {
+            Some(note) => format!("{line}\n{}", wrapped(note, 2, Some(width))),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Which columns fit, as narrow as they may become.
+fn shown(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, is_wide: bool) -> Vec<usize> {
+    let cuts: Vec<Cuttable> = columns.iter().map(|column| column.cut).collect();
+    let (_, least) = widths(rows, &cuts);
+    let mut shown: Vec<usize> =
+        (0..columns.len()).filter(|&at| is_wide || columns[at].rank != Rank::Wide).collect();
+    while let Some(width) = width
+        && width_of(&shown.iter().map(|&at| least[at]).collect::<Vec<_>>()) > width
+        && let Some(&last) = shown.iter().max_by_key(|&&at| columns[at].rank)
+        && columns[last].rank != Rank::Needed
+    {
+        shown.retain(|&at| at != last);
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
-    use fedhub_terminal::Terminal;
     use fedhub_terminal::output::Format;
 
     use super::*;
@@ -101,9 +182,41 @@ mod tests {
         let look = Look { terminal: narrow, ..Look::default() };
         assert_eq!(drawn(&look), "NAME   IMAGE\nweb    …e/acme/web:1");
         let look = Look { format: Format::Wide, ..look };
-        assert_eq!(drawn(&look), "NAME   IMAGE                         TYPE\nweb    registry.example/acme/web:1   d1");
+        assert_eq!(
+            drawn(&look),
+            "NAME   IMAGE                         TYPE\nweb    registry.example/acme/web:1   d1"
+        );
         assert_eq!(drawn(&Look { no_headers: true, ..look }), "web   registry.example/acme/web:1   d1");
         assert_eq!(drawn(&Look::default()), "NAME   IMAGE\nweb    registry.example/acme/web:1");
+    }
+
+    #[test]
+    fn columns_that_are_needed_least_go_first_on_a_narrow_terminal() {
+        let columns =
+            [Column::whole("NAME"), Column::whole("AGE").optional(2), Column::whole("CITY").optional(1)];
+        let drawn = |width| {
+            let look =
+                Look { terminal: Terminal { width: Some(width), ..Terminal::default() }, ..Look::default() };
+            sheet(&columns, vec![vec!["web".into(), "3d".into(), "DFW".into()]], &look)
+        };
+        assert_eq!(drawn(17), "NAME   AGE   CITY\nweb    3d    DFW");
+        assert_eq!(drawn(16), "NAME   CITY\nweb    DFW");
+        assert_eq!(drawn(4), "NAME\nweb");
+        assert_eq!(drawn(1), "NAME\nweb");
+    }
+
+    #[test]
+    fn sentences_that_do_not_fit_stand_below_their_row() {
+        let columns = [Column::whole("NAME")];
+        let drawn = |width, no_headers| {
+            let look =
+                Look { no_headers, terminal: Terminal { width, ..Terminal::default() }, ..Look::default() };
+            annotated(&columns, "WHY", vec![(vec!["web".into()], "for a reason".to_owned())], &look)
+        };
+        assert_eq!(drawn(None, false), "NAME   WHY\nweb    for a reason");
+        assert_eq!(drawn(Some(19), false), "NAME   WHY\nweb    for a reason");
+        assert_eq!(drawn(Some(12), false), "NAME\nweb\n  for a\n  reason");
+        assert_eq!(drawn(Some(12), true), "web\n  for a\n  reason");
     }
 
     #[test]

@@ -26,6 +26,12 @@ Examples:
 
 What is not known is shown as `?`, in JSON as null; a URL that there is none of as a dash.";
 
+/// What the help of `describe` ends with.
+const DESCRIBE: &str = "\
+Examples:
+  datumctl compute workloads describe web
+  datumctl compute workloads describe web -o json";
+
 /// The flags of `workloads`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -45,6 +51,7 @@ pub struct WorkloadsArgs {
 #[derive(Debug, Subcommand)]
 pub enum One {
     /// Show one workload in full: its placements, how it is in each city, and what it runs.
+    #[command(after_help = DESCRIBE)]
     Describe {
         /// The workload's name.
         #[arg(value_name = "WORKLOAD")]
@@ -86,13 +93,15 @@ async fn table(session: &Session, args: &WorkloadsArgs) -> Result<(), Problem> {
         (false, _) => session.tell(&format!("\n{}", view::totals(&rows))),
         (true, true) => {
             session.tell(&format!("There are no workloads in {}.", session.project_in_words()));
-            session.tell(&format!("Deploy one with `{}`.", session.command("deploy NAME --image IMAGE --city CITY")));
+            session.tell(&format!(
+                "Deploy one with `{}`.",
+                session.command("deploy NAME --image IMAGE --city CITY")
+            ));
         }
         (true, false) => session.tell("No workload matches."),
     }
     Ok(())
 }
-
 
 async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     let (project, urls) = tokio::join!(
@@ -105,7 +114,8 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     let index = reading::index(deployments);
     for object in workloads.as_ref().map_err(Clone::clone)? {
         let row = Row { workload: index.workload(object), url: Url::of(&urls, name) };
-        session.print(|| describe::json(&row, is_known, now), || describe::text(&row, is_known, &look, now))?;
+        session
+            .print(|| describe::json(&row, is_known, now), || describe::text(&row, is_known, &look, now))?;
     }
     if let Err(problem) = deployments {
         session.tell(&note(problem));

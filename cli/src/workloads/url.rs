@@ -1,12 +1,12 @@
 //! The URL that a Workload is published under, as its `HTTPProxy` says.
 
-use fedhub_api::conditions::{find, is_true};
 use fedhub_core::names::WORKLOAD_NAME;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use crate::model::Listed;
 use crate::reading::{Query, is_unserved};
+use crate::url::plan;
 use crate::view::{NONE, UNKNOWN};
 
 /// What to list for it in a namespace.
@@ -39,7 +39,8 @@ impl Url {
     pub fn of(listed: &Listed, workload: &str) -> Self {
         match listed {
             Ok(proxies) => {
-                let is_its = |it: &&Object| it.label(WORKLOAD_NAME) == Some(workload) || it.name() == workload;
+                let is_its =
+                    |it: &&Object| it.label(WORKLOAD_NAME) == Some(workload) || it.name() == workload;
                 proxies.iter().find(is_its).map_or(Self::None, live)
             }
             // Where nothing is published, this is not either.
@@ -80,14 +81,9 @@ impl Url {
     }
 }
 
-/// Whether a proxy answers: it has a name, is programmed, and its certificates, where it needs any, are there.
 fn live(proxy: &Object) -> Url {
-    let status = proxy.status();
-    let url = status["canonicalHostname"].as_str().filter(|host| !host.is_empty());
-    let url = url.map(|host| format!("https://{host}"));
-    let certificates = find(status, "CertificatesReady").is_none_or(|it| it["status"] == "True");
-    match url {
-        Some(url) if is_true(status, "Programmed") && certificates => Url::Live(url),
-        other => Url::Pending(other),
+    match plan::url(proxy) {
+        plan::Url::Live(url) => Url::Live(url),
+        plan::Url::Pending(_) => Url::Pending(plan::address(proxy)),
     }
 }

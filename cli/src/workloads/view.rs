@@ -42,7 +42,8 @@ impl Row<'_> {
 
     /// The names of its placements, each once.
     fn placements(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.workload.sites.iter().filter(|it| it.wanted).map(|it| it.placement).collect();
+        let mut names: Vec<&str> =
+            self.workload.sites.iter().filter(|it| it.wanted).map(|it| it.placement).collect();
         names.dedup();
         names
     }
@@ -68,15 +69,15 @@ pub fn colour(health: Health) -> Colour {
 
 const COLUMNS: [Column; 10] = [
     Column::whole("NAME"),
-    Column::cut("CITIES", Cut::End),
+    Column::cut("CITIES", Cut::End).optional(3),
     Column::whole("HEALTH"),
     Column::whole("READY"),
-    Column::whole("UP-TO-DATE"),
-    Column::cut("PLACEMENTS", Cut::End),
-    Column::cut("IMAGE", Cut::Start),
-    Column::whole("AGE"),
+    Column::whole("UP-TO-DATE").optional(1),
+    Column::cut("PLACEMENTS", Cut::End).optional(6),
+    Column::cut("IMAGE", Cut::Start).at_least(12).optional(4),
+    Column::whole("AGE").optional(5),
     Column::cut("INSTANCE TYPE", Cut::End).wide(),
-    Column::cut("URL", Cut::End),
+    Column::cut("URL", Cut::End).optional(2),
 ];
 
 /// The table.

@@ -1,5 +1,8 @@
 //! Deployments against a server in memory: what is sent, and what is not.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fedhub_cli::args::Global;
 use fedhub_cli::deploy;
 use fedhub_cli::deploy::schema::{self, completed};
@@ -8,7 +11,12 @@ use fedhub_cli::problem::Problem;
 use fedhub_cli::session::Session;
 use fedhub_fake_apiserver::resource::{Resource, project_plane};
 use fedhub_fake_apiserver::{ApiServer, AuditEntry, Fault};
+use http::{Method, Request};
+use kube::Client;
+use kube::client::Body;
 use serde_json::{Value, json};
+use tower::ServiceExt;
+use tower::util::service_fn;
 
 use super::fixtures::{args, web};
 
@@ -115,17 +123,68 @@ async fn a_dry_run_stores_nothing() {
     assert!(problem.unwrap_err().sentence.contains("--http-port: "));
 }
 
+/// A session in which somebody else does something right before the first write.
+fn meddled(server: &ApiServer, meddle: impl Fn(&ApiServer) + Send + Sync + 'static) -> Session {
+    let (plane, meddle, did) = (server.clone(), Arc::new(meddle), Arc::new(AtomicBool::new(false)));
+    let service = service_fn(move |request: Request<Body>| {
+        let is_write = request.method() == Method::PUT && !request.uri().to_string().contains("dryRun");
+        if is_write && !did.swap(true, Ordering::Relaxed) {
+            meddle(&plane);
+        }
+        plane.service().oneshot(request)
+    });
+    Session::with_client(Client::new(service, "default"), Global::default())
+}
+
 #[tokio::test]
-async fn another_writer_is_waited_for_or_said_and_never_overwritten() {
+async fn another_writer_is_never_overwritten() {
+    let least = |server: &ApiServer| {
+        stored(server, "web").unwrap()["spec"]["placements"][0]["scaleSettings"]["minReplicas"].clone()
+    };
+    let patch = |patch: Value| {
+        move |server: &ApiServer| drop(server.patch("Workload", "default", "web", &patch).unwrap())
+    };
+    let deploy = async |session: Session| {
+        deploy::run(&session, &args(&["web", "--min=5", "--no-wait", "--no-save"]).unwrap()).await
+    };
     let server = plane(&[]);
     run(&server, &NEW).await.unwrap();
-    // A conflict whose cause changes nothing that users say, as a write of the status is.
+    // Something else was changed: both stand.
+    deploy(meddled(&server, patch(json!({"metadata": {"annotations": {"a": "b"}}})))).await.unwrap();
+    let both = stored(&server, "web").unwrap();
+    assert_eq!((&both["metadata"]["annotations"]["a"], least(&server)), (&json!("b"), json!(5)));
+    // The same was changed: the user has seen another change than the one that it would be now.
+    let server = plane(&[]);
+    run(&server, &NEW).await.unwrap();
+    let mut changed = both["spec"]["placements"].clone();
+    changed[0]["scaleSettings"]["minReplicas"] = json!(3);
+    let problem =
+        deploy(meddled(&server, patch(json!({"spec": {"placements": changed}})))).await.unwrap_err();
+    assert!(problem.sentence.contains("was changed by somebody else in the meantime"), "{problem:?}");
+    assert_eq!(least(&server), 3);
+    // It is another one of that name.
+    let server = plane(&[]);
+    run(&server, &NEW).await.unwrap();
+    let again = |server: &ApiServer| {
+        let mut same = stored(server, "web").unwrap();
+        server.delete("Workload", "default", "web").unwrap();
+        same["metadata"] = json!({"name": "web", "namespace": "default"});
+        server.put(same).unwrap();
+    };
+    let problem = deploy(meddled(&server, again)).await.unwrap_err();
+    assert!(problem.sentence.contains("was changed by somebody else in the meantime"), "{problem:?}");
+    assert_eq!(least(&server), 2);
+}
+
+#[tokio::test]
+async fn writes_of_the_status_are_waited_for_and_not_for_ever() {
+    let server = plane(&[]);
+    run(&server, &NEW).await.unwrap();
     server.fault(Fault::Status(409).on("update", "workloads").times(3));
     run(&server, &["web", "--min=3"]).await.unwrap();
-    assert_eq!(stored(&server, "web").unwrap()["spec"]["placements"][0]["scaleSettings"]["minReplicas"], 3);
     server.fault(Fault::Status(409).on("update", "workloads"));
     let problem = run(&server, &["web", "--min=4"]).await.unwrap_err();
-    assert!(problem.exit == Exit::Failed, "{problem:?}");
+    assert_eq!(problem.exit, Exit::Failed, "{problem:?}");
     assert_eq!(stored(&server, "web").unwrap()["spec"]["placements"][0]["scaleSettings"]["minReplicas"], 3);
 }
 
@@ -222,6 +281,16 @@ async fn a_project_that_publishes_nothing_deploys_all_the_same() {
     let server = plane(&[]);
     run(&server, &[&NEW[..], &["--http-port=80"]].concat()).await.unwrap();
     assert!(stored(&server, "web").is_some());
+}
+
+#[tokio::test]
+async fn a_url_that_cannot_be_made_fails_only_who_asked_for_it() {
+    let server = plane(&[("NetworkService", "networkservices"), ("HTTPProxy", "httpproxies")]);
+    server.fault(Fault::Status(403).on("get", "networkservices"));
+    run(&server, &NEW).await.unwrap();
+    let problem = run(&server, &["web", "--http-port=80"]).await.unwrap_err();
+    assert!(problem.sentence.starts_with("Could not publish web: "), "{problem:?}");
+    assert_eq!(stored(&server, "web").unwrap()["metadata"]["generation"], 2, "the workload is deployed");
 }
 
 #[tokio::test]

@@ -91,13 +91,18 @@ async fn events_are_listed_and_what_is_not_known_is_said() {
     assert_eq!(ended.out.lines().count(), 4, "{ended:?}");
     let last = ended.out.lines().last().unwrap();
     assert!(last.contains("web-us-dfw-0") && last.contains("説明"), "{last}");
+    assert!(ended.out.contains("Placed") && ended.out.contains("placed in DFW"), "{ended:?}");
+    assert!(!ended.out.to_lowercase().contains("federat"), "not the platform's own words: {ended:?}");
     let value = plane.run("events web --warnings -o json").await.json();
     assert_eq!((value.as_array().unwrap().len(), &value[0]["location"]), (1, &json!("DFW")));
     let ended = plane.run("events nope").await;
-    assert!(ended.code == 1 && ended.err.contains("no such thing"), "{ended:?}");
+    assert!(ended.code == 1 && ended.err.contains("There is no workload \"nope\""), "{ended:?}");
     plane.server.fault(Fault::Status(403).on("list", "workloaddeployments"));
     let ended = plane.run("events web").await;
-    assert!(ended.code == 0 && ended.out.lines().count() == 4 && ended.err.contains("lacks the right"), "{ended:?}");
+    assert!(
+        ended.code == 0 && ended.out.lines().count() == 4 && ended.err.contains("lacks the right"),
+        "{ended:?}"
+    );
     plane.server.fault(Fault::Status(403).on("list", "events"));
     let ended = plane.run("events web").await;
     assert!(ended.code == 1 && ended.out.is_empty(), "unread is not none: {ended:?}");
@@ -108,8 +113,11 @@ async fn a_watch_goes_on_over_a_lost_connection_and_repeats_nothing() {
     let plane = Plane::with(project().into_iter().chain(all())).await;
     let mut child = plane.start("events web --watch");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = async || timeout(Duration::from_secs(60), lines.next_line()).await.unwrap().unwrap().unwrap();
+    let mut next =
+        async || timeout(Duration::from_secs(60), lines.next_line()).await.unwrap().unwrap().unwrap();
     for reason in ["Progressing", "Federated", "ImageUnavailable"] {
+        async || timeout(Duration::from_mins(1), lines.next_line()).await.unwrap().unwrap().unwrap();
+    for reason in ["Progressing", "Placed", "ImageUnavailable"] {
         let line = next().await;
         assert!(line.contains(reason), "{line}");
     }
@@ -135,12 +143,12 @@ async fn a_watch_ends_when_nobody_reads_it_and_says_a_missing_right() {
     let plane = Plane::with(project().into_iter().chain(all())).await;
     let mut child = plane.start("events --watch -o json");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let first = timeout(Duration::from_secs(60), lines.next_line()).await.unwrap().unwrap().unwrap();
+    let first = timeout(Duration::from_mins(1), lines.next_line()).await.unwrap().unwrap().unwrap();
     let first: Value = serde_json::from_str(&first).unwrap();
     assert_eq!(first["reason"], "Progressing");
     drop(lines);
     // Each line that nobody reads is a reason to end; the first may still fit the pipe.
-    let ended = timeout(Duration::from_secs(60), async {
+    let ended = timeout(Duration::from_mins(1), async {
         for minute in 30..60 {
             plane.server.put(event("Workload", "web", minute, "Progressing")).unwrap();
             if let Ok(ended) = timeout(Duration::from_millis(500), child.wait()).await {

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::plane::Plane;
 use crate::support::{
-    condition, deployment, image_missing, instance, object, over_quota, ready, serving, unreported, counts, with,
+    condition, counts, deployment, image_missing, instance, object, over_quota, ready, serving, unreported,
+    with,
 };
 
 fn all() -> Vec<Value> {
@@ -108,12 +109,17 @@ async fn data_is_on_standard_output_and_the_rest_is_not() {
     assert!(ended.out.starts_with("NAME") && ended.out.lines().count() == 5, "{ended:?}");
     assert!(ended.err.contains("4 instances: 2 available, 1 failed, 1 pending"), "{ended:?}");
     let described = plane.run("instances describe web-us-ord-0").await;
-    for words in ["Failed (image unavailable)", "見つかりません", "What you can do: check the image's name", "10.0.0.2"] {
+    for words in [
+        "Failed (image unavailable)",
+        "見つかりません",
+        "What you can do: check the image's name",
+        "10.0.0.2",
+    ] {
         assert!(described.out.contains(words), "{words}: {described:?}");
     }
     assert!(!described.out.contains("not to be shown"), "values of variables may be secret: {described:?}");
     let missing = plane.run("instances describe nope").await;
-    assert!(missing.code == 1 && missing.err.contains("there is no such thing"), "{missing:?}");
+    assert!(missing.code == 1 && missing.err.contains("There is no instance \"nope\""), "{missing:?}");
 }
 
 #[tokio::test]
@@ -134,7 +140,7 @@ async fn what_may_not_be_read_is_said_and_never_shown_as_none() {
     let ended = plane.run("instances").await;
     assert_eq!((ended.code, ended.out.lines().count()), (0, 6), "{ended:?}");
     let line = ended.out.lines().find(|line| line.starts_with("old")).unwrap();
-    assert!(line.contains("?   ?"), "{line}");
+    assert_eq!(line.split_whitespace().take(3).collect::<Vec<_>>(), ["old-us-dfw-0", "?", "?"]);
     assert!(ended.err.contains("Not everything is known here"), "{ended:?}");
 }
 
@@ -142,7 +148,9 @@ async fn what_may_not_be_read_is_said_and_never_shown_as_none() {
 async fn an_expired_login_is_said_and_not_swallowed() {
     let plane = Plane::with(all()).await;
     plane.server.fault(Fault::Status(401));
-    for command in ["instances", "workloads", "status", "quota", "cities", "instance-types", "events", "explain web"] {
+    for command in
+        ["instances", "workloads", "status", "quota", "cities", "instance-types", "events", "explain web"]
+    {
         let ended = plane.run(command).await;
         assert!(ended.code != 0, "{command}: {ended:?}");
         assert!(ended.err.contains("login has expired"), "{command}: {ended:?}");

@@ -1,5 +1,9 @@
-//! Completion of names from the project.
+//! Completion of names from the project, stray words, and hints.
 
+use std::ffi::OsString;
+
+use fedhub_cli::args;
+use fedhub_cli::host::program::Program;
 use fedhub_fake_apiserver::Fault;
 use serde_json::json;
 
@@ -15,9 +19,8 @@ async fn names_are_completed_from_the_project() {
     ])
     .await;
     for (words, expected) in [
-        ("explain ''", "api\nweb\n:4\n"),
         ("workloads describe w", "web\n:4\n"),
-        ("instances describe ''", "web-us-dfw-0\n:4\n"),
+        ("instances describe w", "web-us-dfw-0\n:4\n"),
         ("instances --workload a", "api\n:4\n"),
         ("instances --city ''", "AMS\nDFW\nORD\n:4\n"),
         ("instances --city DFW,O", "DFW,ORD\n:4\n"),
@@ -25,6 +28,29 @@ async fn names_are_completed_from_the_project() {
     ] {
         assert_eq!(plane.complete(words).await, expected, "{words}");
     }
+    assert!(plane.complete("explain ''").await.starts_with("api\nweb\n"));
     plane.server.fault(Fault::Status(403));
-    assert_eq!(plane.complete("explain ''").await, ":4\n", "a shell has no place for errors");
+    assert_eq!(plane.complete("explain w").await, ":4\n", "a shell has no place for errors");
+}
+
+#[tokio::test]
+async fn stray_words_are_refused_and_hints_name_commands_that_there_are() {
+    let plane = Plane::with([workload("web", &["DFW"], json!({}))]).await;
+    for line in
+        ["workloads web", "instances web", "quota web", "cities DFW", "explain web api", "events web api"]
+    {
+        let ended = plane.run(line).await;
+        assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{line}: {ended:?}");
+    }
+    let mut hints = 0;
+    for line in ["status nope", "explain web", "status", "events nope"] {
+        let ended = plane.run(line).await;
+        for hint in ended.err.split('`').skip(1).step_by(2).filter(|hint| hint.contains("compute")) {
+            let words = hint.split_whitespace().skip_while(|word| !word.ends_with("compute")).skip(1);
+            let words: Vec<OsString> = words.map(OsString::from).collect();
+            assert!(args::parse(Program::Datumctl, &words).is_ok(), "{line}: {hint}");
+            hints += 1;
+        }
+    }
+    assert!(hints > 0, "hints are found");
 }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::{
-    NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, look, now, object, over_quota, ready, serving,
-    with, workload,
+    NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, look, now, object, over_quota,
+    ready, serving, with, workload,
 };
 
 /// The objects of a project.
@@ -37,16 +37,19 @@ fn project() -> Project {
     Project {
         workloads: all(vec![
             workload("api", &["DFW"], json!({})),
-            workload("storefront-web", &["AMS", "DFW", "LHR", "ORD"], with(counts(4, 4, 3), available())),
+            workload("storefront-web", &["AMS", "DFW", "LHR", "ORD"], with(counts(2, 2, 1), available())),
         ]),
         deployments: all(vec![
-            deployment("storefront-web", "DFW", with(counts(2, 2, 2), serving())),
-            deployment("storefront-web", "ORD", with(counts(2, 2, 1), blocked("InstancesProvisioning", NO_IMAGE))),
+            deployment("storefront-web", "DFW", with(counts(1, 1, 1), serving())),
+            deployment(
+                "storefront-web",
+                "ORD",
+                with(counts(1, 1, 0), blocked("InstancesProvisioning", NO_IMAGE)),
+            ),
         ]),
         instances: all(vec![
             instance("storefront-web", "DFW", 0, ready()),
-            instance("storefront-web", "ORD", 0, ready()),
-            instance("storefront-web", "ORD", 1, image_missing()),
+            instance("storefront-web", "ORD", 0, image_missing()),
             api,
         ]),
         others: Vec::new(),
@@ -84,7 +87,7 @@ fn texts(project: &Project, look: &Look) -> Vec<(&'static str, String)> {
         ("workloads", workloads::view::table(&workload_rows, look, now)),
         ("workloads describe", workloads::describe::text(&workload_rows[1], true, look, now)),
         ("instances", instances_table(&rows_of_instances, look, now)),
-        ("instances describe", described(&rows_of_instances[3], look, now)),
+        ("instances describe", described(&rows_of_instances[2], look, now)),
         ("explain", explain::view::text(&explained, look, now)),
         ("events", events_text(project, look)),
         ("quota", quota_text(project, look)),
@@ -102,8 +105,15 @@ fn events_text(project: &Project, look: &Look) -> String {
         }))
     };
     let all = [
-        event("Instance", "storefront-web-us-ord-1", 58, "Warning", "ImageUnavailable", NO_IMAGE),
-        event("WorkloadDeployment", "storefront-web-us-dfw", 40, "Normal", "Federated", "the cell has taken it"),
+        event("Instance", "storefront-web-us-ord-0", 58, "Warning", "ImageUnavailable", NO_IMAGE),
+        event(
+            "WorkloadDeployment",
+            "storefront-web-us-dfw",
+            40,
+            "Normal",
+            "Federated",
+            "the cell has taken it",
+        ),
     ];
     let names = Names::of(&project.workloads, &project.deployments);
     events::view::table(&entries(&all, &names, EventFilter::default()), look, now())

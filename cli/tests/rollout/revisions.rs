@@ -4,6 +4,7 @@ use fedhub_cli::rollout::history::{Template, current, revisions, rows};
 use fedhub_terminal::table::table;
 use jiff::Timestamp;
 use serde_json::json;
+use unicode_width::UnicodeWidthStr;
 
 use crate::fixtures::*;
 
@@ -16,9 +17,13 @@ fn w10_a_history_is_listed_with_what_changed_and_by_whom() {
     let history = history(&[(3, third), (1, first), (2, entry(2, &template("web:2")))]);
     let revisions = revisions(&history);
     let now: Timestamp = "2026-01-01T00:03:00Z".parse().unwrap();
-    let shown = |wide, headers| table(&rows(&revisions, Some(3), now, wide, headers));
-    insta::assert_snapshot!("history", shown(false, true));
-    insta::assert_snapshot!("history_wide", shown(true, false));
+    let shown = |width, headers| table(&rows(&revisions, Some(3), now, width, headers));
+    for width in [60, 80, 120] {
+        let table = shown(Some(width), true);
+        assert!(table.lines().all(|line| line.width() <= width), "{table}");
+        insta::assert_snapshot!(format!("history_{width}"), table);
+    }
+    insta::assert_snapshot!("history", shown(None, false));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a rollout looks like.
 
 use fedhub_cli::rollout::conclude::no_pause;
+use fedhub_cli::rollout::display::{Display, Plain};
 use fedhub_cli::rollout::view::{blocked, done, lines, report};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -18,7 +19,8 @@ fn world() -> World {
     status["updatedReplicas"] = json!(1);
     status["readyReplicas"] = json!(1);
     let image = "Image \"web:2\" was not found. Action required by the user: check the image's name and tag";
-    let at = world.instances.iter().position(|it| it.metadata.name.as_deref() == Some("web-us-ord-1")).unwrap();
+    let at =
+        world.instances.iter().position(|it| it.metadata.name.as_deref() == Some("web-us-ord-1")).unwrap();
     say(&mut world.instances[at], condition("Ready", "False", "ImageUnavailable", image));
     world.deployments[2].data["status"] = fedhub_api::deployment::unreported();
     world
@@ -37,11 +39,38 @@ fn programs_get_the_same() {
     insta::assert_snapshot!("rollout_json", format!("{report:#}"));
 }
 
-#[test]
-fn ends_are_said_in_sentences() {
+#[tokio::test]
+async fn ends_are_said_in_sentences() {
     let judgement = world().judge();
     let all_done = World::done(&["ORD", "DFW"], "web:2").judge();
     let session = session(&server());
     let texts = [done(NAME, &all_done), blocked(NAME, &judgement), no_pause(&session, NAME).text(false)];
     insta::assert_snapshot!("ends", texts.join("\n\n"));
+}
+
+#[test]
+fn a_city_in_two_placements_has_two_lines_and_one_that_goes_is_said() {
+    let mut world = World::done(&["DFW"], "web:1");
+    let other = json!({"name": "eu", "cityCodes": ["DFW"], "scaleSettings":
+        {"minReplicas": 2, "instanceManagementPolicy": "OrderedReady"}});
+    world.workload.data["spec"]["placements"].as_array_mut().unwrap().push(other);
+    world.add("eu", "DFW");
+    let mut out = Vec::new();
+    let mut display = Plain::new(&mut out);
+    display.show(&world.judge());
+    display.show(&world.judge());
+    world.workload.data["spec"]["placements"].as_array_mut().unwrap().pop();
+    display.show(&world.judge());
+    world.deployments.pop();
+    display.show(&world.judge());
+    let shown = String::from_utf8(out).unwrap();
+    assert_eq!(
+        shown.lines().collect::<Vec<_>>(),
+        [
+            "DFW (us): done, 2 of 2 updated, 2 ready",
+            "DFW (eu): done, 2 of 2 updated, 2 ready",
+            "DFW (eu): draining, 2 of 2 updated, 2 ready, 2 old",
+            "DFW (eu): removed",
+        ]
+    );
 }

@@ -17,8 +17,8 @@ tmux set-option -g status off
 
 # What stands in the terminal. Ages and addresses differ from run to run, and what follows them moves.
 pane() {
-  tmux capture-pane -p | sed -E -e 's/\b[0-9]+s( +|$)/NNs   /g' -e 's/fd00:[0-9a-f:…]+ +/fd00::1   /' \
-    -e 's/INTERNAL IP +/INTERNAL IP   /' -e 's/ +$//' -e '/^$/d'
+  tmux capture-pane -p | sed -E -e 's/\b[0-9]+s( +|$)/NNs   /g' -e 's/fd00:[0-9a-f:…]+ +/fd00::1:2:3:4   /' \
+    -e 's/INTERNAL IP +/INTERNAL IP     /' -e 's/ +$//' -e '/^$/d'
 }
 # Types a command, whose end shows NAME and its exit code, and waits until nothing is left of the one before.
 #
