@@ -1,7 +1,7 @@
 //! What a project's entitlements say of compute: pure.
 
 use fedhub_api::conditions::{find, is_true, said};
-use fedhub_core::names::{SERVICE_NAME, SERVICE_OBJECTS};
+use fedhub_api::entitlement::{is_ours, is_unpublished, resolved, was_granted};
 use jiff::Timestamp;
 use kube::ResourceExt;
 use kube::core::DynamicObject;
@@ -84,17 +84,15 @@ impl Access {
 }
 
 fn state(status: &Value) -> State {
-    let (Some(phase), Some(ready)) = (status["phase"].as_str(), find(status, "Ready")) else {
+    let (Some(phase), Some(_)) = (status["phase"].as_str(), find(status, "Ready")) else {
         return State::Processing;
     };
-    let unpublished = said(ready).1 == "ServiceNotPublished";
-    let was_entitled = status["entitledAt"].as_str().is_some_and(|at| !at.is_empty());
     match phase {
         "Active" if is_true(status, "Suspended") => State::Suspended,
         "Active" => State::Active,
         "PendingApproval" => State::PendingApproval,
-        "Rejected" if unpublished => State::Unavailable,
-        "Rejected" if was_entitled => State::Revoked,
+        "Rejected" if is_unpublished(status) => State::Unavailable,
+        "Rejected" if was_granted(status) => State::Revoked,
         "Rejected" => State::Denied,
         // A phase that this version does not know is no answer.
         _ => State::Processing,
@@ -105,20 +103,9 @@ fn state(status: &Value) -> State {
 /// one that can be used.
 fn select(entitlements: &[DynamicObject]) -> Option<&DynamicObject> {
     let rank = |entitlement: &&DynamicObject| {
-        let named = resolved(entitlement) == Some(SERVICE_NAME.1);
-        (named, state(&entitlement.data["status"]) == State::Active)
+        let status = &entitlement.data["status"];
+        (resolved(status).is_some(), state(status) == State::Active)
     };
-    entitlements.iter().filter(|entitlement| is_ours(entitlement)).max_by_key(rank)
-}
-
-fn is_ours(entitlement: &DynamicObject) -> bool {
-    let asked = entitlement.data["spec"]["serviceRef"]["name"].as_str();
-    match resolved(entitlement) {
-        Some(name) => name == SERVICE_NAME.1,
-        None => asked.is_some_and(|name| name == SERVICE_NAME.1 || SERVICE_OBJECTS.contains(&name)),
-    }
-}
-
-fn resolved(entitlement: &DynamicObject) -> Option<&str> {
-    entitlement.data["status"]["serviceName"].as_str().filter(|name| !name.is_empty())
+    let ours = |entitlement: &&DynamicObject| is_ours(&entitlement.data["spec"], &entitlement.data["status"]);
+    entitlements.iter().filter(ours).max_by_key(rank)
 }

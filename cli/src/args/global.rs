@@ -41,3 +41,42 @@ pub struct Global {
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }
+
+impl Global {
+    /// The flags that lead to the same place, as they are typed behind a command; with a space before each.
+    pub fn place(&self) -> String {
+        let kubeconfig = self.kubeconfig.as_ref().map(|file| file.display().to_string());
+        let flags = [
+            ("--project", &self.project),
+            ("--kubeconfig", &kubeconfig),
+            ("--context", &self.context),
+            ("--namespace", &self.namespace),
+        ];
+        let given = flags.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+        given
+            .flat_map(|(flag, value)| [" ".to_owned(), flag.to_owned(), " ".to_owned(), quoted(value)])
+            .collect()
+    }
+}
+
+/// A value as a shell takes it for one word.
+fn quoted(value: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    if value.chars().all(is_plain) { value.to_owned() } else { format!("'{}'", value.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_is_recommended_leads_to_the_same_place() {
+        let global = Global {
+            project: Some("shop".to_owned()),
+            kubeconfig: Some("/my home/it's".into()),
+            ..Global::default()
+        };
+        assert_eq!(global.place(), " --project shop --kubeconfig '/my home/it'\\''s'");
+        assert_eq!(Global::default().place(), "");
+    }
+}

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::problem::Problem;
 use crate::session::Session;
+use crate::url::{self, Intent};
 
 /// The flags of `destroy`.
 #[derive(Debug, clap::Args)]
@@ -44,6 +45,10 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
     let doomed = Doomed::of(&workload);
     if !doomed.is_going {
         agree(session, args, &doomed)?;
+        // What is published of it goes with it by its owner reference, too: without a right to it, the workload goes first.
+        if let Err(problem) = url::settle(session, &workload, Intent::Unpublish).await {
+            session.tell(&format!("{} It goes with the workload.", problem.sentence));
+        }
         delete(&api, &workload).await?;
     }
     if args.no_wait {

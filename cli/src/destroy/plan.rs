@@ -1,8 +1,7 @@
 //! What is deleted, and whether it may be: pure.
 
+use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::table::counted;
-use kube::ResourceExt;
-use kube::core::DynamicObject;
 use serde_json::Value;
 
 /// How it is known that somebody wants a workload deleted.
@@ -40,17 +39,17 @@ pub struct Doomed {
 
 impl Doomed {
     /// What an object says.
-    pub fn of(workload: &DynamicObject) -> Self {
-        let placements = workload.data["spec"]["placements"].as_array().into_iter().flatten();
+    pub fn of(workload: &Object) -> Self {
+        let placements = workload.spec()["placements"].as_array().into_iter().flatten();
         let codes = placements.flat_map(|placement| placement["cityCodes"].as_array().into_iter().flatten());
         let mut cities: Vec<String> = codes.filter_map(Value::as_str).map(str::to_owned).collect();
         cities.sort();
         cities.dedup();
         Self {
-            name: workload.name_any(),
+            name: workload.name().to_owned(),
             cities,
-            instances: workload.data["status"]["replicas"].as_i64(),
-            is_going: workload.metadata.deletion_timestamp.is_some(),
+            instances: workload.status()["replicas"].as_i64(),
+            is_going: workload.is_terminating(),
         }
     }
 

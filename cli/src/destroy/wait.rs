@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use kube::ResourceExt;
-use kube::core::DynamicObject;
+use fedhub_core::object::{Object, ObjectView};
 use kube::runtime::wait::{self, await_condition, conditions};
 use tokio::time::{sleep, timeout};
 
@@ -16,7 +15,18 @@ use crate::session::Session;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Waits until that very workload is gone; one that is made anew by its name is another. A limit of zero is none.
-pub async fn gone(session: &Session, workload: &DynamicObject, limit: Duration) -> Result<(), Problem> {
+pub async fn gone(session: &Session, workload: &Object, limit: Duration) -> Result<(), Problem> {
+    tokio::select! {
+        biased;
+        _ = tokio::signal::ctrl_c() => Err(Problem::new(
+            Exit::Interrupted,
+            format!("Stopped waiting. The deletion of workload {:?} goes on.", workload.name()),
+        )),
+        ended = in_time(session, workload, limit) => ended,
+    }
+}
+
+async fn in_time(session: &Session, workload: &Object, limit: Duration) -> Result<(), Problem> {
     let gone = watched(session, workload);
     if limit.is_zero() {
         return gone.await;
@@ -24,7 +34,7 @@ pub async fn gone(session: &Session, workload: &DynamicObject, limit: Duration) 
     if let Ok(ended) = timeout(limit, gone).await {
         return ended;
     }
-    let name = workload.name_any();
+    let name = workload.name();
     let again = session.command(&format!("destroy {name}"));
     let left = remains(session, workload).await.map_or_else(String::new, |lines| format!("\n{lines}"));
     Err(Problem::new(
@@ -34,11 +44,11 @@ pub async fn gone(session: &Session, workload: &DynamicObject, limit: Duration) 
     .remedy(format!("The deletion goes on. Wait for it with `{again}`.")))
 }
 
-async fn watched(session: &Session, workload: &DynamicObject) -> Result<(), Problem> {
-    let (name, uid) = (workload.name_any(), workload.uid().unwrap_or_default());
+async fn watched(session: &Session, workload: &Object) -> Result<(), Problem> {
+    let (name, uid) = (workload.name(), workload.uid());
     let doing = format!("see whether workload {name:?} is gone");
     loop {
-        match await_condition(workloads(session), &name, conditions::is_deleted(&uid)).await {
+        match await_condition(workloads(session), name, conditions::is_deleted(uid)).await {
             Ok(_) => return Ok(()),
             Err(wait::Error::ProbeFailed(error)) => match of_watch(error) {
                 Some(error) if is_final(&error) => return Err(Problem::of(error, &doing)),

@@ -73,7 +73,7 @@ fn refused(status: &Status, doing: &str) -> Problem {
             .remedy("Log in again with `datumctl auth login`."),
         403 => Problem::failed(could_not("your account lacks the right to do that in this project"))
             .remedy("Ask an administrator of the project for a role that allows it."),
-        404 if names_object(status) => Problem::failed(could_not("there is no such thing in this project"))
+        404 if names_object(status) => Problem::failed(could_not("it does not exist in this project"))
             .remedy("Check the name, the project and the namespace."),
         404 => Problem::new(Exit::Unavailable, could_not("this project's platform does not offer it"))
             .remedy("Check that the project exists (--project) and that its platform offers compute."),

@@ -73,11 +73,9 @@ impl Session {
         eprintln!("{text}");
     }
 
-    /// A command of this program, to be typed, with the flags that lead to the same project.
+    /// A command of this program, to be typed, with the flags that lead to the same place.
     pub fn command(&self, rest: &str) -> String {
-        let project =
-            self.global.project.as_ref().map_or_else(String::new, |project| format!(" --project {project}"));
-        format!("{}{project}", self.program.command(rest))
+        format!("{}{}", self.program.command(rest), self.global.place())
     }
 
     /// The project in a sentence: `project "shop"`, or `this project`.

@@ -5,9 +5,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+use std::process::{Command, Stdio};
+
 use fedhub_cli::destroy::plan::{Consent, Doomed, consent};
 use fedhub_cli::destroy::remains::remaining;
-use fedhub_fake_apiserver::Fault;
+use fedhub_fake_apiserver::{Fault, Resource};
 use fedhub_testing::{condition, until};
 use serde_json::json;
 
@@ -174,4 +176,54 @@ async fn what_is_forbidden_is_said() {
     let run = platform.run(&["destroy", "api", "--yes"]).await;
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.err.contains("lacks the right"), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_ends_the_waiting_and_not_the_deletion() {
+    let platform = platform().await;
+    platform.workload("api", &[FINALIZER]);
+    let mut command = platform.command(&["destroy", "api", "--yes"]);
+    let waiting = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let watches = || platform.plane.audit().iter().filter(|entry| entry.verb == "watch").count();
+    until("a watch", || watches() > 0).await;
+    let interrupted =
+        Command::new("kill").args(["-INT", &waiting.id().unwrap().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    let output = waiting.wait_with_output().await.unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("The deletion of workload \"api\" goes on."), "{said}");
+}
+
+/// The proxy goes before what it leads to; what is not the workload's own stays, and a missing right is no reason to stop.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_url_of_a_workload_goes_with_it() {
+    for (labelled, forbidden, left) in [(true, false, 0), (false, false, 2), (true, true, 2)] {
+        let platform = platform().await;
+        platform.workload("api", &[]);
+        for (kind, plural) in [("HTTPProxy", "httpproxies"), ("NetworkService", "networkservices")] {
+            platform.plane.register(Resource::custom("networking.datumapis.com", "v1alpha", kind, plural));
+            let labels =
+                if labelled { json!({ "compute.datumapis.com/workload-name": "api" }) } else { json!({}) };
+            let metadata = json!({ "namespace": "default", "name": "api", "labels": labels });
+            let object = json!({ "apiVersion": "networking.datumapis.com/v1alpha", "kind": kind, "metadata": metadata });
+            platform.plane.put(object).unwrap();
+        }
+        if forbidden {
+            platform.plane.fault(Fault::Status(403).on("get", "httpproxies"));
+        }
+        let run = platform.run(&["destroy", "api", "--yes"]).await;
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(run.err.contains("It goes with the workload."), forbidden, "{run:?}");
+        let there = platform.plane.names("HTTPProxy").len() + platform.plane.names("NetworkService").len();
+        assert_eq!(there, left, "{labelled} {forbidden}");
+        let audit = platform.plane.audit();
+        let deleted: Vec<&str> = audit
+            .iter()
+            .filter(|entry| entry.verb == "delete")
+            .map(|entry| entry.resource.as_str())
+            .collect();
+        let whole = ["httpproxies", "networkservices", "workloads"];
+        assert_eq!(deleted, if left == 0 { whole.as_slice() } else { &whole[2..] });
+    }
 }

@@ -43,8 +43,9 @@ async fn kubectl_goes_by_the_kubeconfig_and_not_by_variables_of_datumctl() {
     platform.entitle(&json!({ "phase": "Active", "conditions": [condition("Ready", "True", "R", "")] }));
     for (path, flags) in [(PLANE, [].as_slice()), ("", ["--project", "shop"].as_slice())] {
         let mut command = named(platform.files.path(), "kubectl-compute");
-        command.args(["access", "--kubeconfig", &kubeconfig(&platform, path)]).args(flags);
+        command.arg("access").args(flags).env("KUBECONFIG", kubeconfig(&platform, path));
         command.env("DATUM_API_HOST", "nowhere.invalid").env("DATUM_PROJECT", "elsewhere");
+        command.env("DATUM_CREDENTIALS_HELPER", platform.file("helper"));
         let run = ended(command).await;
         assert_eq!(run.code, 0, "{path} {run:?}");
         assert!(run.out.contains("Compute is enabled in project \"shop\""), "{run:?}");

@@ -83,6 +83,15 @@ fn no_sentence_has_raw_names_and_each_has_a_remedy() {
     }
 }
 
+/// A terminal would break lines in the middle of words. What is indented stays indented.
+#[test]
+fn lines_are_wrapped_between_words_on_a_terminal() {
+    let problem = Problem::failed("One two three four:\n  five six seven eight").remedy("Nine ten eleven.");
+    let narrow = "Error: One two\nthree four:\n  five six\n  seven eight\nNine ten\neleven.";
+    assert_eq!(problem.told(false, Some(15)), narrow);
+    assert_eq!(problem.told(false, None), problem.text(false));
+}
+
 #[test]
 fn what_waiting_does_not_mend_ends_a_wait() {
     let ends =

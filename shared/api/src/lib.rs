@@ -6,6 +6,7 @@
 //!
 //! Beside them is what objects of these kinds say, read from their JSON: [`conditions`], whose job it is to act on them
 //! ([`responsibility`]), which Events they are worth ([`transitions`]), and which cell something is of ([`cells`]).
+//! [`entitlement`] is what a Milo says of the service in a project.
 //! [`hub_metadata`] is the table of the labels and annotations that the federator owns on a hub WD.
 //! [`references`] is what a spec refers to, [`instance_types`] are the types of instances that there are.
 //! [`facts`] is what the stores keep of a WD and of an Instance, and names the stores that keep it.
@@ -19,6 +20,7 @@ pub mod conditions;
 mod container;
 pub mod crds;
 pub mod deployment;
+pub mod entitlement;
 mod env;
 pub mod external;
 pub mod facts;

@@ -7,8 +7,8 @@
 //!
 //! Decides W9.
 
-use fedhub_api::conditions::{find, is_true};
-use fedhub_core::names::{SERVICE_NAME, SERVICE_OBJECTS};
+use fedhub_api::conditions::is_true;
+use fedhub_api::entitlement::{self, is_unpublished, resolved, was_granted};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 
@@ -92,13 +92,9 @@ pub fn read<'a>(entitlements: impl Iterator<Item = &'a Object>) -> Entitlement {
 
 /// Whether an entitlement is to this service. One of which too little was read to tell may be.
 fn is_ours(entitlement: &Object) -> bool {
-    match entitlement.status()["serviceName"].as_str().filter(|name| !name.is_empty()) {
-        Some(name) => name == SERVICE_NAME.1,
-        None if entitlement.too_large().is_some() => true,
-        None => {
-            entitlement.spec()["serviceRef"]["name"].as_str().is_some_and(|of| SERVICE_OBJECTS.contains(&of))
-        }
-    }
+    let (spec, status) = (entitlement.spec(), entitlement.status());
+    let unread = resolved(status).is_none() && entitlement.too_large().is_some();
+    unread || entitlement::is_ours(spec, status)
 }
 
 fn one(entitlement: &Object) -> Entitlement {
@@ -107,15 +103,12 @@ fn one(entitlement: &Object) -> Entitlement {
     }
     let status = entitlement.status();
     let suspended = is_true(status, "Suspended");
-    // A service that is not published any more is its provider's affair: no project withdrew it.
-    let unpublished = find(status, "Ready").is_some_and(|ready| ready["reason"] == "ServiceNotPublished");
     match status["phase"].as_str() {
         Some("Active") if suspended => Entitlement::Suspended,
         Some("Active") => Entitlement::Active,
-        Some("Rejected") if unpublished => Entitlement::Undecided,
-        Some("Rejected") if status["entitledAt"].as_str().is_some_and(|at| !at.is_empty()) => {
-            Entitlement::Revoked
-        }
+        // A service that is not published any more is its provider's affair: no project withdrew it.
+        Some("Rejected") if is_unpublished(status) => Entitlement::Undecided,
+        Some("Rejected") if was_granted(status) => Entitlement::Revoked,
         Some("Rejected") => Entitlement::Denied,
         _ => Entitlement::Undecided,
     }

@@ -1,6 +1,7 @@
 //! What the process is connected to.
 
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 /// The narrowest terminal that output is made for, in columns.
 const NARROWEST: usize = 60;
@@ -20,25 +21,21 @@ pub struct Terminal {
     pub ci: bool,
     /// Columns of the terminal; `None` where standard output is none, and lines may be as long as they like.
     pub width: Option<usize>,
+    /// Columns of the terminal that standard error is; `None` where it is none.
+    pub error_width: Option<usize>,
 }
 
 impl Terminal {
     /// That of this process.
     pub fn of_process() -> Self {
-        let stdout = std::io::stdout();
-        let columns = || {
-            let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-            let measured =
-                || rustix::termios::tcgetwinsize(&stdout).ok().map(|size| usize::from(size.ws_col));
-            named.or_else(measured).filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))
-        };
         Self {
             stdin: std::io::stdin().is_terminal(),
-            stdout: stdout.is_terminal(),
+            stdout: std::io::stdout().is_terminal(),
             stderr: std::io::stderr().is_terminal(),
             colours: crate::output::colours(),
             ci: std::env::var("CI").is_ok_and(|value| is_ci(&value)),
-            width: columns().filter(|_| stdout.is_terminal()),
+            width: columns(&std::io::stdout()),
+            error_width: columns(&std::io::stderr()),
         }
     }
 
@@ -51,6 +48,14 @@ impl Terminal {
     pub fn can_redraw(self) -> bool {
         self.stdout && !self.ci
     }
+}
+
+/// How wide a stream is, where it is a terminal: as the variable `COLUMNS` says, else as the terminal does.
+fn columns(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let measured = || rustix::termios::tcgetwinsize(stream).ok().map(|size| usize::from(size.ws_col));
+    let columns = stream.is_terminal().then(|| named.or_else(measured))?;
+    columns.filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))
 }
 
 /// Whether that value of `CI` says that nobody is there.
