@@ -9,7 +9,10 @@ use crate::host::program::Program;
 use crate::host::{completion, environment};
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::{access, cities, deploy, destroy, events, explain, instance_types, instances, manual, quota, restart, rollout, runtime, scale, status, workloads};
+use crate::{
+    access, cities, deploy, destroy, events, explain, instance_types, instances, manual, quota, restart,
+    rollout, runtime, scale, status, workloads,
+};
 
 /// Runs a command, tells what went wrong, and says how it ended.
 pub fn run(program: Program, environment: &Environment, cli: Cli, terminal: Terminal) -> Exit {

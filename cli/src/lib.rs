@@ -13,8 +13,8 @@
 
 pub mod access;
 pub mod args;
-pub mod cities;
 pub mod changes;
+pub mod cities;
 pub mod deploy;
 pub mod destroy;
 pub mod dispatch;
@@ -31,11 +31,11 @@ pub mod quota;
 pub mod reading;
 pub mod restart;
 pub mod rollout;
-pub mod scale;
 pub mod runtime;
+pub mod scale;
 pub mod session;
-pub mod url;
 pub mod status;
+pub mod url;
 pub mod view;
 pub mod workloads;
 

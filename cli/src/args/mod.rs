@@ -13,10 +13,10 @@ use crate::access::AccessArgs;
 use crate::deploy::DeployArgs;
 use crate::destroy::DestroyArgs;
 use crate::host::program::Program;
-use crate::{cities, events, explain, instance_types, instances, quota, status, workloads};
 use crate::restart::RestartArgs;
 use crate::rollout::RolloutArgs;
 use crate::scale::ScaleArgs;
+use crate::{cities, events, explain, instance_types, instances, quota, status, workloads};
 
 /// Deploy workloads to cities, watch them come up, and see why they do not.
 #[derive(Debug, Parser)]

@@ -38,7 +38,8 @@ pub async fn run(session: &Session, args: &CitiesArgs) -> Result<(), Problem> {
     let Cities { mut rows, is_complete } = cities(served, workloads.as_deref().ok());
     rows.retain(|row| !args.ready || row.ready == Some(true));
     let look = Look::of(session);
-    let unknown: Vec<&Problem> = [&bindings, &workloads].into_iter().filter_map(|it| it.as_ref().err()).collect();
+    let unknown: Vec<&Problem> =
+        [&bindings, &workloads].into_iter().filter_map(|it| it.as_ref().err()).collect();
     let value = || {
         json!({
             "complete": is_complete,

@@ -39,7 +39,8 @@ pub struct City {
 pub fn cities(bindings: Option<&[Object]>, workloads: Option<&[Object]>) -> Cities {
     let mut all: BTreeMap<String, City> = BTreeMap::new();
     let mut city = |code: &str, change: &mut dyn FnMut(&mut City)| {
-        let new = || City { code: code.to_owned(), workloads: workloads.map(|_| Vec::new()), ..City::default() };
+        let new =
+            || City { code: code.to_owned(), workloads: workloads.map(|_| Vec::new()), ..City::default() };
         change(all.entry(code.to_owned()).or_insert_with(new));
     };
     for binding in bindings.into_iter().flatten() {

@@ -63,7 +63,8 @@ mod tests {
     #[tokio::test]
     async fn each_warning_is_collected_once() {
         let server = service_fn(|_: Request<Body>| async {
-            let answer = http::Response::builder().header(WARNING, r#"299 - "a""#).header(WARNING, r#"299 - "b""#);
+            let answer =
+                http::Response::builder().header(WARNING, r#"299 - "a""#).header(WARNING, r#"299 - "b""#);
             answer.body(Body::from(b"{}".to_vec()))
         });
         let warnings = Warnings::default();

@@ -39,7 +39,8 @@ impl Names {
             }
         }
         for deployment in deployments {
-            if let Place { workload: Some(workload), city: Some(city), .. } = Place::of_deployment(deployment) {
+            if let Place { workload: Some(workload), city: Some(city), .. } = Place::of_deployment(deployment)
+            {
                 names.insert(deployment.name().to_owned(), workload, city);
             }
         }
@@ -82,7 +83,8 @@ impl About {
         let is = |kind: Kind| {
             let resource = kind.resource();
             let group = reference["apiVersion"].as_str().unwrap_or_default().split('/').next();
-            reference["kind"] == resource.kind && (group == Some("") || group == Some(resource.group.as_str()))
+            reference["kind"] == resource.kind
+                && (group == Some("") || group == Some(resource.group.as_str()))
         };
         let within = |deployment: Option<&str>, instance: Option<&str>| {
             let known = deployment.and_then(|it| names.deployments.get(it));

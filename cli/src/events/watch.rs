@@ -41,7 +41,8 @@ pub async fn run(session: &Session, filter: Filter<'_>, names: Names) -> Result<
     let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "Event"), "events");
     let api: Api<Object> = Api::namespaced_with(session.client.clone(), &session.namespace, &kind);
     let news = watch(api, watcher::Config::default()).default_backoff();
-    let mut following = Following { session, filter, names, shown: Shown::new(), listed: Vec::new(), lost: false };
+    let mut following =
+        Following { session, filter, names, shown: Shown::new(), listed: Vec::new(), lost: false };
     let ended = tokio::select! {
         biased;
         ended = following.run(news) => ended,

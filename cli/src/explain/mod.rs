@@ -46,7 +46,8 @@ pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
     let Some(workload) = workload else { return Ok(()) };
     let index = Index::new(known(deployments), known(instances));
     let seen = index.workload(workload);
-    let unknown: Vec<&Problem> = [deployments, instances].into_iter().filter_map(|it| it.as_ref().err()).collect();
+    let unknown: Vec<&Problem> =
+        [deployments, instances].into_iter().filter_map(|it| it.as_ref().err()).collect();
     let mut explanation = Explanation::of(&seen, deployments.is_ok(), instances.is_ok());
     if !args.city.is_empty() {
         explanation.narrow(&args.city);

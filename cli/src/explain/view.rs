@@ -166,7 +166,8 @@ fn city(city: &City<'_>, has_instances: bool, look: &Look, now: Timestamp) -> St
     let of = |part: Option<i64>| number::of(part, desired);
     let phase_in_colour = colour(*phase).paint(&phase.to_string(), look.terminal.colours);
     let (ready, updated) = (of(counts.map(|it| it.ready)), of(counts.map(|it| it.updated)));
-    let mut lines = vec![format!("{code} ({placement}): {phase_in_colour}, {ready} ready, {updated} up to date")];
+    let mut lines =
+        vec![format!("{code} ({placement}): {phase_in_colour}, {ready} ready, {updated} up to date")];
     match (&city.obstacle, awaits) {
         (Some(obstacle), _) => lines.push(obstacle.lines(2, width)),
         (None, Some(awaits)) => {
@@ -186,9 +187,10 @@ fn city(city: &City<'_>, has_instances: bool, look: &Look, now: Timestamp) -> St
 /// Instances, a line each, and below it what is said of none before.
 fn instances(all: &[&Object], above: Option<&Finding>, look: &Look, now: Timestamp) -> String {
     let states: Vec<State> = all.iter().map(|it| State::of(it)).collect();
-    let cells = all.iter().zip(&states).map(|(it, state)| {
-        vec![format!("  {}", it.name()), age_of(it, now), state.to_string()]
-    });
+    let cells = all
+        .iter()
+        .zip(&states)
+        .map(|(it, state)| vec![format!("  {}", it.name()), age_of(it, now), state.to_string()]);
     let colour = |at: usize, column: usize| {
         (column == 2 && look.terminal.colours).then(|| states[at].standing(all[at]).colour())
     };
@@ -197,7 +199,8 @@ fn instances(all: &[&Object], above: Option<&Finding>, look: &Look, now: Timesta
     let mut lines = Vec::new();
     for (line, instance) in table.lines().zip(all) {
         lines.push(line.to_owned());
-        let finding = of_instance(instance.status()).filter(|it| !said.iter().any(|other| other.contains(&it.what)));
+        let finding =
+            of_instance(instance.status()).filter(|it| !said.iter().any(|other| other.contains(&it.what)));
         if let Some(finding) = finding {
             lines.push(finding.lines(6, look.terminal.width));
             said.push(finding.what);

@@ -43,10 +43,13 @@ pub async fn run(session: &Session, args: &InstanceTypesArgs) -> Result<(), Prob
     }
     let (mut rows, told) = match types {
         Ok(types) if !types.is_empty() => (offers(&types), None),
-        Ok(_) => (vec![built_in()], Some("No instance types are listed here; the default one needs no listing.")),
-        Err(_) if is_unserved(&types) => {
-            (vec![built_in()], Some("This platform has no catalogue of instance types: the default one is built in."))
+        Ok(_) => {
+            (vec![built_in()], Some("No instance types are listed here; the default one needs no listing."))
         }
+        Err(_) if is_unserved(&types) => (
+            vec![built_in()],
+            Some("This platform has no catalogue of instance types: the default one is built in."),
+        ),
         Err(problem) => return Err(problem),
     };
     rows.retain(|offer| args.all || offer.is_offered());

@@ -39,7 +39,8 @@ impl Offer {
 /// What a catalogue offers, smallest first.
 pub fn offers(types: &[Object]) -> Vec<Offer> {
     let default = NAMES.iter().find(|name| types.iter().any(|it| it.name() == **name));
-    let size = |it: &Object| fedhub_api::instance_types::Size::of(it).ok().map(|it| (it.millicores, it.mebibytes));
+    let size =
+        |it: &Object| fedhub_api::instance_types::Size::of(it).ok().map(|it| (it.millicores, it.mebibytes));
     let mut types: Vec<&Object> = types.iter().collect();
     types.sort_by_key(|it| (size(it), it.name()));
     let offer = |it: &Object| {
@@ -54,7 +55,9 @@ pub fn offers(types: &[Object]) -> Vec<Offer> {
             memory: quantity(&resources["memory"], memory),
             phase: phase(it),
             // One that is as it should be needs none.
-            replacement: replacement(it).filter(|_| phase(it) != Some(InstanceTypePhase::Active)).map(str::to_owned),
+            replacement: replacement(it)
+                .filter(|_| phase(it) != Some(InstanceTypePhase::Active))
+                .map(str::to_owned),
             is_default: default == Some(&it.name()),
             title: spec["displayName"].as_str().map(str::to_owned),
         }

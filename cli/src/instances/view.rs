@@ -171,7 +171,10 @@ pub fn what_runs(spec: &Value) -> Vec<(&'static str, String)> {
     if containers(spec).next().is_none() {
         return lines;
     }
-    lines.push(("Image", containers(spec).filter_map(|it| it["image"].as_str()).collect::<Vec<_>>().join(" ")));
+    lines.push((
+        "Image",
+        containers(spec).filter_map(|it| it["image"].as_str()).collect::<Vec<_>>().join(" "),
+    ));
     let ports = containers(spec).flat_map(|it| it["ports"].as_array().into_iter().flatten());
     let port = |it: &Value| {
         let protocol = it["protocol"].as_str().unwrap_or("TCP");

@@ -70,11 +70,13 @@ pub async fn run(session: &Session, args: &QuotaArgs) -> Result<(), Problem> {
     let rows = rows(known(&instances), |name| index.deployment(name), filter);
     let refused = refusals(&rows, known(&claims), known(&units));
     if args.constrained {
-        allowances.retain(|it| it.is_used_up() || refused.iter().any(|refusal| refusal.resource == it.resource));
+        allowances
+            .retain(|it| it.is_used_up() || refused.iter().any(|refusal| refusal.resource == it.resource));
     }
     let look = Look::of(session);
     // Units are known without their registrations, and an unlabelled instance is told by its row.
-    let unknown: Vec<&Problem> = [&buckets, &claims, &instances].into_iter().filter_map(|it| it.as_ref().err()).collect();
+    let unknown: Vec<&Problem> =
+        [&buckets, &claims, &instances].into_iter().filter_map(|it| it.as_ref().err()).collect();
     let value = || {
         json!({
             "project": session.project,
@@ -99,7 +101,9 @@ pub async fn run(session: &Session, args: &QuotaArgs) -> Result<(), Problem> {
             session.project_in_words()
         ));
     }
-    for problem in unknown.iter().filter(|it| it.exit != Exit::Unavailable && buckets.as_ref().err() != Some(**it)) {
+    for problem in
+        unknown.iter().filter(|it| it.exit != Exit::Unavailable && buckets.as_ref().err() != Some(**it))
+    {
         session.tell(&note(problem));
     }
     Ok(())

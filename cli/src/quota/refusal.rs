@@ -72,10 +72,16 @@ fn denied(claim: &Object) -> Vec<(&str, Option<i64>, Option<&str>)> {
     let not_granted = allocations.filter(|it| it["status"] == "Denied");
     let requests = claim.spec()["requests"].as_array();
     let asked = |kind: &Value| {
-        requests.into_iter().flatten().find(|it| it["resourceType"] == *kind).and_then(|it| number(it, "amount"))
+        requests
+            .into_iter()
+            .flatten()
+            .find(|it| it["resourceType"] == *kind)
+            .and_then(|it| number(it, "amount"))
     };
     not_granted
-        .filter_map(|it| Some((short(it["resourceType"].as_str()?), asked(&it["resourceType"]), it["message"].as_str())))
+        .filter_map(|it| {
+            Some((short(it["resourceType"].as_str()?), asked(&it["resourceType"]), it["message"].as_str()))
+        })
         .collect()
 }
 

@@ -25,7 +25,8 @@ impl Unit {
     /// That of a resource, as it is registered; the base unit for one of which nothing is known.
     pub fn of(resource: &str, registrations: &[Object]) -> Self {
         let registered = registrations.iter().map(ObjectView::spec);
-        let registered = registered.into_iter().find(|it| it["resourceType"].as_str().map(short) == Some(resource));
+        let registered =
+            registered.into_iter().find(|it| it["resourceType"].as_str().map(short) == Some(resource));
         let known = KNOWN_UNITS.iter().find(|(name, ..)| *name == resource);
         let name = registered.and_then(|it| it["displayUnit"].as_str()).filter(|it| !it.is_empty());
         let factor = registered.and_then(|it| it["unitConversionFactor"].as_i64()).filter(|it| *it > 0);

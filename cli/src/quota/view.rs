@@ -32,7 +32,8 @@ pub fn allowances(buckets: &[Object], registrations: &[Object]) -> Vec<Allowance
     let mut all: BTreeMap<usize, BTreeMap<&str, Allowance>> = BTreeMap::new();
     for bucket in buckets {
         let consumer = bucket.spec()["consumerRef"]["kind"].as_str();
-        let Some(resource) = bucket.spec()["resourceType"].as_str().and_then(|it| it.strip_prefix(PREFIX)) else {
+        let Some(resource) = bucket.spec()["resourceType"].as_str().and_then(|it| it.strip_prefix(PREFIX))
+        else {
             continue;
         };
         if consumer.is_some_and(|kind| kind != "Project") {

@@ -42,7 +42,8 @@ pub async fn run(session: &Session, args: &RestartArgs) -> Result<(), Problem> {
     for target in &restart.targets {
         let api = model::api(session.client.clone(), &session.namespace, target.kind);
         // Only a time is written: whatever else is changed at the same moment stays.
-        let written = api.patch(target.object.name(), &model::patch_params(), &Patch::Merge(&restart.patch)).await;
+        let written =
+            api.patch(target.object.name(), &model::patch_params(), &Patch::Merge(&restart.patch)).await;
         let doing = match target.kind {
             Kind::Workload => format!("restart {}", Quoted(&args.name)),
             _ => format!("restart {} in {}", Quoted(&args.name), target.city),

@@ -67,15 +67,17 @@ pub fn missing(session: &Session, name: &str) -> Problem {
 /// rollout would have to keep them running.
 pub fn no_pause(session: &Session, name: &str) -> Problem {
     let undo = session.command(&format!("rollout undo {name}"));
-    let sentence = "The platform cannot pause a rollout: its API has nothing that holds one, and nothing was changed.";
+    let sentence =
+        "The platform cannot pause a rollout: its API has nothing that holds one, and nothing was changed.";
     Problem::failed(sentence).remedy(format!("`{undo}` goes back to the revision before."))
 }
 
 fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {
     let undo = session.command(&format!("rollout undo {name}"));
     let again = session.command(&format!("rollout status {name}"));
-    Problem::new(Exit::Blocked, view::blocked(name, judgement))
-        .remedy(format!("It goes on by itself once that is mended: `{again}` watches it, `{undo}` goes back."))
+    Problem::new(Exit::Blocked, view::blocked(name, judgement)).remedy(format!(
+        "It goes on by itself once that is mended: `{again}` watches it, `{undo}` goes back."
+    ))
 }
 
 fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judgement>) -> Problem {

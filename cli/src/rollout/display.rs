@@ -25,7 +25,11 @@ pub trait Display {
 
 /// The one that fits a terminal.
 pub fn of(terminal: Terminal) -> Box<dyn Display> {
-    if terminal.stderr && !terminal.ci { Box::new(Live::new()) } else { Box::new(Plain::new(std::io::stderr())) }
+    if terminal.stderr && !terminal.ci {
+        Box::new(Live::new())
+    } else {
+        Box::new(Plain::new(std::io::stderr()))
+    }
 }
 
 /// A line for each change.
@@ -64,7 +68,8 @@ impl<W: Write> Display for Plain<W> {
         let here = |placement: &str, city: &str| {
             judgement.rows.iter().any(|row| row.placement == placement && row.city == city)
         };
-        let gone: Vec<_> = self.shown.keys().filter(|(placement, city)| !here(placement, city)).cloned().collect();
+        let gone: Vec<_> =
+            self.shown.keys().filter(|(placement, city)| !here(placement, city)).cloned().collect();
         for key in gone {
             self.line(&format!("{} ({}): removed", key.1, key.0));
             self.shown.remove(&key);
@@ -89,7 +94,8 @@ impl Live {
     fn new() -> Self {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
         let spinner = bars.add(ProgressBar::new_spinner());
-        let style = ProgressStyle::with_template("{spinner} {elapsed} Ctrl-C stops watching, not the rollout");
+        let style =
+            ProgressStyle::with_template("{spinner} {elapsed} Ctrl-C stops watching, not the rollout");
         spinner.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         spinner.enable_steady_tick(TICK);
         Self { bars, lines: Vec::new(), spinner }

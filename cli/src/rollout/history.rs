@@ -50,7 +50,8 @@ pub enum Template {
 
 impl Revision {
     fn of(number: u64, entry: &Value) -> Self {
-        let entry: Value = entry.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        let entry: Value =
+            entry.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
         Self {
             number,
@@ -149,7 +150,8 @@ pub fn rows(
 ) -> Vec<Vec<String>> {
     let header = ["REV", "WHEN", "IMAGE", "CHANGES", "BY"].map(str::to_owned).to_vec();
     let cut = |text: &str| {
-        let (count, room) = (text.chars().count(), width.map(|width| (width.saturating_sub(OTHERS) / 2).max(2)));
+        let (count, room) =
+            (text.chars().count(), width.map(|width| (width.saturating_sub(OTHERS) / 2).max(2)));
         match room.filter(|room| count > *room) {
             Some(room) => std::iter::once('…').chain(text.chars().skip(count + 1 - room)).collect(),
             None => text.to_owned(),

@@ -94,11 +94,13 @@ impl Refusal {
             Self::NoHistory => Problem::failed(format!("No revision of {quoted} is recorded yet."))
                 .remedy("The platform records a revision a moment after each change."),
             Self::NotRecorded => {
-                let sentence = format!("The present template of {quoted} is not recorded yet, and would be lost.");
+                let sentence =
+                    format!("The present template of {quoted} is not recorded yet, and would be lost.");
                 Problem::failed(sentence).remedy("Run the command again in a moment.")
             }
             Self::NoneBefore => {
-                Problem::failed(format!("There is no revision of {quoted} before the present one.")).remedy(look)
+                Problem::failed(format!("There is no revision of {quoted} before the present one."))
+                    .remedy(look)
             }
             Self::NoSuchRevision(number, there) => {
                 let there: Vec<String> = there.iter().map(u64::to_string).collect();
@@ -107,14 +109,16 @@ impl Refusal {
                 Problem::usage(sentence).remedy(format!("{there} `{history}` says more."))
             }
             Self::Current(number) => {
-                Problem::failed(format!("{quoted} has the template of revision {number} already.")).remedy(look)
+                Problem::failed(format!("{quoted} has the template of revision {number} already."))
+                    .remedy(look)
             }
             Self::NotKept(number) => {
                 let sentence = format!("The template of revision {number} was too large to be kept.");
                 Problem::failed(sentence).remedy("Choose another revision with --to-revision.")
             }
             Self::Damaged(number) => {
-                let sentence = format!("The record of revision {number} was edited: it is not what ran then.");
+                let sentence =
+                    format!("The record of revision {number} was edited: it is not what ran then.");
                 Problem::failed(sentence).remedy("Choose another revision with --to-revision.")
             }
         }
@@ -127,7 +131,8 @@ pub async fn run(session: &Session, args: &UndoArgs) -> Result<(), Problem> {
     // The workload first: a history that is read later has what the workload's annotations say.
     let workload = model::get(session, Kind::Workload, name).await?;
     let revisions = history::read(session, name).await?;
-    let undo = plan(&workload, &revisions, args.to_revision).map_err(|refusal| refusal.problem(session, name))?;
+    let undo =
+        plan(&workload, &revisions, args.to_revision).map_err(|refusal| refusal.problem(session, name))?;
     session.tell(&format!("{} goes back to revision {}:", Quoted(name), undo.revision));
     for change in &undo.changes {
         session.tell(&format!("  {}", change.line()));
@@ -155,7 +160,8 @@ pub async fn apply(session: &Session, workload: &Object, undo: &Undo) -> Result<
         .map_err(|error| Problem::failed(format!("Could not restore the template: {error}.")))?;
     match api.patch(name, &model::patch_params(), &Patch::<()>::Json(patch)).await {
         Err(kube::Error::Api(status)) if status.code == 409 => {
-            let sentence = format!("{} was changed by somebody else meanwhile: nothing was undone.", Quoted(name));
+            let sentence =
+                format!("{} was changed by somebody else meanwhile: nothing was undone.", Quoted(name));
             Err(Problem::new(Exit::Failed, sentence)
                 .remedy("Look at what it is now, then run the command again.")
                 .raw(status.message.clone()))

@@ -87,7 +87,8 @@ impl Seen {
     /// How far the Workload of that name is; `None` where there is none, or not all is known.
     pub fn judge(&self, name: &str) -> Option<Judgement> {
         let workload = self.workload(name).filter(|_| self.is_whole())?;
-        let objects = |kind: Kind| self.caches.get(&kind).into_iter().flat_map(|cache| cache.objects.values());
+        let objects =
+            |kind: Kind| self.caches.get(&kind).into_iter().flat_map(|cache| cache.objects.values());
         let index = Index::new(objects(Kind::WorkloadDeployment), objects(Kind::Instance));
         Some(judge(&index.workload(workload)))
     }

@@ -33,13 +33,20 @@ pub async fn run(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
         tokio::join!(list(session, Kind::Workload, ""), list(session, Kind::WorkloadDeployment, ""));
     let mut workloads = workloads?;
     if let Some(missing) = args.names.iter().find(|name| !workloads.iter().any(|it| it.name() == **name)) {
-        return Err(Problem::failed(format!("There is no workload {missing:?} in {}.", session.project_in_words()))
-            .remedy(format!("`{}` lists them.", session.command("workloads"))));
+        return Err(Problem::failed(format!(
+            "There is no workload {missing:?} in {}.",
+            session.project_in_words()
+        ))
+        .remedy(format!("`{}` lists them.", session.command("workloads"))));
     }
     workloads.retain(|it| args.names.is_empty() || args.names.iter().any(|name| it.name() == name));
     let index = reading::index(&deployments);
     let seen: Vec<_> = workloads.iter().map(|object| index.workload(object)).collect();
-    let overview = Overview { project: session.project.as_deref(), workloads: &seen, unknown: deployments.as_ref().err() };
+    let overview = Overview {
+        project: session.project.as_deref(),
+        workloads: &seen,
+        unknown: deployments.as_ref().err(),
+    };
     let (look, now) = (Look::of(session), Timestamp::now());
     if !workloads.is_empty() || session.global.output.is_structured() {
         session.print(|| value(&overview), || text(&overview, &look, now))?;

@@ -43,8 +43,11 @@ impl<'a> Place<'a> {
     /// That of an Instance; `deployment` finds its deployment by name.
     pub fn of(instance: &'a Object, deployment: impl Fn(&str) -> Option<&'a Object>) -> Self {
         let said = |label: &str| instance.label(label).filter(|it| !it.is_empty());
-        let by_label =
-            Self { workload: said(WORKLOAD_NAME), placement: said(PLACEMENT_NAME), city: said(INSTANCE_CITY) };
+        let by_label = Self {
+            workload: said(WORKLOAD_NAME),
+            placement: said(PLACEMENT_NAME),
+            city: said(INSTANCE_CITY),
+        };
         match deployment_name(instance).and_then(deployment).map(Self::of_deployment) {
             Some(other) if by_label.is_partial() => Self {
                 workload: by_label.workload.or(other.workload),

@@ -6,9 +6,9 @@ use fedhub_terminal::table::painted;
 use unicode_width::UnicodeWidthStr;
 
 use super::Look;
-use super::text::wrapped;
 pub use super::fit::Cut;
 use super::fit::{Cuttable, fit, width_of, widths};
+use super::text::wrapped;
 
 /// How narrow a column becomes that says nothing else.
 const NARROWEST: usize = 8;
@@ -116,13 +116,20 @@ pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
 }
 
 /// The same with a last column of sentences: where they do not fit beside the rest, each stands below its row.
-pub fn annotated(columns: &[Column], title: &'static str, rows: Vec<(Vec<Cell>, String)>, look: &Look) -> String {
+pub fn annotated(
+    columns: &[Column],
+    title: &'static str,
+    rows: Vec<(Vec<Cell>, String)>,
+    look: &Look,
+) -> String {
     let all: Vec<Column> = columns.iter().copied().chain([Column::whole(title)]).collect();
     let beside = |(cells, note): &(Vec<Cell>, String)| {
         cells.iter().cloned().chain([note.as_str().into()]).collect::<Vec<Cell>>()
     };
     let beside: Vec<Vec<Cell>> = rows.iter().map(beside).collect();
-    let Some(width) = look.terminal.width.filter(|_| !look.is_wide()) else { return sheet(&all, beside, look) };
+    let Some(width) = look.terminal.width.filter(|_| !look.is_wide()) else {
+        return sheet(&all, beside, look);
+    };
     let unlimited = Look { terminal: Terminal { width: None, colours: false, ..look.terminal }, ..*look };
     if sheet(&all, beside.clone(), &unlimited).lines().all(|line| line.width() <= width) {
         return sheet(&all, beside, look);
@@ -130,9 +137,11 @@ pub fn annotated(columns: &[Column], title: &'static str, rows: Vec<(Vec<Cell>, 
     let (cells, notes): (Vec<Vec<Cell>>, Vec<String>) = rows.into_iter().unzip();
     let table = sheet(columns, cells, look);
     let header = usize::from(!look.no_headers);
-    let lines = table.lines().enumerate().map(|(at, line)| match at.checked_sub(header).and_then(|at| notes.get(at)) {
-        Some(note) => format!("{line}\n{}", wrapped(note, 2, Some(width))),
-        None => line.to_owned(),
+    let lines = table.lines().enumerate().map(|(at, line)| {
+        match at.checked_sub(header).and_then(|at| notes.get(at)) {
+            Some(note) => format!("{line}\n{}", wrapped(note, 2, Some(width))),
+            None => line.to_owned(),
+        }
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -173,16 +182,21 @@ mod tests {
         let look = Look { terminal: narrow, ..Look::default() };
         assert_eq!(drawn(&look), "NAME   IMAGE\nweb    …e/acme/web:1");
         let look = Look { format: Format::Wide, ..look };
-        assert_eq!(drawn(&look), "NAME   IMAGE                         TYPE\nweb    registry.example/acme/web:1   d1");
+        assert_eq!(
+            drawn(&look),
+            "NAME   IMAGE                         TYPE\nweb    registry.example/acme/web:1   d1"
+        );
         assert_eq!(drawn(&Look { no_headers: true, ..look }), "web   registry.example/acme/web:1   d1");
         assert_eq!(drawn(&Look::default()), "NAME   IMAGE\nweb    registry.example/acme/web:1");
     }
 
     #[test]
     fn columns_that_are_needed_least_go_first_on_a_narrow_terminal() {
-        let columns = [Column::whole("NAME"), Column::whole("AGE").optional(2), Column::whole("CITY").optional(1)];
+        let columns =
+            [Column::whole("NAME"), Column::whole("AGE").optional(2), Column::whole("CITY").optional(1)];
         let drawn = |width| {
-            let look = Look { terminal: Terminal { width: Some(width), ..Terminal::default() }, ..Look::default() };
+            let look =
+                Look { terminal: Terminal { width: Some(width), ..Terminal::default() }, ..Look::default() };
             sheet(&columns, vec![vec!["web".into(), "3d".into(), "DFW".into()]], &look)
         };
         assert_eq!(drawn(17), "NAME   AGE   CITY\nweb    3d    DFW");
@@ -195,7 +209,8 @@ mod tests {
     fn sentences_that_do_not_fit_stand_below_their_row() {
         let columns = [Column::whole("NAME")];
         let drawn = |width, no_headers| {
-            let look = Look { no_headers, terminal: Terminal { width, ..Terminal::default() }, ..Look::default() };
+            let look =
+                Look { no_headers, terminal: Terminal { width, ..Terminal::default() }, ..Look::default() };
             annotated(&columns, "WHY", vec![(vec!["web".into()], "for a reason".to_owned())], &look)
         };
         assert_eq!(drawn(None, false), "NAME   WHY\nweb    for a reason");

@@ -93,13 +93,15 @@ async fn table(session: &Session, args: &WorkloadsArgs) -> Result<(), Problem> {
         (false, _) => session.tell(&format!("\n{}", view::totals(&rows))),
         (true, true) => {
             session.tell(&format!("There are no workloads in {}.", session.project_in_words()));
-            session.tell(&format!("Deploy one with `{}`.", session.command("deploy NAME --image IMAGE --city CITY")));
+            session.tell(&format!(
+                "Deploy one with `{}`.",
+                session.command("deploy NAME --image IMAGE --city CITY")
+            ));
         }
         (true, false) => session.tell("No workload matches."),
     }
     Ok(())
 }
-
 
 async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     let (project, urls) = tokio::join!(
@@ -112,7 +114,8 @@ async fn describe(session: &Session, name: &str) -> Result<(), Problem> {
     let index = reading::index(deployments);
     for object in workloads.as_ref().map_err(Clone::clone)? {
         let row = Row { workload: index.workload(object), url: Url::of(&urls, name) };
-        session.print(|| describe::json(&row, is_known, now), || describe::text(&row, is_known, &look, now))?;
+        session
+            .print(|| describe::json(&row, is_known, now), || describe::text(&row, is_known, &look, now))?;
     }
     if let Err(problem) = deployments {
         session.tell(&note(problem));

@@ -39,7 +39,8 @@ impl Url {
     pub fn of(listed: &Listed, workload: &str) -> Self {
         match listed {
             Ok(proxies) => {
-                let is_its = |it: &&Object| it.label(WORKLOAD_NAME) == Some(workload) || it.name() == workload;
+                let is_its =
+                    |it: &&Object| it.label(WORKLOAD_NAME) == Some(workload) || it.name() == workload;
                 proxies.iter().find(is_its).map_or(Self::None, live)
             }
             // Where nothing is published, this is not either.

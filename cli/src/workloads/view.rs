@@ -42,7 +42,8 @@ impl Row<'_> {
 
     /// The names of its placements, each once.
     fn placements(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.workload.sites.iter().filter(|it| it.wanted).map(|it| it.placement).collect();
+        let mut names: Vec<&str> =
+            self.workload.sites.iter().filter(|it| it.wanted).map(|it| it.placement).collect();
         names.dedup();
         names
     }

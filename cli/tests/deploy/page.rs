@@ -10,7 +10,10 @@ const PAGE: &str = include_str!("../../../docs/cli-deploy.md");
 /// The flags that a text names.
 fn named(text: &str) -> BTreeSet<&str> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
-    words.filter_map(|word| word.strip_prefix("--")).filter(|flag| flag.starts_with(char::is_alphanumeric)).collect()
+    words
+        .filter_map(|word| word.strip_prefix("--"))
+        .filter(|flag| flag.starts_with(char::is_alphanumeric))
+        .collect()
 }
 
 #[test]

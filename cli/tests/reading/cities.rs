@@ -77,7 +77,10 @@ async fn w8_instance_types_are_the_catalogues_or_the_built_in_one() {
     let plane = Plane::with(catalogue).await;
     let ended = plane.run("instance-types --no-headers").await;
     let lines: Vec<&str> = ended.out.lines().collect();
-    assert!(lines.len() == 2 && lines[0].starts_with("d1-standard-2   0.5   4 GiB   Deprecated"), "{ended:?}");
+    assert!(
+        lines.len() == 2 && lines[0].starts_with("d1-standard-2   0.5   4 GiB   Deprecated"),
+        "{ended:?}"
+    );
     let all = plane.run("instance-types --all -o json").await.json();
     assert_eq!(all.as_array().unwrap().len(), 3);
     assert_eq!((&all[0]["default"], &all[2]["replacement"]), (&json!(true), &json!("d1-standard-4")));

@@ -97,7 +97,10 @@ async fn events_are_listed_and_what_is_not_known_is_said() {
     assert!(ended.code == 1 && ended.err.contains("no such thing"), "{ended:?}");
     plane.server.fault(Fault::Status(403).on("list", "workloaddeployments"));
     let ended = plane.run("events web").await;
-    assert!(ended.code == 0 && ended.out.lines().count() == 4 && ended.err.contains("lacks the right"), "{ended:?}");
+    assert!(
+        ended.code == 0 && ended.out.lines().count() == 4 && ended.err.contains("lacks the right"),
+        "{ended:?}"
+    );
     plane.server.fault(Fault::Status(403).on("list", "events"));
     let ended = plane.run("events web").await;
     assert!(ended.code == 1 && ended.out.is_empty(), "unread is not none: {ended:?}");
@@ -108,7 +111,8 @@ async fn a_watch_goes_on_over_a_lost_connection_and_repeats_nothing() {
     let plane = Plane::with(project().into_iter().chain(all())).await;
     let mut child = plane.start("events web --watch");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut next = async || timeout(Duration::from_secs(60), lines.next_line()).await.unwrap().unwrap().unwrap();
+    let mut next =
+        async || timeout(Duration::from_secs(60), lines.next_line()).await.unwrap().unwrap().unwrap();
     for reason in ["Progressing", "Federated", "ImageUnavailable"] {
         let line = next().await;
         assert!(line.contains(reason), "{line}");

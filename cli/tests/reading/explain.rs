@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::plane::Plane;
 use crate::support::{
-    NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, over_quota, ready, serving, with, workload,
+    NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, over_quota, ready, serving,
+    with, workload,
 };
 
 fn available() -> Value {
@@ -42,7 +43,10 @@ async fn c9_what_blocks_is_said_with_who_has_to_act_and_exits_4() {
     assert_eq!(ended.out.matches("What you can do").count(), 1, "said once: {}", ended.out);
     assert!(!ended.out.contains("WorkloadDeployment") && !ended.out.contains("Federated"), "{}", ended.out);
     let value = plane.run("explain web -o json").await.json();
-    assert_eq!((&value["outcome"], &value["cities"][1]["problem"]["responsible"]), (&json!("blocked"), &json!("user")));
+    assert_eq!(
+        (&value["outcome"], &value["cities"][1]["problem"]["responsible"]),
+        (&json!("blocked"), &json!("user"))
+    );
     assert_eq!(value["cities"][1]["instances"][0]["problem"]["reason"], "ImageUnavailable");
 }
 
@@ -51,7 +55,11 @@ async fn c9_quota_and_the_operators_part_are_named_as_such() {
     let no_cell = "No cell serves it. Action required by the platform operator: leave the city's label on one Cluster of \
         the federation hub";
     let plane = Plane::with([
-        workload("api", &["DFW", "ORD"], with(counts(2, 2, 0), json!([condition("Available", "False", "X", "")]))),
+        workload(
+            "api",
+            &["DFW", "ORD"],
+            with(counts(2, 2, 0), json!([condition("Available", "False", "X", "")])),
+        ),
         deployment("api", "DFW", with(counts(1, 1, 0), blocked("QuotaNotGranted", "0/1"))),
         deployment("api", "ORD", with(counts(1, 0, 0), blocked("AmbiguousCity", no_cell))),
         instance("api", "DFW", 0, over_quota()),
@@ -90,7 +98,10 @@ async fn a_missing_right_neither_hides_a_blocker_nor_makes_all_well() {
     plane.server.fault(Fault::Status(403).on("list", "instances"));
     let ended = plane.run("explain web").await;
     assert_eq!(ended.code, 4, "{ended:?}");
-    assert!(ended.out.contains("Its instances are not known.") && ended.out.contains("見つかりません"), "{ended:?}");
+    assert!(
+        ended.out.contains("Its instances are not known.") && ended.out.contains("見つかりません"),
+        "{ended:?}"
+    );
     assert!(ended.err.contains("Could not list instances: your account lacks the right"), "{ended:?}");
     let ended = plane.run("explain web --city DFW").await;
     assert!(ended.code == 1 && ended.out.contains("DFW (us): Done, 1/1 ready"), "{ended:?}");

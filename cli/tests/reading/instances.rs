@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::plane::Plane;
 use crate::support::{
-    condition, deployment, image_missing, instance, object, over_quota, ready, serving, unreported, counts, with,
+    condition, counts, deployment, image_missing, instance, object, over_quota, ready, serving, unreported,
+    with,
 };
 
 fn all() -> Vec<Value> {
@@ -108,7 +109,12 @@ async fn data_is_on_standard_output_and_the_rest_is_not() {
     assert!(ended.out.starts_with("NAME") && ended.out.lines().count() == 5, "{ended:?}");
     assert!(ended.err.contains("4 instances: 2 available, 1 failed, 1 pending"), "{ended:?}");
     let described = plane.run("instances describe web-us-ord-0").await;
-    for words in ["Failed (image unavailable)", "見つかりません", "What you can do: check the image's name", "10.0.0.2"] {
+    for words in [
+        "Failed (image unavailable)",
+        "見つかりません",
+        "What you can do: check the image's name",
+        "10.0.0.2",
+    ] {
         assert!(described.out.contains(words), "{words}: {described:?}");
     }
     assert!(!described.out.contains("not to be shown"), "values of variables may be secret: {described:?}");
@@ -142,7 +148,9 @@ async fn what_may_not_be_read_is_said_and_never_shown_as_none() {
 async fn an_expired_login_is_said_and_not_swallowed() {
     let plane = Plane::with(all()).await;
     plane.server.fault(Fault::Status(401));
-    for command in ["instances", "workloads", "status", "quota", "cities", "instance-types", "events", "explain web"] {
+    for command in
+        ["instances", "workloads", "status", "quota", "cities", "instance-types", "events", "explain web"]
+    {
         let ended = plane.run(command).await;
         assert!(ended.code != 0, "{command}: {ended:?}");
         assert!(ended.err.contains("login has expired"), "{command}: {ended:?}");

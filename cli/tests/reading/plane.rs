@@ -46,7 +46,9 @@ impl Plane {
             .resource(custom(networking, "v1alpha", "LocationBinding", "locationbindings").cluster_scoped())
             .resource(custom(quota, "v1alpha1", "AllowanceBucket", "allowancebuckets"))
             .resource(custom(quota, "v1alpha1", "ResourceClaim", "resourceclaims"))
-            .resource(custom(quota, "v1alpha1", "ResourceRegistration", "resourceregistrations").cluster_scoped())
+            .resource(
+                custom(quota, "v1alpha1", "ResourceRegistration", "resourceregistrations").cluster_scoped(),
+            )
             .build();
         for object in objects {
             server.put(object).unwrap();

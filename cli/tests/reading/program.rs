@@ -36,7 +36,9 @@ async fn names_are_completed_from_the_project() {
 #[tokio::test]
 async fn stray_words_are_refused_and_hints_name_commands_that_there_are() {
     let plane = Plane::with([workload("web", &["DFW"], json!({}))]).await;
-    for line in ["workloads web", "instances web", "quota web", "cities DFW", "explain web api", "events web api"] {
+    for line in
+        ["workloads web", "instances web", "quota web", "cities DFW", "explain web api", "events web api"]
+    {
         let ended = plane.run(line).await;
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{line}: {ended:?}");
     }

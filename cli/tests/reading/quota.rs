@@ -109,7 +109,9 @@ async fn a_project_without_a_grant_is_told_so() {
         condition("Ready", "False", "SchedulingGatesPresent", "Scheduling gates present: Quota"),
         condition("QuotaGranted", "Unknown", "QuotaNoBudget", "Quota has not been evaluated"),
     ]);
-    let plane = Plane::with([instance("web", "DFW", 0, waiting), instance("web", "DFW", 1, json!([granted()]))]).await;
+    let plane =
+        Plane::with([instance("web", "DFW", 0, waiting), instance("web", "DFW", 1, json!([granted()]))])
+            .await;
     let ended = plane.run("quota").await;
     assert!(ended.err.contains("No quota for compute was granted"), "{ended:?}");
     assert_eq!(line(&ended.out, "web-us-dfw-0")[2..4], ["?", "?"]);

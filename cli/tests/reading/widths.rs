@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::{
-    NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, look, now, object, over_quota, ready, serving,
-    with, workload,
+    NO_IMAGE, blocked, condition, counts, deployment, image_missing, instance, look, now, object, over_quota,
+    ready, serving, with, workload,
 };
 
 /// The objects of a project.
@@ -41,7 +41,11 @@ fn project() -> Project {
         ]),
         deployments: all(vec![
             deployment("storefront-web", "DFW", with(counts(1, 1, 1), serving())),
-            deployment("storefront-web", "ORD", with(counts(1, 1, 0), blocked("InstancesProvisioning", NO_IMAGE))),
+            deployment(
+                "storefront-web",
+                "ORD",
+                with(counts(1, 1, 0), blocked("InstancesProvisioning", NO_IMAGE)),
+            ),
         ]),
         instances: all(vec![
             instance("storefront-web", "DFW", 0, ready()),
@@ -102,7 +106,14 @@ fn events_text(project: &Project, look: &Look) -> String {
     };
     let all = [
         event("Instance", "storefront-web-us-ord-0", 58, "Warning", "ImageUnavailable", NO_IMAGE),
-        event("WorkloadDeployment", "storefront-web-us-dfw", 40, "Normal", "Federated", "the cell has taken it"),
+        event(
+            "WorkloadDeployment",
+            "storefront-web-us-dfw",
+            40,
+            "Normal",
+            "Federated",
+            "the cell has taken it",
+        ),
     ];
     let names = Names::of(&project.workloads, &project.deployments);
     events::view::table(&entries(&all, &names, EventFilter::default()), look, now())

@@ -32,17 +32,23 @@ fn project() -> Vec<Value> {
         workload("bad", &["DFW"], with(counts(1, 1, 0), unavailable)),
         deployment("bad", "DFW", with(counts(1, 1, 0), blocked("ImageUnavailable", NO_IMAGE))),
         workload("new", &["AMS"], json!({})),
-        proxy("web", json!({
-            "canonicalHostname": "web.example.net",
-            "conditions": [condition("Programmed", "True", "Programmed", "")],
-        })),
-        proxy("api", json!({
-            "canonicalHostname": "api.example.net",
-            "conditions": [
-                condition("Programmed", "True", "Programmed", ""),
-                condition("CertificatesReady", "False", "Pending", ""),
-            ],
-        })),
+        proxy(
+            "web",
+            json!({
+                "canonicalHostname": "web.example.net",
+                "conditions": [condition("Programmed", "True", "Programmed", "")],
+            }),
+        ),
+        proxy(
+            "api",
+            json!({
+                "canonicalHostname": "api.example.net",
+                "conditions": [
+                    condition("Programmed", "True", "Programmed", ""),
+                    condition("CertificatesReady", "False", "Pending", ""),
+                ],
+            }),
+        ),
     ]
 }
 
@@ -56,7 +62,18 @@ async fn json_has_the_fields_of_the_public_plugin() {
     let ended = plane.run("workloads -o json").await;
     let value = ended.json();
     let web = row(&value, "web");
-    let fields = ["name", "health", "ready", "upToDate", "placements", "locations", "image", "instanceType", "age", "url"];
+    let fields = [
+        "name",
+        "health",
+        "ready",
+        "upToDate",
+        "placements",
+        "locations",
+        "image",
+        "instanceType",
+        "age",
+        "url",
+    ];
     for field in fields.into_iter().chain(["urlError", "workload"]) {
         assert!(web.get(field).is_some(), "{field}: {web}");
     }
@@ -64,11 +81,16 @@ async fn json_has_the_fields_of_the_public_plugin() {
     assert_eq!(web["locations"], json!(["DFW", "ORD"]));
     assert_eq!(row(&value, "api")["url"], Value::Null, "its certificates are not there yet");
     assert_eq!(row(&value, "api")["urlError"], "not live yet");
-    for (name, health) in [("web", "Available"), ("api", "Degraded"), ("bad", "Unavailable"), ("new", "Unknown")] {
+    for (name, health) in
+        [("web", "Available"), ("api", "Degraded"), ("bad", "Unavailable"), ("new", "Unknown")]
+    {
         assert_eq!(row(&value, name)["health"], health, "{name}");
     }
     assert_eq!(row(&value, "new")["ready"], "?/?", "nothing was reported: not none");
-    assert!(ended.err.contains("4 workloads: 1 Available, 1 Degraded, 1 Unavailable, 1 Unknown"), "{ended:?}");
+    assert!(
+        ended.err.contains("4 workloads: 1 Available, 1 Degraded, 1 Unavailable, 1 Unknown"),
+        "{ended:?}"
+    );
 }
 
 #[tokio::test]
@@ -81,7 +103,8 @@ async fn filters_hold_in_every_format() {
         ("--city ORD --health available", &["web"]),
     ] {
         let value = plane.run(&format!("workloads {flags} -o json")).await.json();
-        let found: Vec<&str> = value.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+        let found: Vec<&str> =
+            value.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
         assert_eq!(found, names, "{flags}");
     }
     let bad = plane.run("workloads --health fine").await;
@@ -131,7 +154,9 @@ async fn a_platform_without_urls_has_none_to_tell() {
 async fn describe_and_status_say_what_blocks_and_who_has_to_act() {
     let plane = Plane::with(project()).await;
     let described = plane.run("workloads describe api").await;
-    for words in ["Health      Degraded", "us, 1 in each city", "ORD: 0/1 ready", "What you can do: check the image"] {
+    for words in
+        ["Health      Degraded", "us, 1 in each city", "ORD: 0/1 ready", "What you can do: check the image"]
+    {
         assert!(described.out.contains(words), "{words}: {described:?}");
     }
     assert!(!described.out.contains("not to be shown"), "{described:?}");
@@ -151,7 +176,10 @@ async fn describe_and_status_say_what_blocks_and_who_has_to_act() {
 async fn a_project_without_workloads_is_told_and_answers_with_an_empty_list() {
     let plane = Plane::with([]).await;
     let table = plane.run("workloads").await;
-    assert!(table.code == 0 && table.out.is_empty() && table.err.contains("There are no workloads"), "{table:?}");
+    assert!(
+        table.code == 0 && table.out.is_empty() && table.err.contains("There are no workloads"),
+        "{table:?}"
+    );
     assert_eq!(plane.run("workloads -o json").await.json(), json!([]));
     assert_eq!(plane.run("instances -o json").await.json(), json!([]));
 }

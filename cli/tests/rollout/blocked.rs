@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::fixtures::*;
 
-const IMAGE: &str = "no such image. Action required by the user: check the image's name and tag, and the pull secrets";
+const IMAGE: &str =
+    "no such image. Action required by the user: check the image's name and tag, and the pull secrets";
 
 /// A rollout of a new image that is on its way.
 fn updating() -> World {
@@ -24,33 +25,54 @@ fn updating() -> World {
 #[test]
 fn c9_what_blocks_is_known_from_wherever_it_is_said() {
     let cases: [(&str, fn(&mut World), &str); 8] = [
-        ("an instance", |world| say(&mut world.instances[1], condition("Ready", "False", "ImageUnavailable", IMAGE)), IMAGE),
+        (
+            "an instance",
+            |world| say(&mut world.instances[1], condition("Ready", "False", "ImageUnavailable", IMAGE)),
+            IMAGE,
+        ),
         (
             "a deployment that still serves",
             |world| {
-                let quota = condition("ReplicasReady", "False", "QuotaExceeded", "1 of 2 desired replicas are pending quota");
+                let quota = condition(
+                    "ReplicasReady",
+                    "False",
+                    "QuotaExceeded",
+                    "1 of 2 desired replicas are pending quota",
+                );
                 say(&mut world.deployments[0], quota);
             },
             "1 of 2 desired replicas are pending quota",
         ),
         (
             "a deployment under a reason that passes, with whose job it is",
-            |world| say(&mut world.deployments[0], condition("ReplicasReady", "False", "InstancesProvisioning", IMAGE)),
+            |world| {
+                say(
+                    &mut world.deployments[0],
+                    condition("ReplicasReady", "False", "InstancesProvisioning", IMAGE),
+                )
+            },
             IMAGE,
         ),
         (
             "the hub, of a generation that no cell has seen",
             |world| {
                 world.deployments[0].metadata.generation = Some(2);
-                say(&mut world.deployments[0], of(2, condition("Federated", "False", "NoCellForCity", "no cell serves it")));
-                say(&mut world.deployments[0], condition("Available", "False", "NoCellForCity", "no cell serves DFW"));
+                say(
+                    &mut world.deployments[0],
+                    of(2, condition("Federated", "False", "NoCellForCity", "no cell serves it")),
+                );
+                say(
+                    &mut world.deployments[0],
+                    condition("Available", "False", "NoCellForCity", "no cell serves DFW"),
+                );
             },
             "no cell serves DFW",
         ),
         (
             "referenced data",
             |world| {
-                let missing = of(1, condition("ReferencedDataReady", "False", "SourceNotFound", "no ConfigMap app"));
+                let missing =
+                    of(1, condition("ReferencedDataReady", "False", "SourceNotFound", "no ConfigMap app"));
                 say(&mut world.deployments[0], missing);
             },
             "no ConfigMap app",
@@ -60,7 +82,12 @@ fn c9_what_blocks_is_known_from_wherever_it_is_said() {
             |world| {
                 world.deployments.clear();
                 world.instances.clear();
-                let nowhere = condition("Available", "False", "NoMatchingLocations", "No new deployment in DFW: no cell serves it");
+                let nowhere = condition(
+                    "Available",
+                    "False",
+                    "NoMatchingLocations",
+                    "No new deployment in DFW: no cell serves it",
+                );
                 say(&mut world.workload, of(1, nowhere));
             },
             "No new deployment in DFW: no cell serves it",
@@ -70,14 +97,20 @@ fn c9_what_blocks_is_known_from_wherever_it_is_said() {
             |world| {
                 world.deployments[0].data["spec"]["template"] = template("web:1");
                 let words = "At least one available placement was found. admission refuses it";
-                say(&mut world.workload, of(1, condition("Available", "True", "AvailablePlacementFound", words)));
+                say(
+                    &mut world.workload,
+                    of(1, condition("Available", "True", "AvailablePlacementFound", words)),
+                );
             },
             "admission refuses it",
         ),
         (
             "an instance that does not go",
             |world| {
-                say(&mut world.deployments[0], condition("TerminationOverdue", "True", "TerminationDeadlineExceeded", "web-2 hangs"));
+                say(
+                    &mut world.deployments[0],
+                    condition("TerminationOverdue", "True", "TerminationDeadlineExceeded", "web-2 hangs"),
+                );
                 let hangs = condition("Ready", "False", "TerminationDeadlineExceeded", "held by a finalizer");
                 say(&mut world.instances[0], hangs);
             },
@@ -108,11 +141,15 @@ fn c6_words_about_something_older_block_nothing() {
         }),
         ("an instance of the old template", |world| {
             say(&mut world.instances[0], condition("Ready", "False", "ImageUnavailable", IMAGE));
-            world.instances[0].data["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("web:typo");
+            world.instances[0].data["spec"]["runtime"]["sandbox"]["containers"][0]["image"] =
+                json!("web:typo");
         }),
         ("the workload, of an older generation", |world| {
             world.deployments.clear();
-            say(&mut world.workload, of(0, condition("Available", "False", "NoMatchingLocations", "nowhere")));
+            say(
+                &mut world.workload,
+                of(0, condition("Available", "False", "NoMatchingLocations", "nowhere")),
+            );
         }),
         ("the workload, in the words of another city", |world| {
             world.deployments.clear();

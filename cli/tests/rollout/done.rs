@@ -95,7 +95,8 @@ fn w3_a_generation_that_was_not_observed_is_not_done() {
                 world.deployments[0].data["spec"]["scaleSettings"]["minReplicas"] = json!(1);
             }),
             ("the workload restarts", |world| {
-                let restart = json!({"annotations": {"compute.datumapis.com/restartedAt": "2026-01-01T00:00:00Z"}});
+                let restart =
+                    json!({"annotations": {"compute.datumapis.com/restartedAt": "2026-01-01T00:00:00Z"}});
                 world.workload.data["spec"]["template"]["metadata"] = restart;
             }),
             ("the deployment is being deleted", |world| {
@@ -189,7 +190,8 @@ fn c13_an_autoscaler_chooses_the_number_within_its_bounds() {
     world.workload.data["spec"]["placements"][0]["scaleSettings"] = scale.clone();
     world.deployments[0].data["spec"]["scaleSettings"] = scale;
     assert_eq!(world.judge().verdict, Verdict::Done, "two, of one to five");
-    for object in [&mut world.workload.data["spec"]["placements"][0], &mut world.deployments[0].data["spec"]] {
+    for object in [&mut world.workload.data["spec"]["placements"][0], &mut world.deployments[0].data["spec"]]
+    {
         object["scaleSettings"]["minReplicas"] = json!(3);
     }
     assert_eq!(world.judge().verdict, Verdict::Progressing, "the least is three now");

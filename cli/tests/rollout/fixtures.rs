@@ -55,7 +55,8 @@ fn object(value: Value) -> Object {
 impl World {
     /// A rollout of `image` that is done, with two instances in each of these cities of the placement `us`.
     pub fn done(cities: &[&str], image: &str) -> Self {
-        let mut world = Self { workload: workload(cities, image), deployments: Vec::new(), instances: Vec::new() };
+        let mut world =
+            Self { workload: workload(cities, image), deployments: Vec::new(), instances: Vec::new() };
         for city in cities {
             world.add("us", city);
         }
@@ -174,8 +175,11 @@ pub fn say(object: &mut Object, condition: Value) {
 
 /// A project's server.
 pub fn server() -> ApiServer {
-    let workloads = Resource::custom("compute.datumapis.com", "v1alpha", "Workload", "workloads").with_status();
-    let server = ApiServer::builder("alpha").resources(resource::project_plane().into_iter().chain([workloads])).build();
+    let workloads =
+        Resource::custom("compute.datumapis.com", "v1alpha", "Workload", "workloads").with_status();
+    let server = ApiServer::builder("alpha")
+        .resources(resource::project_plane().into_iter().chain([workloads]))
+        .build();
     server.put(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}})).unwrap();
     server
 }

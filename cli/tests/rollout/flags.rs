@@ -37,7 +37,9 @@ fn a_rollout_with_a_name_alone_is_watched() {
         assert_eq!((status.name, status.watch, status.timeout), expected, "{line}");
     }
     let undo = rollout("rollout undo web --to-revision 3 --no-wait");
-    assert!(matches!(undo.command, Some(RolloutCommand::Undo(args)) if args.to_revision == 3 && args.wait.no_wait));
+    assert!(
+        matches!(undo.command, Some(RolloutCommand::Undo(args)) if args.to_revision == 3 && args.wait.no_wait)
+    );
 }
 
 #[test]
@@ -57,7 +59,9 @@ fn stray_words_and_missing_ones_are_errors() {
     ] {
         assert!(parsed(line).is_err(), "{line}");
     }
-    for line in ["scale web --max 0", "scale web --min 1 --placement us,eu", "restart web --city DFW,ORD --no-wait"] {
+    for line in
+        ["scale web --max 0", "scale web --min 1 --placement us,eu", "restart web --city DFW,ORD --no-wait"]
+    {
         assert!(parsed(line).is_ok(), "{line}: {:?}", parsed(line));
     }
 }

@@ -44,7 +44,11 @@ fn any_flag_changes_what_it_names_and_nothing_else() {
     };
     for (settings, args, expected) in [
         (json!({}), with(|args| args.min = Some(2)), vec![]),
-        (json!({"other": 1}), with(|args| args.min = Some(3)), vec!["~ us.scaleSettings.minReplicas: 2 -> 3"]),
+        (
+            json!({"other": 1}),
+            with(|args| args.min = Some(3)),
+            vec!["~ us.scaleSettings.minReplicas: 2 -> 3"],
+        ),
         (
             json!({"maxReplicas": 5, "metrics": [cpu(50)]}),
             with(|args| args.max = Some(9)),
@@ -80,7 +84,10 @@ fn placements_can_be_chosen_and_have_to_exist() {
     let missing = ScaleArgs { placement: vec!["asia".to_owned()], ..chosen };
     let refused = plan(&workload, &missing).unwrap_err();
     assert_eq!(refused, Refusal::NoPlacement("asia".to_owned(), vec!["us".to_owned(), "eu".to_owned()]));
-    assert_eq!(refused.problem(NAME).text(false), "Error: \"web\" has no placement \"asia\".\nIt has us, eu.");
+    assert_eq!(
+        refused.problem(NAME).text(false),
+        "Error: \"web\" has no placement \"asia\".\nIt has us, eu."
+    );
 }
 
 #[tokio::test]

@@ -25,7 +25,8 @@ fn w10_it_goes_to_the_revision_that_is_named_or_to_the_one_before() {
         let undo = decided(&now, &entries(), to).unwrap();
         assert_eq!((undo.revision, &undo.template), (expected, &template(&format!("web:{expected}"))));
         let changes: Vec<_> = undo.changes.iter().map(fedhub_cli::changes::Change::line).collect();
-        let line = format!("~ template.spec.runtime.sandbox.containers[app].image: \"web:3\" -> \"web:{expected}\"");
+        let line =
+            format!("~ template.spec.runtime.sandbox.containers[app].image: \"web:3\" -> \"web:{expected}\"");
         assert_eq!(changes, [line]);
     }
     // What the one before has is what there is: the one before that.
@@ -90,15 +91,16 @@ async fn w10_the_template_is_restored_byte_for_byte_and_nothing_else_is_touched(
     assert_eq!(after.spec()["template"].to_string(), odd().to_string());
     assert_eq!(template_hash(&after.spec()["template"]), template_hash(&odd()));
     assert_eq!(after.spec()["placements"], workload.spec()["placements"]);
-    assert_eq!((&after.metadata.annotations, after.status()), (&workload.metadata.annotations, workload.status()));
+    assert_eq!(
+        (&after.metadata.annotations, after.status()),
+        (&workload.metadata.annotations, workload.status())
+    );
 }
 
 #[tokio::test]
 async fn w10_a_workload_that_is_changed_at_the_same_time_is_left_alone() {
-    let changes = [
-        json!({"spec": {"template": template("web:9")}}),
-        json!({"metadata": {"labels": {"mine": "1"}}}),
-    ];
+    let changes =
+        [json!({"spec": {"template": template("web:9")}}), json!({"metadata": {"labels": {"mine": "1"}}})];
     for change in changes {
         let server = server();
         put(&server, &recorded(World::done(&["DFW"], "web:3").workload, 3));

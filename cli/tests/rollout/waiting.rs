@@ -124,13 +124,11 @@ async fn a_workload_that_nothing_reconciles_times_out_with_3() {
 async fn without_a_timeout_it_waits_for_as_long_as_it_takes() {
     let (server, begin, mut record) = (updating(), Instant::now(), Record::default());
     let forever = Wait { timeout: None, ..of(&server, 0) };
-    let (end, ()) = tokio::join!(
-        async { wait(&forever, &mut record, pending()).await.unwrap().outcome },
-        async {
+    let (end, ()) =
+        tokio::join!(async { wait(&forever, &mut record, pending()).await.unwrap().outcome }, async {
             sleep(Duration::from_secs(100_000)).await;
             finish(&server);
-        }
-    );
+        });
     assert_eq!(end, Outcome::Done);
     assert!(record.seconds_since(begin) >= 100_000);
 }

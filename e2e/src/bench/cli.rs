@@ -10,12 +10,12 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use super::Options;
 use super::environment::{Environment, HANDS, PROJECT, Space};
 use super::loader::{self, create};
 use super::objects::{self, CITIES, Kind, Owner, api};
 use super::report::{Claim, Report};
 use super::stats::{median, rounded};
-use super::Options;
 use crate::Error;
 use crate::demo::objects::{PLACEMENT, deployment_name};
 use crate::fedhub;
@@ -26,8 +26,7 @@ const WORKLOADS: usize = 500;
 /// Runs of each command in a lap.
 const RUNS: usize = 5;
 /// What kubectl lists: the kinds that `status` is made of.
-const KINDS: &str =
-    "workloads.compute.datumapis.com,workloaddeployments.compute.datumapis.com,instances.compute.datumapis.com";
+const KINDS: &str = "workloads.compute.datumapis.com,workloaddeployments.compute.datumapis.com,instances.compute.datumapis.com";
 
 /// Laps of the help, of `status` and of kubectl's lists in turn.
 pub async fn run(environment: &Environment, options: &Options) -> Result<Report, Error> {
@@ -60,10 +59,8 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
         ));
     }
     let [help_s, status_s, lists_s] = [&help, &status, &lists].map(|all| median(all).unwrap_or(f64::NAN));
-    let claims = [
-        Claim::at_most("", status_s / lists_s, 1.5),
-        Claim::at_most("ms for --help", help_s * 1e3, 20.0),
-    ];
+    let claims =
+        [Claim::at_most("", status_s / lists_s, 1.5), Claim::at_most("ms for --help", help_s * 1e3, 20.0)];
     let each = |values: &[f64]| values.iter().map(|value| rounded(*value, 4)).collect::<Vec<_>>();
     let details = json!({
         "workloads": count, "help_ms": rounded(help_s * 1e3, 2), "status_s": each(&status), "kubectl_s": each(&lists),
@@ -153,7 +150,9 @@ impl User {
         let (seconds, printed) = self.run(&self.program, &["status"]).await?;
         let named = printed.lines().filter(|line| line.trim_start().starts_with("web-")).count();
         if named < workloads {
-            return Err(Error::Benchmark(format!("status names {named} of {workloads} Workloads:\n{printed}")));
+            return Err(Error::Benchmark(format!(
+                "status names {named} of {workloads} Workloads:\n{printed}"
+            )));
         }
         Ok(seconds)
     }

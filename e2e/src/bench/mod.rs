@@ -80,7 +80,10 @@ pub const BENCHMARKS: [(&str, &str); 18] = [
         "admission",
         "200 reviews of Workloads a second for a minute, with a real plane that is asked about users",
     ),
-    ("cli", "500 Workloads in two cities: the users' `status` against kubectl's lists, and the time of its help"),
+    (
+        "cli",
+        "500 Workloads in two cities: the users' `status` against kubectl's lists, and the time of its help",
+    ),
 ];
 
 /// How to measure.

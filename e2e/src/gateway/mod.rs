@@ -129,7 +129,8 @@ impl Gateway {
 async fn client(path: &Path) -> Result<(Client, String), Error> {
     let unreadable = |error| Error::Kubeconfig { path: path.to_owned(), cause: Box::new(error) };
     let kubeconfig = Kubeconfig::read_from(path).map_err(unreadable)?;
-    let missing = |what: &str| Error::Manifest { path: path.to_owned(), problem: format!("it has no {what}") };
+    let missing =
+        |what: &str| Error::Manifest { path: path.to_owned(), problem: format!("it has no {what}") };
     // A kubeconfig hands its token out to those only who write it down.
     let written = serde_json::to_value(&kubeconfig).map_err(|_| missing("user"))?;
     let token = written["users"][0]["user"]["token"].as_str().ok_or_else(|| missing("token"))?.to_owned();

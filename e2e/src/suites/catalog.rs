@@ -112,7 +112,8 @@ mod tests {
         assert!(is("api-admission", false) && is("restart-writes-nothing", true));
         assert_eq!(suites.last().map(|suite| &*suite.name), Some("uninstall"));
         let needing = suites.iter().filter_map(|suite| Some((&*suite.name, suite.needs?)));
-        let expected = [("cli-terminal", Tool::Tmux), ("traces", Tool::Collector), ("upgrade", Tool::PreviousRelease)];
+        let expected =
+            [("cli-terminal", Tool::Tmux), ("traces", Tool::Collector), ("upgrade", Tool::PreviousRelease)];
         assert_eq!(needing.collect::<Vec<_>>(), expected);
     }
 

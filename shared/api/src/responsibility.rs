@@ -358,7 +358,10 @@ mod tests {
         assert_eq!(separated("Odd", &odd), Attribution { what: "words", responsible: None, remedy: "" });
         let lifted = attributed("ImageUnavailable", "0/1 replicas available. No such image");
         let apart = separated("InstancesProvisioning", &lifted);
-        assert_eq!((apart.what, apart.responsible), ("0/1 replicas available. No such image", Some(Responsible::User)));
+        assert_eq!(
+            (apart.what, apart.responsible),
+            ("0/1 replicas available. No such image", Some(Responsible::User))
+        );
     }
 
     #[test]

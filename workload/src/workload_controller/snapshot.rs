@@ -176,7 +176,12 @@ impl Snapshot {
             sum = sum.text(name).text(&deployment.uid.to_string()).number(u64::from(deployment.terminating));
             let Some(placed) = placed(deployment) else { continue };
             let flags = u64::from(placed.available) << 1 | u64::from(placed.observed);
-            sum = sum.number(placed.uid).number(placed.identity).number(placed.restarted.cast_unsigned()).number(placed.says).number(flags);
+            sum = sum
+                .number(placed.uid)
+                .number(placed.identity)
+                .number(placed.restarted.cast_unsigned())
+                .number(placed.says)
+                .number(flags);
             sum = placed.counters.iter().fold(sum, |sum, n| sum.number(u64::from(n.cast_unsigned())));
         }
         sum.end().max(1)

@@ -37,7 +37,8 @@ pub fn template_identity(template: &Value) -> u64 {
 
 /// Gives `template` the restart of `current`, where that is the later one.
 pub fn keep_later(template: &mut Value, current: &Value) {
-    let is_other = template["metadata"]["annotations"].get(RESTARTED_AT).is_some() && time(template).is_none();
+    let is_other =
+        template["metadata"]["annotations"].get(RESTARTED_AT).is_some() && time(template).is_none();
     if is_other || !template.is_object() || restarted_at(current) <= restarted_at(template) {
         return;
     }
