@@ -1,5 +1,6 @@
 //! Reads and writes of a deployment.
 
+use fedhub_core::message::Quoted;
 use fedhub_core::object::{Kind, Object, ObjectView};
 use kube::api::{Api, PostParams, Request};
 use kube::core::Resource;
@@ -18,11 +19,13 @@ const ATTEMPTS: usize = 5;
 pub async fn existing(session: &Session, name: &str) -> Result<Option<Object>, Problem> {
     let api: Api<Object> =
         Api::namespaced_with(session.client.clone(), &session.namespace, Kind::Workload.resource());
-    let found =
-        api.get_opt(name).await.map_err(|error| Problem::of(error, &format!("read the workload {name}")))?;
+    let found = api
+        .get_opt(name)
+        .await
+        .map_err(|error| Problem::of(error, &format!("read workload {}", Quoted(name))))?;
     match found {
         Some(found) if found.is_terminating() => {
-            Err(Problem::failed(format!("The workload {name} is being deleted."))
+            Err(Problem::failed(format!("The workload {} is being deleted.", Quoted(name)))
                 .remedy("Wait until it is gone, then deploy it again; or choose another name."))
         }
         found => Ok(found),
@@ -56,7 +59,7 @@ pub async fn send(
             Err(error) => return Err(refused(error, wanted, &current)),
         }
     }
-    let name = wanted.name();
+    let name = Quoted(wanted.name());
     Err(Problem::failed(format!("The workload {name} was changed by somebody else in the meantime."))
         .remedy("Nothing was changed. Deploy it again to see what changes now."))
 }
@@ -80,7 +83,7 @@ async fn request(session: &Session, plan: &DeployPlan, dry_run: bool) -> kube::R
 }
 
 fn refused(error: kube::Error, wanted: Wanted<'_>, plan: &DeployPlan) -> Problem {
-    let doing = format!("deploy the workload {}", wanted.name());
+    let doing = format!("deploy workload {}", Quoted(wanted.name()));
     let sentences = match &error {
         kube::Error::Api(status) => refusal::sentences(status, wanted, plan.object.spec()),
         _ => None,
@@ -88,7 +91,7 @@ fn refused(error: kube::Error, wanted: Wanted<'_>, plan: &DeployPlan) -> Problem
     let problem = Problem::of(error, &doing);
     match sentences {
         Some(said) => Problem {
-            sentence: format!("The workload {} is refused:\n  {}", wanted.name(), said.join("\n  ")),
+            sentence: format!("The workload {} is refused:\n  {}", Quoted(wanted.name()), said.join("\n  ")),
             remedy: Some("Nothing was changed. Correct that, and deploy again.".to_owned()),
             exit: Exit::Failed,
             ..problem

@@ -76,7 +76,7 @@ pub fn asked<'a>(
         return Ok(Asked::Flags(name, &args.flags));
     }
     if args.file.is_empty() {
-        let by_flags = command("deploy NAME --image IMAGE --city CITY");
+        let by_flags = command("deploy WORKLOAD --image IMAGE --city CITY");
         let by_file = command("deploy -f workload.yaml");
         return Err(Problem::usage("It is not said what to deploy.")
             .remedy(format!("Name a workload, as in `{by_flags}`, or a file, as in `{by_file}`.")));

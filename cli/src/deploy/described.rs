@@ -46,7 +46,7 @@ fn names(flags: &Flags, name: &str) -> Vec<Fault> {
     let label = (is_dns_label as fn(&str) -> bool, DNS_LABEL_RULE);
     let object = (is_object_name as fn(&str) -> bool, OBJECT_NAME_RULE);
     let city = (is_label_value as fn(&str) -> bool, LABEL_VALUE_RULE);
-    let mut all = vec![("NAME", name, label)];
+    let mut all = vec![("WORKLOAD", name, label)];
     all.extend(flags.placement.iter().map(|it| ("--placement", &**it, label)));
     all.extend(flags.network.iter().map(|it| ("--network", &**it, label)));
     all.extend(flags.city.iter().map(|it| ("--city", &**it, city)));

@@ -10,7 +10,7 @@ pub struct Flags {
     #[arg(long, value_name = "IMAGE")]
     pub image: Option<String>,
     /// Cities to run in, such as DFW,ORD. On a workload that is there, all of the placement's cities.
-    #[arg(long, value_name = "CITY", value_delimiter = ',')]
+    #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
     pub city: Vec<String>,
     /// Placement that --city and the numbers are about. Needed only where a workload has several.
     #[arg(long, value_name = "NAME")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use kube::api::{Api, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -39,7 +40,7 @@ pub async fn create(session: &Session, name: &str) -> Result<(), Problem> {
         Ok(_) => Ok(()),
         // Somebody was faster.
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
-        Err(error) => Err(Problem::of(error, &format!("create the network {name}"))),
+        Err(error) => Err(Problem::of(error, &format!("create network {}", Quoted(name)))),
     }
 }
 

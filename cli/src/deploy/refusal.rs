@@ -49,7 +49,7 @@ pub fn flag(field: &str, spec: &Value) -> Option<String> {
     const TEMPLATE: &str = "spec.template.spec.";
     const CONTAINER: &str = "runtime.sandbox.containers";
     if field == "metadata.name" {
-        return Some("NAME".to_owned());
+        return Some("WORKLOAD".to_owned());
     }
     if field.starts_with("metadata.labels") {
         return Some("--label".to_owned());

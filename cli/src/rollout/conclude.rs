@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use fedhub_core::message::Quoted;
-use fedhub_core::object::Kind;
 
 use super::judge::{Judgement, Verdict};
 use super::view;
 use super::wait::{End, Outcome, Wait};
 use crate::exit::Exit;
-use crate::model::absent;
 use crate::problem::Problem;
 use crate::session::Session;
 
@@ -60,7 +58,9 @@ pub fn state(verdict: Verdict) -> &'static str {
 
 /// There is no workload of that name.
 pub fn missing(session: &Session, name: &str) -> Problem {
-    absent(session, Kind::Workload, name)
+    let here = session.project_in_words();
+    Problem::failed(format!("There is no workload {} in {here}.", Quoted(name)))
+        .remedy(format!("`{}` lists those that there are.", session.command("workloads")))
 }
 
 /// A rollout cannot be held: the API has no field for it. The one that stops instances is the platform's, and a paused
@@ -89,10 +89,9 @@ fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judge
         }
         Some(judgement) => view::remarks(judgement).join("\n  "),
     };
-    let sentence = if why.is_empty() {
-        format!("The rollout of {quoted} was not done within {time}. It goes on.")
-    } else {
-        format!("The rollout of {quoted} was not done within {time}. It goes on:\n  {why}")
+    let sentence = match why.is_empty() {
+        true => format!("The rollout of {quoted} was not done within {time}. It goes on."),
+        false => format!("The rollout of {quoted} was not done within {time}. It goes on:\n  {why}"),
     };
     again(session, name, Problem::new(Exit::TimedOut, sentence))
 }

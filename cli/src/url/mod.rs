@@ -5,6 +5,7 @@ pub mod plan;
 
 use std::time::Duration;
 
+use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use kube::api::{Api, DeleteParams, PostParams, Preconditions};
 use kube::core::ApiResource;
@@ -47,8 +48,8 @@ pub enum Settled {
 pub async fn settle(session: &Session, workload: &Object, intent: Intent) -> Result<Settled, Problem> {
     let name = workload.name();
     let doing = match intent {
-        Intent::Unpublish => format!("remove the URL of {name}"),
-        Intent::Publish | Intent::Follow => format!("publish {name}"),
+        Intent::Unpublish => format!("remove the URL of workload {}", Quoted(name)),
+        Intent::Publish | Intent::Follow => format!("publish workload {}", Quoted(name)),
     };
     let settled = match intent {
         Intent::Unpublish => unpublish(session, name).await,
@@ -126,7 +127,7 @@ async fn unpublish(session: &Session, name: &str) -> kube::Result<Settled> {
 pub async fn wait(session: &Session, name: &str, limit: Duration) -> Result<Url, Problem> {
     let api = api(session, &plan::proxy_resource());
     let live = |proxy: Option<&Object>| proxy.is_some_and(|proxy| matches!(plan::url(proxy), Url::Live(_)));
-    let doing = format!("read the URL of {name}");
+    let doing = format!("read the URL of workload {}", Quoted(name));
     let waited = tokio::time::timeout(limit, await_condition(api.clone(), name, live)).await;
     if let Ok(Ok(Some(proxy))) = waited {
         return Ok(plan::url(&proxy));

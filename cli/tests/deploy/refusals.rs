@@ -24,7 +24,7 @@ fn each_field_is_named_by_the_flag_that_says_it() {
     let spec = "spec.template.spec.";
     let container = "spec.template.spec.runtime.sandbox.containers[0].";
     for (field, expected) in [
-        ("metadata.name".to_owned(), Some("NAME")),
+        ("metadata.name".to_owned(), Some("WORKLOAD")),
         ("metadata.labels".to_owned(), Some("--label")),
         ("spec.placements[0].name".to_owned(), Some("--placement")),
         ("spec.placements[0].cityCodes[1]".to_owned(), Some("--city")),

@@ -104,7 +104,7 @@ async fn a_file_that_is_wrong_and_a_missing_one_send_nothing() {
     assert_eq!((problem.exit, server.audit().len()), (Exit::Usage, 0), "{problem:?}");
     let remedy = problem.remedy.unwrap();
     assert!(
-        remedy.contains("deploy NAME --image IMAGE --city CITY") && remedy.contains("-f workload.yaml"),
+        remedy.contains("deploy WORKLOAD --image IMAGE --city CITY") && remedy.contains("-f workload.yaml"),
         "{remedy}"
     );
 }
@@ -222,7 +222,7 @@ async fn a_workload_that_is_being_deleted_is_not_deployed() {
     server.put(leaving).unwrap();
     server.delete("Workload", "default", "web").unwrap();
     let problem = run(&server, &["web", "--min=3"]).await.unwrap_err();
-    assert_eq!(problem.sentence, "The workload web is being deleted.");
+    assert_eq!(problem.sentence, r#"The workload "web" is being deleted."#);
 }
 
 #[tokio::test]
@@ -277,6 +277,16 @@ async fn a_url_is_published_followed_and_removed() {
 }
 
 #[tokio::test]
+async fn only_the_flag_makes_something_public() {
+    let server = plane(&[("NetworkService", "networkservices"), ("HTTPProxy", "httpproxies")]);
+    run(&server, &["-f", file(&web().to_string()).path().to_str().unwrap()]).await.unwrap();
+    run(&server, &["web", "--image=ghcr.io/a/b:2"]).await.unwrap();
+    assert_eq!((server.list("NetworkService").len(), server.list("HTTPProxy").len()), (0, 0));
+    run(&server, &["web", "--http-port=8080"]).await.unwrap();
+    assert_eq!((server.list("NetworkService").len(), server.list("HTTPProxy").len()), (1, 1));
+}
+
+#[tokio::test]
 async fn a_project_that_publishes_nothing_deploys_all_the_same() {
     let server = plane(&[]);
     run(&server, &[&NEW[..], &["--http-port=80"]].concat()).await.unwrap();
@@ -289,7 +299,7 @@ async fn a_url_that_cannot_be_made_fails_only_who_asked_for_it() {
     server.fault(Fault::Status(403).on("get", "networkservices"));
     run(&server, &NEW).await.unwrap();
     let problem = run(&server, &["web", "--http-port=80"]).await.unwrap_err();
-    assert!(problem.sentence.starts_with("Could not publish web: "), "{problem:?}");
+    assert!(problem.sentence.starts_with("Could not publish workload \"web\": "), "{problem:?}");
     assert_eq!(stored(&server, "web").unwrap()["metadata"]["generation"], 2, "the workload is deployed");
 }
 
