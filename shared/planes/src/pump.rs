@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fedhub_api::facts::Change;
 use fedhub_core::object::{Kind, Object, PlaneId};
-use futures::{StreamExt, pin_mut};
+use futures::StreamExt;
 use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -16,7 +16,6 @@ use crate::guard::Guarded;
 use crate::lists::ListPermit;
 use crate::listwatch::{self, listwatch};
 use crate::stripped::stripped;
-use crate::transport::ConnectionAttempt;
 use crate::watch_failures;
 use crate::{Plane, Planes, Watched};
 
@@ -51,49 +50,46 @@ impl Planes {
         // One that was replaced meanwhile is asked anew.
         let registered = self.project(name).filter(|registered| std::ptr::eq(Arc::as_ptr(registered), plane));
         if let Some(registered) = registered {
-            self.tasks.spawn(pump(self.clone(), registered, kind));
+            self.tasks.spawn(pump_on_demand(self.clone(), registered, kind));
         }
     }
 }
 
-/// Watches `kind` on `plane` until the plane is disengaged, or the watch is no longer requested. Never fails: errors are counted, logged and
-/// shown as the plane's health, and the watch restarts after a back-off of its own.
+/// Watches `kind` on `plane` until the plane is disengaged. Never fails: errors are counted, logged and shown as the
+/// plane's health, and the watch restarts after a back-off of its own.
 pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
-    let stop = plane.stop.clone();
-    if let Some(demanded) = plane.demanded(kind) {
-        demanded.follow(&stop, || watch(&planes, &plane, kind)).await;
-        planes.recovered(&plane, kind);
-        return;
-    }
     // In this order: no event of a plane that has left is handled, and a test's seed decides everything.
     tokio::select! {
         biased;
-        () = stop.cancelled() => (),
+        () = plane.stop.cancelled() => (),
         () = watch(&planes, &plane, kind) => (),
     }
 }
 
+/// The same of a kind that is watched on demand, until the watch is no longer requested.
+async fn pump_on_demand(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
+    let Some(demanded) = plane.demanded(kind) else { return };
+    demanded.follow(&plane.stop, || watch(&planes, &plane, kind)).await;
+    planes.recovered(&plane, kind);
+}
+
 async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
     let (mut waits, mut life) = (Backoffs::new(planes.seed()), plane.life());
-    let config = listwatch::Config {
-        plane: plane.id.clone(),
-        kind,
-        selector: plane.watched(kind).and_then(Watched::selector),
-        timeout: lasts(planes.seed()),
-    };
+    let config = config(planes, plane, kind);
     loop {
-        let stream = listwatch(plane.connection().clone(), config.clone(), planes.budget().clone());
-        pin_mut!(stream);
+        // In a box, which is given back before a long wait: most planes serve not all kinds.
+        let mut stream =
+            Box::pin(listwatch(plane.connection().clone(), config.clone(), planes.budget().clone()));
         let mut listing = true;
         // Held from the beginning of a list to its end or its failure: never through a back-off, and not by a server
         // that begins its answer and does not go on.
         let mut permit = Permit::default();
         let mut attempt = plane.attempt();
-        loop {
+        let failed = loop {
             let event = tokio::select! {
                 biased;
                 // The watch would go on from a version that the server has yet to reach.
-                () = life.ends() => break,
+                () = life.ends() => break None,
                 event = stream.next() => event,
                 () = quiet(plane, kind, listing, attempt.began) => {
                     if listing {
@@ -107,7 +103,7 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                     continue;
                 }
             };
-            let Some(event) = event else { break };
+            let Some(event) = event else { break None };
             // Handled at once: thousands of watches must not hold room for an event while they wait.
             match event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)) {
                 Ok(phase) => {
@@ -127,26 +123,41 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                 }
                 Err(error) => {
                     permit.end();
-                    if Box::pin(recover(planes, plane, kind, &error, &mut attempt, &mut waits)).await
-                        == Failure::Expired
-                    {
-                        break;
+                    // Each in a box of its own: it lasts for as long as it takes, and no longer.
+                    let (failure, wait) = Box::pin(report(planes, plane, kind, &error, &mut waits)).await;
+                    if is_listed_next(&error, failure) {
+                        break Some((failure, wait));
                     }
+                    Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
+                    Box::pin(recognise(planes, plane, kind, &mut waits)).await;
+                    attempt = plane.attempt();
                 }
             }
+        };
+        drop(stream);
+        if let Some((failure, wait)) = failed {
+            Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
         }
     }
 }
 
-/// Reports a failed watch, waits out its back-off, and returns why it failed.
-async fn recover(
+fn config(planes: &Planes, plane: &Plane, kind: Kind) -> listwatch::Config {
+    listwatch::Config {
+        plane: plane.id.clone(),
+        kind,
+        selector: plane.watched(kind).and_then(Watched::selector),
+        timeout: lasts(planes.seed()),
+    }
+}
+
+/// Reports a failed watch; returns why it failed, and how long to wait before the next attempt.
+async fn report(
     planes: &Arc<Planes>,
     plane: &Plane,
     kind: Kind,
     error: &watcher::Error,
-    attempt: &mut ConnectionAttempt,
     waits: &mut Backoffs,
-) -> Failure {
+) -> (Failure, Duration) {
     let (tried, failure) = Failure::of_watch(error);
     let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
     // A kind that is served no more, or not to us: the list after this shows it.
@@ -169,15 +180,14 @@ async fn recover(
     } else {
         watch_failures::report(planes, plane, kind, error, failure, wait).await;
     }
-    plane.wait(wait, failure, attempt, waits).await;
-    // Before a list, whoever answers next is asked for the identity.
-    if !is_listed_next(error, failure) {
-        planes.recognise(plane, kind, waits).await;
-        // The plane may have been restored meanwhile, and soon be past the version that the watch goes on from.
-        planes.compare(plane).await;
-    }
-    *attempt = plane.attempt();
-    failure
+    (failure, wait)
+}
+
+/// Asks who answers, before a watch goes on after a failure. Before a list, that is asked anyway.
+async fn recognise(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: &mut Backoffs) {
+    planes.recognise(plane, kind, waits).await;
+    // The plane may have been restored meanwhile, and soon be past the version that the watch goes on from.
+    planes.compare(plane).await;
 }
 
 /// Returns when silence of the watch means something: a list stands still, or the watch has begun and holds.
