@@ -25,6 +25,10 @@ const AT_WORK: [&str; 6] = [
     "fedhub_oldest_unsynced_seconds{controller=\"write_back\"}",
 ];
 
+/// Of what the federator has pending, WDs that leave a hub which forgot them: without a cell in their city no report shows
+/// that nothing is left of them, so that they stay for as long as the planes do.
+const HELD: &str = "fedhub_finalizers_held{reason=\"hub_state_lost\"}";
+
 impl Fedhub {
     /// Waits until it leads and has nothing left to do: nothing is queued or waits for another try, and no pass began for
     /// a while. What it cannot do (a quarantined Instance, a WD without a cell) does not count. Where it is of the
@@ -59,7 +63,7 @@ fn passes(metrics: &str) -> f64 {
 }
 
 fn waiting(metrics: &str) -> f64 {
-    AT_WORK.iter().map(|name| total(metrics, name)).sum()
+    AT_WORK.iter().map(|name| total(metrics, name)).sum::<f64>() - total(metrics, HELD)
 }
 
 /// Whether it leads and has looked at everything: straight after a start nothing waits yet.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use fedhub_api::conditions::{find, said};
 use fedhub_core::names::LOST;
+use fedhub_core::object::Kind;
+use fedhub_engine::Outcome;
 use fedhub_fake_apiserver::Fault;
 use fedhub_planes::Settings;
 use serde_json::{Value, json};
@@ -146,6 +148,23 @@ async fn u2_a_plane_that_is_always_behind_is_told_after_a_minute() {
     assert!(
         world.hub_wd("many-199").is_none() || (0..200).any(|n| world.hub_wd(&format!("many-{n}")).is_none())
     );
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn u2_what_is_no_trouble_waits_for_those_who_make_wds_too() {
+    let world = World::telling();
+    let run = world.federated().await;
+    let key = run.planes.engaged(&plane_name("alpha")).unwrap().key(Kind::Workload, SPACE, WD);
+    run.sources.add(key.clone(), &key.plane);
+    quiet(50).await;
+    assert_eq!(federated(&world.wd(WD).unwrap()), None);
+    assert!(event_notes(&world.alpha, "Federated").is_empty());
+    let beta = world.beta.get("WorkloadDeployment", SPACE, WD).unwrap();
+    assert!(is(&beta, "Unknown", "AwaitingCell"), "another plane does not wait: {beta}");
+    let job = run.sources.next().await.unwrap();
+    run.sources.done(&job, Outcome::Unchanged);
+    until("the condition", || is(&world.wd(WD).unwrap(), "Unknown", "AwaitingCell")).await;
     run.stop().await;
 }
 

@@ -95,13 +95,14 @@ impl World {
         planes.listen(federator.clone());
         planes.start();
         process.work(&federator, &queue, workers);
+        let sources = process.queue(planes.seed());
         if self.telling {
             let conditions = process.queue(planes.seed());
-            let writer = ConditionWriter::new(federator.clone(), conditions.clone(), Vec::new());
+            let writer = ConditionWriter::new(federator.clone(), conditions.clone(), vec![sources.clone()]);
             process.work(&writer, &conditions, 4);
             tokio::spawn(writer.run(process.stopping.clone()));
         }
-        process.running(Parts { planes, queue, federator })
+        process.running(Parts { planes, queue, sources, federator })
     }
 
     /// A process on planes whose WDs are federated, in sync and in steady state.
@@ -171,6 +172,8 @@ pub type Run = fedhub_testing::Run<Parts>;
 pub struct Parts {
     pub planes: Arc<Planes>,
     pub queue: Arc<Queue>,
+    /// The queue of a controller that makes WDs, which nobody works on.
+    pub sources: Arc<Queue>,
     pub federator: Arc<Federator>,
 }
 

@@ -7,7 +7,7 @@ use fedhub_cache::digest::Version;
 use fedhub_cache::normalization::settled;
 use fedhub_core::errors::{self, Category, Error, RequestError};
 use fedhub_core::finalizers;
-use fedhub_core::names::{WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
+use fedhub_core::names::{CURRENT_REVISION, WORKLOAD_FINALIZER, WORKLOAD_UID, revision_history};
 use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView};
 use fedhub_engine::{Outcome, Step};
 use fedhub_planes::{Precondition, StatusWrite, Write, WriteMode, Written};
@@ -92,18 +92,36 @@ impl WorkloadReconciler<'_> {
         let Some(live) = live.filter(|live| live.version() == workload.version()) else { return Ok(None) };
         let mut workload = workload.clone();
         workload.metadata.managed_fields = live.metadata.managed_fields;
-        let (kind, now) = (Kind::ConfigMap, self.controller.planes.clock().now());
-        let history = self.project.get_live(kind, workload.namespace(), &name).await?;
-        let Recorded { revision, history: new } = revisions::record(history.as_ref(), &name, &workload, now);
-        if let Some(new) = new.map(Box::new) {
-            let write = match history {
-                Some(_) => Write::Replace { object: new, mode: WriteMode::Direct },
-                None => Write::Create(new),
-            };
-            let written = self.controller.writer(&self.project).write(kind, write).await?;
-            written.map(Written::stored).transpose()?;
+        if workload.annotation(CURRENT_REVISION).is_none() {
+            // It has no history, or one that was left by another of its name, which the create then finds.
+            match self.write_history(None, &name, &workload).await? {
+                (revision, None | Some(Written::Stored(_))) => return Ok(Some(revision)),
+                (_, Some(Written::Exists { .. })) => {}
+            }
         }
+        let history = self.project.get_live(Kind::ConfigMap, workload.namespace(), &name).await?;
+        let (revision, written) = self.write_history(history, &name, &workload).await?;
+        written.map(Written::stored).transpose()?;
         Ok(Some(revision))
+    }
+
+    /// Writes the history called `name` where its newest revision is not the template of `workload`; returns the number of the
+    /// revision that has it.
+    async fn write_history(
+        &self,
+        history: Option<Object>,
+        name: &str,
+        workload: &Object,
+    ) -> Result<(u64, Option<Written>), RequestError> {
+        let now = self.controller.planes.clock().now();
+        let Recorded { revision, history: new } = revisions::record(history.as_ref(), name, workload, now);
+        let Some(new) = new.map(Box::new) else { return Ok((revision, None)) };
+        let write = match history {
+            Some(_) => Write::Replace { object: new, mode: WriteMode::Direct },
+            None => Write::Create(new),
+        };
+        let written = self.controller.writer(&self.project).write(Kind::ConfigMap, write).await?;
+        Ok((revision, written))
     }
 
     /// Reads the Workload live: a watch that lags must not have WDs deleted that a newer spec wants.

@@ -67,3 +67,24 @@ async fn w10_an_edit_of_the_annotation_is_put_right() {
     assert_eq!((current(&world), history(&world).as_object().unwrap().len()), (json!("1"), 1));
     run.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn w10_a_history_that_stands_before_its_workload_is_continued() {
+    let world = World::new();
+    let entry = json!({"rev": 7, "spec": json!({"template": template("nginx:0")}).to_string()});
+    let stands = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"namespace": SPACE, "name": revision_history("web").unwrap()},
+        "data": {"7": entry.to_string()},
+    });
+    world.project.put(stands).unwrap();
+    let run = world.run();
+    quiet(5).await;
+    world.put("web", &["DFW"]);
+    quiet(5).await;
+    assert_eq!(current(&world), "8");
+    let history = history(&world);
+    assert_eq!(history.as_object().unwrap().keys().collect::<Vec<_>>(), ["7", "8"]);
+    assert_eq!(history["7"], entry.to_string(), "what it held stays");
+    run.stop().await;
+}
