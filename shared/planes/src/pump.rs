@@ -75,12 +75,7 @@ async fn pump_on_demand(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
 
 async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
     let (mut waits, mut life) = (Backoffs::new(planes.seed()), plane.life());
-    let config = listwatch::Config {
-        plane: plane.id.clone(),
-        kind,
-        selector: plane.watched(kind).and_then(Watched::selector),
-        timeout: lasts(planes.seed()),
-    };
+    let config = config(planes, plane, kind);
     loop {
         // In a box, which is given back before a long wait: most planes serve not all kinds.
         let mut stream =
@@ -143,6 +138,15 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
         if let Some((failure, wait)) = failed {
             Box::pin(plane.wait(wait, failure, &attempt, &mut waits)).await;
         }
+    }
+}
+
+fn config(planes: &Planes, plane: &Plane, kind: Kind) -> listwatch::Config {
+    listwatch::Config {
+        plane: plane.id.clone(),
+        kind,
+        selector: plane.watched(kind).and_then(Watched::selector),
+        timeout: lasts(planes.seed()),
     }
 }
 
