@@ -1,5 +1,6 @@
 //! What entitlements say, and what is decided by that.
 
+use fedhub_core::names::SERVICE_NAME;
 use fedhub_core::object::{Kind, TooLarge, bare, set_too_large};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
