@@ -51,7 +51,7 @@ fn connected(
             Command::InstanceTypes(args) => instance_types::run(&session, &args).await,
             Command::Destroy(args) => destroy::run(&session, &args).await,
             Command::Restart(args) => restart::run(&session, &args).await,
-            Command::Rollout(args) => rollout::run(&session, &args).await,
+            Command::Rollout(args) => rollout::command::run(&session, &args).await,
             Command::Scale(args) => scale::run(&session, &args).await,
             Command::Completion { .. } | Command::Man { .. } => Ok(()),
         }

@@ -14,8 +14,8 @@ use crate::deploy::DeployArgs;
 use crate::destroy::DestroyArgs;
 use crate::host::program::Program;
 use crate::restart::RestartArgs;
-use crate::rollout::RolloutArgs;
-use crate::scale::ScaleArgs;
+use crate::rollout::command::RolloutArgs;
+use crate::scale::args::ScaleArgs;
 use crate::{cities, events, explain, instance_types, instances, quota, status, workloads};
 
 /// Deploy workloads to cities, watch them come up, and see why they do not.

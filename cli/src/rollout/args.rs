@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Subcommand};
+use clap::{ArgAction, Args};
 use fedhub_core::clock::parse_duration;
-
-use crate::args::examples;
-use crate::restart::RestartArgs;
 
 /// Flags of commands that change a workload, and wait for the rollout.
 #[derive(Clone, Copy, Debug, Args)]
@@ -22,49 +19,6 @@ pub struct WaitArgs {
 /// A span of time; `0` alone is one, too.
 pub fn timeout(text: &str) -> Result<Duration, String> {
     if text == "0" { Ok(Duration::ZERO) } else { parse_duration(text) }
-}
-
-/// Flags of `rollout`.
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-pub struct RolloutArgs {
-    /// What to do; to watch, where there is only a name.
-    #[command(subcommand)]
-    pub command: Option<RolloutCommand>,
-    /// The flags of `rollout status`.
-    #[command(flatten)]
-    pub status: Option<StatusArgs>,
-}
-
-/// The commands below `rollout`.
-#[derive(Debug, Subcommand)]
-pub enum RolloutCommand {
-    /// Watch a rollout until it is done or blocked.
-    #[command(after_help = examples::ROLLOUT_STATUS)]
-    Status(StatusArgs),
-    /// List the revisions of a workload.
-    #[command(after_help = examples::ROLLOUT_HISTORY)]
-    History(HistoryArgs),
-    /// Go back to an earlier revision of a workload.
-    #[command(after_help = examples::ROLLOUT_UNDO)]
-    Undo(UndoArgs),
-    /// Replace the instances of a workload one by one: the same as `restart`.
-    #[command(after_help = examples::RESTART)]
-    Restart(RestartArgs),
-    /// Not possible: the platform cannot hold a rollout; says what can be done instead.
-    #[command(after_help = examples::ROLLOUT_PAUSE)]
-    Pause {
-        /// Name of the workload.
-        #[arg(value_name = "WORKLOAD")]
-        name: String,
-    },
-    /// Not possible: the platform cannot hold a rollout.
-    #[command(after_help = examples::ROLLOUT_PAUSE)]
-    Resume {
-        /// Name of the workload.
-        #[arg(value_name = "WORKLOAD")]
-        name: String,
-    },
 }
 
 /// Flags of `rollout status`.

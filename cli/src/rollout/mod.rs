@@ -9,47 +9,34 @@
 //! 3. [`conclude`] turns the end into words and an exit code.
 //! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`, `rollout undo`.
 //!
-//! [`history`] reads the revisions that the platform records, and [`undo`] goes back to one.
+//! [`revision`]s are what the platform records: [`history`] lists them, and [`undo`] goes back to one. [`command`] is `rollout` with
+//! all that is below it.
 
 pub mod args;
+pub mod command;
 pub mod conclude;
 pub mod display;
 pub mod history;
 pub mod judge;
+pub mod refusal;
+pub mod revision;
 pub mod template;
 pub mod undo;
 pub mod view;
 pub mod wait;
 pub mod watch;
 
-pub use args::{RolloutArgs, StatusArgs, WaitArgs};
+pub use args::{StatusArgs, WaitArgs};
 pub use wait::wait;
 
 use fedhub_core::object::ObjectView;
 
 use crate::model::Project;
 use crate::problem::Problem;
-use crate::restart;
 use crate::session::Session;
 use crate::view::Look;
 
-use args::RolloutCommand;
 use wait::Wait;
-
-/// Runs `rollout`.
-pub async fn run(session: &Session, args: &RolloutArgs) -> Result<(), Problem> {
-    match (&args.command, &args.status) {
-        (Some(RolloutCommand::Status(args)), _) | (None, Some(args)) => status(session, args).await,
-        (Some(RolloutCommand::History(args)), _) => history::run(session, args).await,
-        (Some(RolloutCommand::Undo(args)), _) => undo::run(session, args).await,
-        (Some(RolloutCommand::Restart(args)), _) => restart::run(session, args).await,
-        (Some(RolloutCommand::Pause { name } | RolloutCommand::Resume { name }), _) => {
-            Err(conclude::no_pause(session, name))
-        }
-        (None, None) => Err(Problem::usage("The name of a workload is missing.")
-            .remedy(format!("{} lists them.", session.command("workloads")))),
-    }
-}
 
 /// Waits for the rollout of a workload that was just changed, unless the flags say not to.
 pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Result<(), Problem> {
@@ -81,7 +68,7 @@ pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Resul
 }
 
 /// Shows how far a rollout is, and waits for its end unless that is not wanted.
-async fn status(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
+pub(crate) async fn status(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
     if args.watch {
         return follow(session, &args.name, &WaitArgs { no_wait: false, timeout: args.timeout }).await;
     }

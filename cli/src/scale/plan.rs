@@ -4,7 +4,7 @@ use fedhub_core::message::Quoted;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
-use super::ScaleArgs;
+use super::args::ScaleArgs;
 use crate::changes::{Change, between};
 use crate::problem::Problem;
 use crate::rollout::version_test;

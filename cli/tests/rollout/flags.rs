@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use fedhub_cli::args::{Command, parse};
 use fedhub_cli::host::program::Program;
-use fedhub_cli::rollout::RolloutArgs;
-use fedhub_cli::rollout::args::RolloutCommand;
+use fedhub_cli::rollout::command::{RolloutArgs, RolloutCommand};
 
 fn parsed(line: &str) -> Result<Command, String> {
     let words: Vec<_> = line.split_whitespace().map(Into::into).collect();

@@ -1,6 +1,7 @@
 //! W10: the revisions that the platform records, as they are shown.
 
-use fedhub_cli::rollout::history::{Template, current, revisions, table};
+use fedhub_cli::rollout::history::table;
+use fedhub_cli::rollout::revision::{Template, current, revisions};
 use fedhub_cli::view::Look;
 use fedhub_terminal::Terminal;
 use jiff::Timestamp;

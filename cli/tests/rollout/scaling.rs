@@ -1,8 +1,9 @@
 //! What `scale` changes, and what it leaves.
 
 use fedhub_cli::rollout::WaitArgs;
+use fedhub_cli::scale;
+use fedhub_cli::scale::args::ScaleArgs;
 use fedhub_cli::scale::plan::{Refusal, plan};
-use fedhub_cli::scale::{self, ScaleArgs};
 use fedhub_core::object::ObjectView;
 use fedhub_fake_apiserver::Fault;
 use serde_json::{Value, json};

@@ -1,8 +1,9 @@
 //! Undo restores a template as it was recorded, or leaves everything as it is.
 
 use fedhub_api::facts::workload::template_hash;
-use fedhub_cli::rollout::history::revisions;
-use fedhub_cli::rollout::undo::{Refusal, Undo, apply, plan};
+use fedhub_cli::rollout::refusal::Refusal;
+use fedhub_cli::rollout::revision::revisions;
+use fedhub_cli::rollout::undo::{Undo, apply, plan};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_fake_apiserver::ApiServer;
 use kube::Api;

@@ -1,0 +1,68 @@
+//! `rollout` and the commands below it.
+
+use clap::{Args, Subcommand};
+
+use super::args::{HistoryArgs, StatusArgs, UndoArgs};
+use super::{conclude, history, status, undo};
+use crate::args::examples;
+use crate::problem::Problem;
+use crate::restart::{self, RestartArgs};
+use crate::session::Session;
+
+/// Flags of `rollout`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+pub struct RolloutArgs {
+    /// What to do; to watch, where there is only a name.
+    #[command(subcommand)]
+    pub command: Option<RolloutCommand>,
+    /// The flags of `rollout status`.
+    #[command(flatten)]
+    pub status: Option<StatusArgs>,
+}
+
+/// The commands below `rollout`.
+#[derive(Debug, Subcommand)]
+pub enum RolloutCommand {
+    /// Watch a rollout until it is done or blocked.
+    #[command(after_help = examples::ROLLOUT_STATUS)]
+    Status(StatusArgs),
+    /// List the revisions of a workload.
+    #[command(after_help = examples::ROLLOUT_HISTORY)]
+    History(HistoryArgs),
+    /// Go back to an earlier revision of a workload.
+    #[command(after_help = examples::ROLLOUT_UNDO)]
+    Undo(UndoArgs),
+    /// Replace the instances of a workload one by one: the same as `restart`.
+    #[command(after_help = examples::RESTART)]
+    Restart(RestartArgs),
+    /// Not possible: the platform cannot hold a rollout; says what can be done instead.
+    #[command(after_help = examples::ROLLOUT_PAUSE)]
+    Pause {
+        /// Name of the workload.
+        #[arg(value_name = "WORKLOAD")]
+        name: String,
+    },
+    /// Not possible: the platform cannot hold a rollout.
+    #[command(after_help = examples::ROLLOUT_PAUSE)]
+    Resume {
+        /// Name of the workload.
+        #[arg(value_name = "WORKLOAD")]
+        name: String,
+    },
+}
+
+/// Runs `rollout`.
+pub async fn run(session: &Session, args: &RolloutArgs) -> Result<(), Problem> {
+    match (&args.command, &args.status) {
+        (Some(RolloutCommand::Status(args)), _) | (None, Some(args)) => status(session, args).await,
+        (Some(RolloutCommand::History(args)), _) => history::run(session, args).await,
+        (Some(RolloutCommand::Undo(args)), _) => undo::run(session, args).await,
+        (Some(RolloutCommand::Restart(args)), _) => restart::run(session, args).await,
+        (Some(RolloutCommand::Pause { name } | RolloutCommand::Resume { name }), _) => {
+            Err(conclude::no_pause(session, name))
+        }
+        (None, None) => Err(Problem::usage("The name of a workload is missing.")
+            .remedy(format!("{} lists them.", session.command("workloads")))),
+    }
+}
