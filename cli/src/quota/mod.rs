@@ -111,15 +111,9 @@ pub async fn run(session: &Session, args: &QuotaArgs) -> Result<(), Problem> {
     let rows = rows(known(&read.instances), |name| index.deployment(name), filter);
     let refused = refusals(&rows, known(&read.claims), known(&read.units));
     if args.constrained {
-        allowances
-            .retain(|it| it.is_used_up() || refused.iter().any(|refusal| refusal.resource == it.resource));
-    }
-    let look = Look::of(session);
-    // Units are known without their registrations, and an unlabelled instance is told by its row.
-    let unknown: Vec<&Problem> =
-        [&buckets, &claims, &instances].into_iter().filter_map(|it| it.as_ref().err()).collect();
         let is_refused = |it: &Allowance| refused.iter().any(|refusal| refusal.resource == it.resource);
         allowances.retain(|it| it.is_used_up() || is_refused(it));
+    }
     let value = || {
         json!({
             "project": session.project,
@@ -135,9 +129,6 @@ pub async fn run(session: &Session, args: &QuotaArgs) -> Result<(), Problem> {
     if allowances.is_empty() {
         session.tell(&read.limits_in_words(session, args));
     }
-    for problem in
-        unknown.iter().filter(|it| it.exit != Exit::Unavailable && buckets.as_ref().err() != Some(**it))
-    {
     let told = read.buckets.as_ref().err();
     for problem in unknown.iter().filter(|it| it.exit != Exit::Unavailable && told != Some(**it)) {
         session.tell(&note(problem));

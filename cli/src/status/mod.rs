@@ -33,11 +33,6 @@ pub async fn run(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
         tokio::join!(list(session, Kind::Workload, ""), list(session, Kind::WorkloadDeployment, ""));
     let mut workloads = workloads?;
     if let Some(missing) = args.names.iter().find(|name| !workloads.iter().any(|it| it.name() == **name)) {
-        return Err(Problem::failed(format!(
-            "There is no workload {missing:?} in {}.",
-            session.project_in_words()
-        ))
-        .remedy(format!("`{}` lists them.", session.command("workloads"))));
         return Err(absent(session, Kind::Workload, missing));
     }
     workloads.retain(|it| args.names.is_empty() || args.names.iter().any(|name| it.name() == name));
