@@ -66,8 +66,7 @@ fn offered(
 ) -> Result<(Vec<Offer>, Option<String>), Problem> {
     let built_in = |told: String| Ok((vec![built_in()], Some(told)));
     match (here, root) {
-        (Ok(types), None) if !types.is_empty() => Ok((offers(&types), None)),
-        (_, Some(Ok(types))) if !types.is_empty() => Ok((offers(&types), None)),
+        (Ok(types), None) | (_, Some(Ok(types))) if !types.is_empty() => Ok((offers(&types), None)),
         (_, Some(Ok(_))) => built_in("No instance types are listed: the default one is built in.".to_owned()),
         (_, Some(root)) if is_unserved(&root) => built_in(
             "This platform has no catalogue of instance types: the default one is built in.".to_owned(),
