@@ -2,11 +2,13 @@
 
 use fedhub_core::clock::stamp;
 use fedhub_terminal::output::Colour;
+use fedhub_terminal::plain;
 use fedhub_terminal::table::age;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::join::{About, Entry};
+use crate::view::condition::Finding;
 use crate::view::sheet::{Cell, Column, Cut, annotated};
 use crate::view::{Look, UNKNOWN};
 
@@ -51,6 +53,11 @@ fn reason(entry: &Entry) -> &str {
 fn note(entry: &Entry) -> String {
     match (entry.reason.as_str(), &entry.about.city) {
         ("Federated" | "FederationRecovered", Some(city)) => format!("placed in {city}"),
+        _ if is_attributed(&entry.note) => {
+            let finding =
+                Finding::of(&json!({"status": "False", "reason": entry.reason, "message": entry.note}));
+            format!("{}. {}", finding.what, finding.action())
+        }
         _ => entry.note.clone(),
     }
 }
@@ -65,6 +72,11 @@ fn about(about: &About) -> String {
     }
 }
 
+/// Whether a note says who has to act.
+fn is_attributed(note: &str) -> bool {
+    note.contains("Action required by the ") || note.ends_with("No action required")
+}
+
 /// One on a line of its own, for a list that grows.
 pub fn line(entry: &Entry, look: &Look) -> String {
     let kind = kind(entry);
@@ -72,7 +84,8 @@ pub fn line(entry: &Entry, look: &Look) -> String {
     let kind = colour.map_or_else(|| kind.text.clone(), |colour| colour.paint(&kind.text, true));
     let at = entry.at.map_or_else(|| UNKNOWN.to_owned(), stamp);
     let times = if entry.count > 1 { format!(" ({} times)", entry.count) } else { String::new() };
-    format!("{at}  {kind}  {}  {}: {}{times}", about(&entry.about), reason(entry), note(entry))
+    let said = format!("{}  {}: {}{times}", about(&entry.about), reason(entry), note(entry));
+    format!("{at}  {kind}  {}", plain(&said))
 }
 
 /// One for programs.

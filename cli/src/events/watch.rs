@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Write};
+use std::time::Duration;
 
 use fedhub_core::object::{Kind, Object, ObjectView};
 use futures::{Stream, StreamExt};
@@ -10,6 +11,7 @@ use kube::Api;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
+use tokio::time::Instant;
 
 use super::join::{Entry, Filter, Names, entry};
 use super::view::{line, value};
@@ -33,6 +35,13 @@ impl From<Problem> for End {
     }
 }
 
+/// How long the server keeps a watch open, in seconds: a connection that is half open is noticed little later.
+const IDLE: u32 = 60;
+
+/// How long a watch that worked may be refused. A server that has just been started refuses what it has not read the roles
+/// and the kinds for yet.
+const GRACE: Duration = Duration::from_secs(10);
+
 /// What was shown of an event: one that is counted on is shown again.
 type Shown = HashMap<String, (Option<Timestamp>, i64)>;
 
@@ -40,9 +49,17 @@ type Shown = HashMap<String, (Option<Timestamp>, i64)>;
 pub async fn run(session: &Session, filter: Filter<'_>, names: Names) -> Result<(), Problem> {
     let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "Event"), "events");
     let api: Api<Object> = Api::namespaced_with(session.client.clone(), &session.namespace, &kind);
-    let news = watch(api, watcher::Config::default()).default_backoff();
-    let mut following =
-        Following { session, filter, names, shown: Shown::new(), listed: Vec::new(), lost: false };
+    let news = watch(api, watcher::Config::default().timeout(IDLE)).default_backoff();
+    let mut following = Following {
+        session,
+        filter,
+        names,
+        shown: Shown::new(),
+        listed: Vec::new(),
+        lost: false,
+        worked: false,
+        refused: None,
+    };
     let ended = tokio::select! {
         biased;
         ended = following.run(news) => ended,
@@ -63,6 +80,10 @@ struct Following<'a> {
     listed: Vec<Object>,
     /// Whether the connection is lost.
     lost: bool,
+    /// Whether any list was whole.
+    worked: bool,
+    /// Since when the watch is refused.
+    refused: Option<Instant>,
 }
 
 impl Following<'_> {
@@ -82,10 +103,14 @@ impl Following<'_> {
             self.lost = false;
             self.session.tell("The platform answers again.");
         }
+        if !matches!(event, Event::Init) {
+            self.refused = None;
+        }
         match event {
             Event::Init => self.listed.clear(),
             Event::InitApply(object) => self.listed.push(object),
             Event::InitDone => {
+                self.worked = true;
                 let listed = std::mem::take(&mut self.listed);
                 self.refresh(&listed).await;
                 let mut fresh: Vec<Entry> = listed.iter().filter_map(|object| self.fresh(object)).collect();
@@ -144,10 +169,19 @@ impl Following<'_> {
         })
     }
 
+    /// Whether a refusal stands: at once where the watch never worked, else when it has lasted.
+    fn is_refused(&mut self) -> bool {
+        let now = Instant::now();
+        let since = *self.refused.get_or_insert(now);
+        !self.worked || now >= since + GRACE
+    }
+
     /// An error that passes is told once; the watch begins anew by itself.
     fn failed(&mut self, error: watcher::Error) -> Result<(), Problem> {
         match of_watch(error) {
-            Some(error) if is_final(&error) => Err(Problem::of(error, "watch the events")),
+            Some(error) if is_final(&error) && self.is_refused() => {
+                Err(Problem::of(error, "watch the events"))
+            }
             // The watch is too old, and begins anew.
             Some(kube::Error::Api(status)) if status.code == 410 => Ok(()),
             _ => {

@@ -2,6 +2,7 @@
 
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::output::Colour;
+use fedhub_terminal::plain;
 use fedhub_terminal::table::{counted, painted};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -120,7 +121,7 @@ impl<'a> Explanation<'a> {
             }
             Outcome::OnItsWay => format!("{name:?} is on its way: nobody has to act."),
             Outcome::Blocked if blocked.is_empty() => format!("{name:?} is blocked."),
-            Outcome::Blocked => format!("{name:?} is blocked in {}.", listed(&blocked)),
+            Outcome::Blocked => format!("{name:?} is blocked in {}.", plain(&listed(&blocked))),
             Outcome::Unknown => format!("Nothing that is known blocks {name:?}."),
         }
     }
@@ -166,8 +167,11 @@ fn city(city: &City<'_>, has_instances: bool, look: &Look, now: Timestamp) -> St
     let of = |part: Option<i64>| number::of(part, desired);
     let phase_in_colour = colour(*phase).paint(&phase.to_string(), look.terminal.colours);
     let (ready, updated) = (of(counts.map(|it| it.ready)), of(counts.map(|it| it.updated)));
-    let mut lines =
-        vec![format!("{code} ({placement}): {phase_in_colour}, {ready} ready, {updated} up to date")];
+    let mut lines = vec![format!(
+        "{} ({}): {phase_in_colour}, {ready} ready, {updated} up to date",
+        plain(code),
+        plain(placement)
+    )];
     match (&city.obstacle, awaits) {
         (Some(obstacle), _) => lines.push(obstacle.lines(2, width)),
         (None, Some(awaits)) => {

@@ -3,12 +3,15 @@
 pub mod view;
 
 use clap::Args;
-use view::{built_in, offers};
+use view::{Offer, built_in, offers};
 
+use crate::exit::Exit;
+use crate::model::Listed;
 use crate::problem::Problem;
-use crate::reading::{self, Query, is_unserved};
+use crate::reading::{self, Query, is_unserved, note};
 use crate::session::Session;
 use crate::view::Look;
+use crate::view::condition::sentence;
 
 /// What the help ends with.
 pub const EXAMPLES: &str = "\
@@ -36,27 +39,43 @@ pub const TYPES: Query<'static> = Query {
 
 /// Runs the command.
 pub async fn run(session: &Session, args: &InstanceTypesArgs) -> Result<(), Problem> {
-    let mut types = reading::list(&session.client, TYPES).await;
+    let here = reading::list(&session.client, TYPES).await;
+    let is_here = here.as_ref().is_ok_and(|types| !types.is_empty());
     // The catalogue of a platform is at its root, and projects need not have a copy.
-    if let (Ok([]), Some(root)) = (types.as_deref(), &session.root) {
-        types = reading::list(root, TYPES).await;
-    }
-    let (mut rows, told) = match types {
-        Ok(types) if !types.is_empty() => (offers(&types), None),
-        Ok(_) => {
-            (vec![built_in()], Some("No instance types are listed here; the default one needs no listing."))
-        }
-        Err(_) if is_unserved(&types) => (
-            vec![built_in()],
-            Some("This platform has no catalogue of instance types: the default one is built in."),
-        ),
-        Err(problem) => return Err(problem),
+    let root = match (&session.root, &here) {
+        (Some(root), Ok(_)) if !is_here => Some(reading::list(root, TYPES).await),
+        (Some(root), Err(_)) if is_unserved(&here) => Some(reading::list(root, TYPES).await),
+        _ => None,
     };
+    let (mut rows, told) = offered(session, here, root)?;
     rows.retain(|offer| args.all || offer.is_offered());
     let look = Look::of(session);
     session.print(|| view::json(&rows), || view::table(&rows, &look))?;
     if let Some(told) = told {
-        session.tell(told);
+        session.tell(&told);
     }
     Ok(())
+}
+
+/// The types by what the project lists and, where that is none, by what the platform's root does; what there is to say of
+/// that. Without any, the built-in one is what is known.
+fn offered(
+    session: &Session,
+    here: Listed,
+    root: Option<Listed>,
+) -> Result<(Vec<Offer>, Option<String>), Problem> {
+    let built_in = |told: String| Ok((vec![built_in()], Some(told)));
+    match (here, root) {
+        (Ok(types), None) | (_, Some(Ok(types))) if !types.is_empty() => Ok((offers(&types), None)),
+        (_, Some(Ok(_))) => built_in("No instance types are listed: the default one is built in.".to_owned()),
+        (_, Some(root)) if is_unserved(&root) => built_in(
+            "This platform has no catalogue of instance types: the default one is built in.".to_owned(),
+        ),
+        (_, Some(Err(problem))) => built_in(format!("Only the built-in type is known. {}", note(&problem))),
+        (Err(problem), None) if problem.exit != Exit::Unavailable => Err(problem),
+        (_, None) => built_in(format!(
+            "{} lists no instance types, and whether its platform has others is not known: this one is built in.",
+            sentence(&session.project_in_words())
+        )),
+    }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use fedhub_api::conditions::said;
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_terminal::plain;
 use fedhub_terminal::table::counted;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::state::State;
-use crate::view::condition::of_instance;
+use crate::view::condition::{Finding, of_instance};
 use crate::view::object::{
     Address, Place, address, age_of, bare, containers, created, instance_spec, instance_type, is_city,
     ordinal, runtime,
@@ -189,7 +190,7 @@ pub fn what_runs(spec: &Value) -> Vec<(&'static str, String)> {
     if !env.is_empty() {
         lines.push(("Environment", env.join(", ")));
     }
-    lines
+    lines.into_iter().map(|(label, text)| (label, plain(&text).into_owned())).collect()
 }
 
 /// The conditions of an object, a line each, with their words below where they are not True.
@@ -198,10 +199,11 @@ fn conditions(object: &Object, width: Option<usize>) -> String {
     let line = |condition: &Value| {
         let (status, reason, message) = said(condition);
         let kind = condition["type"].as_str().unwrap_or_default();
-        let head = format!("  {kind}: {status}, {reason}");
-        match message {
-            "" => head,
-            message => format!("{head}\n{}", wrapped(message, 4, width)),
+        let head = plain(&format!("  {kind}: {status}, {reason}")).into_owned();
+        match (status, message) {
+            (_, "") => head,
+            ("True", message) => format!("{head}\n{}", wrapped(&plain(message), 4, width)),
+            _ => format!("{head}\n{}", Finding::of(condition).lines(4, width)),
         }
     };
     let lines: Vec<String> = all.map(line).collect();

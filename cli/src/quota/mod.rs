@@ -85,9 +85,7 @@ impl Readings {
     /// What there is to say of the limits where there are none to show.
     fn limits_in_words(&self, session: &Session, args: &QuotaArgs) -> String {
         match &self.buckets {
-            Err(_) if is_unserved(&self.buckets) => {
-                "This project's platform keeps no quota: nothing limits what it may use.".to_owned()
-            }
+            Err(_) if is_unserved(&self.buckets) => "This project's platform shows no quota.".to_owned(),
             Err(problem) => note(problem),
             Ok(_) if args.constrained => "Nothing is used up.".to_owned(),
             Ok(_) => format!(

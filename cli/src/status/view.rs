@@ -1,6 +1,7 @@
 //! The overview of a project.
 
 use fedhub_core::object::ObjectView;
+use fedhub_terminal::plain;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
     let table = sheet(&COLUMNS, overview.workloads.iter().map(cells).collect(), look);
     let trouble = |it: Trouble<'_>| {
         let colour = it.finding.standing().colour();
-        let place = format!("{} in {}", it.workload, it.site.city);
+        let place = format!("{} in {}", it.workload, plain(it.site.city));
         let place = colour.paint(&place, look.terminal.colours);
         format!("{place}\n{}", it.finding.lines(2, look.terminal.width))
     };

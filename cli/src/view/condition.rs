@@ -4,6 +4,7 @@ use fedhub_api::conditions::{find, is_default, said};
 use fedhub_api::responsibility::{Responsible, separated};
 use fedhub_api::transitions::TERMINATION_OVERDUE;
 use fedhub_terminal::output::Colour;
+use fedhub_terminal::plain;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -58,8 +59,8 @@ impl Finding {
         let what = if apart.what.is_empty() { spaced(reason) } else { apart.what.to_owned() };
         let since = condition["lastTransitionTime"].as_str().filter(|_| !is_default(condition));
         Self {
-            reason: reason.to_owned(),
-            what: if what.is_empty() { "no reason is given".to_owned() } else { what },
+            reason: plain(reason).into_owned(),
+            what: if what.is_empty() { "no reason is given".to_owned() } else { plain(&what).into_owned() },
             responsible: apart.responsible,
             remedy: apart.remedy,
             since: since.and_then(|since| since.parse().ok()),
@@ -79,8 +80,10 @@ impl Finding {
     /// Who has to act, and on what, in a sentence to the user.
     pub fn action(&self) -> String {
         match self.responsible {
-            Some(Responsible::User) => format!("What you can do: {}", self.remedy),
-            Some(Responsible::Operator) => format!("The platform operator has to act: {}", self.remedy),
+            Some(Responsible::User) => format!("What you can do: {}", in_users_words(self.remedy)),
+            Some(Responsible::Operator) => {
+                format!("The platform operator has to act; tell them the reason: {}", self.reason)
+            }
             Some(Responsible::Nobody) => "Nobody has to act: it passes by itself".to_owned(),
             None => "If this lasts, the platform operator has to act".to_owned(),
         }
@@ -101,6 +104,24 @@ impl Finding {
             "remedy": Some(self.remedy).filter(|it| !it.is_empty()),
             "since": self.since.map(fedhub_core::clock::stamp),
         })
+    }
+}
+
+/// A remedy without what a project's user never sees: objects of the platform, and how it is built.
+fn in_users_words(remedy: &str) -> &str {
+    match remedy {
+        "delete the WorkloadDeployment of that name, or rename the placement" => "rename the placement",
+        "make the WorkloadDeployment smaller" => "make the workload smaller",
+        "correct spec.cityCode" => "correct the code of the city",
+        "look at the instance's logs for why it ends" => "find out why the program in the container ends",
+        "choose a city that is served, or ask the platform operator for a cell in this one"
+        | "choose cities that are served, or ask the platform operator for a cell or a location there" => {
+            "choose another city, or ask the platform operator to serve this one"
+        }
+        "see the project's ServiceEntitlement for what suspended the service" => {
+            "see what the command access says of the project"
+        }
+        other => other,
     }
 }
 
@@ -165,4 +186,30 @@ pub fn unreported() -> Finding {
 /// The first of the worst.
 fn foremost(all: impl Iterator<Item = Finding>) -> Option<Finding> {
     all.reduce(|first, next| if next.standing() > first.standing() { next } else { first })
+}
+
+#[cfg(test)]
+mod tests {
+    use fedhub_api::responsibility::{reasons, remedy, responsible};
+
+    use super::*;
+
+    #[test]
+    fn c9_remedies_for_users_name_nothing_that_they_never_see() {
+        const UNSEEN: [&str; 6] = ["WorkloadDeployment", "spec.", "cell", "Entitlement", "logs", "hub"];
+        for reason in reasons() {
+            let finding = Finding::of(&json!({"status": "False", "reason": reason, "message": "words"}));
+            let action = finding.action();
+            let seen = UNSEEN.iter().find(|word| action.replace(reason, "").contains(**word));
+            assert_eq!(seen, None, "{reason}: {action}");
+            assert_eq!(responsible(reason) == Some(Responsible::User), action.starts_with("What you can do"));
+            assert_eq!(finding.remedy, remedy(reason));
+        }
+    }
+
+    #[test]
+    fn words_of_a_condition_steer_no_terminal() {
+        let finding = Finding::of(&json!({"status": "False", "reason": "Odd", "message": "\u{1b}[2Jdone"}));
+        assert_eq!(finding.lines(0, None).lines().next(), Some("\\u{1b}[2Jdone"));
+    }
 }

@@ -1,8 +1,8 @@
 //! Tables whose columns say which of them may be cut to the terminal's width.
 
-use fedhub_terminal::Terminal;
 use fedhub_terminal::output::Colour;
 use fedhub_terminal::table::painted;
+use fedhub_terminal::{Terminal, plain};
 use unicode_width::UnicodeWidthStr;
 
 use super::Look;
@@ -97,7 +97,7 @@ impl Cell {
 /// nothing is cut.
 pub fn sheet(columns: &[Column], rows: Vec<Vec<Cell>>, look: &Look) -> String {
     let header: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
-    let body = rows.iter().map(|row| row.iter().map(|cell| cell.text.clone()).collect());
+    let body = rows.iter().map(|row| row.iter().map(|cell| plain(&cell.text).into_owned()).collect());
     let whole: Vec<Vec<String>> = std::iter::once(header).chain(body).collect();
     let width = look.terminal.width.filter(|_| !look.is_wide());
     let shown = shown(columns, &whole, width, look.is_wide());
@@ -134,7 +134,8 @@ pub fn annotated(
     if sheet(&all, beside.clone(), &unlimited).lines().all(|line| line.width() <= width) {
         return sheet(&all, beside, look);
     }
-    let (cells, notes): (Vec<Vec<Cell>>, Vec<String>) = rows.into_iter().unzip();
+    let (cells, notes): (Vec<Vec<Cell>>, Vec<String>) =
+        rows.into_iter().map(|(cells, note)| (cells, plain(&note).into_owned())).unzip();
     let table = sheet(columns, cells, look);
     let header = usize::from(!look.no_headers);
     let lines = table.lines().enumerate().map(|(at, line)| {

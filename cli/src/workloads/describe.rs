@@ -1,6 +1,7 @@
 //! One Workload in full: what it is to be, and how it is in each city.
 
 use fedhub_core::object::ObjectView;
+use fedhub_terminal::plain;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ pub fn text(row: &Row<'_>, is_known: bool, look: &Look, now: Timestamp) -> Strin
         ("Health", colour(health).paint(&health.to_string(), look.terminal.colours)),
         ("Ready", ready),
         ("Up to date", updated),
-        ("URL", row.url.words()),
+        ("URL", plain(&row.url.words()).into_owned()),
         ("Age", age_of(object, now)),
     ];
     let mut parts = vec![labelled(&head, 0, width)];
@@ -42,9 +43,13 @@ fn placements(row: &Row<'_>, is_known: bool, look: &Look) -> String {
     for site in &row.workload.sites {
         if last != Some(site.placement) {
             last = Some(site.placement);
-            lines.push(format!("  {}{}", site.placement, scale(row.workload.object.spec(), site.placement)));
+            lines.push(format!(
+                "  {}{}",
+                plain(site.placement),
+                scale(row.workload.object.spec(), site.placement)
+            ));
         }
-        lines.push(if is_known { city(site, look) } else { format!("    {}: ?", site.city) });
+        lines.push(if is_known { city(site, look) } else { format!("    {}: ?", plain(site.city)) });
     }
     if lines.is_empty() { "  none: it runs nowhere".to_owned() } else { lines.join("\n") }
 }
@@ -66,7 +71,7 @@ fn city(site: &Site<'_>, look: &Look) -> String {
     let width = look.terminal.width;
     let (ready, updated) = site::progress(site);
     let left = if site.wanted { "" } else { ", being left" };
-    let head = format!("    {}: {ready} ready, {updated} up to date{left}", site.city);
+    let head = format!("    {}: {ready} ready, {updated} up to date{left}", plain(site.city));
     match site::finding(site) {
         Some(finding) => {
             let what = wrapped(&sentence(&finding.what), 6, width);

@@ -91,5 +91,5 @@ async fn w8_instance_types_are_the_catalogues_or_the_built_in_one() {
     plane.server.unregister("instancetypes.compute.datumapis.com");
     let ended = plane.run("instance-types -o json").await;
     assert_eq!(ended.json()[0]["name"], "datumcloud/d1-standard-2");
-    assert!(ended.err.contains("no catalogue"), "{ended:?}");
+    assert!(ended.err.contains("whether its platform has others is not known"), "{ended:?}");
 }

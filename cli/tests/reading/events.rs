@@ -160,3 +160,24 @@ async fn a_watch_ends_when_nobody_reads_it_and_says_a_missing_right() {
     let ended = plane.run("events --watch").await;
     assert!(ended.code == 1 && ended.err.contains("lacks the right"), "{ended:?}");
 }
+
+#[tokio::test]
+async fn a_watch_outlasts_a_refusal_that_passes_and_steers_no_terminal() {
+    let plane = Plane::with(project()).await;
+    let mut child = plane.start("events --watch");
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next =
+        async || timeout(Duration::from_mins(1), lines.next_line()).await.unwrap().unwrap().unwrap();
+    plane.server.put(event("Workload", "web", 1, "Progressing")).unwrap();
+    assert!(next().await.contains("Progressing"));
+    plane.server.fault(Fault::Status(403).on("*", "events").times(2));
+    plane.server.break_watches();
+    let mut steering = event("Workload", "web", 2, "Odd");
+    steering["message"] = json!("\u{1b}[2Jdone\nDFW: done");
+    plane.server.put(steering).unwrap();
+    let line = next().await;
+    assert!(line.ends_with("Odd: \\u{1b}[2Jdone\\u{a}DFW: done"), "{line}");
+    child.kill().await.unwrap();
+    let table = plane.run("events web").await;
+    assert!(!table.out.contains('\u{1b}') && table.out.lines().count() == 3, "{table:?}");
+}

@@ -100,7 +100,7 @@ async fn what_may_not_be_read_is_said() {
     plane.server.clear_faults();
     plane.server.unregister("allowancebuckets.quota.miloapis.com");
     let ended = plane.run("quota").await;
-    assert!(ended.err.contains("keeps no quota"), "{ended:?}");
+    assert!(ended.err.contains("shows no quota"), "{ended:?}");
 }
 
 #[tokio::test]

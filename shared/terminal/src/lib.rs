@@ -3,8 +3,10 @@
 
 pub mod consent;
 pub mod output;
+mod plain;
 pub mod progress;
 pub mod table;
 mod terminal;
 
+pub use plain::plain;
 pub use terminal::Terminal;
