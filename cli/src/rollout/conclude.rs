@@ -89,9 +89,10 @@ fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judge
         }
         Some(judgement) => view::remarks(judgement).join("\n  "),
     };
-    let sentence = match why.is_empty() {
-        true => format!("The rollout of {quoted} was not done within {time}. It goes on."),
-        false => format!("The rollout of {quoted} was not done within {time}. It goes on:\n  {why}"),
+    let sentence = if why.is_empty() {
+        format!("The rollout of {quoted} was not done within {time}. It goes on.")
+    } else {
+        format!("The rollout of {quoted} was not done within {time}. It goes on:\n  {why}")
     };
     again(session, name, Problem::new(Exit::TimedOut, sentence))
 }

@@ -22,9 +22,13 @@ fn updating() -> World {
     world
 }
 
+/// What a case changes.
+type Change = fn(&mut World);
+
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn c9_what_blocks_is_known_from_wherever_it_is_said() {
-    let cases: [(&str, fn(&mut World), &str); 8] = [
+    let cases: [(&str, Change, &str); 8] = [
         (
             "an instance",
             |world| say(&mut world.instances[1], condition("Ready", "False", "ImageUnavailable", IMAGE)),
@@ -49,7 +53,7 @@ fn c9_what_blocks_is_known_from_wherever_it_is_said() {
                 say(
                     &mut world.deployments[0],
                     condition("ReplicasReady", "False", "InstancesProvisioning", IMAGE),
-                )
+                );
             },
             IMAGE,
         ),
@@ -129,7 +133,7 @@ fn c9_what_blocks_is_known_from_wherever_it_is_said() {
 
 #[test]
 fn c6_words_about_something_older_block_nothing() {
-    let cases: [(&str, fn(&mut World)); 6] = [
+    let cases: [(&str, Change); 6] = [
         ("a deployment of an older generation", |world| {
             world.deployments[0].metadata.generation = Some(2);
             say(&mut world.deployments[0], condition("Available", "False", "ImageUnavailable", IMAGE));
