@@ -67,6 +67,23 @@ pub enum RolloutCommand {
     },
 }
 
+impl RolloutArgs {
+    /// Whether something is changed: a dry run changes nothing.
+    pub fn writes(&self) -> bool {
+        match &self.command {
+            Some(RolloutCommand::Undo(args)) => !args.dry_run,
+            Some(RolloutCommand::Restart(_)) => true,
+            Some(
+                RolloutCommand::Status(_)
+                | RolloutCommand::History(_)
+                | RolloutCommand::Pause { .. }
+                | RolloutCommand::Resume { .. },
+            )
+            | None => false,
+        }
+    }
+}
+
 /// Flags of `rollout status`.
 #[derive(Clone, Debug, Args)]
 pub struct StatusArgs {
