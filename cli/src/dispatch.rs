@@ -35,8 +35,10 @@ fn connected(
 ) -> Result<(), Problem> {
     runtime::run(async {
         let session = Session::connect(program, global, environment, terminal).await?;
-        if !matches!(command, Command::Access(_)) {
-            access::gate(&session).await?;
+        match &command {
+            // One is about access itself, the other looks once its files are read.
+            Command::Access(_) | Command::Deploy(_) => {}
+            command => access::gate(&session, command.writes()).await?,
         }
         match command {
             Command::Access(args) => access::run(&session, &args).await,

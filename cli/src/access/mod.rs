@@ -1,5 +1,5 @@
 //! `access`: whether compute is enabled in the project, and how it comes to be. The same question is asked before every
-//! other command.
+//! other command; only those that change something enable it.
 
 pub mod catalog;
 pub mod plan;
@@ -74,8 +74,8 @@ pub async fn run(session: &Session, args: &AccessArgs) -> Result<(), Problem> {
     }
 }
 
-/// Makes sure that compute is enabled, before a command of the project runs.
-pub async fn gate(session: &Session) -> Result<(), Problem> {
+/// Makes sure that compute is enabled, before a command of the project runs: only one that writes may ask for it.
+pub async fn gate(session: &Session, writes: bool) -> Result<(), Problem> {
     if session.project.is_none() {
         return Ok(());
     }
@@ -87,16 +87,16 @@ pub async fn gate(session: &Session) -> Result<(), Problem> {
             Ok(())
         }
         Gate::Await => after_wait(session).await,
-        Gate::Ask => enable(session, &access).await,
+        Gate::Ask => enable(session, &access, writes).await,
         Gate::Stop => Err(stopped(session, &access)),
     }
 }
 
 /// Enables compute on the way to another command, where that needs nobody's approval or somebody agrees to ask.
-async fn enable(session: &Session, access: &Access) -> Result<(), Problem> {
+async fn enable(session: &Session, access: &Access, writes: bool) -> Result<(), Problem> {
     let offer = requests::offer(session).await?;
     let project = session.project_in_words();
-    match plan::consent(&offer, session.terminal.can_ask()) {
+    match plan::consent(&offer, session.terminal.can_ask(), writes) {
         Consent::Impossible => return Err(stopped(session, &Access::without(State::Unavailable))),
         Consent::Missing => return Err(stopped(session, access)),
         Consent::Given => session.tell(&format!("Enabling compute in {project} ...")),
@@ -138,7 +138,7 @@ async fn request(session: &Session, args: &RequestArgs) -> Result<(), Problem> {
         plan::Request::Stands => {}
         todo @ (plan::Request::Create | plan::Request::Renew) => {
             let offer = requests::offer(session).await?;
-            if plan::consent(&offer, true) == Consent::Impossible {
+            if plan::consent(&offer, true, true) == Consent::Impossible {
                 return Err(stopped(session, &Access::without(State::Unavailable)));
             }
             session.tell(&format!("Asking for compute in {} ...", session.project_in_words()));

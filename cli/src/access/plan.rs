@@ -54,16 +54,17 @@ pub enum Consent {
     Given,
     /// Somebody has to say yes, for somebody else has to approve.
     Question,
-    /// Nobody can be asked.
+    /// Nobody can be asked, or what runs only reads.
     Missing,
     /// There is nothing to ask for.
     Impossible,
 }
 
-/// Decides that. `can_ask`: somebody is there to answer.
-pub fn consent(offer: &Offer, can_ask: bool) -> Consent {
+/// Decides that. `can_ask`: somebody is there to answer. `writes`: it is for a command that changes something.
+pub fn consent(offer: &Offer, can_ask: bool, writes: bool) -> Consent {
     match (offer.mode, can_ask) {
         (Mode::Unavailable, _) => Consent::Impossible,
+        _ if !writes => Consent::Missing,
         (Mode::SelfService, _) => Consent::Given,
         (Mode::Gated | Mode::Unknown, true) => Consent::Question,
         (Mode::Gated | Mode::Unknown, false) => Consent::Missing,

@@ -98,6 +98,28 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether it changes workloads. What only reads leaves a project as it is, and does not enable compute in it.
+    pub fn writes(&self) -> bool {
+        match self {
+            Self::Deploy(args) => args.writes(),
+            Self::Rollout(args) => args.writes(),
+            Self::Destroy(_) | Self::Restart(_) | Self::Scale(_) => true,
+            Self::Access(_)
+            | Self::Status(_)
+            | Self::Workloads(_)
+            | Self::Instances(_)
+            | Self::Explain(_)
+            | Self::Events(_)
+            | Self::Quota(_)
+            | Self::Cities(_)
+            | Self::InstanceTypes(_)
+            | Self::Completion { .. }
+            | Self::Man { .. } => false,
+        }
+    }
+}
+
 /// Parses what follows the program's name.
 pub fn parse(program: Program, arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let name = OsString::from(program.name());

@@ -39,6 +39,13 @@ pub struct DeployArgs {
     pub no_save: bool,
 }
 
+impl DeployArgs {
+    /// Whether something is changed: a dry run changes nothing.
+    pub fn writes(&self) -> bool {
+        self.dry_run.is_none()
+    }
+}
+
 /// Who is asked what would change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum DryRun {

@@ -42,12 +42,14 @@ use save::Saving;
 use view::{printed, together};
 use warnings::Warnings;
 
+use crate::access;
 use crate::problem::Problem;
 use crate::session::Session;
 
 /// Runs the command.
 pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
     let asked = args::asked(args, &session.namespace, |rest| session.command(rest))?;
+    access::gate(session, args.writes()).await?;
     let wanted = asked.wanted();
     let plans = plans(session, &wanted).await?;
     if args.dry_run == Some(DryRun::Client) {

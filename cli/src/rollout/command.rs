@@ -52,6 +52,23 @@ pub enum RolloutCommand {
     },
 }
 
+impl RolloutArgs {
+    /// Whether something is changed: a dry run changes nothing.
+    pub fn writes(&self) -> bool {
+        match &self.command {
+            Some(RolloutCommand::Undo(args)) => !args.dry_run,
+            Some(RolloutCommand::Restart(_)) => true,
+            Some(
+                RolloutCommand::Status(_)
+                | RolloutCommand::History(_)
+                | RolloutCommand::Pause { .. }
+                | RolloutCommand::Resume { .. },
+            )
+            | None => false,
+        }
+    }
+}
+
 /// Runs `rollout`.
 pub async fn run(session: &Session, args: &RolloutArgs) -> Result<(), Problem> {
     match (&args.command, &args.status) {

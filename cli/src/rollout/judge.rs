@@ -110,7 +110,9 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
         return Verdict::Deleted;
     }
     let blocked = unfinished().all(|row| row.phase == Phase::Blocked);
-    if unfinished().next().is_some() && blocked || rows.is_empty() && obstacle.is_some() {
+    // A refused write of a deployment may not show in its row: planes prune, and what only the Workload has tells nothing.
+    let refused = obstacle.is_some() && (rows.is_empty() || progressing);
+    if blocked && (unfinished().next().is_some() || refused) {
         return Verdict::Blocked;
     }
     let done = is_observed(workload) && !progressing && !rows.is_empty() && *strays == 0;

@@ -2,7 +2,8 @@
 //!
 //! What is restored is the recorded template and nothing else; it replaces the present one as a whole, so that nothing of
 //! that is left in it. The present one has to be in the history, so that it is not lost, and the write carries the version
-//! by which all of this was decided: a workload that somebody changes at the same time is left alone.
+//! by which all of this was decided. Each write of the status moves that version, too: where it has moved, all of this is
+//! decided anew, and a workload whose template another writer has changed is left alone.
 
 use fedhub_api::facts::workload::template_hash;
 use fedhub_core::message::Quoted;
@@ -15,10 +16,12 @@ use super::refusal::Refusal;
 use super::revision::{Revision, current, numbers, read};
 use super::{follow, version_test};
 use crate::changes::{Change, between};
-use crate::exit::Exit;
 use crate::model;
 use crate::problem::Problem;
 use crate::session::Session;
+
+/// How often an undo is written anew where only the version of the workload has moved.
+const ATTEMPTS: usize = 5;
 
 /// What an undo does.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,20 +88,38 @@ pub async fn run(session: &Session, args: &UndoArgs) -> Result<(), Problem> {
     follow(session, name, &args.wait).await
 }
 
-/// Writes it, where the workload is still the one that it was decided by.
+/// Writes it, where nothing of what it was decided by has changed.
 pub async fn apply(session: &Session, workload: &Object, undo: &Undo) -> Result<Object, Problem> {
+    let name = workload.name();
+    let mut present = workload.clone();
+    for _ in 0..ATTEMPTS {
+        match write(session, &present, undo).await? {
+            Ok(stored) => return Ok(stored),
+            Err(Moved) => present = model::get(session, Kind::Workload, name).await?,
+        }
+        let revisions = read(session, name).await?;
+        let is_same = present.uid() == workload.uid()
+            && present.spec()["template"] == workload.spec()["template"]
+            && plan(&present, &revisions, undo.revision).as_ref() == Ok(undo);
+        if !is_same {
+            break;
+        }
+    }
+    let sentence = format!("{} was changed by another writer meanwhile: nothing was undone.", Quoted(name));
+    Err(Problem::failed(sentence).remedy("Look at what it is now, then run the command again."))
+}
+
+/// The workload is not the version that an undo was decided by.
+struct Moved;
+
+async fn write(session: &Session, workload: &Object, undo: &Undo) -> Result<Result<Object, Moved>, Problem> {
     let name = workload.name();
     let api = model::api(session.client.clone(), &session.namespace, Kind::Workload);
     let patch: json_patch::Patch = serde_json::from_value(patch(workload, undo))
         .map_err(|error| Problem::failed(format!("Could not restore the template: {error}.")))?;
     match api.patch(name, &model::patch_params(), &Patch::<()>::Json(patch)).await {
-        Err(kube::Error::Api(status)) if status.code == 409 => {
-            let sentence =
-                format!("{} was changed by somebody else meanwhile: nothing was undone.", Quoted(name));
-            Err(Problem::new(Exit::Failed, sentence)
-                .remedy("Look at what it is now, then run the command again.")
-                .raw(status.message.clone()))
-        }
-        stored => stored.map_err(|error| Problem::of(error, &format!("undo {}", Quoted(name)))),
+        Ok(stored) => Ok(Ok(stored)),
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(Err(Moved)),
+        Err(error) => Err(Problem::of(error, &format!("undo {}", Quoted(name)))),
     }
 }

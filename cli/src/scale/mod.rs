@@ -24,7 +24,8 @@ pub async fn run(session: &Session, args: &ScaleArgs) -> Result<(), Problem> {
         let scale = plan(&workload, args).map_err(|refusal| refusal.problem(&args.name))?;
         if scale.changes.is_empty() {
             session.tell(&format!("{} is scaled like that already.", Quoted(&args.name)));
-            return Ok(());
+            // An earlier scale may have ended before that was so everywhere.
+            break;
         }
         match apply(session, &args.name, &workload, &scale).await {
             Err(kube::Error::Api(status)) if status.code == 409 && attempt < ATTEMPTS => {}

@@ -27,7 +27,7 @@ pub enum Intent {
     Publish,
     /// There is to be none.
     Unpublish,
-    /// One that is there is to lead to the port that the workload has.
+    /// One that is there, and this very workload's, is to lead to the port that the workload has.
     Follow,
 }
 
@@ -59,20 +59,35 @@ pub async fn settle(session: &Session, workload: &Object, intent: Intent) -> Res
     settled.map_err(|error| Problem::of(error, &doing))
 }
 
+/// Leads what is there of this very workload to the port that it has. Nothing is made and nothing is adopted: only the flag
+/// makes something public.
 async fn follow(session: &Session, workload: &Object) -> kube::Result<Settled> {
-    match find(&api(session, &plan::service_resource()), workload.name()).await? {
-        Found::There(service) if plan::is_ours(&service, workload.name()) => publish(session, workload).await,
-        _ => Ok(Settled::None),
-    }
+    let Some(port) = plan::port(workload) else { return Ok(Settled::None) };
+    let own = |existing: Option<&Object>| {
+        existing.filter(|object| plan::is_of(object, workload)).cloned().ok_or(NameTaken)
+    };
+    let service = |existing: Option<&Object>| plan::service(workload, port, Some(&own(existing)?));
+    let proxy = |existing: Option<&Object>| plan::proxy(workload, Some(&own(existing)?));
+    let settled = put_both(session, workload.name(), &service, &proxy).await?;
+    Ok(if settled == Settled::Published { settled } else { Settled::None })
 }
 
 async fn publish(session: &Session, workload: &Object) -> kube::Result<Settled> {
     let Some(port) = plan::port(workload) else { return Ok(Settled::None) };
     let service = |existing: Option<&Object>| plan::service(workload, port, existing);
     let proxy = |existing: Option<&Object>| plan::proxy(workload, existing);
-    let name = workload.name();
-    match put(&api(session, &plan::service_resource()), name, &service).await? {
-        Settled::Published => put(&api(session, &plan::proxy_resource()), name, &proxy).await,
+    put_both(session, workload.name(), &service, &proxy).await
+}
+
+/// The service first, and the proxy where that is as it is to be.
+async fn put_both(
+    session: &Session,
+    name: &str,
+    service: &impl Fn(Option<&Object>) -> Result<Option<Object>, NameTaken>,
+    proxy: &impl Fn(Option<&Object>) -> Result<Option<Object>, NameTaken>,
+) -> kube::Result<Settled> {
+    match put(&api(session, &plan::service_resource()), name, service).await? {
+        Settled::Published => put(&api(session, &plan::proxy_resource()), name, proxy).await,
         other => Ok(other),
     }
 }

@@ -80,6 +80,11 @@ pub fn is_ours(object: &Object, workload: &str) -> bool {
     object.label(WORKLOAD_NAME) == Some(workload)
 }
 
+/// Whether an object is this very Workload's, and not that of an earlier one of its name.
+pub fn is_of(object: &Object, workload: &Object) -> bool {
+    is_ours(object, workload.name()) && object.label(WORKLOAD_UID) == Some(workload.uid())
+}
+
 fn ours(workload: &Object, kind: &ApiResource, existing: Option<&Object>) -> Result<Object, NameTaken> {
     let mut object = match existing {
         Some(object) if is_ours(object, workload.name()) => object.clone(),

@@ -81,6 +81,51 @@ async fn what_needs_no_approval_is_enabled_on_the_way() {
     );
 }
 
+/// Reading, dry runs and what is refused before anything is sent change nothing, the project's access included.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changes_nothing_does_not_enable_compute() {
+    let platform = Platform::start().await;
+    platform.offer("SelfService");
+    let (wrong, right) = (platform.file("wrong.yaml"), platform.file("right.yaml"));
+    std::fs::write(&wrong, "kind: Pod").unwrap();
+    let workload = json!({
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload", "metadata": { "name": "api" },
+        "spec": {
+            "placements": [{ "name": "default", "cityCodes": ["DFW"], "scaleSettings": { "minReplicas": 1 } }],
+            "template": { "spec": { "runtime": {
+                "resources": { "instanceType": "datumcloud/d1-standard-2" },
+                "sandbox": { "containers": [{ "name": "app", "image": "a:1" }] },
+            }, "networkInterfaces": [{ "network": { "name": "default" } }] } },
+        },
+    });
+    std::fs::write(&right, workload.to_string()).unwrap();
+    let (wrong, right) = (wrong.to_str().unwrap(), right.to_str().unwrap());
+    for (arguments, code) in [
+        (&["status"][..], 10),
+        (&["quota"], 10),
+        (&["explain", "api"], 10),
+        (&["rollout", "status", "api"], 10),
+        (&["rollout", "undo", "api", "--dry-run"], 10),
+        (&["deploy", "-f", right, "--dry-run=client"], 10),
+        (&["deploy", "-f", right, "--dry-run=server"], 10),
+        (&["deploy", "-f", wrong, "--yes"], 2),
+    ] {
+        let run = platform.run(arguments).await;
+        assert_eq!(run.code, code, "{arguments:?} {run:?}");
+        let is_told = run.err.contains(if code == 10 { "access request`" } else { "Nothing was sent" });
+        assert!(is_told, "{arguments:?} {run:?}");
+        assert_eq!(writes(&platform), 0, "{arguments:?} {run:?}");
+    }
+    for arguments in [&["deploy", "-f", right, "--yes", "--no-wait"][..], &["rollout", "undo", "api"]] {
+        let platform = Platform::start().await;
+        platform.offer("SelfService");
+        let answered = answer(&platform, status("Active", "EntitlementActive", true));
+        let run = platform.run(arguments).await;
+        answered.await.unwrap();
+        assert!(run.err.contains("Compute is enabled"), "{arguments:?} {run:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_is_not_offered_is_not_asked_for() {
     let platform = Platform::start().await;

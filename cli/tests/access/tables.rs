@@ -142,6 +142,16 @@ fn the_catalogue_says_how_compute_is_enabled_and_who_has_to_agree() {
         let services = services.map(|specs| specs.iter().map(service).collect::<Vec<_>>());
         let offer = Offer::of(services.as_deref());
         assert_eq!(offer.mode, mode, "{services:?}");
-        assert_eq!((consent(&offer, true), consent(&offer, false)), (asked, unasked), "{services:?}");
+        assert_eq!(
+            (consent(&offer, true, true), consent(&offer, false, true)),
+            (asked, unasked),
+            "{services:?}"
+        );
+        let read = if mode == Mode::Unavailable { Consent::Impossible } else { Consent::Missing };
+        assert_eq!(
+            [true, false].map(|can_ask| consent(&offer, can_ask, false)),
+            [read, read],
+            "{services:?}"
+        );
     }
 }

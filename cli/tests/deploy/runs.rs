@@ -286,6 +286,44 @@ async fn only_the_flag_makes_something_public() {
     assert_eq!((server.list("NetworkService").len(), server.list("HTTPProxy").len()), (1, 1));
 }
 
+/// A URL that was taken away by hand, and one of an earlier workload of that name, are nobody's wish.
+#[tokio::test]
+async fn what_is_deployed_anew_stays_private_and_adopts_nothing() {
+    let server = plane(&[("NetworkService", "networkservices"), ("HTTPProxy", "httpproxies")]);
+    let api = |kind: &str, plural: &str| {
+        let kind = kube::core::GroupVersionKind::gvk(NETWORKING, "v1alpha", kind);
+        let kind = kube::core::ApiResource::from_gvk_with_plural(&kind, plural);
+        kube::Api::<kube::core::DynamicObject>::namespaced_with(server.client(), "default", &kind)
+    };
+    run(&server, &[&NEW[..], &["--http-port=8080"]].concat()).await.unwrap();
+    let proxy = server.get("HTTPProxy", "default", "web").unwrap();
+    api("HTTPProxy", "httpproxies").delete("web", &kube::api::DeleteParams::default()).await.unwrap();
+    run(&server, &["web", "--image=ghcr.io/a/b:2"]).await.unwrap();
+    let mut moved = stored(&server, "web").unwrap();
+    moved["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["ports"][0]["port"] =
+        json!(9090);
+    run(&server, &["-f", file(&moved.to_string()).path().to_str().unwrap()]).await.unwrap();
+    assert_eq!(server.list("HTTPProxy").len(), 0, "it stays private");
+    let service = server.get("NetworkService", "default", "web").unwrap();
+    assert_eq!(service["spec"]["ports"][0]["port"], 9090, "the service that is there follows");
+    // Both are of an earlier workload, which is about to be collected.
+    for mut object in [proxy, service.clone()] {
+        object["metadata"]["labels"]["compute.datumapis.com/workload-uid"] = json!("of-an-earlier-one");
+        server.put(object).unwrap();
+    }
+    moved["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["ports"][0]["port"] =
+        json!(9191);
+    let mark = server.mark();
+    run(&server, &["-f", file(&moved.to_string()).path().to_str().unwrap()]).await.unwrap();
+    assert_eq!(sent(&server.requests_since(mark)), ["update workloads/web (dry)", "update workloads/web"]);
+    // The flag takes them over.
+    run(&server, &["web", "--http-port=9192"]).await.unwrap();
+    let service = server.get("NetworkService", "default", "web").unwrap();
+    assert_eq!(service["spec"]["ports"][0]["port"], 9192);
+    let uid = &stored(&server, "web").unwrap()["metadata"]["uid"];
+    assert_eq!(&service["metadata"]["labels"]["compute.datumapis.com/workload-uid"], uid);
+}
+
 #[tokio::test]
 async fn a_project_that_publishes_nothing_deploys_all_the_same() {
     let server = plane(&[]);

@@ -174,6 +174,36 @@ fn c6_words_about_something_older_block_nothing() {
     }
 }
 
+/// Its deployment lacks what the change adds, and planes prune: the row alone cannot tell.
+#[test]
+fn c9_a_refused_write_that_no_row_shows_blocks() {
+    let words = "The deployment in DFW is refused: admission denies it";
+    let available = [
+        ("False", "DeploymentsRefused", words.to_owned()),
+        ("True", "AvailablePlacementFound", format!("At least one available placement was found. {words}")),
+    ];
+    for (status, reason, message) in available {
+        let mut world = World::done(&["DFW", "ORD"], "web:2");
+        let container =
+            &mut world.workload.data["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0];
+        container["command"] = json!(["serve"]);
+        say(&mut world.workload, of(1, condition("Available", status, reason, &message)));
+        // The platform settles it as done: nothing was refused of what counts.
+        assert_eq!(world.judge().verdict, Verdict::Done, "{reason}");
+        say(&mut world.workload, of(1, condition("Progressing", "True", "RolloutInProgress", "")));
+        let judgement = world.judge();
+        assert_eq!(judgement.verdict, Verdict::Blocked, "{reason}: {judgement:#?}");
+        assert_eq!(judgement.obstacle.unwrap().message, words);
+        // What the other city still does is awaited.
+        world.deployments[1].data["status"]["readyReplicas"] = json!(1);
+        assert_eq!(world.judge().verdict, Verdict::Progressing, "{reason}");
+        // Words about an older generation block nothing.
+        world.deployments[1].data["status"]["readyReplicas"] = json!(2);
+        say(&mut world.workload, of(0, condition("Available", status, reason, &message)));
+        assert_eq!(world.judge().verdict, Verdict::Progressing, "{reason}");
+    }
+}
+
 #[test]
 fn one_blocked_city_does_not_end_the_others() {
     let mut world = World::done(&["DFW", "ORD"], "web:2");

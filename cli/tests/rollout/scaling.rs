@@ -1,5 +1,6 @@
 //! What `scale` changes, and what it leaves.
 
+use fedhub_cli::exit::Exit;
 use fedhub_cli::rollout::WaitArgs;
 use fedhub_cli::scale;
 use fedhub_cli::scale::args::ScaleArgs;
@@ -106,4 +107,22 @@ async fn a_change_at_the_same_time_is_met_by_deciding_anew() {
     server.fault(Fault::Status(409).on("patch", "workloads"));
     let refused = scale::run(&session(&server), &ScaleArgs { min: Some(5), ..args() }).await.unwrap_err();
     assert!(refused.sentence.contains("changed by somebody else"), "{refused:?}");
+}
+
+/// The same command again, after one that ended before its rollout did.
+#[tokio::test(start_paused = true)]
+async fn what_is_scaled_already_is_waited_for() {
+    let server = server();
+    let mut world = World::done(&["DFW"], "web:1");
+    world.deployments[0].data["status"]["readyReplicas"] = json!(1);
+    say(&mut world.instances[0], condition("Ready", "False", "ImageUnavailable", "no such image"));
+    world.put(&server);
+    let wait = WaitArgs { no_wait: false, timeout: std::time::Duration::from_mins(1) };
+    let again = ScaleArgs { min: Some(2), wait, ..args() };
+    let mark = server.mark();
+    let blocked = scale::run(&session(&server), &again).await.unwrap_err();
+    assert_eq!(blocked.exit, Exit::Blocked, "{blocked:?}");
+    assert!(server.writes_since(mark).is_empty(), "nothing changes");
+    World::done(&["DFW"], "web:1").put(&server);
+    scale::run(&session(&server), &again).await.unwrap();
 }

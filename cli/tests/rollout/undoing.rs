@@ -5,7 +5,7 @@ use fedhub_cli::rollout::refusal::Refusal;
 use fedhub_cli::rollout::revision::revisions;
 use fedhub_cli::rollout::undo::{Undo, apply, plan};
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_fake_apiserver::ApiServer;
+use fedhub_fake_apiserver::{ApiServer, Fault};
 use kube::Api;
 use serde_json::{Value, json};
 
@@ -98,19 +98,60 @@ async fn w10_the_template_is_restored_byte_for_byte_and_nothing_else_is_touched(
     );
 }
 
+/// A server with the workload at revision 3 of [`entries`].
+fn at_three() -> ApiServer {
+    let server = server();
+    put(&server, &history(&entries()));
+    put(&server, &recorded(World::done(&["DFW"], "web:3").workload, 3));
+    server
+}
+
 #[tokio::test]
-async fn w10_a_workload_that_is_changed_at_the_same_time_is_left_alone() {
-    let changes =
-        [json!({"spec": {"template": template("web:9")}}), json!({"metadata": {"labels": {"mine": "1"}}})];
-    for change in changes {
-        let server = server();
-        put(&server, &recorded(World::done(&["DFW"], "web:3").workload, 3));
+async fn w10_a_workload_whose_template_is_changed_at_the_same_time_is_left_alone() {
+    let other: fn(&ApiServer) = |server| {
+        server.patch("Workload", SPACE, NAME, &json!({"spec": {"template": template("web:9")}})).unwrap();
+    };
+    // The same template, of another workload by that name.
+    let anew: fn(&ApiServer) = |server| {
+        let mut workload = recorded(workload(&["DFW"], "web:3"), 3);
+        workload.metadata.uid = Some("uid-of-another".to_owned());
+        server.delete("Workload", SPACE, NAME).unwrap();
+        put(server, &workload);
+    };
+    // The same template, and nothing says any more that it is recorded.
+    let unrecorded: fn(&ApiServer) = |server| {
+        let annotations = json!({"metadata": {"annotations": null}});
+        server.patch("Workload", SPACE, NAME, &annotations).unwrap();
+    };
+    for (what, change) in [("template", other), ("UID", anew), ("record", unrecorded)] {
+        let server = at_three();
         let workload = stored(&server).await;
         let undo = decided(&workload, &entries(), 1).unwrap();
-        server.patch("Workload", SPACE, NAME, &change).unwrap();
+        change(&server);
         let before = stored(&server).await;
         let refused = apply(&session(&server), &workload, &undo).await.unwrap_err();
-        assert_eq!(refused.sentence, "\"web\" was changed by somebody else meanwhile: nothing was undone.");
-        assert_eq!(stored(&server).await, before, "{change}");
+        let sentence = "\"web\" was changed by another writer meanwhile: nothing was undone.";
+        assert_eq!(refused.sentence, sentence, "{what}");
+        assert_eq!(stored(&server).await, before, "{what}");
     }
+}
+
+#[tokio::test]
+async fn w10_writes_of_the_status_and_of_metadata_do_not_keep_it_from_being_undone() {
+    let server = at_three();
+    let workload = stored(&server).await;
+    let undo = decided(&workload, &entries(), 1).unwrap();
+    server.patch("Workload", SPACE, NAME, &json!({"metadata": {"labels": {"mine": "1"}}})).unwrap();
+    server.patch_status("Workload", SPACE, NAME, &json!({"readyReplicas": 1})).unwrap();
+    server.fault(Fault::Status(409).on("patch", "workloads").times(2));
+    let undone = apply(&session(&server), &workload, &undo).await.unwrap();
+    assert_eq!(undone.spec()["template"], template("web:1"));
+    assert_eq!((undone.label("mine"), &undone.status()["readyReplicas"]), (Some("1"), &json!(1)));
+    // For ever, it is given up.
+    let server = at_three();
+    server.fault(Fault::Status(409).on("patch", "workloads"));
+    let workload = stored(&server).await;
+    let undo = decided(&workload, &entries(), 1).unwrap();
+    let refused = apply(&session(&server), &workload, &undo).await.unwrap_err();
+    assert!(refused.sentence.contains("nothing was undone"), "{refused:?}");
 }
