@@ -48,8 +48,8 @@ pub fn record(history: Option<&Object>, name: &str, workload: &Object, now: Time
         "rev": revision,
         "timestamp": stamp(now),
         "image": image(template),
+        "actor": author(workload, before.as_ref()).unwrap_or_default(),
         "changes": before.map_or_else(|| "created".to_owned(), |before| changes(&before, template)),
-        "actor": author(workload).unwrap_or_default(),
         "templateHash": template_hash(template),
         "spec": workload.spec().to_string(),
     });
@@ -167,14 +167,49 @@ fn differences(a: &Value, b: &Value, at: &str, into: &mut Vec<String>) {
     }
 }
 
-/// Who wrote the template last, by the field managers of an object that was read live.
-fn author(workload: &Object) -> Option<String> {
+/// Who wrote the template last, by the field managers of an object that was read live. Their times are whole seconds: of two
+/// in one, it is who has a field that differs from the template before.
+fn author(workload: &Object, before: Option<&Value>) -> Option<String> {
     let managers = workload.metadata.managed_fields.iter().flatten();
-    let wrote = managers.filter(|manager| {
+    let wrote = managers.filter_map(|manager| {
         let fields = manager.fields_v1.as_ref().map_or(&Value::Null, |fields| &fields.0);
-        manager.subresource.is_none() && !fields["f:spec"]["f:template"].is_null()
+        let fields = &fields["f:spec"]["f:template"];
+        (manager.subresource.is_none() && !fields.is_null()).then_some((manager, fields))
     });
-    wrote.max_by_key(|manager| manager.time.as_ref().map(|time| time.0))?.manager.clone()
+    let template = &workload.spec()["template"];
+    let last = wrote.max_by_key(|(manager, fields)| {
+        let changed = before.is_some_and(|before| hold_change(fields, before, template));
+        (manager.time.as_ref().map(|time| time.0), changed)
+    });
+    last?.0.manager.clone()
+}
+
+/// Whether managed fields hold something that differs.
+fn hold_change(fields: &Value, before: &Value, after: &Value) -> bool {
+    let is_whole = || {
+        let below = |key: &String| key.starts_with("f:") || key.starts_with("k:");
+        fields.as_object().is_none_or(|fields| !fields.keys().any(below))
+    };
+    match (before, after) {
+        (before, after) if before == after => false,
+        (Value::Object(a), Value::Object(b)) if !is_whole() => a.keys().chain(b.keys()).any(|key| {
+            fields
+                .get(format!("f:{key}"))
+                .is_some_and(|fields| hold_change(fields, &before[key], &after[key]))
+        }),
+        (Value::Array(a), Value::Array(b)) if !is_whole() => fields.as_object().is_some_and(|items| {
+            let mut items = items.iter().filter_map(|(key, fields)| Some((key.strip_prefix("k:")?, fields)));
+            items.any(|(key, fields)| hold_change(fields, item(a, key), item(b, key)))
+        }),
+        _ => true,
+    }
+}
+
+/// The item of a list that has those fields, which are JSON in a text.
+fn item<'a>(list: &'a [Value], key: &str) -> &'a Value {
+    let key: Map<String, Value> = serde_json::from_str(key).unwrap_or_default();
+    let has_key = |item: &&Value| key.iter().all(|(field, value)| &item[field] == value);
+    list.iter().find(has_key).unwrap_or(&Value::Null)
 }
 
 #[cfg(test)]
@@ -311,6 +346,31 @@ mod tests {
         assert_eq!(entry(&history, 1)["actor"], "datumctl");
         assert_eq!(history.metadata.owner_references.unwrap()[0].uid, "u");
     }
+
+    #[test]
+    fn w10_of_two_authors_in_one_second_it_is_who_has_what_changed() {
+        let (_, history) = recorded(None, &workload("a:1"));
+        let mut workload = workload("a:2");
+        let fields = |manager: &str, of: &Value| {
+            let of = json!({"f:spec": {"f:template": {"f:spec": {"f:runtime": {"f:sandbox": of}}}}});
+            json!({"manager": manager, "operation": "Update", "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1",
+                "fieldsV1": of})
+        };
+        // A list is one field, or each of its items is known by its key.
+        let whole = [json!({"f:containers": {}}), json!({"f:volumes": {}})];
+        let keyed =
+            |field: &str| json!({"f:containers": {".": {}, "k:{\"name\":\"app\"}": {".": {}, field: {}}}});
+        for [alice, chainsaw] in [whole, [keyed("f:image"), keyed("f:name")]] {
+            let mut managers = vec![fields("alice", &alice), fields("chainsaw", &chainsaw)];
+            for _ in 0..2 {
+                workload.metadata.managed_fields = serde_json::from_value(json!(managers)).unwrap();
+                let (_, history) = recorded(Some(&history), &workload);
+                assert_eq!(entry(&history, 2)["actor"], "alice", "{managers:?}");
+                managers.reverse();
+            }
+        }
+    }
+
     #[test]
     fn w10_a_history_of_an_earlier_workload_belongs_to_the_present_one() {
         let (_, mut history) = recorded(None, &workload("a:1"));
