@@ -9,6 +9,7 @@ use fedhub_core::object::{Object, ObjectView};
 use futures::{Stream, StreamExt};
 use kube::api::{ApiResource, Patch, PatchParams};
 use kube::runtime::controller::{Action, Error};
+use kube::runtime::utils::Backoff;
 use kube::{Api, Resource};
 use serde_json::json;
 use tokio::time::Instant;
@@ -21,6 +22,22 @@ pub const FIELD_MANAGER: &str = "fedhub-simulate";
 const AFTER_CONFLICT: Duration = Duration::from_millis(50);
 /// Any other failure.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// How long watches wait after each failure. kube's own wait grows to half a minute, and suites that come after one that
+/// kills an API server would wait with it.
+pub struct Pace;
+
+impl Iterator for Pace {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        Some(AFTER_FAILURE)
+    }
+}
+
+impl Backoff for Pace {
+    fn reset(&mut self) {}
+}
 
 /// The kind of a type, for untyped objects of it.
 pub fn kind<K: Resource<DynamicType = ()>>() -> ApiResource {
