@@ -155,7 +155,8 @@ async fn request(session: &Session, args: &RequestArgs) -> Result<(), Problem> {
         let decided = requests::wait(session, timeout::limit(args.timeout), Access::is_decided).await?;
         return ended(session, &decided, false);
     }
-    let answered = requests::wait(session, Some(FIRST_ANSWER), |it| it.is_answered() || is_overdue(it)).await?;
+    let answered =
+        requests::wait(session, Some(FIRST_ANSWER), |it| it.is_answered() || is_overdue(it)).await?;
     ended(session, &answered, true)
 }
 

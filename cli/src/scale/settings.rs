@@ -25,7 +25,8 @@ impl Contradiction {
     /// The flag that it is told of.
     pub const FLAG: &str = "--max";
     /// What is wrong with it.
-    pub const RULE: &str = "0 turns scaling off: leave --cpu-percent and --memory-percent out, or name a maximum";
+    pub const RULE: &str =
+        "0 turns scaling off: leave --cpu-percent and --memory-percent out, or name a maximum";
 }
 
 /// Changes the settings.
