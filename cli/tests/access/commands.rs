@@ -153,19 +153,11 @@ async fn an_existing_request_is_no_error() {
 
     let platform = Platform::start().await;
     platform.offer("GatedByProvider");
-    platform
-        .plane
-        .fault(fedhub_fake_apiserver::Fault::Status(409).on("create", "serviceentitlements").times(1));
-    let entitle = {
-        let plane = platform.plane.clone();
-        tokio::spawn(async move {
-            let asked = || plane.audit().iter().any(|entry| entry.verb == "create" && entry.code == 409);
-            until("a refusal", asked).await;
-            fedhub_testing::entitle(&plane, &status("Active", "EntitlementActive", true));
-        })
-    };
+    // It is made between the look and the request.
+    platform.entitle(&status("Active", "EntitlementActive", true));
+    platform.plane.fault(Fault::EmptyList.on("list", "serviceentitlements").times(1));
+    platform.plane.fault(Fault::Status(409).on("create", "serviceentitlements").times(1));
     let run = platform.run(&["access", "request", "--wait"]).await;
-    entitle.await.unwrap();
     assert!(run.code == 0 && !run.err.contains("Error"), "{run:?}");
 }
 

@@ -102,7 +102,7 @@ fn control_characters_of_a_server_are_shown_and_not_done() {
     let cause = |message: &str| json!({ "field": "spec.a", "message": message });
     let causes = json!({ "causes": [cause("a\n  spec.b: b"), cause("c")] });
     let told = Problem::of(refused(422, "Invalid", "x", &causes), "deploy").told(false, None);
-    assert!(told.contains("spec.a: a\\u{a}  spec.b: b\n"), "{told}");
+    assert!(told.contains("spec.a: a\\u{a} spec.b: b\n"), "{told}");
 }
 
 #[test]
