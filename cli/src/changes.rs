@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fedhub_core::message::Quoted;
+use fedhub_terminal::plain;
 use serde_json::{Map, Value};
 
 /// A field whose value is another one.
@@ -82,7 +83,8 @@ fn names(items: &[Value]) -> Value {
 impl Change {
     /// The change on one line. Values of environment variables are not shown: they may be secrets.
     pub fn line(&self) -> String {
-        let path = &self.path;
+        // Keys of labels and variables are what somebody wrote.
+        let path = plain(&self.path);
         let is_hidden = path.contains(".env[");
         match (&self.before, &self.after) {
             (Value::Null, after) => match value(after).filter(|_| !is_hidden) {

@@ -9,14 +9,13 @@ pub mod words;
 
 use std::time::Duration;
 
-use fedhub_core::clock::parse_duration;
 use fedhub_terminal::consent::confirms;
 use jiff::Timestamp;
 use plan::{Consent, FIRST_ANSWER, Gate};
 use state::{Access, State};
 use words::Reader;
 
-use crate::args::examples;
+use crate::args::{examples, timeout};
 use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::session::Session;
@@ -53,8 +52,8 @@ pub struct RequestArgs {
     /// Wait until it is decided.
     #[arg(long)]
     pub wait: bool,
-    /// How long to wait.
-    #[arg(long, value_name = "DURATION", default_value = "30m", value_parser = parse_duration)]
+    /// How long to wait, such as 90s or 10m; 0 for as long as it takes.
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = timeout::parse)]
     pub timeout: Duration,
 }
 
@@ -79,7 +78,10 @@ pub async fn gate(session: &Session, writes: bool) -> Result<(), Problem> {
     if session.project.is_none() {
         return Ok(());
     }
-    let access = requests::access(session).await?;
+    let Some(access) = requests::visible(session).await? else {
+        session.tell("Whether compute is enabled is not known: your account may not see it.");
+        return Ok(());
+    };
     match plan::gate(&access, Timestamp::now()) {
         Gate::Pass => Ok(()),
         Gate::Warn => {
@@ -116,7 +118,7 @@ async fn enable(session: &Session, access: &Access, writes: bool) -> Result<(), 
 
 /// Waits for the platform's first answer: the command runs, or not.
 async fn after_wait(session: &Session) -> Result<(), Problem> {
-    let access = requests::wait(session, FIRST_ANSWER, Access::is_answered).await?;
+    let access = requests::wait(session, Some(FIRST_ANSWER), Access::is_answered).await?;
     match plan::gate(&access, Timestamp::now()) {
         Gate::Pass => {
             session.tell(&format!("Compute is enabled in {}.", session.project_in_words()));
@@ -150,10 +152,11 @@ async fn request(session: &Session, args: &RequestArgs) -> Result<(), Problem> {
     }
     if args.wait {
         session.tell("Waiting for the decision; Ctrl-C stops the waiting, and nothing else.");
-        let decided = requests::wait(session, args.timeout, Access::is_decided).await?;
-        return ended(session, &decided, decided.is_decided());
+        let decided = requests::wait(session, timeout::limit(args.timeout), Access::is_decided).await?;
+        return ended(session, &decided, false);
     }
-    let answered = requests::wait(session, FIRST_ANSWER, |it| it.is_answered() || is_overdue(it)).await?;
+    let answered =
+        requests::wait(session, Some(FIRST_ANSWER), |it| it.is_answered() || is_overdue(it)).await?;
     ended(session, &answered, true)
 }
 
@@ -161,11 +164,16 @@ fn is_overdue(access: &Access) -> bool {
     plan::is_overdue(access, Timestamp::now())
 }
 
-/// The end of a request: that it stands is success, unless its decision was waited for in vain.
-fn ended(session: &Session, access: &Access, pending_is_fine: bool) -> Result<(), Problem> {
+/// The end of a request: that it stands is success, unless access was waited for in vain.
+fn ended(session: &Session, access: &Access, standing_is_fine: bool) -> Result<(), Problem> {
     match access.state {
-        State::Denied | State::Revoked | State::Unavailable => Err(stopped(session, access)),
-        State::Processing | State::PendingApproval if !pending_is_fine => Err(stopped(session, access)),
+        // What is not requested any more was deleted by another writer.
+        State::Denied | State::Revoked | State::Unavailable | State::NotRequested => {
+            Err(stopped(session, access))
+        }
+        State::Processing | State::PendingApproval | State::Suspended if !standing_is_fine => {
+            Err(stopped(session, access))
+        }
         _ => show(session, access),
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::catalog::Offer;
 use super::state::Access;
-use crate::problem::Problem;
+use crate::problem::{Problem, is_final};
 use crate::session::Session;
 
 /// How long a watch is trusted before what it shows is read again.
@@ -34,10 +34,23 @@ fn entitlements(client: &Client) -> Api<DynamicObject> {
 
 /// The state of access in the session's project.
 pub async fn access(session: &Session) -> Result<Access, Problem> {
+    read(session).await.map_err(|error| Problem::of(error, DOING))
+}
+
+/// The same for who only wants to work there: `None` where the account may not see it. The server has the last word on
+/// what is done then.
+pub async fn visible(session: &Session) -> Result<Option<Access>, Problem> {
+    match read(session).await {
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(None),
+        read => read.map(Some).map_err(|error| Problem::of(error, DOING)),
+    }
+}
+
+async fn read(session: &Session) -> kube::Result<Access> {
     match entitlements(&session.client).list(&ListParams::default()).await {
         Ok(list) => Ok(Access::of(Some(&list.items))),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Access::of(None)),
-        Err(error) => Err(Problem::of(error, DOING)),
+        Err(error) => Err(error),
     }
 }
 
@@ -117,18 +130,38 @@ async fn create(session: &Session, offer: &Offer, message: Option<&str>) -> Resu
 }
 
 /// Waits until the access is as `done` wants it, or the time is over, and says how it stands then. By watch; what a watch
-/// shows is read again from time to time, for one may be silent for ever.
-pub async fn wait(session: &Session, limit: Duration, done: fn(&Access) -> bool) -> Result<Access, Problem> {
-    let until = Instant::now() + limit;
+/// shows is read again from time to time, for one may be silent for ever. A connection that is lost ends no wait.
+pub async fn wait(
+    session: &Session,
+    limit: Option<Duration>,
+    done: fn(&Access) -> bool,
+) -> Result<Access, Problem> {
+    let until = limit.map(|limit| Instant::now() + limit);
+    let mut lost = false;
     loop {
-        let access = access(session).await?;
+        let is_over = until.is_some_and(|until| Instant::now() >= until);
+        let access = match read(session).await {
+            Ok(access) => access,
+            Err(error) if is_final(&error) || is_over => return Err(Problem::of(error, DOING)),
+            Err(_) => {
+                if !std::mem::replace(&mut lost, true) {
+                    session.tell("The platform does not answer: trying again.");
+                }
+                sleep(PAUSE).await;
+                continue;
+            }
+        };
+        if std::mem::take(&mut lost) {
+            session.tell("The platform answers again.");
+        }
         let Some(name) = access.entitlement.clone().filter(|_| !done(&access)) else { return Ok(access) };
-        if Instant::now() >= until {
+        if is_over {
             return Ok(access);
         }
         let is_done = move |it: Option<&DynamicObject>| it.is_none_or(|it| done(&Access::of_entitlement(it)));
         let watched = await_condition(entitlements(&session.client), &name, is_done);
-        match timeout_at(until.min(Instant::now() + REREAD), watched).await {
+        let reread = Instant::now() + REREAD;
+        match timeout_at(until.map_or(reread, |until| until.min(reread)), watched).await {
             Ok(Err(wait::Error::ProbeFailed(_))) => sleep(PAUSE).await,
             // Read once more: what was watched is one entitlement, and there may be others.
             Ok(Ok(_)) | Err(_) => {}

@@ -1,5 +1,6 @@
 //! Access in sentences: pure. No object is named; the platform's own words are passed on.
 
+use fedhub_terminal::plain;
 use fedhub_terminal::table::age;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ impl Reader<'_> {
     pub fn told(&self, access: &Access) -> String {
         let lines = [
             Some(self.sentence(access)),
-            access.message.clone().map(|it| format!("  {it}")),
+            access.message.as_ref().map(|it| format!("  {}", plain(it))),
             self.next(access),
         ];
         lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
@@ -39,7 +40,7 @@ impl Reader<'_> {
             State::Unavailable => Exit::Unavailable,
             State::CatalogUnavailable | State::Active | State::Suspended => Exit::Failed,
         };
-        let message = access.message.as_ref().map_or_else(String::new, |it| format!("\n  {it}"));
+        let message = access.message.as_ref().map_or_else(String::new, |it| format!("\n  {}", plain(it)));
         let problem = Problem::new(exit, format!("{}{message}", self.sentence(access)));
         match self.next(access) {
             Some(next) => problem.remedy(next),

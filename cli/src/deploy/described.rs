@@ -9,9 +9,10 @@ use fedhub_core::object::{Kind, Object, bare, set_field};
 use serde_json::{Value, json};
 
 use super::container;
-use super::edit::{edit_list, find};
+use super::edit::find;
 use super::fault::Fault;
 use super::flags::{Edit, Flags, Keyed};
+use crate::scale::settings::{self as scale, Contradiction, Numbers};
 
 /// The one placement of a new Workload.
 const PLACEMENT: &str = "default";
@@ -145,33 +146,12 @@ fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
     if !flags.city.is_empty() {
         placement.insert("cityCodes".to_owned(), json!(flags.city));
     }
-    scale(placement.entry("scaleSettings").or_insert_with(|| json!({})), flags);
-    Ok(())
-}
-
-fn scale(settings: &mut Value, flags: &Flags) {
-    for (field, given) in [("minReplicas", flags.min), ("maxReplicas", flags.max)] {
-        if let (Some(settings), Some(number)) = (settings.as_object_mut(), given) {
-            settings.insert(field.to_owned(), json!(number));
-        }
-    }
-    if let (Some(settings), Some(0)) = (settings.as_object_mut(), flags.max) {
-        settings.remove("maxReplicas");
-        settings.remove("metrics");
-    }
-    for (resource, percent) in [("cpu", flags.cpu_percent), ("memory", flags.memory_percent)] {
-        if let Some(percent) = percent {
-            edit_list(settings, "metrics", |metrics| metric(metrics, resource, percent));
-        }
-    }
-}
-
-fn metric(metrics: &mut Vec<Value>, resource: &str, percent: i32) {
-    metrics.retain(|metric| percent != 0 || metric["resource"]["name"] != resource);
-    let wanted = json!({"resource": {"name": resource, "target": {"averageUtilization": percent}}});
-    match metrics.iter_mut().find(|metric| metric["resource"]["name"] == resource) {
-        Some(metric) => *metric = wanted,
-        None if percent != 0 => metrics.push(wanted),
-        None => {}
-    }
+    let numbers = Numbers {
+        min: flags.min,
+        max: flags.max,
+        cpu_percent: flags.cpu_percent,
+        memory_percent: flags.memory_percent,
+    };
+    let settings = placement.entry("scaleSettings").or_insert_with(|| json!({}));
+    scale::edit(settings, numbers).map_err(|_| Fault::new(Contradiction::FLAG, Contradiction::RULE))
 }

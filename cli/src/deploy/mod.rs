@@ -15,7 +15,7 @@ pub mod consent;
 mod container;
 mod described;
 pub mod document;
-mod edit;
+pub(crate) mod edit;
 pub mod fault;
 pub mod flags;
 pub mod network;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_terminal::output::Format;
+use fedhub_terminal::plain;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -54,7 +55,7 @@ pub async fn finish(
         match url::wait(session, name, patience).await {
             Ok(Url::Live(url)) if is_structured => session.tell(&url),
             // Alone on the last line, for scripts.
-            Ok(Url::Live(url)) => session.print(Value::default, || url)?,
+            Ok(Url::Live(url)) => session.print(Value::default, || plain(&url).into_owned())?,
             Ok(Url::Pending(why)) => session.tell(&format!("The URL of {name} does not answer yet: {why}.")),
             Err(problem) => problems.push(problem),
         }

@@ -1,5 +1,6 @@
 //! A server's refusal of a Workload in the user's words: by the flag that says the field, or by the file and the field.
 
+use fedhub_terminal::plain;
 use kube::core::Status;
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ pub fn sentences(status: &Status, wanted: Wanted<'_>, spec: &Value) -> Option<Ve
             },
         }
     });
-    let said: Vec<_> = said.collect();
+    let said: Vec<_> = said.map(|sentence| plain(&sentence).into_owned()).collect();
     (!said.is_empty()).then_some(said)
 }
 

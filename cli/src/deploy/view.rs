@@ -2,12 +2,17 @@
 
 use fedhub_core::message::excerpt;
 use fedhub_core::object::{Object, ObjectView, set_field};
+use fedhub_terminal::plain;
 use serde_json::{Value, json};
 
 use super::plan::DeployPlan;
 
-/// What is going to be done, line by line.
+/// What is going to be done, line by line. What is written in a file is no line of its own.
 pub fn plan(plan: &DeployPlan) -> Vec<String> {
+    lines(plan).iter().map(|line| plain(line).into_owned()).collect()
+}
+
+fn lines(plan: &DeployPlan) -> Vec<String> {
     let name = plan.object.name();
     if plan.is_noop() {
         return vec![format!("{name}: nothing changes")];

@@ -7,7 +7,6 @@ mod wait;
 
 use std::time::Duration;
 
-use fedhub_core::clock::parse_duration;
 use fedhub_terminal::consent::confirms;
 use kube::ResourceExt;
 use kube::api::ListParams;
@@ -31,8 +30,8 @@ pub struct DestroyArgs {
     /// Do not wait until everything is gone.
     #[arg(long)]
     pub no_wait: bool,
-    /// How long to wait; 0s for as long as it takes.
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
+    /// How long to wait, such as 90s or 10m; 0 for as long as it takes.
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = crate::args::timeout::parse)]
     pub timeout: Duration,
 }
 

@@ -19,6 +19,7 @@ use crate::model::list;
 use crate::problem::{Problem, is_final, of_watch};
 use crate::reading::known;
 use crate::session::Session;
+use crate::session::transport::watch_config;
 use crate::view::Look;
 
 /// Why nothing more is shown.
@@ -35,9 +36,6 @@ impl From<Problem> for End {
     }
 }
 
-/// How long the server keeps a watch open, in seconds: a connection that is half open is noticed little later.
-const IDLE: u32 = 60;
-
 /// How long a watch that worked may be refused. A server that has just been started refuses what it has not read the roles
 /// and the kinds for yet.
 const GRACE: Duration = Duration::from_secs(10);
@@ -49,7 +47,7 @@ type Shown = HashMap<String, (Option<Timestamp>, i64)>;
 pub async fn run(session: &Session, filter: Filter<'_>, names: Names) -> Result<(), Problem> {
     let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "Event"), "events");
     let api: Api<Object> = Api::namespaced_with(session.client.clone(), &session.namespace, &kind);
-    let news = watch(api, watcher::Config::default().timeout(IDLE)).default_backoff();
+    let news = watch(api, watch_config()).default_backoff();
     let mut following = Following {
         session,
         filter,

@@ -194,7 +194,7 @@ fn instances(all: &[&Object], above: Option<&Finding>, look: &Look, now: Timesta
     let cells = all
         .iter()
         .zip(&states)
-        .map(|(it, state)| vec![format!("  {}", it.name()), age_of(it, now), state.to_string()]);
+        .map(|(it, state)| vec![format!("  {}", plain(it.name())), age_of(it, now), state.to_string()]);
     let colour = |at: usize, column: usize| {
         (column == 2 && look.terminal.colours).then(|| states[at].standing(all[at]).colour())
     };

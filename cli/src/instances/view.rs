@@ -142,39 +142,40 @@ impl Row<'_> {
 pub fn described(row: &Row<'_>, look: &Look, now: Timestamp) -> String {
     let width = look.terminal.width;
     let spec = instance_spec(row.object);
-    let known = |text: Option<&str>| text.unwrap_or(UNKNOWN).to_owned();
+    let known = |text: Option<&str>| Cell::from(text.unwrap_or(UNKNOWN));
     let colour = row.state.standing(row.object).colour();
     let head = [
-        ("Instance", row.object.name().to_owned()),
+        ("Instance", row.object.name().into()),
         ("Workload", known(row.place.workload)),
         ("Placement", known(row.place.placement)),
         ("City", known(row.place.city)),
-        ("Age", age_of(row.object, now)),
-        ("Status", colour.paint(&row.state.to_string(), look.terminal.colours)),
+        ("Age", age_of(row.object, now).into()),
+        ("Status", Cell::of(row.state.to_string(), Some(colour))),
     ];
-    let mut parts = vec![labelled(&head, 0, width)];
+    let mut parts = vec![labelled(&head, 0, look)];
     if let Some(finding) = of_instance(row.object.status()) {
         parts.push(finding.lines(2, width));
     }
-    parts.push(format!("Runtime\n{}", labelled(&what_runs(spec), 2, width)));
+    parts.push(format!("Runtime\n{}", labelled(&what_runs(spec), 2, look)));
     let network = [
-        ("Internal IP", address(row.object, Address::Internal)),
-        ("External IP", address(row.object, Address::External)),
+        ("Internal IP", address(row.object, Address::Internal).into()),
+        ("External IP", address(row.object, Address::External).into()),
     ];
-    parts.push(format!("Network\n{}", labelled(&network, 2, width)));
+    parts.push(format!("Network\n{}", labelled(&network, 2, look)));
     parts.push(format!("Conditions\n{}", conditions(row.object, width)));
     parts.join("\n\n")
 }
 
 /// What an Instance, or a template, runs.
-pub fn what_runs(spec: &Value) -> Vec<(&'static str, String)> {
-    let mut lines = vec![("Type", format!("{}, {}", runtime(spec), instance_type(spec)))];
+pub fn what_runs(spec: &Value) -> Vec<(&'static str, Cell)> {
+    let mut lines: Vec<(_, Cell)> =
+        vec![("Type", format!("{}, {}", runtime(spec), instance_type(spec)).into())];
     if containers(spec).next().is_none() {
         return lines;
     }
     lines.push((
         "Image",
-        containers(spec).filter_map(|it| it["image"].as_str()).collect::<Vec<_>>().join(" "),
+        containers(spec).filter_map(|it| it["image"].as_str()).collect::<Vec<_>>().join(" ").into(),
     ));
     let ports = containers(spec).flat_map(|it| it["ports"].as_array().into_iter().flatten());
     let port = |it: &Value| {
@@ -183,14 +184,14 @@ pub fn what_runs(spec: &Value) -> Vec<(&'static str, String)> {
     };
     let ports: Vec<String> = ports.map(port).collect();
     if !ports.is_empty() {
-        lines.push(("Ports", ports.join(", ")));
+        lines.push(("Ports", ports.join(", ").into()));
     }
     let env = containers(spec).flat_map(|it| it["env"].as_array().into_iter().flatten());
     let env: Vec<&str> = env.filter_map(|it| it["name"].as_str()).collect();
     if !env.is_empty() {
-        lines.push(("Environment", env.join(", ")));
+        lines.push(("Environment", env.join(", ").into()));
     }
-    lines.into_iter().map(|(label, text)| (label, plain(&text).into_owned())).collect()
+    lines
 }
 
 /// The conditions of an object, a line each, with their words below where they are not True.

@@ -6,7 +6,7 @@ mod request;
 pub use failure::Failure;
 pub use request::{is_final, of_watch};
 
-use fedhub_terminal::Terminal;
+use fedhub_terminal::{Terminal, output, plain_lines};
 
 use crate::exit::Exit;
 use crate::view::text::wrapped;
@@ -59,13 +59,15 @@ impl Problem {
 
     /// Tells it on standard error, and says how the program ends.
     pub fn tell(&self, verbose: bool) -> Exit {
-        eprintln!("{}", self.told(verbose, Terminal::of_process().error_width));
+        output::tell(&self.told(verbose, Terminal::of_process().error_width));
         self.exit
     }
 
     /// What is told on a terminal of that width: its lines are wrapped between words.
     pub fn told(&self, verbose: bool, width: Option<usize>) -> String {
         let text = self.text(verbose);
+        // Before it is wrapped: an escaped character is wider.
+        let text = plain_lines(&text);
         let lines = text.lines().map(|line| wrapped(line, line.len() - line.trim_start().len(), width));
         lines.collect::<Vec<_>>().join("\n")
     }

@@ -1,6 +1,7 @@
 //! What a request that failed means to a user.
 
 use fedhub_core::errors::chain;
+use fedhub_terminal::plain;
 use kube::core::Status;
 use kube::core::response::StatusDetails;
 use kube::runtime::watcher;
@@ -103,8 +104,8 @@ fn faults(status: &Status) -> String {
     let told: Vec<String> = causes
         .filter(|cause| !cause.message.is_empty())
         .map(|cause| match cause.field.as_str() {
-            "" | "<nil>" => cause.message.clone(),
-            field => format!("{field}: {}", cause.message),
+            "" | "<nil>" => plain(&cause.message).into_owned(),
+            field => plain(&format!("{field}: {}", cause.message)).into_owned(),
         })
         .collect();
     match told.as_slice() {

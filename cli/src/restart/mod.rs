@@ -7,7 +7,7 @@ use fedhub_core::object::{Kind, ObjectView};
 use jiff::Timestamp;
 use kube::api::Patch;
 
-use crate::model::{self, Project};
+use crate::model::{self, Project, absent};
 use crate::problem::Problem;
 use crate::rollout::{WaitArgs, follow};
 use crate::session::Session;
@@ -35,7 +35,7 @@ pub async fn run(session: &Session, args: &RestartArgs) -> Result<(), Problem> {
         return Err(problem.clone());
     }
     let Some(workload) = workloads.first() else {
-        return Err(Problem::failed(format!("There is no workload {}.", Quoted(&args.name))));
+        return Err(absent(session, Kind::Workload, &args.name));
     };
     let restart = plan(&project.index().workload(workload), &args.city, Timestamp::now())
         .map_err(|refusal| refusal.problem(&args.name))?;

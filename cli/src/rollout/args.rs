@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
-use fedhub_core::clock::parse_duration;
+
+use crate::args::timeout;
 
 /// Flags of commands that change a workload, and wait for the rollout.
 #[derive(Clone, Copy, Debug, Args)]
@@ -12,13 +13,8 @@ pub struct WaitArgs {
     #[arg(long)]
     pub no_wait: bool,
     /// How long to wait for the rollout, such as 90s or 10m; 0 for as long as it takes. It goes on afterwards.
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = timeout)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = timeout::parse)]
     pub timeout: Duration,
-}
-
-/// A span of time; `0` alone is one, too.
-pub fn timeout(text: &str) -> Result<Duration, String> {
-    if text == "0" { Ok(Duration::ZERO) } else { parse_duration(text) }
 }
 
 /// Flags of `rollout status`.
@@ -32,7 +28,7 @@ pub struct StatusArgs {
         num_args = 0..=1, default_missing_value = "true", hide_possible_values = true)]
     pub watch: bool,
     /// How long to wait, such as 90s or 10m; 0 for as long as it takes.
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = timeout)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = timeout::parse)]
     pub timeout: Duration,
 }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use fedhub_core::message::Quoted;
+use fedhub_core::object::Kind;
 
 use super::judge::{Judgement, Verdict};
 use super::view;
 use super::wait::{End, Outcome, Wait};
 use crate::exit::Exit;
+use crate::model::absent;
 use crate::problem::Problem;
 use crate::session::Session;
 
@@ -20,7 +22,7 @@ pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem
             Ok(())
         }
         (Outcome::Blocked, Some(judgement)) => Err(blocked(session, name, judgement)),
-        (Outcome::Missing, _) => Err(missing(session, name)),
+        (Outcome::Missing, _) => Err(absent(session, Kind::Workload, name)),
         (Outcome::Deleted, _) => Err(Problem::failed(format!("The workload {} was deleted.", Quoted(name)))),
         (Outcome::Interrupted, _) => {
             let sentence = format!("Stopped watching. The rollout of {} goes on.", Quoted(name));
@@ -54,13 +56,6 @@ pub fn state(verdict: Verdict) -> &'static str {
         Verdict::Blocked => "blocked",
         Verdict::Deleted => "deleted",
     }
-}
-
-/// There is no workload of that name.
-pub fn missing(session: &Session, name: &str) -> Problem {
-    let here = session.project_in_words();
-    Problem::failed(format!("There is no workload {} in {here}.", Quoted(name)))
-        .remedy(format!("`{}` lists those that there are.", session.command("workloads")))
 }
 
 /// A rollout cannot be held: the API has no field for it. The one that stops instances is the platform's, and a paused

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
+use fedhub_terminal::plain;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::judge::Judgement;
@@ -42,9 +43,10 @@ impl<W: Write> Plain<W> {
         Self { out, shown: BTreeMap::new(), whole: None }
     }
 
+    /// One line, whatever others wrote of it.
     fn line(&mut self, text: &str) {
         // Nobody reads it any more: the exit code still tells how it ended.
-        let _written = writeln!(self.out, "{text}").and_then(|()| self.out.flush());
+        let _written = writeln!(self.out, "{}", plain(text)).and_then(|()| self.out.flush());
     }
 }
 
@@ -127,7 +129,7 @@ impl Display for Live {
 
     fn note(&mut self, text: &str) {
         // A terminal that is gone needs no notes.
-        let _written = self.bars.println(text);
+        let _written = self.bars.println(plain(text));
     }
 
     fn finish(&mut self) {

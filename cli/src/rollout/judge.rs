@@ -254,14 +254,14 @@ fn is_stale(deployment: &Object, instance: &Object) -> bool {
     !carries_spec(&deployment.spec()["template"]["spec"], instance.spec())
 }
 
-/// How many Instances are to go: by what they are, and by the numbers.
+/// How many Instances are to go: by what they are, and by how many are wanted. Numbers of updated ones lag behind new ones
+/// that were not reported yet.
 fn old(site: &Site<'_>, counts: Option<Counts>) -> i64 {
     let Some(deployment) = site.deployment else { return 0 };
     let goes = |instance: &&&Object| !site.wanted || is_going(instance) || is_stale(deployment, instance);
     let listed = i64::try_from(site.instances.iter().filter(goes).count()).unwrap_or(i64::MAX);
     let surplus = |counts: Counts| {
-        let over = i64::try_from(site.instances.len()).unwrap_or(i64::MAX) - counts.desired;
-        over.max(counts.replicas - counts.updated)
+        i64::try_from(site.instances.len()).unwrap_or(i64::MAX).saturating_sub(counts.desired)
     };
     listed.max(counts.map_or(0, surplus))
 }

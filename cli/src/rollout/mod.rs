@@ -29,9 +29,10 @@ pub mod watch;
 pub use args::{StatusArgs, WaitArgs};
 pub use wait::wait;
 
-use fedhub_core::object::ObjectView;
+use fedhub_core::object::{Kind, ObjectView};
 
-use crate::model::Project;
+use crate::args::timeout;
+use crate::model::{Project, absent};
 use crate::problem::Problem;
 use crate::session::Session;
 use crate::view::Look;
@@ -45,12 +46,11 @@ pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Resul
         session.tell(&format!("Not waiting for the rollout: `{status}` shows how far it is."));
         return Ok(());
     }
-    let timeout = Some(args.timeout).filter(|timeout| !timeout.is_zero());
     let of = Wait {
         client: session.client.clone(),
         namespace: session.namespace.clone(),
         workload: workload.to_owned(),
-        timeout,
+        timeout: timeout::limit(args.timeout),
     };
     let mut display = display::of(Look::of(session));
     let interrupt = async {
@@ -74,7 +74,7 @@ pub(crate) async fn status(session: &Session, args: &StatusArgs) -> Result<(), P
     }
     let Project { workloads, deployments, instances } = Project::of_workload(session, &args.name).await;
     let seen = watch::Seen::listed([workloads?, deployments?, instances?]);
-    let missing = || conclude::missing(session, &args.name);
+    let missing = || absent(session, Kind::Workload, &args.name);
     let judgement = seen.judge(&args.name).ok_or_else(missing)?;
     let state = conclude::state(judgement.verdict);
     session.print(

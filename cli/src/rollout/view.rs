@@ -2,6 +2,7 @@
 
 use fedhub_core::message::Quoted;
 use fedhub_terminal::output::Colour;
+use fedhub_terminal::plain;
 use fedhub_terminal::table::counted;
 use serde_json::{Value, json};
 
@@ -49,9 +50,9 @@ fn cells(row: &Row) -> Vec<Cell> {
 pub fn remarks(judgement: &Judgement) -> Vec<String> {
     let rows = judgement.rows.iter().filter_map(|row| {
         let words = row.obstacle.as_ref().map(|obstacle| &obstacle.message).or(row.awaits.as_ref())?;
-        Some(format!("{}: {words}", place(row)))
+        Some(format!("{}: {}", place(row), plain(words)))
     });
-    let whole = judgement.obstacle.iter().map(|obstacle| obstacle.message.clone());
+    let whole = judgement.obstacle.iter().map(|obstacle| plain(&obstacle.message).into_owned());
     let strays = (judgement.strays > 0)
         .then(|| format!("{} of cities that it has left", counted(judgement.strays, "instance")));
     whole.chain(rows).chain(strays).collect()
@@ -70,7 +71,7 @@ pub fn line(row: &Row) -> String {
     };
     let phase = row.phase.to_string().to_lowercase();
     match (&row.obstacle, row.phase) {
-        (Some(obstacle), _) => format!("{place}: {phase}, {numbers}: {}", obstacle.message),
+        (Some(obstacle), _) => format!("{place}: {phase}, {numbers}: {}", plain(&obstacle.message)),
         (None, Phase::Done) => format!("{place}: done, {numbers}"),
         (None, _) => format!("{place}: {phase}, {numbers}"),
     }
@@ -78,15 +79,15 @@ pub fn line(row: &Row) -> String {
 
 /// A city with its placement: a city may be in several.
 pub fn place(row: &Row) -> String {
-    format!("{} ({})", row.city, row.placement)
+    plain(&format!("{} ({})", row.city, row.placement)).into_owned()
 }
 
 /// What is blocked, in one sentence.
 pub fn blocked(name: &str, judgement: &Judgement) -> String {
     let rows = judgement.rows.iter().filter_map(|row| Some((place(row), row.obstacle.as_ref()?)));
-    let rows = rows.map(|(place, obstacle)| format!("{place}: {}", obstacle.message));
-    let words: Vec<String> =
-        judgement.obstacle.iter().map(|obstacle| obstacle.message.clone()).chain(rows).collect();
+    let rows = rows.map(|(place, obstacle)| format!("{place}: {}", plain(&obstacle.message)));
+    let whole = judgement.obstacle.iter().map(|obstacle| plain(&obstacle.message).into_owned());
+    let words: Vec<String> = whole.chain(rows).collect();
     let name = Quoted(name);
     match words.as_slice() {
         [one] => format!("The rollout of {name} is blocked: {one}"),
@@ -101,7 +102,7 @@ pub fn done(name: &str, judgement: &Judgement) -> String {
     let mut cities: Vec<&str> = judgement.rows.iter().map(|row| &*row.city).collect();
     cities.sort_unstable();
     cities.dedup();
-    format!("{} is up to date: {ready} ready in {}.", Quoted(name), cities.join(", "))
+    format!("{} is up to date: {ready} ready in {}.", Quoted(name), plain(&cities.join(", ")))
 }
 
 /// The same for programs.

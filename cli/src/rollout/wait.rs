@@ -20,7 +20,7 @@ use crate::problem::{Problem, is_final, of_watch};
 /// How long a rollout has to be blocked everywhere before the wait for it ends. It is shown at once; but what a reference
 /// lacks may be made a moment later, and what the platform says of one Instance may be a moment old.
 const SETTLE: Duration = Duration::from_secs(10);
-/// How long after an attempt in vain it is asked again whether a rollout is done.
+/// How long after an attempt in vain it is asked again whether a rollout is done, or blocked.
 const RECHECK: Duration = Duration::from_secs(2);
 
 /// How long a watch that worked may be refused. A server that has just been started refuses what it has not read the roles
@@ -150,8 +150,7 @@ impl<'a> Waiting<'a> {
 
     /// When to look again though nothing has happened.
     fn due(&self) -> Option<Instant> {
-        let settled = self.blocked_since.map(|since| since + SETTLE);
-        settled.into_iter().chain(self.recheck).min()
+        self.recheck.or_else(|| self.blocked_since.map(|since| since + SETTLE))
     }
 
     /// Takes what a watch has brought; an error where it can bring nothing more.
@@ -216,8 +215,8 @@ impl<'a> Waiting<'a> {
         self.settle(verdict).await
     }
 
-    /// What a verdict means for the wait. What ends it well is confirmed by lists, one after another: watches of several
-    /// kinds bring what happened in no common order.
+    /// What a verdict means for the wait. What ends it is confirmed by lists, one after another: watches of several kinds
+    /// bring what happened in no common order, and one that is lost brings nothing.
     async fn settle(&mut self, verdict: Verdict) -> Option<Outcome> {
         let now = Instant::now();
         self.recheck = None;
@@ -229,21 +228,24 @@ impl<'a> Waiting<'a> {
             Verdict::Progressing => None,
             Verdict::Blocked => {
                 let since = *self.blocked_since.get_or_insert(now);
-                (now >= since + SETTLE).then_some(Outcome::Blocked)
+                if now < since + SETTLE { None } else { self.end(verdict, Outcome::Blocked).await }
             }
-            Verdict::Done => {
-                if let Some(judgement) = self.confirm().await {
-                    self.judgement = Some(judgement);
-                    return Some(Outcome::Done);
-                }
-                self.recheck = Some(now + RECHECK);
-                None
-            }
+            Verdict::Done => self.end(verdict, Outcome::Done).await,
         }
     }
 
-    /// The judgement of fresh lists, where it is that the rollout is done.
-    async fn confirm(&self) -> Option<Judgement> {
+    /// That outcome, where fresh lists give the same verdict; else it is asked again in a moment.
+    async fn end(&mut self, verdict: Verdict, outcome: Outcome) -> Option<Outcome> {
+        if let Some(judgement) = self.listed().await.filter(|judgement| judgement.verdict == verdict) {
+            self.judgement = Some(judgement);
+            return Some(outcome);
+        }
+        self.recheck = Some(Instant::now() + RECHECK);
+        None
+    }
+
+    /// The judgement of fresh lists.
+    async fn listed(&self) -> Option<Judgement> {
         let Wait { client, namespace, workload, .. } = self.wait;
         let list = async |kind: Kind, params: ListParams| -> Option<Vec<Object>> {
             // A watch tells what is wrong with the connection.
@@ -254,7 +256,6 @@ impl<'a> Waiting<'a> {
         let workloads = list(Kind::Workload, named).await?;
         let deployments = list(Kind::WorkloadDeployment, owned()).await?;
         let instances = list(Kind::Instance, owned()).await?;
-        let judgement = Seen::listed([workloads, deployments, instances]).judge(workload)?;
-        (judgement.verdict == Verdict::Done).then_some(judgement)
+        Seen::listed([workloads, deployments, instances]).judge(workload)
     }
 }

@@ -11,6 +11,7 @@ use kube::runtime::{WatchStreamExt, watcher as watch};
 
 use super::judge::{Judgement, judge};
 use crate::model::{Index, api, selector};
+use crate::session::transport::watch_config;
 
 /// The kinds that are watched.
 const KINDS: [Kind; 3] = [Kind::Workload, Kind::WorkloadDeployment, Kind::Instance];
@@ -22,8 +23,8 @@ pub type News = (Kind, Result<Event<Object>, watcher::Error>);
 pub fn news(client: &Client, namespace: &str, workload: &str) -> SelectAll<BoxStream<'static, News>> {
     let of = |kind: Kind| {
         let config = match kind {
-            Kind::Workload => watcher::Config::default().fields(&format!("metadata.name={workload}")),
-            _ => watcher::Config::default().labels(&selector(workload)),
+            Kind::Workload => watch_config().fields(&format!("metadata.name={workload}")),
+            _ => watch_config().labels(&selector(workload)),
         };
         let events = watch(api(client.clone(), namespace, kind), config).default_backoff();
         events.map(move |event| (kind, event)).boxed()

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod plan;
+pub mod settings;
 
 use fedhub_core::message::Quoted;
 use fedhub_core::object::{Kind, Object};

@@ -5,6 +5,7 @@ use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::args::ScaleArgs;
+use super::settings::{Contradiction, edit};
 use crate::changes::{Change, between};
 use crate::problem::Problem;
 use crate::rollout::version_test;
@@ -23,14 +24,22 @@ pub struct Scale {
 pub enum Refusal {
     /// The workload has no placement of that name; those that it has.
     NoPlacement(String, Vec<String>),
+    /// Scaling is turned off and given a measure at once.
+    Contradiction,
 }
 
 impl Refusal {
     /// In words.
     pub fn problem(&self, workload: &str) -> Problem {
-        let Self::NoPlacement(name, there) = self;
-        let sentence = format!("{} has no placement {}.", Quoted(workload), Quoted(name));
-        Problem::usage(sentence).remedy(format!("It has {}.", there.join(", ")))
+        match self {
+            Self::NoPlacement(name, there) => {
+                let sentence = format!("{} has no placement {}.", Quoted(workload), Quoted(name));
+                Problem::usage(sentence).remedy(format!("It has {}.", there.join(", ")))
+            }
+            Self::Contradiction => {
+                Problem::usage(format!("{}: {}.", Contradiction::FLAG, Contradiction::RULE))
+            }
+        }
     }
 }
 
@@ -47,7 +56,8 @@ pub fn plan(workload: &Object, args: &ScaleArgs) -> Result<Scale, Refusal> {
         if !args.placement.is_empty() && !args.placement.contains(name) {
             continue;
         }
-        let (before, after) = (&placement["scaleSettings"], settings(&placement["scaleSettings"], args));
+        let before = &placement["scaleSettings"];
+        let after = settings(before, args).map_err(|_| Refusal::Contradiction)?;
         let changes = between(before, &after, &format!("{name}.scaleSettings"));
         if !changes.is_empty() {
             scale.changes.extend(changes);
@@ -57,32 +67,10 @@ pub fn plan(workload: &Object, args: &ScaleArgs) -> Result<Scale, Refusal> {
     Ok(scale)
 }
 
-fn settings(before: &Value, args: &ScaleArgs) -> Value {
+fn settings(before: &Value, args: &ScaleArgs) -> Result<Value, Contradiction> {
     let mut after = if before.is_object() { before.clone() } else { json!({}) };
-    if let Some(min) = args.min {
-        after["minReplicas"] = json!(min);
-    }
-    match args.max {
-        // What is measured only moves the number below a maximum.
-        Some(0) => {
-            for field in ["maxReplicas", "metrics"] {
-                after.as_object_mut().and_then(|after| after.remove(field));
-            }
-        }
-        Some(max) => after["maxReplicas"] = json!(max),
-        None => {}
-    }
-    for (resource, percent) in [("cpu", args.cpu_percent), ("memory", args.memory_percent)] {
-        let Some(percent) = percent else { continue };
-        let metric = json!({"resource": {"name": resource, "target": {"averageUtilization": percent}}});
-        let mut metrics = after["metrics"].as_array().cloned().unwrap_or_default();
-        match metrics.iter_mut().find(|it| it["resource"]["name"] == resource) {
-            Some(measured) => *measured = metric,
-            None => metrics.push(metric),
-        }
-        after["metrics"] = Value::Array(metrics);
-    }
-    after
+    edit(&mut after, args.numbers())?;
+    Ok(after)
 }
 
 impl Scale {

@@ -58,7 +58,8 @@ impl Session {
         Self { client, root: None, namespace, project: global.project.clone(), global, terminal, program }
     }
 
-    /// Prints data on standard output: the value where JSON or YAML is asked for, else what `text` makes.
+    /// Prints data on standard output: the value where JSON or YAML is asked for, else what `text` makes. What others wrote
+    /// is plain in it: the text has colours of this program.
     pub fn print(&self, value: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> Result<(), Problem> {
         let format = self.global.output;
         let value = format.is_structured().then(value);
@@ -70,7 +71,7 @@ impl Session {
 
     /// Tells something that is no data, on standard error.
     pub fn tell(&self, text: &str) {
-        eprintln!("{text}");
+        output::tell(text);
     }
 
     /// A command of this program, to be typed, with the flags that lead to the same place.

@@ -101,7 +101,7 @@ fn token(output: Output, now: Timestamp) -> Result<Token, Failure> {
 
 /// When a token that ends then is to be renewed.
 fn renew(end: Timestamp, now: Timestamp) -> Timestamp {
-    (end - AHEAD).max(now + LEAST)
+    end.saturating_sub(AHEAD).unwrap_or(end).max(now + LEAST)
 }
 
 /// When a JWT ends; `None` for a token of another form.
@@ -147,5 +147,6 @@ mod tests {
             let renewed = renew(Timestamp::from_second(end).unwrap(), now);
             assert_eq!(renewed.as_second(), expected, "ends at {end}");
         }
+        assert_eq!(renew(Timestamp::MIN, now).as_second(), 1_005, "ended before time began");
     }
 }

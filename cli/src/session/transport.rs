@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::{Method, Request, Response, StatusCode, Uri};
+use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
+use kube::runtime::watcher;
 use tower::BoxError;
 use tower::util::service_fn;
 
 use super::token::Tokens;
 use crate::problem::Failure;
 
-/// How long a server may take to begin its answer. A watch begins at once, too.
+/// How long a server may take to begin its answer, and to go on with it. A watch begins at once, too.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a server keeps a watch open, in seconds: a connection that is half open is noticed little later.
+const WATCH: u32 = 60;
 /// How often a request is sent again that the server asks to be sent later.
 const RETRIES: u32 = 3;
 /// The first pause before that; each further one is twice as long.
@@ -29,6 +33,11 @@ pub fn client(server: Client, tokens: Option<Arc<Tokens>>, prefix: &str, namespa
         send(server.clone(), tokens.clone(), Arc::clone(&prefix), request)
     });
     Client::new(service, namespace)
+}
+
+/// What the watches of rollouts and events begin with.
+pub fn watch_config() -> watcher::Config {
+    watcher::Config::default().timeout(WATCH)
 }
 
 async fn send(
@@ -61,11 +70,30 @@ async fn send(
         }
         let asked = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let Some(pause) = pause(&parts.method, response.status(), asked, attempt) else {
-            return Ok(response);
+            return if is_watch(&parts.uri) { Ok(response) } else { whole(response).await };
         };
         attempt += 1;
         tokio::time::sleep(pause).await;
     }
+}
+
+/// Whether a request is a watch, whose answer pauses for as long as nothing happens.
+fn is_watch(uri: &Uri) -> bool {
+    uri.query().is_some_and(|query| query.split('&').any(|part| part == "watch=true" || part == "watch=1"))
+}
+
+/// An answer with its whole body, which may not stall in the middle: the client below waits for that without end.
+async fn whole(response: Response<Body>) -> Result<Response<Body>, BoxError> {
+    let (head, mut body) = response.into_parts();
+    let mut bytes = Vec::new();
+    loop {
+        let frame = tokio::time::timeout(PATIENCE, body.frame()).await;
+        let Some(frame) = frame.map_err(|_| Failure::Silent(PATIENCE))? else { break };
+        if let Ok(data) = frame?.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    Ok(Response::from_parts(head, Body::from(bytes)))
 }
 
 /// How long to wait before a request is sent again, if it is. What may have been done by a server that failed is not: only
@@ -91,7 +119,37 @@ fn prefixed(uri: &Uri, prefix: &str) -> Result<Uri, http::Error> {
 
 #[cfg(test)]
 mod tests {
+    use fedhub_core::object::Kind;
+    use futures::{StreamExt, stream};
+    use http_body_util::StreamBody;
+    use hyper::body::{Bytes, Frame};
+    use kube::Api;
+    use kube::api::{ListParams, WatchParams};
+    use kube::core::DynamicObject;
+    use tokio::time::Instant;
+
     use super::*;
+
+    /// Workloads of a server whose answers stop after these bytes.
+    fn stalling(bytes: &'static [u8]) -> Api<DynamicObject> {
+        let server = service_fn(move |_: Request<Body>| async move {
+            let begun = stream::iter([Ok::<_, BoxError>(Frame::data(Bytes::from_static(bytes)))]);
+            Ok::<_, BoxError>(Response::new(StreamBody::new(begun.chain(stream::pending()))))
+        });
+        let client = client(Client::new(server, "default"), None, "", "default");
+        Api::all_with(client, Kind::Workload.resource())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_stalls_is_given_up_and_a_watch_that_is_silent_is_not() {
+        let began = Instant::now();
+        let error = stalling(b"{\"items\": [").list(&ListParams::default()).await.unwrap_err();
+        let kube::Error::Service(cause) = &error else { panic!("{error:?}") };
+        assert!(matches!(cause.downcast_ref(), Some(Failure::Silent(PATIENCE))), "{error:?}");
+        assert_eq!(began.elapsed().as_secs(), PATIENCE.as_secs());
+        let mut watched = Box::pin(stalling(b"").watch(&WatchParams::default(), "0").await.unwrap());
+        assert!(tokio::time::timeout(10 * PATIENCE, watched.next()).await.is_err(), "it waits");
+    }
 
     #[test]
     fn a_request_is_repeated_where_that_is_safe_and_soon() {

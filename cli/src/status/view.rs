@@ -75,8 +75,8 @@ pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
     let table = sheet(&COLUMNS, overview.workloads.iter().map(cells).collect(), look);
     let trouble = |it: Trouble<'_>| {
         let colour = it.finding.standing().colour();
-        let place = format!("{} in {}", it.workload, plain(it.site.city));
-        let place = colour.paint(&place, look.terminal.colours);
+        let place = format!("{} in {}", it.workload, it.site.city);
+        let place = colour.paint(&plain(&place), look.terminal.colours);
         format!("{place}\n{}", it.finding.lines(2, look.terminal.width))
     };
     let troubles = overview.troubled().map(trouble);

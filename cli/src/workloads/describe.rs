@@ -10,6 +10,7 @@ use crate::instances::view::what_runs;
 use crate::model::Site;
 use crate::view::condition::{Standing, of_workload, sentence};
 use crate::view::object::{age_of, instance_spec};
+use crate::view::sheet::Cell;
 use crate::view::text::{labelled, wrapped};
 use crate::view::{Look, number, site};
 
@@ -20,19 +21,19 @@ pub fn text(row: &Row<'_>, is_known: bool, look: &Look, now: Timestamp) -> Strin
     let health = row.workload.health();
     let (ready, updated) = progress(&row.workload);
     let head = [
-        ("Workload", object.name().to_owned()),
-        ("Health", colour(health).paint(&health.to_string(), look.terminal.colours)),
-        ("Ready", ready),
-        ("Up to date", updated),
-        ("URL", plain(&row.url.words()).into_owned()),
-        ("Age", age_of(object, now)),
+        ("Workload", object.name().into()),
+        ("Health", Cell::of(health.to_string(), Some(colour(health)))),
+        ("Ready", ready.into()),
+        ("Up to date", updated.into()),
+        ("URL", row.url.words().into()),
+        ("Age", age_of(object, now).into()),
     ];
-    let mut parts = vec![labelled(&head, 0, width)];
+    let mut parts = vec![labelled(&head, 0, look)];
     if let Some(finding) = of_workload(object.status()) {
         parts.push(finding.lines(2, width));
     }
     parts.push(format!("Placements\n{}", placements(row, is_known, look)));
-    parts.push(format!("Template\n{}", labelled(&what_runs(instance_spec(object)), 2, width)));
+    parts.push(format!("Template\n{}", labelled(&what_runs(instance_spec(object)), 2, look)));
     parts.join("\n\n")
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use fedhub_fake_apiserver::Fault;
 use fedhub_testing::until;
 use serde_json::{Value, json};
 
@@ -152,19 +153,11 @@ async fn an_existing_request_is_no_error() {
 
     let platform = Platform::start().await;
     platform.offer("GatedByProvider");
-    platform
-        .plane
-        .fault(fedhub_fake_apiserver::Fault::Status(409).on("create", "serviceentitlements").times(1));
-    let entitle = {
-        let plane = platform.plane.clone();
-        tokio::spawn(async move {
-            let asked = || plane.audit().iter().any(|entry| entry.verb == "create" && entry.code == 409);
-            until("a refusal", asked).await;
-            fedhub_testing::entitle(&plane, &status("Active", "EntitlementActive", true));
-        })
-    };
+    // It is made between the look and the request.
+    platform.entitle(&status("Active", "EntitlementActive", true));
+    platform.plane.fault(Fault::EmptyList.on("list", "serviceentitlements").times(1));
+    platform.plane.fault(Fault::Status(409).on("create", "serviceentitlements").times(1));
     let run = platform.run(&["access", "request", "--wait"]).await;
-    entitle.await.unwrap();
     assert!(run.code == 0 && !run.err.contains("Error"), "{run:?}");
 }
 
@@ -279,4 +272,67 @@ async fn somebody_on_a_terminal_is_asked_before_a_workload_goes() {
     assert_eq!(platform.plane.names("Workload").len(), 1, "{screen}");
     let (code, screen) = on_a_terminal(&platform, "destroy api", "y\\n").await;
     assert_eq!((code, platform.plane.names("Workload")), (0, vec![]), "{screen}");
+}
+
+/// Who may not see entitlements is not stopped by that: the server has the last word.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_that_may_not_see_whether_compute_is_enabled_may_use_it() {
+    let platform = Platform::start().await;
+    platform.plane.fault(Fault::Status(403).on("list", "serviceentitlements"));
+    platform.workload("api", &[]);
+    assert_eq!(platform.run(&["access"]).await.code, 1, "where it is asked, it is said");
+    let run = platform.run(&["destroy", "api", "--yes"]).await;
+    assert_eq!((run.code, platform.plane.names("Workload")), (0, vec![]), "{run:?}");
+    assert!(run.err.starts_with("Whether compute is enabled is not known"), "{run:?}");
+}
+
+/// A request that is waited for, once it is watched.
+async fn waiting(platform: &Platform) -> tokio::task::JoinHandle<std::process::Output> {
+    platform.entitle(&status("PendingApproval", "EntitlementPendingApproval", false));
+    // Without an end of its own.
+    let mut command = platform.command(&["access", "request", "--wait", "--timeout", "0"]);
+    let waiting = tokio::spawn(async move { command.output().await.unwrap() });
+    until("a watch", || platform.plane.audit().iter().any(|entry| entry.verb == "watch")).await;
+    waiting
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_outlasts_a_platform_that_is_away_for_a_moment() {
+    let platform = Platform::start().await;
+    let waiting = waiting(&platform).await;
+    let fault = platform.plane.fault(Fault::Status(500).on("*", "serviceentitlements"));
+    platform.plane.break_watches();
+    let failed = || platform.plane.audit().iter().any(|entry| entry.verb == "list" && entry.code == 500);
+    until("a list that fails", failed).await;
+    platform.plane.clear_fault(fault);
+    let active = status("Active", "EntitlementActive", true);
+    platform.plane.patch_status("ServiceEntitlement", "", "compute", &active).unwrap();
+    let output = waiting.await.unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = String::from_utf8(output.stderr).unwrap();
+    let lines = ["The platform does not answer: trying again.", "The platform answers again."];
+    assert!(lines.iter().all(|line| told.matches(line).count() == 1), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_ends_without_access_is_no_success() {
+    let platform = Platform::start().await;
+    let withdrawn = waiting(&platform).await;
+    fedhub_testing::withdraw(&platform.plane);
+    let output = withdrawn.await.unwrap();
+    assert_eq!(output.status.code(), Some(10), "{output:?}");
+
+    let platform = Platform::start().await;
+    let suspended = waiting(&platform).await;
+    let mut status = status("Active", "EntitlementActive", true);
+    let condition = fedhub_testing::condition("Suspended", "True", "BillingHold", "\u{1b}[31mno\nmoney");
+    status["conditions"].as_array_mut().unwrap().push(condition);
+    platform.plane.patch_status("ServiceEntitlement", "", "compute", &status).unwrap();
+    let output = suspended.await.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    // What the platform says is one line, in whatever colour this program chooses.
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("\\u{1b}[31mno\\u{a}money\n"), "{told}");
+    let shown = platform.run(&["access"]).await;
+    assert!(shown.out.contains("\\u{1b}[31mno\\u{a}money\n"), "{shown:?}");
 }

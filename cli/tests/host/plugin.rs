@@ -119,3 +119,17 @@ async fn without_a_login_and_a_kubeconfig_it_is_said_what_to_do() {
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.err.contains("DATUM_CREDENTIALS_HELPER"), "{run:?}");
 }
+
+/// Nobody reads standard error any more: the command ends as it would have.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_standard_error_changes_no_exit_code() {
+    let platform = Platform::start().await;
+    platform.offer("SelfService");
+    for (arguments, code) in [(["access", "--project", "../x"].as_slice(), 2), (&["status", "web"], 10)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = platform.command(arguments);
+        let ended = command.stderr(writer).status().await.unwrap();
+        assert_eq!(ended.code(), Some(code), "{arguments:?}");
+    }
+}

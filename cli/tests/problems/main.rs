@@ -92,6 +92,19 @@ fn lines_are_wrapped_between_words_on_a_terminal() {
     assert_eq!(problem.told(false, None), problem.text(false));
 }
 
+/// What a server says moves no cursor, writes no clipboard, and makes no row among the rows of this program.
+#[test]
+fn control_characters_of_a_server_are_shown_and_not_done() {
+    let said = "\u{1b}[31m\u{1b}]52;c;eA==\u{7}";
+    let error = refused(422, "Invalid", said, &Value::Null);
+    let told = Problem::of(error, "deploy").told(true, Some(80));
+    assert!(!told.contains(['\u{1b}', '\u{7}']) && told.contains("\\u{1b}[31m\\u{1b}]52"), "{told}");
+    let cause = |message: &str| json!({ "field": "spec.a", "message": message });
+    let causes = json!({ "causes": [cause("a\n  spec.b: b"), cause("c")] });
+    let told = Problem::of(refused(422, "Invalid", "x", &causes), "deploy").told(false, None);
+    assert!(told.contains("spec.a: a\\u{a} spec.b: b\n"), "{told}");
+}
+
 #[test]
 fn what_waiting_does_not_mend_ends_a_wait() {
     let ends =

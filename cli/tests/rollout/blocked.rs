@@ -2,6 +2,8 @@
 
 use fedhub_cli::rollout::display::{Display, Plain};
 use fedhub_cli::rollout::judge::{Phase, Verdict};
+use fedhub_cli::rollout::view;
+use fedhub_cli::view::Look;
 use serde_json::json;
 
 use crate::fixtures::*;
@@ -234,9 +236,40 @@ fn blocked_is_shown_though_no_number_changes() {
     assert_eq!(
         shown.lines().collect::<Vec<_>>(),
         [
-            "DFW (us): updating, 1 of 2 updated, 1 ready, 1 old",
-            "DFW (us): blocked, 1 of 2 updated, 1 ready, 1 old: no such image",
-            "DFW (us): blocked, 1 of 2 updated, 1 ready, 1 old: it ends at once",
+            "DFW (us): updating, 1 of 2 updated, 1 ready",
+            "DFW (us): blocked, 1 of 2 updated, 1 ready: no such image",
+            "DFW (us): blocked, 1 of 2 updated, 1 ready: it ends at once",
         ]
     );
+}
+
+/// A message of a server is no row, no colour and no title of the terminal, wherever it is shown.
+#[test]
+fn what_a_condition_says_draws_no_row_of_its_own() {
+    let mut world = updating();
+    let words = "\u{1b}[31mno\u{1b}]52;c;eA==\u{7}\nDFW (us): done";
+    let shown = "\\u{1b}[31mno\\u{1b}]52;c;eA==\\u{7}\\u{a}DFW (us): done";
+    say(&mut world.instances[1], condition("Ready", "False", "ImageUnavailable", words));
+    let judgement = world.judge();
+    let mut out = Vec::new();
+    Plain::new(&mut out).show(&judgement);
+    let line = format!("DFW (us): blocked, 1 of 2 updated, 1 ready: {shown}");
+    assert_eq!(String::from_utf8(out).unwrap(), format!("{line}\n"));
+    assert_eq!(view::line(&judgement.rows[0]), line);
+    assert_eq!(view::remarks(&judgement), [format!("DFW (us): {shown}")]);
+    assert_eq!(
+        view::blocked(NAME, &judgement),
+        format!("The rollout of \"web\" is blocked: DFW (us): {shown}")
+    );
+    assert!(!view::table(&judgement, &Look::default()).contains('\u{1b}'));
+    // The same of the workload as a whole.
+    let mut world = World::done(&["DFW"], "web:1");
+    (world.deployments, world.instances) = (Vec::new(), Vec::new());
+    world.workload.data["spec"]["placements"] = json!([]);
+    say(&mut world.workload, of(1, condition("Available", "False", "NoMatchingLocations", words)));
+    let judgement = world.judge();
+    let mut out = Vec::new();
+    Plain::new(&mut out).show(&judgement);
+    assert_eq!(String::from_utf8(out).unwrap(), format!("blocked: {shown}\n"));
+    assert_eq!(view::remarks(&judgement), [shown]);
 }

@@ -5,9 +5,11 @@ use std::time::Duration;
 use fedhub_cli::exit::Exit;
 use fedhub_cli::rollout::wait::Outcome;
 use fedhub_fake_apiserver::Fault;
+use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::waiting::{Record, finish, updating, waited};
+use crate::fixtures::condition;
+use crate::waiting::{DFW, Record, finish, status, updating, waited};
 
 const LOST: &str = "The platform does not answer: trying again. The rollout goes on.";
 const BACK: &str = "The platform answers again.";
@@ -100,4 +102,24 @@ async fn a_kind_that_is_not_served_is_said() {
     server.unregister("instances.compute.datumapis.com");
     let problem = waited(&server, Record::default(), async {}).await.unwrap_err();
     assert_eq!(problem.exit, Exit::Unavailable, "{problem:?}");
+}
+
+/// It was blocked when the connection went, and is mended when that is back: what was known last ends nothing.
+#[tokio::test(start_paused = true)]
+async fn blocked_is_believed_only_when_lists_say_it_too() {
+    let (server, record, begin) = (updating(), Record::default(), Instant::now());
+    let end = waited(&server, record.clone(), async {
+        sleep(Duration::from_secs(20)).await;
+        let conditions = [condition("ReplicasReady", "False", "QuotaExceeded", "the words")];
+        status(&server, "WorkloadDeployment", DFW, json!({"conditions": conditions}));
+        sleep(Duration::from_secs(5)).await;
+        let fault = server.fault(Fault::Disconnect);
+        sleep(Duration::from_secs(60)).await;
+        let conditions = [condition("ReplicasReady", "True", "ReplicasAvailable", "")];
+        status(&server, "WorkloadDeployment", DFW, json!({"conditions": conditions}));
+        finish(&server);
+        server.clear_fault(fault);
+    });
+    assert_eq!(end.await.unwrap().outcome, Outcome::Done);
+    assert!(record.seconds_since(begin) >= 85);
 }

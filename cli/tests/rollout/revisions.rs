@@ -72,3 +72,16 @@ fn w10_the_current_revision_is_the_one_that_has_the_present_template() {
     other.metadata.annotations.as_mut().unwrap().remove("federation.datumapis.com/recorded-template");
     assert_eq!(current(&other, &listed), Some(2));
 }
+
+/// Whoever may write the history may not write the screen.
+#[test]
+fn an_entry_of_a_history_is_one_row_without_colours_of_its_own() {
+    let mut entry = entry(1, &template("web:1"));
+    entry["image"] = "\u{1b}[31mweb:1".into();
+    entry["actor"] = "me\n2   1m   web:2".into();
+    let revisions = revisions(&history(&[(1, entry)]));
+    let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+    let table = table(&revisions, None, now, &Look::default());
+    assert_eq!(table.lines().count(), 2, "{table}");
+    assert!(table.contains("\\u{1b}[31mweb:1") && table.contains("me\\u{a}2"), "{table}");
+}

@@ -1,6 +1,7 @@
 //! What `scale` changes, and what it leaves.
 
 use fedhub_cli::exit::Exit;
+use fedhub_cli::restart::{self, RestartArgs};
 use fedhub_cli::rollout::WaitArgs;
 use fedhub_cli::scale;
 use fedhub_cli::scale::args::ScaleArgs;
@@ -61,6 +62,13 @@ fn any_flag_changes_what_it_names_and_nothing_else() {
             with(|args| args.max = Some(0)),
             vec!["- us.scaleSettings.maxReplicas", "- us.scaleSettings.metrics"],
         ),
+        // No percentage, no measure: not one of zero.
+        (
+            json!({"maxReplicas": 5, "metrics": [cpu(50)]}),
+            with(|args| args.cpu_percent = Some(0)),
+            vec!["- us.scaleSettings.metrics"],
+        ),
+        (json!({"maxReplicas": 5}), with(|args| args.memory_percent = Some(0)), vec![]),
     ] {
         assert_eq!(lines(settings, &args), expected);
     }
@@ -125,4 +133,35 @@ async fn what_is_scaled_already_is_waited_for() {
     assert!(server.writes_since(mark).is_empty(), "nothing changes");
     World::done(&["DFW"], "web:1").put(&server);
     scale::run(&session(&server), &again).await.unwrap();
+}
+
+#[test]
+fn scaling_is_not_turned_off_and_given_a_measure_at_once() {
+    let both = ScaleArgs { max: Some(0), cpu_percent: Some(70), ..args() };
+    let refused = plan(&workload(&["DFW"], "web:1"), &both).unwrap_err();
+    assert_eq!(refused, Refusal::Contradiction);
+    let problem = refused.problem(NAME);
+    assert_eq!(problem.exit, Exit::Usage);
+    assert_eq!(
+        problem.sentence,
+        "--max: 0 turns scaling off: leave --cpu-percent and --memory-percent out, or name a maximum."
+    );
+    let neither = ScaleArgs { max: Some(0), cpu_percent: Some(0), ..args() };
+    assert!(plan(&workload(&["DFW"], "web:1"), &neither).unwrap().changes.is_empty());
+}
+
+#[tokio::test]
+async fn a_workload_that_does_not_exist_is_said_alike_by_all() {
+    let server = server();
+    let session = session(&server);
+    let restarted = RestartArgs { name: NAME.to_owned(), city: Vec::new(), wait: args().wait };
+    for problem in [
+        scale::run(&session, &ScaleArgs { min: Some(4), ..args() }).await.unwrap_err(),
+        restart::run(&session, &restarted).await.unwrap_err(),
+    ] {
+        assert_eq!(
+            problem.text(false),
+            "Error: There is no workload \"web\" in this project.\n`datumctl compute workloads` lists those that there are."
+        );
+    }
 }

@@ -69,7 +69,7 @@ pub fn status(server: &ApiServer, kind: &str, name: &str, status: Value) {
     server.patch_status(kind, SPACE, name, &status).unwrap();
 }
 
-const DFW: &str = "web-us-dfw";
+pub const DFW: &str = "web-us-dfw";
 
 /// A server with a rollout whose one instance of two is not updated yet.
 pub fn updating() -> ApiServer {

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 
+use crate::plain_lines;
+
 /// Whether somebody is there to answer.
 pub fn can_ask() -> bool {
     std::io::stdin().is_terminal()
@@ -9,20 +11,22 @@ pub fn can_ask() -> bool {
 
 /// Whether the answer to a question is exactly that word.
 pub fn agrees(question: &str, word: &str) -> bool {
-    eprint!("{question} Type {word}: ");
-    answer().is_some_and(|answer| answer == word)
+    answer(&format!("{question} Type {word}: ")).is_some_and(|answer| answer == word)
 }
 
 /// Whether the answer to a question is yes. Return alone is the default; the end of input is no.
 pub fn confirms(question: &str, default: bool) -> bool {
-    eprint!("{question} [{}] ", if default { "Y/n" } else { "y/N" });
-    answer().is_some_and(|answer| is_yes(&answer, default))
+    let question = format!("{question} [{}] ", if default { "Y/n" } else { "y/N" });
+    answer(&question).is_some_and(|answer| is_yes(&answer, default))
 }
 
-/// A line of standard input; `None` at its end.
-fn answer() -> Option<String> {
+/// The line of standard input that answers a question; `None` at its end, and where the question cannot be seen.
+fn answer(question: &str) -> Option<String> {
     let mut answer = String::new();
-    let read = std::io::stderr().flush().and_then(|()| std::io::stdin().lock().read_line(&mut answer));
+    let mut out = std::io::stderr().lock();
+    let asked = write!(out, "{}", plain_lines(question)).and_then(|()| out.flush());
+    drop(out);
+    let read = asked.and_then(|()| std::io::stdin().lock().read_line(&mut answer));
     read.is_ok_and(|bytes| bytes > 0).then(|| answer.trim().to_owned())
 }
 

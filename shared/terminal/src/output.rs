@@ -4,6 +4,8 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 use serde_json::Value;
 
+use crate::plain_lines;
+
 /// An output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -59,6 +61,13 @@ pub fn print(text: &str) -> std::io::Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
+}
+
+/// Tells a text and a line's end on standard error, where nothing of it steers a terminal. Where nobody reads that any more,
+/// the exit code still says how the command ended.
+pub fn tell(text: &str) {
+    let mut out = std::io::stderr().lock();
+    let _written = writeln!(out, "{}", plain_lines(text)).and_then(|()| out.flush());
 }
 
 /// A colour of a terminal.
