@@ -31,7 +31,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_terminal::consent::confirms;
 use fedhub_terminal::output::{Format, structured};
 
 pub use args::DeployArgs;
@@ -48,7 +47,7 @@ use crate::session::Session;
 
 /// Runs the command.
 pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
-    let asked = args::asked(args, &session.namespace, |rest| session.command(rest))?;
+    let asked = args::asked(args, &session.namespace, |rest| session.command(rest)).await?;
     access::gate(session, args.writes()).await?;
     let wanted = asked.wanted();
     let plans = plans(session, &wanted).await?;
@@ -60,11 +59,11 @@ pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
         return dry(session, &plans, Some(&checked)).await;
     }
     plans.iter().flat_map(view::plan).for_each(|line| session.tell(&line));
-    agree(session, args, &plans)?;
+    agree(session, args, &plans).await?;
     networks(session, args, &plans).await?;
     let stored = write(session, &wanted, &plans).await?;
     if let (Asked::Flags(..), [object]) = (&asked, &stored[..]) {
-        save(session, args, object);
+        save(session, args, object).await;
     }
     publish::finish(session, args, &asked, &stored).await
 }
@@ -115,10 +114,10 @@ async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>
 }
 
 /// Asks, where somebody can be asked.
-fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
+async fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
     match consent::needed(plans, args.yes, session.terminal.can_ask()) {
         Consent::Given => Ok(()),
-        Consent::Ask(question, default) if confirms(question, default) => Ok(()),
+        Consent::Ask(question, default) if session.confirms(question, default).await => Ok(()),
         Consent::Ask(..) => Err(Problem::failed("Nothing was deployed.")),
         Consent::Needed(what) => Err(Problem::usage(format!("Nothing was deployed. {what}"))
             .remedy("Nobody can be asked here: with --yes it is done.")),
@@ -131,7 +130,7 @@ async fn networks(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) ->
     let names: BTreeSet<_> = changed.flat_map(|plan| network::names(&plan.object)).collect();
     for name in network::missing(session, names).await {
         let question = format!("The network {name} does not exist. Create it?");
-        let is_wanted = args.yes || (session.terminal.can_ask() && confirms(&question, true));
+        let is_wanted = args.yes || (session.terminal.can_ask() && session.confirms(&question, true).await);
         if !is_wanted {
             let problem =
                 Problem::failed(format!("Nothing was deployed: the network {name} does not exist."));
@@ -170,20 +169,20 @@ async fn write(
 }
 
 /// Saves the workload. A file that cannot be written does not undo a deployment: it is said.
-fn save(session: &Session, args: &DeployArgs, object: &Object) {
+async fn save(session: &Session, args: &DeployArgs, object: &Object) {
     if args.no_save {
         return;
     }
     let path = args.save.clone().unwrap_or_else(|| PathBuf::from(save::FILE));
     let Some(text) = structured(Format::Yaml, &save::content(object)).map(|text| text + "\n") else { return };
-    let written = saved(session, &path, &text);
+    let written = saved(session, &path, &text).await;
     session.tell(&match written {
         Ok(done) => done,
         Err(error) => format!("Could not save {}: {error}.", path.display()),
     });
 }
 
-fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> {
+async fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> {
     let content = match std::fs::read_to_string(path) {
         Ok(content) => Some(content),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -194,7 +193,7 @@ fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> 
     Ok(match save::decide(content.as_deref(), text, session.terminal.can_ask()) {
         Saving::Same => format!("{shown} says the same."),
         Saving::Write => save::write(path, text, false).map(|()| format!("Saved as {shown}."))?,
-        Saving::Ask if confirms(&question, false) => {
+        Saving::Ask if session.confirms(&question, false).await => {
             save::write(path, text, true).map(|()| format!("Replaced {shown}."))?
         }
         Saving::Ask | Saving::Keep => {

@@ -8,7 +8,7 @@ mod wait;
 use std::time::Duration;
 
 use fedhub_core::clock::parse_duration;
-use fedhub_terminal::consent::confirms;
+use fedhub_core::object::Object;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use plan::{Consent, Doomed};
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::url::{self, Intent};
+use crate::url::{self, Intent, Settled};
 
 /// The flags of `destroy`.
 #[derive(Debug, clap::Args)]
@@ -44,12 +44,9 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
     let Some(workload) = found else { return Err(missing(session, &args.name).await) };
     let doomed = Doomed::of(&workload);
     if !doomed.is_going {
-        agree(session, args, &doomed)?;
-        // What is published of it goes with it by its owner reference, too: without a right to it, the workload goes first.
-        if let Err(problem) = url::settle(session, &workload, Intent::Unpublish).await {
-            session.tell(&format!("{} It goes with the workload.", problem.sentence));
-        }
-        delete(&api, &workload).await?;
+        let url = url::address(session, &workload).await;
+        agree(session, args, &doomed, url.as_deref()).await?;
+        delete_with_url(session, &workload, url.as_deref()).await?;
     }
     if args.no_wait {
         let text = || format!("Workload {:?} is being deleted.", args.name);
@@ -61,8 +58,26 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
     session.print(|| json!({ "workload": args.name, "deleted": true, "gone": true }), text)
 }
 
+/// Deletes a workload, and before it its URL. A workload that may not be deleted keeps it.
+async fn delete_with_url(session: &Session, workload: &Object, url: Option<&str>) -> Result<(), Problem> {
+    let api = workloads(session);
+    delete(&api, workload, true).await?;
+    // What is published of it goes with it by its owner reference, too: without a right to it, the workload goes first.
+    match (url::settle(session, workload, Intent::Unpublish).await, url) {
+        (Ok(Settled::None), Some(url)) => session.tell(&format!("Removed its URL {url}.")),
+        (Ok(_), _) => {}
+        (Err(problem), _) => session.tell(&format!("{} It goes with the workload.", problem.sentence)),
+    }
+    delete(&api, workload, false).await
+}
+
 /// Makes sure that somebody wants it.
-fn agree(session: &Session, args: &DestroyArgs, doomed: &Doomed) -> Result<(), Problem> {
+async fn agree(
+    session: &Session,
+    args: &DestroyArgs,
+    doomed: &Doomed,
+    url: Option<&str>,
+) -> Result<(), Problem> {
     match plan::consent(args.yes, session.terminal.can_ask()) {
         Consent::Given => Ok(()),
         Consent::Missing => {
@@ -70,8 +85,13 @@ fn agree(session: &Session, args: &DestroyArgs, doomed: &Doomed) -> Result<(), P
                 .remedy("Give --yes to delete it without a question."))
         }
         Consent::Question => {
-            session.tell(&format!("This deletes {} in {}.", doomed.in_words(), session.project_in_words()));
-            let agreed = confirms("Delete it?", false);
+            let with = url.map_or_else(String::new, |url| format!(", with its URL {url}"));
+            session.tell(&format!(
+                "This deletes {} in {}{with}.",
+                doomed.in_words(),
+                session.project_in_words()
+            ));
+            let agreed = session.confirms("Delete it?", false).await;
             if agreed { Ok(()) } else { Err(Problem::failed("Nothing was deleted.")) }
         }
     }

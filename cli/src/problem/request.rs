@@ -1,6 +1,7 @@
 //! What a request that failed means to a user.
 
 use fedhub_core::errors::chain;
+use kube::client::AuthError;
 use kube::core::Status;
 use kube::core::response::StatusDetails;
 use kube::runtime::watcher;
@@ -17,10 +18,9 @@ impl Problem {
         let raw = chain(&error);
         let problem = match &error {
             kube::Error::Api(status) => refused(status, doing),
-            kube::Error::Auth(_) => {
-                Self::failed(format!("Could not {doing}: your credentials cannot be read."))
-                    .remedy("Log in again with `datumctl auth login`, or check the user in your kubeconfig.")
-            }
+            kube::Error::Auth(_) => unauthenticated(doing),
+            // A kubeconfig's own login program failed when it was asked again.
+            kube::Error::Service(cause) if cause.is::<AuthError>() => unauthenticated(doing),
             kube::Error::Service(cause) => match cause.downcast_ref::<Failure>() {
                 Some(failure) => failed(failure, doing),
                 None => unreachable(doing),
@@ -40,7 +40,9 @@ impl Problem {
 pub fn is_final(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 401 | 403 | 404 | 405),
-        kube::Error::Service(cause) => matches!(cause.downcast_ref(), Some(Failure::NoToken(_))),
+        kube::Error::Service(cause) => {
+            cause.is::<AuthError>() || matches!(cause.downcast_ref(), Some(Failure::NoToken(_)))
+        }
         kube::Error::Auth(_) => true,
         _ => false,
     }
@@ -89,6 +91,12 @@ fn refused(status: &Status, doing: &str) -> Problem {
         _ => Problem::failed(could_not(&format!("the platform has a problem of its own ({})", status.code)))
             .remedy("Run the command again in a minute; if that does not help, tell the platform's support."),
     }
+}
+
+/// A kubeconfig that gives no login, or none any more.
+fn unauthenticated(doing: &str) -> Problem {
+    Problem::failed(format!("Could not {doing}: your credentials cannot be read, or have expired."))
+        .remedy("Log in again with `datumctl auth login`, or check the user in your kubeconfig.")
 }
 
 /// A server that does not answer.

@@ -8,6 +8,7 @@ pub mod transport;
 pub use connect::NAMESPACE;
 
 use fedhub_terminal::Terminal;
+use fedhub_terminal::consent::confirms;
 use fedhub_terminal::output::{self, structured};
 use kube::Client;
 use serde_json::Value;
@@ -71,6 +72,13 @@ impl Session {
     /// Tells something that is no data, on standard error.
     pub fn tell(&self, text: &str) {
         eprintln!("{text}");
+    }
+
+    /// Whether the answer to a question is yes. It is awaited on a thread of its own, so that Ctrl-C ends the command
+    /// meanwhile.
+    pub async fn confirms(&self, question: &str, default: bool) -> bool {
+        let question = question.to_owned();
+        tokio::task::spawn_blocking(move || confirms(&question, default)).await.unwrap_or(false)
     }
 
     /// A command of this program, to be typed, with the flags that lead to the same place.

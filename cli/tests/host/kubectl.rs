@@ -2,23 +2,28 @@
 
 use std::fs;
 
-use fedhub_testing::condition;
-use serde_json::json;
+use fedhub_testing::{condition, until};
+use serde_json::{Value, json};
 
 use super::named;
-use super::support::{Platform, ended};
+use super::support::{Platform, ended, script};
 
 const PLANE: &str = "/apis/resourcemanager.miloapis.com/v1alpha1/projects/shop/control-plane";
 
 /// A kubeconfig with a context for the project, as `datumctl auth update-kubeconfig` writes one.
 fn kubeconfig(platform: &Platform, path: &str) -> String {
+    kubeconfig_of(platform, path, &json!({ "token": "good" }))
+}
+
+/// The same with that user.
+fn kubeconfig_of(platform: &Platform, path: &str, user: &Value) -> String {
     let file = platform.file("kubeconfig");
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "datum-project-shop",
         "clusters": [{ "name": "c", "cluster": {
             "server": format!("https://{}{path}", platform.host), "certificate-authority": platform.file("ca.pem"),
         } }],
-        "users": [{ "name": "u", "user": { "token": "good" } }],
+        "users": [{ "name": "u", "user": user }],
         "contexts": [{ "name": "datum-project-shop", "context": { "cluster": "c", "user": "u" } }],
     });
     fs::write(&file, config.to_string()).unwrap();
@@ -66,4 +71,32 @@ async fn a_kubeconfig_that_is_named_wins_over_datumctl() {
     let run = platform.run(&["access", "--kubeconfig", "/nowhere/config"]).await;
     assert_eq!(run.code, 2, "{run:?}");
     assert!(run.err.contains("/nowhere/config"), "{run:?}");
+}
+
+/// The client asks a kubeconfig's login program again when a token is about to end: what fails then is the login, not the
+/// connection, and no patience mends it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_program_that_gives_no_token_any_more_ends_a_wait() {
+    let platform = Platform::start().await;
+    platform.entitle(&json!({ "phase": "Active", "conditions": [condition("Ready", "True", "R", "")] }));
+    platform.workload("api", &["compute.datumapis.com/workload-controller"]);
+    let credential = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+        "status": { "token": "good", "expirationTimestamp": "2020-01-01T00:00:00Z" },
+    });
+    let end = platform.file("ended");
+    let text = format!("if [ -e {} ]; then exit 1; fi\necho '{credential}'\n", end.display());
+    let login = script(platform.files.path(), "login", &text);
+    let exec = json!({ "apiVersion": "client.authentication.k8s.io/v1", "command": login, "interactiveMode": "Never" });
+    let mut command = named(platform.files.path(), "kubectl-compute");
+    command.args(["destroy", "api", "--yes", "--timeout", "20s"]);
+    command.env("KUBECONFIG", kubeconfig_of(&platform, PLANE, &json!({ "exec": exec })));
+    let waiting = tokio::spawn(ended(command));
+    let watches = || platform.plane.audit().iter().any(|entry| entry.verb == "watch");
+    until("a watch", watches).await;
+    fs::write(end, "").unwrap();
+    platform.plane.break_watches();
+    let run = waiting.await.unwrap();
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.err.contains("Log in again") && !run.err.contains("Check your network"), "{run:?}");
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use fedhub_cli::exit::Exit;
 use fedhub_cli::problem::{Failure, Problem, is_final};
 use fedhub_testing::{Messages, assert_messages};
+use kube::client::AuthError;
 use kube::core::Status;
 use serde_json::{Value, json};
 use strum::VariantArray;
@@ -51,6 +52,8 @@ fn cases() -> Vec<(&'static str, kube::Error)> {
         ("away", refused(503, "ServiceUnavailable", "try later", &none)),
         ("silent", kube::Error::Service(Box::new(Failure::Silent(Duration::from_secs(30))))),
         ("no token", kube::Error::Service(Box::new(Failure::NoToken("not logged in".to_owned())))),
+        ("no credentials", kube::Error::Auth(AuthError::MissingCommand)),
+        ("credentials that ended", kube::Error::Service(Box::new(AuthError::ExecPluginFailed))),
         ("no connection", kube::Error::Service(Box::new(std::io::Error::other("connection refused")))),
         ("no sense", kube::Error::SerdeError(serde_json::from_str::<u8>("<html>").unwrap_err())),
     ]
@@ -94,8 +97,17 @@ fn lines_are_wrapped_between_words_on_a_terminal() {
 
 #[test]
 fn what_waiting_does_not_mend_ends_a_wait() {
-    let ends =
-        ["login", "right", "suspended", "refused by admission", "missing object", "missing kind", "no token"];
+    let ends = [
+        "login",
+        "right",
+        "suspended",
+        "refused by admission",
+        "missing object",
+        "missing kind",
+        "no token",
+        "no credentials",
+        "credentials that ended",
+    ];
     for (label, error) in cases() {
         assert_eq!(is_final(&error), ends.contains(&label), "{label}");
     }

@@ -1,13 +1,23 @@
 //! Connections that are lost, and refusals that no patience mends.
 
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedhub_cli::exit::Exit;
-use fedhub_cli::rollout::wait::Outcome;
+use fedhub_cli::problem::Failure;
+use fedhub_cli::rollout::wait::{Outcome, Wait, wait};
 use fedhub_fake_apiserver::Fault;
+use http::Request;
+use kube::Client;
+use kube::client::{AuthError, Body};
 use tokio::time::{Instant, sleep};
+use tower::util::service_fn;
+use tower::{BoxError, ServiceExt};
 
-use crate::waiting::{Record, finish, updating, waited};
+use crate::fixtures::SPACE;
+use crate::waiting::{Record, finish, of, updating, waited};
 
 const LOST: &str = "The platform does not answer: trying again. The rollout goes on.";
 const BACK: &str = "The platform answers again.";
@@ -100,4 +110,40 @@ async fn a_kind_that_is_not_served_is_said() {
     server.unregister("instances.compute.datumapis.com");
     let problem = waited(&server, Record::default(), async {}).await.unwrap_err();
     assert_eq!(problem.exit, Exit::Unavailable, "{problem:?}");
+}
+
+/// A login that ends in the middle: requests are not sent any more, and no patience mends that.
+#[tokio::test(start_paused = true)]
+async fn a_login_that_ends_in_the_middle_ends_the_wait() {
+    let no_token: fn() -> BoxError = || Failure::NoToken("not logged in".to_owned()).into();
+    let no_credentials: fn() -> BoxError = || AuthError::ExecPluginFailed.into();
+    for (failure, words) in [
+        (no_token, "datumctl gave no login (not logged in)"),
+        (no_credentials, "your credentials cannot be read, or have expired"),
+    ] {
+        let (server, has_ended, begin) = (updating(), Arc::new(AtomicBool::new(false)), Instant::now());
+        let (plane, flag) = (server.clone(), has_ended.clone());
+        let service = service_fn(move |request: Request<Body>| {
+            let (plane, has_ended) = (plane.clone(), flag.load(Ordering::Relaxed));
+            async move {
+                if has_ended {
+                    return Err(failure());
+                }
+                plane.service().oneshot(request).await.map_err(BoxError::from)
+            }
+        });
+        let wait_for = Wait { client: Client::new(service, SPACE), ..of(&server, 600) };
+        let mut record = Record::default();
+        let (end, ()) = tokio::join!(wait(&wait_for, &mut record, pending()), async {
+            sleep(Duration::from_secs(30)).await;
+            has_ended.store(true, Ordering::Relaxed);
+            server.break_watches();
+        });
+        let problem = end.unwrap_err();
+        let expected = format!("Could not watch the rollout of \"web\": {words}. The rollout goes on.");
+        assert_eq!((problem.sentence, problem.exit), (expected, Exit::Failed));
+        assert!(problem.remedy.unwrap().starts_with("Log in again with `datumctl auth login`"));
+        let seconds = begin.elapsed().as_secs();
+        assert!((30..75).contains(&seconds), "{seconds}");
+    }
 }
