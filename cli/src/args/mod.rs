@@ -2,6 +2,7 @@
 
 pub mod examples;
 mod global;
+pub mod names;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

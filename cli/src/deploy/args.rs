@@ -8,6 +8,7 @@ use super::document::{self, Document};
 use super::fault::Fault;
 use super::flags::Flags;
 use super::plan::Wanted;
+use crate::args::names;
 use crate::problem::Problem;
 use crate::rollout::WaitArgs;
 
@@ -15,7 +16,7 @@ use crate::rollout::WaitArgs;
 #[derive(Debug, clap::Args)]
 pub struct DeployArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD", conflicts_with = "file")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::workload, conflicts_with = "file")]
     pub name: Option<String>,
     /// What it is to be.
     #[command(flatten)]
@@ -116,9 +117,8 @@ async fn read(file: &Path) -> Result<(String, String), Problem> {
     let is_input = file == Path::new("-");
     let source = if is_input { "standard input".to_owned() } else { file.display().to_string() };
     let file = file.to_owned();
-    let text = spawn_blocking(move || match is_input {
-        true => std::io::read_to_string(std::io::stdin()),
-        false => std::fs::read_to_string(file),
+    let text = spawn_blocking(move || {
+        if is_input { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) }
     });
     let text = text.await.unwrap_or_else(|error| Err(error.into()));
     match text {

@@ -15,6 +15,7 @@ use plan::{Consent, Doomed};
 use requests::{delete, workloads};
 use serde_json::json;
 
+use crate::args::names;
 use crate::problem::Problem;
 use crate::session::Session;
 use crate::url::{self, Intent, Settled};
@@ -23,7 +24,7 @@ use crate::url::{self, Intent, Settled};
 #[derive(Debug, clap::Args)]
 pub struct DestroyArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// Do not ask. Without a terminal, nothing is deleted unless this is given.
     #[arg(short, long)]
@@ -52,9 +53,9 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
         let text = || format!("Workload {:?} is being deleted.", args.name);
         return session.print(|| json!({ "workload": args.name, "deleted": true, "gone": false }), text);
     }
-    session.tell(&format!("Waiting until everything of workload {:?} is gone ...", args.name));
+    session.tell(&format!("Waiting until workload {:?} and its instances are gone ...", args.name));
     wait::gone(session, &workload, args.timeout).await?;
-    let text = || format!("Workload {:?} and everything of it is gone.", args.name);
+    let text = || format!("Workload {:?} and its instances are gone.", args.name);
     session.print(|| json!({ "workload": args.name, "deleted": true, "gone": true }), text)
 }
 

@@ -27,10 +27,12 @@ pub async fn delete(api: &Api<Object>, workload: &Object, dry_run: bool) -> Resu
     }
 }
 
-/// What is left of a workload, a line for each city; `None` where that cannot be told.
+/// What is left of a workload, a line for each city; `None` where nothing is.
 pub async fn remains(session: &Session, workload: &Object) -> Option<String> {
     let of = format!("{WORKLOAD_UID}={}", workload.uid());
-    let deployments = model::list(session, Kind::WorkloadDeployment, &of).await.ok()?;
+    let Ok(deployments) = model::list(session, Kind::WorkloadDeployment, &of).await else {
+        return Some("  What is left is not known.".to_owned());
+    };
     let instances = model::list(session, Kind::Instance, &of).await.ok();
     remaining(&deployments, instances.as_deref())
 }

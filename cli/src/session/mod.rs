@@ -48,6 +48,7 @@ impl Session {
         let target = target::target(program, &global, environment)?;
         let connection = connect::connect(target).await?;
         let namespace = global.namespace.clone().unwrap_or(connection.namespace);
+        target::check_namespace(&namespace)?;
         let (client, root, project) = (connection.client, connection.root, connection.project);
         Ok(Self { client, root, namespace, project, global, terminal, program })
     }

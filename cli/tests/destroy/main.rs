@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use fedhub_cli::destroy::plan::{Consent, Doomed, consent};
 use fedhub_cli::destroy::remains::remaining;
-use fedhub_fake_apiserver::{AuditEntry, Fault, Resource};
+use fedhub_fake_apiserver::{AuditEntry, Fault};
 use fedhub_testing::{condition, until};
 use serde_json::json;
 
@@ -136,6 +136,10 @@ async fn a_deletion_that_hangs_is_told_and_can_be_waited_for_again() {
         late.err.contains("The deletion goes on") && late.err.contains("DFW: 0 instances left"),
         "{late:?}"
     );
+    // What cannot be read is no nothing.
+    platform.plane.fault(Fault::Status(403).on("list", "workloaddeployments"));
+    let blind = platform.run(&["destroy", "api", "--timeout", "200ms"]).await;
+    assert!(blind.code == 3 && blind.err.contains("What is left is not known."), "{blind:?}");
     let is_deletion = |entry: &&AuditEntry| entry.verb == "delete" && !entry.dry_run;
     assert_eq!(platform.plane.audit().iter().filter(is_deletion).count(), 1);
 }
@@ -199,20 +203,6 @@ async fn ctrl_c_ends_the_waiting_and_not_the_deletion() {
     assert!(said.contains("The deletion of workload \"api\" goes on."), "{said}");
 }
 
-/// Publishes the workload `api`, as one with that UID.
-fn publish(platform: &Platform, uid: &serde_json::Value) {
-    for (kind, plural) in [("HTTPProxy", "httpproxies"), ("NetworkService", "networkservices")] {
-        platform.plane.register(Resource::custom("networking.datumapis.com", "v1alpha", kind, plural));
-        let labels = json!({ "compute.datumapis.com/workload-name": "api", "compute.datumapis.com/workload-uid": uid });
-        let metadata = json!({ "namespace": "default", "name": "api", "labels": labels });
-        let object = json!({
-            "apiVersion": "networking.datumapis.com/v1alpha", "kind": kind, "metadata": metadata,
-            "status": { "canonicalHostname": "api.example.net" },
-        });
-        platform.plane.put(object).unwrap();
-    }
-}
-
 /// The proxy goes before what it leads to; what is another workload's stays, and a missing right is no reason to stop.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_url_of_a_workload_goes_with_it() {
@@ -220,7 +210,7 @@ async fn the_url_of_a_workload_goes_with_it() {
         let platform = platform().await;
         platform.workload("api", &[]);
         let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
-        publish(&platform, &if is_own { uid } else { json!("of-an-earlier-one") });
+        platform.publish("api", &if is_own { uid } else { json!("of-an-earlier-one") });
         if forbidden {
             platform.plane.fault(Fault::Status(403).on("get", "httpproxies"));
         }
@@ -250,7 +240,7 @@ async fn a_workload_that_may_not_go_keeps_its_url() {
     let platform = platform().await;
     platform.workload("api", &[]);
     let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
-    publish(&platform, &uid);
+    platform.publish("api", &uid);
     platform.plane.fault(Fault::Status(403).on("delete", "workloads"));
     let run = platform.run(&["destroy", "api", "--yes"]).await;
     assert_eq!(run.code, 1, "{run:?}");

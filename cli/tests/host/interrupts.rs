@@ -36,6 +36,8 @@ async fn a_question_is_answered_or_interrupted() {
     for (typed, code, left) in [("\x03", 130, 1), ("n\r", 1, 1), ("y\r", 0, 0)] {
         let platform = platform().await;
         platform.workload("api", &[]);
+        let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
+        platform.publish("api", &uid);
         let mut child = on_terminal(&platform, "destroy api").spawn().unwrap();
         let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let (mut shown, mut bytes) = (String::new(), [0; 1024]);
@@ -44,6 +46,7 @@ async fn a_question_is_answered_or_interrupted() {
             assert_ne!(read, 0, "{shown}");
             shown += &String::from_utf8_lossy(&bytes[..read]);
         }
+        assert!(shown.contains(", with its URL https://api.example.net."), "{shown}");
         input.write_all(typed.as_bytes()).await.unwrap();
         let status =
             timeout(PATIENCE, child.wait()).await.unwrap_or_else(|_| panic!("{typed:?} is not seen"));

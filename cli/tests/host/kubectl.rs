@@ -17,6 +17,11 @@ fn kubeconfig(platform: &Platform, path: &str) -> String {
 
 /// The same with that user.
 fn kubeconfig_of(platform: &Platform, path: &str, user: &Value) -> String {
+    kubeconfig_in(platform, path, user, "default")
+}
+
+/// The same with that namespace.
+fn kubeconfig_in(platform: &Platform, path: &str, user: &Value, namespace: &str) -> String {
     let file = platform.file("kubeconfig");
     let config = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "datum-project-shop",
@@ -24,7 +29,7 @@ fn kubeconfig_of(platform: &Platform, path: &str, user: &Value) -> String {
             "server": format!("https://{}{path}", platform.host), "certificate-authority": platform.file("ca.pem"),
         } }],
         "users": [{ "name": "u", "user": user }],
-        "contexts": [{ "name": "datum-project-shop", "context": { "cluster": "c", "user": "u" } }],
+        "contexts": [{ "name": "datum-project-shop", "context": { "cluster": "c", "user": "u", "namespace": namespace } }],
     });
     fs::write(&file, config.to_string()).unwrap();
     file.display().to_string()
@@ -99,4 +104,18 @@ async fn a_login_program_that_gives_no_token_any_more_ends_a_wait() {
     let run = waiting.await.unwrap();
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.err.contains("Log in again") && !run.err.contains("Check your network"), "{run:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_namespace_of_a_kubeconfig_is_checked_before_anything_is_sent() {
+    let platform = Platform::start().await;
+    let user = json!({ "token": "good" });
+    for (namespace, code) in [("../../x", 2), ("a?b", 2), ("", 0), ("default", 0)] {
+        let file = kubeconfig_in(&platform, PLANE, &user, namespace);
+        let mark = platform.plane.mark();
+        let run = platform.run(&["access", "--kubeconfig", &file]).await;
+        assert_eq!(run.code, code, "{namespace} {run:?}");
+        assert_eq!(platform.plane.requests_since(mark).is_empty(), code == 2, "{namespace}");
+        assert_eq!(run.err.contains("is not the name of a namespace"), code == 2, "{run:?}");
+    }
 }

@@ -129,7 +129,7 @@ async fn a_login_that_ends_in_the_middle_ends_the_wait() {
                 if has_ended {
                     return Err(failure());
                 }
-                plane.service().oneshot(request).await.map_err(BoxError::from)
+                plane.service().oneshot(request).await
             }
         });
         let wait_for = Wait { client: Client::new(service, SPACE), ..of(&server, 600) };
