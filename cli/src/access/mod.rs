@@ -9,7 +9,6 @@ pub mod words;
 
 use std::time::Duration;
 
-use fedhub_terminal::consent::confirms;
 use jiff::Timestamp;
 use plan::{Consent, FIRST_ANSWER, Gate};
 use state::{Access, State};
@@ -106,7 +105,7 @@ async fn enable(session: &Session, access: &Access, writes: bool) -> Result<(), 
             let question = format!(
                 "Compute is not enabled in {project}, and the provider has to approve it. Ask for it?"
             );
-            if !confirms(&question, false) {
+            if !session.confirms(&question, false).await {
                 return Err(Problem::new(Exit::Declined, "Nothing was asked for.")
                     .remedy(format!("Ask later with `{}`.", session.command("access request"))));
             }

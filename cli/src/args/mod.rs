@@ -2,6 +2,7 @@
 
 pub mod examples;
 mod global;
+pub mod names;
 pub mod timeout;
 
 use std::ffi::OsString;

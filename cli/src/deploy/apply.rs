@@ -61,7 +61,7 @@ pub async fn send(
     }
     let name = Quoted(wanted.name());
     Err(Problem::failed(format!("The workload {name} was changed by somebody else in the meantime."))
-        .remedy("Nothing was changed. Deploy it again to see what changes now."))
+        .remedy("It was not overwritten. Deploy it again to see what changes now."))
 }
 
 /// Creates or replaces. Fields that the server would drop are an error there, too: its schema may be an older one.
@@ -92,7 +92,7 @@ fn refused(error: kube::Error, wanted: Wanted<'_>, plan: &DeployPlan) -> Problem
     match sentences {
         Some(said) => Problem {
             sentence: format!("The workload {} is refused:\n  {}", Quoted(wanted.name()), said.join("\n  ")),
-            remedy: Some("Nothing was changed. Correct that, and deploy again.".to_owned()),
+            remedy: Some("Correct that, and deploy again.".to_owned()),
             exit: Exit::Failed,
             ..problem
         },

@@ -1,12 +1,14 @@
 //! The flags of `deploy`, and what they ask for.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
 
 use super::document::{self, Document};
 use super::fault::Fault;
 use super::flags::Flags;
 use super::plan::Wanted;
+use crate::args::names;
 use crate::problem::Problem;
 use crate::rollout::WaitArgs;
 
@@ -14,7 +16,7 @@ use crate::rollout::WaitArgs;
 #[derive(Debug, clap::Args)]
 pub struct DeployArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD", conflicts_with = "file")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::workload, conflicts_with = "file")]
     pub name: Option<String>,
     /// What it is to be.
     #[command(flatten)]
@@ -74,7 +76,7 @@ impl Asked<'_> {
 }
 
 /// What the flags ask for, with all files read and checked. `command` makes an example of a command line.
-pub fn asked<'a>(
+pub async fn asked<'a>(
     args: &'a DeployArgs,
     namespace: &str,
     command: impl Fn(&str) -> String,
@@ -90,7 +92,7 @@ pub fn asked<'a>(
     }
     let (mut documents, mut faults) = (Vec::new(), Vec::new());
     for file in &args.file {
-        let (source, text) = read(file)?;
+        let (source, text) = read(file).await?;
         match document::read(&source, &text, namespace) {
             Ok(read) => documents.extend(read),
             Err(wrong) => faults.extend(wrong),
@@ -110,13 +112,15 @@ pub fn refused(faults: &[Fault]) -> Problem {
     Problem::usage(sentence)
 }
 
-fn read(file: &Path) -> Result<(String, String), Problem> {
-    let (source, text) = if file == Path::new("-") {
-        let mut text = String::new();
-        ("standard input".to_owned(), std::io::stdin().lock().read_to_string(&mut text).map(|_| text))
-    } else {
-        (file.display().to_string(), std::fs::read_to_string(file))
-    };
+/// Reads a file on a thread of its own, so that Ctrl-C ends the command while a terminal or a pipe is silent.
+async fn read(file: &Path) -> Result<(String, String), Problem> {
+    let is_input = file == Path::new("-");
+    let source = if is_input { "standard input".to_owned() } else { file.display().to_string() };
+    let file = file.to_owned();
+    let text = spawn_blocking(move || {
+        if is_input { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) }
+    });
+    let text = text.await.unwrap_or_else(|error| Err(error.into()));
     match text {
         Ok(text) => Ok((source, text)),
         Err(error) => Err(Problem::usage(format!("Could not read {source}: {error}."))),

@@ -3,6 +3,9 @@
 use super::plan::DeployPlan;
 use super::view;
 
+/// What to do where a question has nobody to answer it.
+pub const NOBODY: &str = "Nobody can be asked here: with --yes it is done.";
+
 /// What the plans need before anything is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Consent {

@@ -26,7 +26,7 @@ pub fn desired(
     namespace: &str,
     existing: Option<&Object>,
 ) -> Result<Object, Vec<Fault>> {
-    let mut faults = names(flags, name);
+    let mut faults = names(flags);
     let mut object = existing.cloned().unwrap_or_else(|| {
         faults.extend(missing(flags));
         new(flags, name, namespace)
@@ -43,11 +43,11 @@ pub fn desired(
 }
 
 /// What names are wrong: nothing is sent under one.
-fn names(flags: &Flags, name: &str) -> Vec<Fault> {
+fn names(flags: &Flags) -> Vec<Fault> {
     let label = (is_dns_label as fn(&str) -> bool, DNS_LABEL_RULE);
     let object = (is_object_name as fn(&str) -> bool, OBJECT_NAME_RULE);
     let city = (is_label_value as fn(&str) -> bool, LABEL_VALUE_RULE);
-    let mut all = vec![("WORKLOAD", name, label)];
+    let mut all = Vec::new();
     all.extend(flags.placement.iter().map(|it| ("--placement", &**it, label)));
     all.extend(flags.network.iter().map(|it| ("--network", &**it, label)));
     all.extend(flags.city.iter().map(|it| ("--city", &**it, city)));

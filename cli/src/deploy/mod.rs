@@ -31,7 +31,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_terminal::consent::confirms;
 use fedhub_terminal::output::{Format, structured};
 
 pub use args::DeployArgs;
@@ -48,7 +47,7 @@ use crate::session::Session;
 
 /// Runs the command.
 pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
-    let asked = args::asked(args, &session.namespace, |rest| session.command(rest))?;
+    let asked = args::asked(args, &session.namespace, |rest| session.command(rest)).await?;
     access::gate(session, args.writes()).await?;
     let wanted = asked.wanted();
     let plans = plans(session, &wanted).await?;
@@ -60,13 +59,13 @@ pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
         return dry(session, &plans, Some(&checked)).await;
     }
     plans.iter().flat_map(view::plan).for_each(|line| session.tell(&line));
-    agree(session, args, &plans)?;
-    networks(session, args, &plans).await?;
-    let stored = write(session, &wanted, &plans).await?;
+    agree(session, args, &plans).await?;
+    let created = networks(session, args, &plans).await?;
+    let (stored, failed) = write(session, &wanted, &plans, created).await?;
     if let (Asked::Flags(..), [object]) = (&asked, &stored[..]) {
-        save(session, args, object);
+        save(session, args, object).await;
     }
-    publish::finish(session, args, &asked, &stored).await
+    publish::finish(session, args, &asked, &stored, failed).await
 }
 
 /// What becomes of each workload; all that is wrong is told at once.
@@ -115,41 +114,55 @@ async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>
 }
 
 /// Asks, where somebody can be asked.
-fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
+async fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
     match consent::needed(plans, args.yes, session.terminal.can_ask()) {
         Consent::Given => Ok(()),
-        Consent::Ask(question, default) if confirms(question, default) => Ok(()),
+        Consent::Ask(question, default) if session.confirms(question, default).await => Ok(()),
         Consent::Ask(..) => Err(Problem::failed("Nothing was deployed.")),
-        Consent::Needed(what) => Err(Problem::usage(format!("Nothing was deployed. {what}"))
-            .remedy("Nobody can be asked here: with --yes it is done.")),
+        Consent::Needed(what) => {
+            Err(Problem::usage(format!("Nothing was deployed. {what}")).remedy(consent::NOBODY))
+        }
     }
 }
 
-/// Makes the networks that are missing, if that is wanted.
-async fn networks(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
+/// Makes the networks that are missing, if that is wanted. What was made, as messages say it.
+async fn networks(
+    session: &Session,
+    args: &DeployArgs,
+    plans: &[DeployPlan],
+) -> Result<Vec<String>, Problem> {
+    let mut created = Vec::new();
     let changed = plans.iter().filter(|plan| !plan.is_noop());
     let names: BTreeSet<_> = changed.flat_map(|plan| network::names(&plan.object)).collect();
     for name in network::missing(session, names).await {
         let question = format!("The network {name} does not exist. Create it?");
-        let is_wanted = args.yes || (session.terminal.can_ask() && confirms(&question, true));
-        if !is_wanted {
-            let problem =
-                Problem::failed(format!("Nothing was deployed: the network {name} does not exist."));
-            return Err(problem.remedy("--yes creates it; or name one that exists with --network."));
+        let (sentence, other) = (
+            format!("Nothing was deployed: the network {name} does not exist."),
+            "Or name a network that exists with --network.",
+        );
+        if !args.yes && !session.terminal.can_ask() {
+            let problem = Problem::usage(sentence).remedy(format!("{} {other}", consent::NOBODY));
+            return Err(after(problem, &created));
         }
-        network::create(session, &name).await?;
+        if !args.yes && !session.confirms(&question, true).await {
+            return Err(after(Problem::failed(sentence).remedy(other), &created));
+        }
+        network::create(session, &name).await.map_err(|problem| after(problem, &created))?;
         session.tell(&format!("Created the network {name}."));
+        created.push(format!("network {name}"));
     }
-    Ok(())
+    Ok(created)
 }
 
-/// Writes one after another. What was written before one that fails is said.
+/// Writes one after another, up to one that fails. What is stored then, and the failure; that alone where nothing was written.
+/// `done` is what was written before, as messages say it.
 async fn write(
     session: &Session,
     wanted: &[Wanted<'_>],
     plans: &[DeployPlan],
-) -> Result<Vec<Object>, Problem> {
-    let (mut stored, mut written) = (Vec::new(), Vec::new());
+    mut done: Vec<String>,
+) -> Result<(Vec<Object>, Option<Problem>), Problem> {
+    let (mut stored, before) = (Vec::new(), done.len());
     for (wanted, plan) in wanted.iter().zip(plans) {
         if plan.is_noop() {
             stored.push(plan.object.clone());
@@ -157,33 +170,38 @@ async fn write(
         }
         match apply::send(session, *wanted, plan, false).await {
             Ok(object) => stored.push(object),
-            Err(problem) if written.is_empty() => return Err(problem),
-            Err(problem) => {
-                let before = written.join(", ");
-                let sentence = format!("{}\nDeployed before that: {before}.", problem.sentence);
-                return Err(Problem { sentence, ..problem });
-            }
+            Err(problem) if done.len() == before => return Err(after(problem, &done)),
+            Err(problem) => return Ok((stored, Some(after(problem, &done)))),
         }
-        written.push(wanted.name());
+        done.push(format!("workload {}", wanted.name()));
     }
-    Ok(stored)
+    Ok((stored, None))
+}
+
+/// A problem, with what was written before it came.
+fn after(problem: Problem, done: &[String]) -> Problem {
+    if done.is_empty() {
+        return problem;
+    }
+    let sentence = format!("{}\nWritten before that: {}.", problem.sentence, done.join(", "));
+    Problem { sentence, ..problem }
 }
 
 /// Saves the workload. A file that cannot be written does not undo a deployment: it is said.
-fn save(session: &Session, args: &DeployArgs, object: &Object) {
+async fn save(session: &Session, args: &DeployArgs, object: &Object) {
     if args.no_save {
         return;
     }
     let path = args.save.clone().unwrap_or_else(|| PathBuf::from(save::FILE));
     let Some(text) = structured(Format::Yaml, &save::content(object)).map(|text| text + "\n") else { return };
-    let written = saved(session, &path, &text);
+    let written = saved(session, &path, &text).await;
     session.tell(&match written {
         Ok(done) => done,
         Err(error) => format!("Could not save {}: {error}.", path.display()),
     });
 }
 
-fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> {
+async fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> {
     let content = match std::fs::read_to_string(path) {
         Ok(content) => Some(content),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -194,7 +212,7 @@ fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> 
     Ok(match save::decide(content.as_deref(), text, session.terminal.can_ask()) {
         Saving::Same => format!("{shown} says the same."),
         Saving::Write => save::write(path, text, false).map(|()| format!("Saved as {shown}."))?,
-        Saving::Ask if confirms(&question, false) => {
+        Saving::Ask if session.confirms(&question, false).await => {
             save::write(path, text, true).map(|()| format!("Replaced {shown}."))?
         }
         Saving::Ask | Saving::Keep => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fedhub_core::message::Quoted;
+use fedhub_core::names::is_dns_label;
 use fedhub_core::object::{Object, ObjectView};
 use kube::api::{Api, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -13,11 +14,11 @@ use crate::problem::Problem;
 use crate::session::Session;
 use crate::url::optional::{Found, find};
 
-/// The names of the networks of a Workload.
+/// The names of the networks of a Workload, but what cannot be the name of one: the server refuses that.
 pub fn names(workload: &Object) -> BTreeSet<String> {
     let interfaces = workload.spec().pointer("/template/spec/networkInterfaces").and_then(Value::as_array);
     let names = interfaces.into_iter().flatten().filter_map(|it| it["network"]["name"].as_str());
-    names.map(str::to_owned).collect()
+    names.filter(|name| is_dns_label(name)).map(str::to_owned).collect()
 }
 
 /// Those that the project serves and has not. What cannot be read counts as there: the server has the last word.

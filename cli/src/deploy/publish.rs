@@ -20,14 +20,38 @@ use crate::url::{self, Intent, Settled};
 /// How long a URL is waited for after the rollout.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Publishes, prints and waits. What fails does not keep the rest from being done.
+/// Publishes, prints and waits. What fails does not keep the rest from being done; `failed` is what kept a workload from being
+/// stored.
 pub async fn finish(
     session: &Session,
     args: &DeployArgs,
     asked: &Asked<'_>,
     stored: &[Object],
+    failed: Option<Problem>,
 ) -> Result<(), Problem> {
-    let intent = intent(asked);
+    if failed.is_some() {
+        session.tell("Not everything was deployed: first, the rest is seen through.");
+    }
+    let (published, unpublished) = settle(session, intent(asked), stored).await;
+    if session.global.output.is_structured() {
+        session.print(|| together(stored.iter().map(printed).collect()), String::new)?;
+    }
+    let began = Instant::now();
+    let waited = wait(session, args.wait, stored).await;
+    let mut problems: Vec<Problem> = failed.into_iter().chain(waited).chain(unpublished).collect();
+    // Ctrl-C is how it ended; what went wrong before is told all the same.
+    problems.sort_by_key(|problem| problem.exit != Exit::Interrupted);
+    if problems.is_empty() {
+        problems = urls(session, &published, || patience(args.wait, began.elapsed())).await;
+    }
+    let mut problems = problems.into_iter();
+    let first = problems.next();
+    problems.for_each(|problem| session.tell(&problem.text(session.global.verbose)));
+    first.map_or(Ok(()), Err)
+}
+
+/// Makes or removes URLs. The workloads that have one, and what went wrong.
+async fn settle<'a>(session: &Session, intent: Intent, stored: &'a [Object]) -> (Vec<&'a str>, Vec<Problem>) {
     let (mut published, mut problems) = (Vec::new(), Vec::new());
     for workload in stored {
         match url::settle(session, workload, intent).await {
@@ -40,30 +64,34 @@ pub async fn finish(
             Err(problem) => problems.push(problem),
         }
     }
-    let is_structured = session.global.output.is_structured();
-    if is_structured {
-        session.print(|| together(stored.iter().map(printed).collect()), String::new)?;
-    }
-    let waited = wait(session, args.wait, stored).await;
-    let is_interrupted = |problem: &Problem| problem.exit == Exit::Interrupted;
-    if let Some(interrupted) = waited.iter().find(|problem| is_interrupted(problem)) {
-        return Err(interrupted.clone());
-    }
-    problems.splice(0..0, waited);
-    let patience = if args.wait.no_wait { Duration::ZERO } else { PATIENCE };
-    for name in published {
-        match url::wait(session, name, patience).await {
-            Ok(Url::Live(url)) if is_structured => session.tell(&url),
+    (published, problems)
+}
+
+/// Waits for URLs, each for as long as `patience` gives, and tells them. What went wrong.
+async fn urls(session: &Session, names: &[&str], patience: impl Fn() -> Duration) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for name in names {
+        match url::wait(session, name, patience()).await {
+            Ok(Url::Live(url)) if session.global.output.is_structured() => session.tell(&url),
             // Alone on the last line, for scripts.
-            Ok(Url::Live(url)) => session.print(Value::default, || plain(&url).into_owned())?,
+            Ok(Url::Live(url)) => {
+                problems.extend(session.print(Value::default, || plain(&url).into_owned()).err())
+            }
             Ok(Url::Pending(why)) => session.tell(&format!("The URL of {name} does not answer yet: {why}.")),
             Err(problem) => problems.push(problem),
         }
     }
-    let mut problems = problems.into_iter();
-    let first = problems.next();
-    problems.for_each(|problem| session.tell(&problem.text(session.global.verbose)));
-    first.map_or(Ok(()), Err)
+    problems
+}
+
+/// How long a URL is waited for, so long after the wait began: not beyond the time that the user gives the whole.
+fn patience(args: WaitArgs, spent: Duration) -> Duration {
+    match args {
+        WaitArgs { no_wait: true, .. } => Duration::ZERO,
+        // Zero is for ever.
+        WaitArgs { timeout: Duration::ZERO, .. } => PATIENCE,
+        WaitArgs { timeout, .. } => timeout.saturating_sub(spent).min(PATIENCE),
+    }
 }
 
 /// Only a flag makes something public; a file that has a port of that name may not have meant it.
@@ -106,4 +134,24 @@ async fn wait(session: &Session, args: WaitArgs, stored: &[Object]) -> Vec<Probl
         }
     }
     problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_waited_for_within_the_time_that_is_given() {
+        let seconds = Duration::from_secs;
+        for (no_wait, timeout, spent, expected) in [
+            (true, 600, 0, 0),
+            (false, 0, 900, 60),
+            (false, 600, 1, 60),
+            (false, 30, 10, 20),
+            (false, 10, 11, 0),
+        ] {
+            let args = WaitArgs { no_wait, timeout: seconds(timeout) };
+            assert_eq!(patience(args, seconds(spent)), seconds(expected), "{no_wait} {timeout} {spent}");
+        }
+    }
 }

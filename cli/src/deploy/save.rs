@@ -5,6 +5,7 @@ use std::path::Path;
 
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 /// The name of the file, where the user names none.
 pub const FILE: &str = "workload.yaml";
@@ -46,12 +47,18 @@ pub fn content(object: &Object) -> Value {
     })
 }
 
-/// Writes the file, in place of one only where that is wanted. Only its user can read a new one: values of variables may be
-/// secrets.
+/// Writes the file, in place of one only where that is wanted. Only its user can read it: values of variables may be secrets.
+/// What was there stays whole until the new file is.
 pub fn write(path: &Path, text: &str, replace: bool) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).truncate(replace).create(replace).create_new(!replace);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(text.as_bytes())
+    // A link stays one: what it leads to is replaced.
+    let path = if replace { path.canonicalize()? } else { path.to_owned() };
+    if replace && !path.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let stored = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
+    stored.map(drop).map_err(|error| error.error)
 }

@@ -7,22 +7,23 @@ mod wait;
 
 use std::time::Duration;
 
-use fedhub_terminal::consent::confirms;
+use fedhub_core::object::Object;
 use kube::ResourceExt;
 use kube::api::ListParams;
 use plan::{Consent, Doomed};
 use requests::{delete, workloads};
 use serde_json::json;
 
+use crate::args::names;
 use crate::problem::Problem;
 use crate::session::Session;
-use crate::url::{self, Intent};
+use crate::url::{self, Intent, Settled};
 
 /// The flags of `destroy`.
 #[derive(Debug, clap::Args)]
 pub struct DestroyArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// Do not ask. Without a terminal, nothing is deleted unless this is given.
     #[arg(short, long)]
@@ -43,25 +44,40 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
     let Some(workload) = found else { return Err(missing(session, &args.name).await) };
     let doomed = Doomed::of(&workload);
     if !doomed.is_going {
-        agree(session, args, &doomed)?;
-        // What is published of it goes with it by its owner reference, too: without a right to it, the workload goes first.
-        if let Err(problem) = url::settle(session, &workload, Intent::Unpublish).await {
-            session.tell(&format!("{} It goes with the workload.", problem.sentence));
-        }
-        delete(&api, &workload).await?;
+        let url = url::address(session, &workload).await;
+        agree(session, args, &doomed, url.as_deref()).await?;
+        delete_with_url(session, &workload, url.as_deref()).await?;
     }
     if args.no_wait {
         let text = || format!("Workload {:?} is being deleted.", args.name);
         return session.print(|| json!({ "workload": args.name, "deleted": true, "gone": false }), text);
     }
-    session.tell(&format!("Waiting until everything of workload {:?} is gone ...", args.name));
+    session.tell(&format!("Waiting until workload {:?} and its instances are gone ...", args.name));
     wait::gone(session, &workload, args.timeout).await?;
-    let text = || format!("Workload {:?} and everything of it is gone.", args.name);
+    let text = || format!("Workload {:?} and its instances are gone.", args.name);
     session.print(|| json!({ "workload": args.name, "deleted": true, "gone": true }), text)
 }
 
+/// Deletes a workload, and before it its URL. A workload that may not be deleted keeps it.
+async fn delete_with_url(session: &Session, workload: &Object, url: Option<&str>) -> Result<(), Problem> {
+    let api = workloads(session);
+    delete(&api, workload, true).await?;
+    // What is published of it goes with it by its owner reference, too: without a right to it, the workload goes first.
+    match (url::settle(session, workload, Intent::Unpublish).await, url) {
+        (Ok(Settled::None), Some(url)) => session.tell(&format!("Removed its URL {url}.")),
+        (Ok(_), _) => {}
+        (Err(problem), _) => session.tell(&format!("{} It goes with the workload.", problem.sentence)),
+    }
+    delete(&api, workload, false).await
+}
+
 /// Makes sure that somebody wants it.
-fn agree(session: &Session, args: &DestroyArgs, doomed: &Doomed) -> Result<(), Problem> {
+async fn agree(
+    session: &Session,
+    args: &DestroyArgs,
+    doomed: &Doomed,
+    url: Option<&str>,
+) -> Result<(), Problem> {
     match plan::consent(args.yes, session.terminal.can_ask()) {
         Consent::Given => Ok(()),
         Consent::Missing => {
@@ -69,8 +85,13 @@ fn agree(session: &Session, args: &DestroyArgs, doomed: &Doomed) -> Result<(), P
                 .remedy("Give --yes to delete it without a question."))
         }
         Consent::Question => {
-            session.tell(&format!("This deletes {} in {}.", doomed.in_words(), session.project_in_words()));
-            let agreed = confirms("Delete it?", false);
+            let with = url.map_or_else(String::new, |url| format!(", with its URL {url}"));
+            session.tell(&format!(
+                "This deletes {} in {}{with}.",
+                doomed.in_words(),
+                session.project_in_words()
+            ));
+            let agreed = session.confirms("Delete it?", false).await;
             if agreed { Ok(()) } else { Err(Problem::failed("Nothing was deleted.")) }
         }
     }

@@ -15,10 +15,10 @@ pub fn workloads(session: &Session) -> Api<Object> {
     model::api(session.client.clone(), &session.namespace, Kind::Workload)
 }
 
-/// Deletes the workload that was shown, and no other of its name.
-pub async fn delete(api: &Api<Object>, workload: &Object) -> Result<(), Problem> {
+/// Deletes the workload that was shown, and no other of its name. A dry run asks whether that may be done.
+pub async fn delete(api: &Api<Object>, workload: &Object, dry_run: bool) -> Result<(), Problem> {
     let preconditions = Some(Preconditions { uid: workload.metadata.uid.clone(), resource_version: None });
-    let params = DeleteParams { preconditions, ..DeleteParams::background() };
+    let params = DeleteParams { dry_run, preconditions, ..DeleteParams::background() };
     match api.delete(workload.name(), &params).await {
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         deleted => deleted
@@ -27,10 +27,12 @@ pub async fn delete(api: &Api<Object>, workload: &Object) -> Result<(), Problem>
     }
 }
 
-/// What is left of a workload, a line for each city; `None` where that cannot be told.
+/// What is left of a workload, a line for each city; `None` where nothing is.
 pub async fn remains(session: &Session, workload: &Object) -> Option<String> {
     let of = format!("{WORKLOAD_UID}={}", workload.uid());
-    let deployments = model::list(session, Kind::WorkloadDeployment, &of).await.ok()?;
+    let Ok(deployments) = model::list(session, Kind::WorkloadDeployment, &of).await else {
+        return Some("  What is left is not known.".to_owned());
+    };
     let instances = model::list(session, Kind::Instance, &of).await.ok();
     remaining(&deployments, instances.as_deref())
 }

@@ -9,6 +9,7 @@ use fedhub_core::object::Kind;
 use jiff::Timestamp;
 use join::{Filter, Names, entries};
 
+use crate::args::names;
 use crate::model::{Listed, get, list};
 use crate::problem::Problem;
 use crate::reading::{self, Query, known, note};
@@ -26,7 +27,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct EventsArgs {
     /// Only of this workload, its cities and its instances.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: Option<String>,
     /// Only in these cities.
     #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]

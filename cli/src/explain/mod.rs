@@ -6,6 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use view::{Explanation, Outcome};
 
+use crate::args::names;
 use crate::exit::Exit;
 use crate::model::{Index, Project};
 use crate::problem::Problem;
@@ -27,7 +28,7 @@ blocked; 4: somebody has to act.";
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// The workload's name.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// Only these cities.
     #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]

@@ -8,6 +8,7 @@ use fedhub_core::object::{Kind, Object};
 use jiff::Timestamp;
 use view::{Filter, rows};
 
+use crate::args::names;
 use crate::model::{Listed, get, list};
 use crate::problem::Problem;
 use crate::reading::{self, note};
@@ -36,7 +37,7 @@ pub struct InstancesArgs {
     #[command(subcommand)]
     pub one: Option<One>,
     /// Only the instances of this workload.
-    #[arg(short, long, value_name = "WORKLOAD")]
+    #[arg(short, long, value_name = "WORKLOAD", value_parser = names::existing)]
     pub workload: Option<String>,
     /// Only the instances in these cities.
     #[arg(long, alias = "location", value_name = "CITY", value_delimiter = ',')]
@@ -50,7 +51,7 @@ pub enum One {
     #[command(after_help = DESCRIBE)]
     Describe {
         /// The instance's name.
-        #[arg(value_name = "INSTANCE")]
+        #[arg(value_name = "INSTANCE", value_parser = names::existing)]
         name: String,
     },
 }

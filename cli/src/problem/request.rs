@@ -2,6 +2,7 @@
 
 use fedhub_core::errors::chain;
 use fedhub_terminal::plain;
+use kube::client::AuthError;
 use kube::core::Status;
 use kube::core::response::StatusDetails;
 use kube::runtime::watcher;
@@ -9,8 +10,8 @@ use kube::runtime::watcher;
 use super::{Failure, Problem};
 use crate::exit::Exit;
 
-/// How an admission webhook introduces what it says.
-const DENIED: &str = "denied the request: ";
+/// How an admission webhook, and a policy, introduce what they say.
+const DENIED: [&str; 2] = ["denied the request: ", "denied request: "];
 
 impl Problem {
     /// A request that failed. `doing` completes "Could not ...": `list the workloads`.
@@ -18,10 +19,9 @@ impl Problem {
         let raw = chain(&error);
         let problem = match &error {
             kube::Error::Api(status) => refused(status, doing),
-            kube::Error::Auth(_) => {
-                Self::failed(format!("Could not {doing}: your credentials cannot be read."))
-                    .remedy("Log in again with `datumctl auth login`, or check the user in your kubeconfig.")
-            }
+            kube::Error::Auth(_) => unauthenticated(doing),
+            // A kubeconfig's own login program failed when it was asked again.
+            kube::Error::Service(cause) if cause.is::<AuthError>() => unauthenticated(doing),
             kube::Error::Service(cause) => match cause.downcast_ref::<Failure>() {
                 Some(failure) => failed(failure, doing),
                 None => unreachable(doing),
@@ -31,7 +31,8 @@ impl Problem {
                 Self::failed(format!("Could not {doing}: the answer of the server is not understood."))
                     .remedy("Check that the host is a Datum platform, and that this program is up to date.")
             }
-            _ => Self::failed(format!("Could not {doing}.")),
+            _ => Self::failed(format!("Could not {doing}: the request could not be made."))
+                .remedy("Check the host, the kubeconfig and the names; --verbose says more."),
         };
         problem.raw(raw)
     }
@@ -41,7 +42,9 @@ impl Problem {
 pub fn is_final(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => matches!(status.code, 401 | 403 | 404 | 405),
-        kube::Error::Service(cause) => matches!(cause.downcast_ref(), Some(Failure::NoToken(_))),
+        kube::Error::Service(cause) => {
+            cause.is::<AuthError>() || matches!(cause.downcast_ref(), Some(Failure::NoToken(_)))
+        }
         kube::Error::Auth(_) => true,
         _ => false,
     }
@@ -66,14 +69,13 @@ fn refused(status: &Status, doing: &str) -> Problem {
         return Problem::failed(could_not("the project is suspended"))
             .remedy("Ask the owner of the organization why, and to have it resumed.");
     }
-    if let Some((_, said)) = status.message.split_once(DENIED) {
+    if let Some((_, said)) = DENIED.iter().find_map(|words| status.message.split_once(words)) {
         return Problem::failed(could_not(said.trim_end_matches('.')));
     }
     match status.code {
         401 => Problem::failed(could_not("your login has expired or is not accepted"))
             .remedy("Log in again with `datumctl auth login`."),
-        403 => Problem::failed(could_not("your account lacks the right to do that in this project"))
-            .remedy("Ask an administrator of the project for a role that allows it."),
+        403 => forbidden(status, could_not),
         404 if names_object(status) => Problem::failed(could_not("it does not exist in this project"))
             .remedy("Check the name, the project and the namespace."),
         404 => Problem::new(Exit::Unavailable, could_not("this project's platform does not offer it"))
@@ -90,6 +92,36 @@ fn refused(status: &Status, doing: &str) -> Problem {
         _ => Problem::failed(could_not(&format!("the platform has a problem of its own ({})", status.code)))
             .remedy("Run the command again in a minute; if that does not help, tell the platform's support."),
     }
+}
+
+/// A request that a right is missing for, or that the platform refuses for another reason. An authorizer begins with the user:
+/// `workloads is forbidden: User "me" cannot list resource ...`.
+fn forbidden(status: &Status, could_not: impl Fn(&str) -> String) -> Problem {
+    let why = status.message.split_once("is forbidden: ").map_or("", |(_, why)| why.trim_end_matches('.'));
+    if has_cause(status, "NamespaceTerminating") || why.ends_with("because it is being terminated") {
+        return Problem::failed(could_not("the namespace is being deleted"))
+            .remedy("Wait until it is gone, or name another one with --namespace.");
+    }
+    if status.message.ends_with("denied the request without explanation") {
+        return Problem::failed(could_not("the platform refuses it, and does not say why"))
+            .remedy("Ask the platform's support; --verbose says who refused it.");
+    }
+    if let Some(quota) = why.strip_prefix("exceeded quota: ").and_then(|rest| rest.split(',').next()) {
+        return Problem::failed(could_not(&format!("it would exceed the quota {quota:?} of the namespace")))
+            .remedy("Delete what is not needed, or have the quota raised; --verbose has its numbers.");
+    }
+    if why.is_empty() || why.starts_with("User ") {
+        return Problem::failed(could_not("your account lacks the right to do that in this project"))
+            .remedy("Ask an administrator of the project for a role that allows it.");
+    }
+    Problem::failed(could_not(&format!("the platform refuses it ({why})")))
+        .remedy("Change what it refuses, or ask the platform's support.")
+}
+
+/// A kubeconfig that gives no login, or none any more.
+fn unauthenticated(doing: &str) -> Problem {
+    Problem::failed(format!("Could not {doing}: your credentials cannot be read, or have expired."))
+        .remedy("Log in again with `datumctl auth login`, or check the user in your kubeconfig.")
 }
 
 /// A server that does not answer.

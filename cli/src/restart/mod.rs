@@ -7,6 +7,7 @@ use fedhub_core::object::{Kind, ObjectView};
 use jiff::Timestamp;
 use kube::api::Patch;
 
+use crate::args::names;
 use crate::model::{self, Project, absent};
 use crate::problem::Problem;
 use crate::rollout::{WaitArgs, follow};
@@ -17,7 +18,7 @@ use plan::plan;
 #[derive(Clone, Debug, clap::Args)]
 pub struct RestartArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// The cities to restart it in, in place of all.
     #[arg(long, value_name = "CITY", value_delimiter = ',')]

@@ -6,6 +6,8 @@ use clap::{ArgAction, Args};
 
 use crate::args::timeout;
 
+use crate::args::names;
+
 /// Flags of commands that change a workload, and wait for the rollout.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct WaitArgs {
@@ -21,7 +23,7 @@ pub struct WaitArgs {
 #[derive(Clone, Debug, Args)]
 pub struct StatusArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// Wait for the end; with --watch=false show how far it is, and exit with 3 where it is not done.
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true, require_equals = true,
@@ -36,7 +38,7 @@ pub struct StatusArgs {
 #[derive(Clone, Debug, Args)]
 pub struct HistoryArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// Show the template of that revision in full.
     #[arg(long, value_name = "REV")]
@@ -47,7 +49,7 @@ pub struct HistoryArgs {
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// The revision to go back to; 0 is the one before the current one.
     #[arg(long, value_name = "REV", default_value_t = 0)]

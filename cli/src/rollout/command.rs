@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 
 use super::args::{HistoryArgs, StatusArgs, UndoArgs};
 use super::{conclude, history, status, undo};
-use crate::args::examples;
+use crate::args::{examples, names};
 use crate::problem::Problem;
 use crate::restart::{self, RestartArgs};
 use crate::session::Session;
@@ -40,14 +40,14 @@ pub enum RolloutCommand {
     #[command(after_help = examples::ROLLOUT_PAUSE)]
     Pause {
         /// Name of the workload.
-        #[arg(value_name = "WORKLOAD")]
+        #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
         name: String,
     },
     /// Not possible: the platform cannot hold a rollout.
     #[command(after_help = examples::ROLLOUT_PAUSE)]
     Resume {
         /// Name of the workload.
-        #[arg(value_name = "WORKLOAD")]
+        #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
         name: String,
     },
 }

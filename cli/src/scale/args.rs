@@ -3,6 +3,7 @@
 use clap::ArgGroup;
 
 use super::settings::Numbers;
+use crate::args::names;
 use crate::rollout::WaitArgs;
 
 /// The flags of which at least one is needed.
@@ -13,7 +14,7 @@ const NUMBERS: [&str; 4] = ["min", "max", "cpu_percent", "memory_percent"];
 #[command(group(ArgGroup::new("numbers").required(true).multiple(true).args(NUMBERS)))]
 pub struct ScaleArgs {
     /// Name of the workload.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub name: String,
     /// Instances that each city has at least.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(0..))]

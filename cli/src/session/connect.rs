@@ -53,7 +53,8 @@ pub async fn connect(target: Target) -> Result<Connection, Problem> {
             let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
             let config = Config::from_custom_kubeconfig(kubeconfig, &options);
             let mut config = config.await.map_err(|error| unusable(&error))?;
-            let namespace = config.default_namespace.clone();
+            let named = Some(config.default_namespace.clone()).filter(|name| !name.is_empty());
+            let namespace = named.unwrap_or_else(|| NAMESPACE.to_owned());
             let place = place(&config.cluster_url, project);
             config.cluster_url = place.server.clone();
             clients(config, None, place, &namespace)

@@ -8,6 +8,7 @@ pub mod transport;
 pub use connect::NAMESPACE;
 
 use fedhub_terminal::Terminal;
+use fedhub_terminal::consent::confirms;
 use fedhub_terminal::output::{self, structured};
 use kube::Client;
 use serde_json::Value;
@@ -47,6 +48,7 @@ impl Session {
         let target = target::target(program, &global, environment)?;
         let connection = connect::connect(target).await?;
         let namespace = global.namespace.clone().unwrap_or(connection.namespace);
+        target::check_namespace(&namespace)?;
         let (client, root, project) = (connection.client, connection.root, connection.project);
         Ok(Self { client, root, namespace, project, global, terminal, program })
     }
@@ -72,6 +74,13 @@ impl Session {
     /// Tells something that is no data, on standard error.
     pub fn tell(&self, text: &str) {
         output::tell(text);
+    }
+
+    /// Whether the answer to a question is yes. It is awaited on a thread of its own, so that Ctrl-C ends the command
+    /// meanwhile.
+    pub async fn confirms(&self, question: &str, default: bool) -> bool {
+        let question = question.to_owned();
+        tokio::task::spawn_blocking(move || confirms(&question, default)).await.unwrap_or(false)
     }
 
     /// A command of this program, to be typed, with the flags that lead to the same place.

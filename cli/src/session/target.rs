@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use fedhub_core::names::{DNS_LABEL_RULE, is_dns_label};
+
 use crate::args::Global;
 use crate::host::environment::Environment;
 use crate::host::program::Program;
@@ -63,6 +65,15 @@ fn host_of(value: &str) -> Result<String, Problem> {
         return Err(Problem::usage(format!("DATUM_API_HOST is {value:?}, which is not the name of a host.")));
     }
     Ok(host.to_owned())
+}
+
+/// A namespace becomes a part of paths, whoever names it.
+pub fn check_namespace(name: &str) -> Result<(), Problem> {
+    if is_dns_label(name) {
+        return Ok(());
+    }
+    Err(Problem::usage(format!("{name:?} is not the name of a namespace: {DNS_LABEL_RULE}."))
+        .remedy("Name one with --namespace, or in the context of the kubeconfig."))
 }
 
 /// A project's name becomes a part of a path.

@@ -7,6 +7,7 @@ use fedhub_core::object::{Kind, ObjectView};
 use jiff::Timestamp;
 use view::{Overview, text, value};
 
+use crate::args::names;
 use crate::model::{absent, list};
 use crate::problem::Problem;
 use crate::reading::{self, note};
@@ -23,7 +24,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// Only these workloads.
-    #[arg(value_name = "WORKLOAD")]
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
     pub names: Vec<String>,
 }
 

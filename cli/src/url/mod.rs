@@ -52,7 +52,7 @@ pub async fn settle(session: &Session, workload: &Object, intent: Intent) -> Res
         Intent::Publish | Intent::Follow => format!("publish workload {}", Quoted(name)),
     };
     let settled = match intent {
-        Intent::Unpublish => unpublish(session, name).await,
+        Intent::Unpublish => unpublish(session, workload).await,
         Intent::Publish => publish(session, workload).await,
         Intent::Follow => follow(session, workload).await,
     };
@@ -120,12 +120,13 @@ async fn put(
     Ok(Settled::Published)
 }
 
-/// The proxy goes first: one without its service answers everybody with an error.
-async fn unpublish(session: &Session, name: &str) -> kube::Result<Settled> {
+/// Removes what is this very workload's. The proxy goes first: one without its service answers everybody with an error.
+async fn unpublish(session: &Session, workload: &Object) -> kube::Result<Settled> {
+    let name = workload.name();
     for kind in [plan::proxy_resource(), plan::service_resource()] {
         let api = api(session, &kind);
         let Found::There(object) = find(&api, name).await? else { continue };
-        if !plan::is_ours(&object, name) {
+        if !plan::is_of(&object, workload) {
             return Ok(Settled::Taken);
         }
         let preconditions = Preconditions { uid: object.metadata.uid.clone(), resource_version: None };
@@ -136,6 +137,14 @@ async fn unpublish(session: &Session, name: &str) -> kube::Result<Settled> {
         }
     }
     Ok(Settled::None)
+}
+
+/// Where this very workload answers, or will; `None` where that is nowhere, or cannot be read.
+pub async fn address(session: &Session, workload: &Object) -> Option<String> {
+    match find(&api(session, &plan::proxy_resource()), workload.name()).await.ok()? {
+        Found::There(proxy) if plan::is_of(&proxy, workload) => plan::address(&proxy),
+        _ => None,
+    }
 }
 
 /// Waits for the URL to answer, at most so long, and says how far it has come.

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use url::Url;
 use view::{Filter, Row};
 
+use crate::args::names;
 use crate::model::{Health, Listed, Project, list};
 use crate::problem::Problem;
 use crate::reading::{self, note};
@@ -54,7 +55,7 @@ pub enum One {
     #[command(after_help = DESCRIBE)]
     Describe {
         /// The workload's name.
-        #[arg(value_name = "WORKLOAD")]
+        #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
         name: String,
     },
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod failures;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod flags;

@@ -1,7 +1,7 @@
 //! What is shown, asked and saved.
 
 use fedhub_cli::deploy::consent::{Consent, needed};
-use fedhub_cli::deploy::save::{Saving, content, decide};
+use fedhub_cli::deploy::save::{Saving, content, decide, write};
 use fedhub_cli::deploy::view;
 use serde_json::json;
 
@@ -66,4 +66,30 @@ fn a_file_that_says_something_else_is_not_replaced_without_a_word() {
     let saved = content(&object(&stored));
     assert_eq!(saved["metadata"], json!({"name": "web", "labels": {"team": "shop"}}));
     assert_eq!((&saved["spec"], saved.get("status")), (&stored["spec"], None));
+}
+
+/// Values of variables may be secrets, and a disk may be full.
+#[cfg(unix)]
+#[test]
+fn a_file_is_replaced_as_a_whole_and_is_its_users_alone() {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let (path, link) = (folder.path().join("web.yaml"), folder.path().join("link.yaml"));
+    fs::write(&path, "old").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    symlink("web.yaml", &link).unwrap();
+    let before = fs::metadata(&path).unwrap().ino();
+    write(&path, "new", false).unwrap_err();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+    write(&link, "new", true).unwrap();
+    let after = fs::metadata(&path).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "a link stays one");
+    assert_eq!((fs::read_to_string(&path).unwrap(), after.mode() & 0o777), ("new".to_owned(), 0o600));
+    assert_ne!(before, after.ino(), "what was there is never half written");
+    write(&folder.path().join("new.yaml"), "new", false).unwrap();
+    assert_eq!(fs::metadata(folder.path().join("new.yaml")).unwrap().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left beside them");
+    // What is no file is not replaced by one.
+    write(folder.path(), "new", true).unwrap_err();
 }

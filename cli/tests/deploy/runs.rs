@@ -22,7 +22,7 @@ use super::fixtures::{args, web};
 
 const NETWORKING: &str = "networking.datumapis.com";
 
-fn plane(kinds: &[(&str, &str)]) -> ApiServer {
+pub fn plane(kinds: &[(&str, &str)]) -> ApiServer {
     let workloads = Resource::custom("compute.datumapis.com", "v1alpha", "Workload", "workloads")
         .with_status()
         .defaulting(|it| it["spec"] = completed(schema::spec(), it["spec"].take()));
@@ -33,14 +33,14 @@ fn plane(kinds: &[(&str, &str)]) -> ApiServer {
 }
 
 /// Runs `deploy` with these words; no file is saved, and no rollout waited for.
-async fn run(server: &ApiServer, words: &[&str]) -> Result<(), Problem> {
+pub async fn run(server: &ApiServer, words: &[&str]) -> Result<(), Problem> {
     let by_file = words.contains(&"-f");
     let more: &[&str] = if by_file { &["--no-wait"] } else { &["--no-wait", "--no-save"] };
     let session = Session::with_client(server.client(), Global::default());
     deploy::run(&session, &args(&[words, more].concat()).unwrap()).await
 }
 
-fn stored(server: &ApiServer, name: &str) -> Option<Value> {
+pub fn stored(server: &ApiServer, name: &str) -> Option<Value> {
     server.get("Workload", "default", name)
 }
 
@@ -49,13 +49,13 @@ fn sent(requests: &[AuditEntry]) -> Vec<String> {
     requests.iter().filter(|it| !["get", "list", "watch"].contains(&it.verb)).map(AuditEntry::short).collect()
 }
 
-fn file(text: &str) -> tempfile::NamedTempFile {
+pub fn file(text: &str) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
     file
 }
 
-const NEW: [&str; 5] = ["web", "--image=ghcr.io/a/b:1", "--city=DFW,ORD", "--min=2", "--env=A=1"];
+pub const NEW: [&str; 5] = ["web", "--image=ghcr.io/a/b:1", "--city=DFW,ORD", "--min=2", "--env=A=1"];
 
 #[tokio::test]
 async fn a_workload_is_made_changed_and_left_as_it_is() {
@@ -205,6 +205,8 @@ async fn a_missing_network_is_made_only_with_a_yes() {
     let server = plane(&[("Network", "networks")]);
     let problem = run(&server, &NEW).await.unwrap_err();
     assert!(problem.sentence.contains("the network default does not exist"), "{problem:?}");
+    let remedy = problem.remedy.as_ref().unwrap();
+    assert!(problem.exit == Exit::Usage && remedy.contains("--yes"), "as where a city is left: {problem:?}");
     assert_eq!((stored(&server, "web"), server.list("Network").len()), (None, 0));
     run(&server, &[&NEW[..], &["--yes"]].concat()).await.unwrap();
     assert_eq!(

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use fedhub_cli::destroy::plan::{Consent, Doomed, consent};
 use fedhub_cli::destroy::remains::remaining;
-use fedhub_fake_apiserver::{Fault, Resource};
+use fedhub_fake_apiserver::{AuditEntry, Fault};
 use fedhub_testing::{condition, until};
 use serde_json::json;
 
@@ -136,7 +136,12 @@ async fn a_deletion_that_hangs_is_told_and_can_be_waited_for_again() {
         late.err.contains("The deletion goes on") && late.err.contains("DFW: 0 instances left"),
         "{late:?}"
     );
-    assert_eq!(platform.plane.audit().iter().filter(|entry| entry.verb == "delete").count(), 1);
+    // What cannot be read is no nothing.
+    platform.plane.fault(Fault::Status(403).on("list", "workloaddeployments"));
+    let blind = platform.run(&["destroy", "api", "--timeout", "200ms"]).await;
+    assert!(blind.code == 3 && blind.err.contains("What is left is not known."), "{blind:?}");
+    let is_deletion = |entry: &&AuditEntry| entry.verb == "delete" && !entry.dry_run;
+    assert_eq!(platform.plane.audit().iter().filter(is_deletion).count(), 1);
 }
 
 /// What is deleted is what was shown: one that was made anew by the same name stays.
@@ -146,8 +151,11 @@ async fn only_the_workload_that_was_shown_is_deleted() {
     platform.workload("api", &[]);
     let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
     assert_eq!(platform.run(&["destroy", "api", "--yes"]).await.code, 0);
-    let deleted = platform.plane.audit().into_iter().find(|entry| entry.verb == "delete").unwrap();
-    assert_eq!(deleted.body.unwrap()["preconditions"]["uid"], uid);
+    let deleted: Vec<_> = platform.plane.audit().into_iter().filter(|entry| entry.verb == "delete").collect();
+    assert_eq!(deleted.iter().map(|entry| entry.dry_run).collect::<Vec<_>>(), [true, false]);
+    for entry in deleted {
+        assert_eq!(entry.body.unwrap()["preconditions"]["uid"], uid);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -195,35 +203,48 @@ async fn ctrl_c_ends_the_waiting_and_not_the_deletion() {
     assert!(said.contains("The deletion of workload \"api\" goes on."), "{said}");
 }
 
-/// The proxy goes before what it leads to; what is not the workload's own stays, and a missing right is no reason to stop.
+/// The proxy goes before what it leads to; what is another workload's stays, and a missing right is no reason to stop.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_url_of_a_workload_goes_with_it() {
-    for (labelled, forbidden, left) in [(true, false, 0), (false, false, 2), (true, true, 2)] {
+    for (is_own, forbidden, left) in [(true, false, 0), (false, false, 2), (true, true, 2)] {
         let platform = platform().await;
         platform.workload("api", &[]);
-        for (kind, plural) in [("HTTPProxy", "httpproxies"), ("NetworkService", "networkservices")] {
-            platform.plane.register(Resource::custom("networking.datumapis.com", "v1alpha", kind, plural));
-            let labels =
-                if labelled { json!({ "compute.datumapis.com/workload-name": "api" }) } else { json!({}) };
-            let metadata = json!({ "namespace": "default", "name": "api", "labels": labels });
-            let object = json!({ "apiVersion": "networking.datumapis.com/v1alpha", "kind": kind, "metadata": metadata });
-            platform.plane.put(object).unwrap();
-        }
+        let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
+        platform.publish("api", &if is_own { uid } else { json!("of-an-earlier-one") });
         if forbidden {
             platform.plane.fault(Fault::Status(403).on("get", "httpproxies"));
         }
         let run = platform.run(&["destroy", "api", "--yes"]).await;
         assert_eq!(run.code, 0, "{run:?}");
         assert_eq!(run.err.contains("It goes with the workload."), forbidden, "{run:?}");
+        assert_eq!(run.err.contains("Removed its URL https://api.example.net."), left == 0, "{run:?}");
         let there = platform.plane.names("HTTPProxy").len() + platform.plane.names("NetworkService").len();
-        assert_eq!(there, left, "{labelled} {forbidden}");
+        assert_eq!(there, left, "{is_own} {forbidden}");
         let audit = platform.plane.audit();
-        let deleted: Vec<&str> = audit
-            .iter()
-            .filter(|entry| entry.verb == "delete")
-            .map(|entry| entry.resource.as_str())
-            .collect();
-        let whole = ["httpproxies", "networkservices", "workloads"];
-        assert_eq!(deleted, if left == 0 { whole.as_slice() } else { &whole[2..] });
+        let deleted: Vec<String> =
+            audit.iter().filter(|entry| entry.verb == "delete").map(AuditEntry::short).collect();
+        let whole = [
+            "delete workloads/api (dry)",
+            "delete httpproxies/api",
+            "delete networkservices/api",
+            "delete workloads/api",
+        ];
+        let alone = [whole[0], whole[3]];
+        assert_eq!(deleted, if left == 0 { &whole[..] } else { &alone[..] });
+    }
+}
+
+/// A workload that may not be deleted runs on, and answers on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workload_that_may_not_go_keeps_its_url() {
+    let platform = platform().await;
+    platform.workload("api", &[]);
+    let uid = platform.plane.get("Workload", "default", "api").unwrap()["metadata"]["uid"].clone();
+    platform.publish("api", &uid);
+    platform.plane.fault(Fault::Status(403).on("delete", "workloads"));
+    let run = platform.run(&["destroy", "api", "--yes"]).await;
+    assert_eq!(run.code, 1, "{run:?}");
+    for kind in ["Workload", "HTTPProxy", "NetworkService"] {
+        assert_eq!(platform.plane.names(kind).len(), 1, "{kind}");
     }
 }

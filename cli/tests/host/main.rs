@@ -6,6 +6,7 @@
 mod support;
 
 mod completion;
+mod interrupts;
 mod kubectl;
 mod plugin;
 mod tokens;

@@ -133,3 +133,36 @@ async fn a_closed_standard_error_changes_no_exit_code() {
         assert_eq!(ended.code(), Some(code), "{arguments:?}");
     }
 }
+
+/// Names become parts of paths: `destroy 'web?dryRun=All'` and `scale web/status` are no names.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_checked_before_anything_is_sent() {
+    let platform = Platform::start().await;
+    for wrong in ["web/status", "web?dryRun=All", "..", "Web", "a%2fb", ""] {
+        for command in [
+            ["destroy", wrong, "--yes"].as_slice(),
+            &["scale", wrong, "--min", "3"],
+            &["restart", wrong],
+            &["deploy", wrong, "--image", "a"],
+            &["status", wrong],
+            &["explain", wrong],
+            &["events", wrong],
+            &["rollout", wrong],
+            &["rollout", "status", wrong],
+            &["rollout", "history", wrong],
+            &["rollout", "undo", wrong],
+            &["rollout", "restart", wrong],
+            &["rollout", "pause", wrong],
+            &["rollout", "resume", wrong],
+            &["workloads", "describe", wrong],
+            &["instances", "describe", wrong],
+            &["instances", "--workload", wrong],
+            &["status", "--namespace", wrong],
+        ] {
+            let run = platform.run(command).await;
+            assert_eq!(run.code, 2, "{command:?} {run:?}");
+            assert!(run.err.contains("begin and end with a letter or digit"), "{command:?} {run:?}");
+        }
+    }
+    assert!(platform.asked().is_empty() && platform.plane.audit().is_empty());
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use fedhub_cli::exit::Exit;
 use fedhub_cli::problem::{Failure, Problem, is_final};
 use fedhub_testing::{Messages, assert_messages};
+use kube::client::AuthError;
 use kube::core::Status;
 use serde_json::{Value, json};
 use strum::VariantArray;
@@ -25,6 +26,12 @@ fn cases() -> Vec<(&'static str, kube::Error)> {
     let two = json!({ "causes": [cause("spec.a", "Too long"), cause("", "Never good")] });
     let forbidden = "workloads.compute.datumapis.com is forbidden: User \"me\" cannot list resource";
     let denied = "admission webhook \"w.datumapis.com\" denied the request: the project's quota of instances is used up.";
+    let policy = "workloads \"api\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: not on Fridays";
+    let mute = "admission webhook \"w.datumapis.com\" denied the request without explanation";
+    let quota = "workloads.compute.datumapis.com \"api\" is forbidden: exceeded quota: objects, requested: count/workloads.compute.datumapis.com=1, used: count/workloads.compute.datumapis.com=5, limited: count/workloads.compute.datumapis.com=5";
+    let limit = "instances \"api\" is forbidden: maximum cpu usage per instance is 1, but limit is 2.";
+    let leaving = "workloads \"api\" is forbidden: unable to create new content in namespace default because it is being terminated";
+    let terminating = json!({ "causes": [{ "reason": "NamespaceTerminating" }] });
     vec![
         ("login", refused(401, "Unauthorized", "Unauthorized", &none)),
         ("right", refused(403, "Forbidden", forbidden, &none)),
@@ -33,6 +40,12 @@ fn cases() -> Vec<(&'static str, kube::Error)> {
             refused(403, "Forbidden", "x", &json!({ "causes": [{ "reason": "ProjectSuspended" }] })),
         ),
         ("refused by admission", refused(403, "Forbidden", denied, &none)),
+        ("refused by a policy", refused(403, "Forbidden", policy, &none)),
+        ("refused without a word", refused(403, "Forbidden", mute, &none)),
+        ("over the quota of the namespace", refused(403, "Forbidden", quota, &named)),
+        ("refused by a limit", refused(403, "Forbidden", limit, &named)),
+        ("namespace that goes", refused(403, "Forbidden", leaving, &named)),
+        ("namespace that goes, by its cause", refused(403, "Forbidden", "x", &terminating)),
         ("missing object", refused(404, "NotFound", "workloads \"api\" not found", &named)),
         ("missing kind", refused(404, "NotFound", "the server could not find the requested resource", &none)),
         ("exists", refused(409, "AlreadyExists", "exists", &named)),
@@ -51,7 +64,10 @@ fn cases() -> Vec<(&'static str, kube::Error)> {
         ("away", refused(503, "ServiceUnavailable", "try later", &none)),
         ("silent", kube::Error::Service(Box::new(Failure::Silent(Duration::from_secs(30))))),
         ("no token", kube::Error::Service(Box::new(Failure::NoToken("not logged in".to_owned())))),
+        ("no credentials", kube::Error::Auth(AuthError::MissingCommand)),
+        ("credentials that ended", kube::Error::Service(Box::new(AuthError::ExecPluginFailed))),
         ("no connection", kube::Error::Service(Box::new(std::io::Error::other("connection refused")))),
+        ("no request", kube::Error::HttpError("a b".parse::<http::Uri>().unwrap_err().into())),
         ("no sense", kube::Error::SerdeError(serde_json::from_str::<u8>("<html>").unwrap_err())),
     ]
 }
@@ -78,7 +94,10 @@ fn no_sentence_has_raw_names_and_each_has_a_remedy() {
         for raw in ["datumapis.com", "workloads.compute", "webhook", "etcdserver", "User \"me\""] {
             assert!(!text.contains(raw), "{label}: {text}");
         }
-        assert!(problem.remedy.is_some() || label == "refused by admission", "{label}");
+        assert!(
+            problem.remedy.is_some() || ["refused by admission", "refused by a policy"].contains(&label),
+            "{label}"
+        );
         assert!(problem.raw.is_some(), "{label}");
     }
 }
@@ -107,8 +126,23 @@ fn control_characters_of_a_server_are_shown_and_not_done() {
 
 #[test]
 fn what_waiting_does_not_mend_ends_a_wait() {
-    let ends =
-        ["login", "right", "suspended", "refused by admission", "missing object", "missing kind", "no token"];
+    let ends = [
+        "login",
+        "right",
+        "suspended",
+        "refused by admission",
+        "refused by a policy",
+        "refused without a word",
+        "over the quota of the namespace",
+        "refused by a limit",
+        "namespace that goes",
+        "namespace that goes, by its cause",
+        "missing object",
+        "missing kind",
+        "no token",
+        "no credentials",
+        "credentials that ended",
+    ];
     for (label, error) in cases() {
         assert_eq!(is_final(&error), ends.contains(&label), "{label}");
     }

@@ -1,15 +1,24 @@
 //! Connections that are lost, and refusals that no patience mends.
 
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedhub_cli::exit::Exit;
-use fedhub_cli::rollout::wait::Outcome;
+use fedhub_cli::problem::Failure;
+use fedhub_cli::rollout::wait::{Outcome, Wait, wait};
 use fedhub_fake_apiserver::Fault;
+use http::Request;
+use kube::Client;
+use kube::client::{AuthError, Body};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
+use tower::util::service_fn;
+use tower::{BoxError, ServiceExt};
 
-use crate::fixtures::condition;
-use crate::waiting::{DFW, Record, finish, status, updating, waited};
+use crate::fixtures::{SPACE, condition};
+use crate::waiting::{DFW, Record, finish, of, status, updating, waited};
 
 const LOST: &str = "The platform does not answer: trying again. The rollout goes on.";
 const BACK: &str = "The platform answers again.";
@@ -122,4 +131,40 @@ async fn blocked_is_believed_only_when_lists_say_it_too() {
     });
     assert_eq!(end.await.unwrap().outcome, Outcome::Done);
     assert!(record.seconds_since(begin) >= 85);
+}
+
+/// A login that ends in the middle: requests are not sent any more, and no patience mends that.
+#[tokio::test(start_paused = true)]
+async fn a_login_that_ends_in_the_middle_ends_the_wait() {
+    let no_token: fn() -> BoxError = || Failure::NoToken("not logged in".to_owned()).into();
+    let no_credentials: fn() -> BoxError = || AuthError::ExecPluginFailed.into();
+    for (failure, words) in [
+        (no_token, "datumctl gave no login (not logged in)"),
+        (no_credentials, "your credentials cannot be read, or have expired"),
+    ] {
+        let (server, has_ended, begin) = (updating(), Arc::new(AtomicBool::new(false)), Instant::now());
+        let (plane, flag) = (server.clone(), has_ended.clone());
+        let service = service_fn(move |request: Request<Body>| {
+            let (plane, has_ended) = (plane.clone(), flag.load(Ordering::Relaxed));
+            async move {
+                if has_ended {
+                    return Err(failure());
+                }
+                plane.service().oneshot(request).await
+            }
+        });
+        let wait_for = Wait { client: Client::new(service, SPACE), ..of(&server, 600) };
+        let mut record = Record::default();
+        let (end, ()) = tokio::join!(wait(&wait_for, &mut record, pending()), async {
+            sleep(Duration::from_secs(30)).await;
+            has_ended.store(true, Ordering::Relaxed);
+            server.break_watches();
+        });
+        let problem = end.unwrap_err();
+        let expected = format!("Could not watch the rollout of \"web\": {words}. The rollout goes on.");
+        assert_eq!((problem.sentence, problem.exit), (expected, Exit::Failed));
+        assert!(problem.remedy.unwrap().starts_with("Log in again with `datumctl auth login`"));
+        let seconds = begin.elapsed().as_secs();
+        assert!((30..75).contains(&seconds), "{seconds}");
+    }
 }

@@ -149,6 +149,20 @@ impl Platform {
             .unwrap();
     }
 
+    /// What gives a workload its URL, of the one with that UID.
+    pub fn publish(&self, workload: &str, uid: &Value) {
+        for (kind, plural) in [("HTTPProxy", "httpproxies"), ("NetworkService", "networkservices")] {
+            self.plane.register(Resource::custom("networking.datumapis.com", "v1alpha", kind, plural));
+            let labels = json!({ "compute.datumapis.com/workload-name": workload, "compute.datumapis.com/workload-uid": uid });
+            let metadata = json!({ "namespace": "default", "name": workload, "labels": labels });
+            let object = json!({
+                "apiVersion": "networking.datumapis.com/v1alpha", "kind": kind, "metadata": metadata,
+                "status": { "canonicalHostname": format!("{workload}.example.net") },
+            });
+            self.plane.put(object).unwrap();
+        }
+    }
+
     /// The program, with the environment that datumctl gives it.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
