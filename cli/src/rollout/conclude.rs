@@ -5,8 +5,8 @@ use std::time::Duration;
 use fedhub_core::message::Quoted;
 
 use super::judge::{Judgement, Verdict};
-use super::{pause, view};
 use super::wait::{End, Outcome, Wait};
+use super::{pause, view};
 use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::session::Session;

@@ -16,11 +16,7 @@ fn web(status: &str, message: &str, image: Option<&str>) -> Vec<Value> {
     if let Some(image) = image {
         web["spec"]["template"] = template(image);
     }
-    vec![
-        web,
-        deployment("web", "DFW", with(counts(1, 1, 1), serving())),
-        instance("web", "DFW", 0, ready()),
-    ]
+    vec![web, deployment("web", "DFW", with(counts(1, 1, 1), serving())), instance("web", "DFW", 0, ready())]
 }
 
 #[tokio::test]

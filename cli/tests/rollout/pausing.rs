@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::fixtures::*;
-use crate::{restarts, scaling};
 use crate::waiting::{Record, of as wait_for, waited};
+use crate::{restarts, scaling};
 
 const HELD: &str = "The rollout is paused, which holds back a new template in \"DFW\"";
 

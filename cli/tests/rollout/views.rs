@@ -50,11 +50,8 @@ async fn ends_are_said_in_sentences() {
     let all_done = World::done(&["ORD", "DFW"], "web:2").judge();
     let session = session(&server());
     let held = crate::pausing::held().judge().paused.unwrap();
-    let texts = [
-        done(NAME, &all_done),
-        blocked(NAME, &judgement),
-        pause::problem(&session, NAME, &held).text(false),
-    ];
+    let texts =
+        [done(NAME, &all_done), blocked(NAME, &judgement), pause::problem(&session, NAME, &held).text(false)];
     insta::assert_snapshot!("ends", texts.join("\n\n"));
 }
 
