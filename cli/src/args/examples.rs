@@ -118,6 +118,6 @@ Examples:
   datumctl compute deploy web --image web:2
   datumctl compute rollout resume web
 
-While a rollout is paused, changes are stored, and what replaces or adds instances of a template waits: a new template, a
-restart, a new city. The number of instances changes, and cities that are left are removed, all the same. What was passed on
-to a city before the pause goes on there.";
+While a rollout is paused, changes are stored; a new template, a restart and new cities wait until it is resumed. The number
+of instances changes, and cities that are left are removed, all the same. What was passed on to a city before the pause goes
+on there.";

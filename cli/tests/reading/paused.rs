@@ -7,10 +7,10 @@ use crate::support::{condition, counts, deployment, instance, ready, serving, te
 
 /// A paused `web`, whose image is another one where something is held back.
 fn web(status: &str, message: &str, image: Option<&str>) -> Vec<Value> {
-    let conditions = json!([
-        condition("Available", "True", "AvailablePlacementFound", ""),
-        condition("Progressing", status, "RolloutPaused", message),
-    ]);
+    let mut progressing = condition("Progressing", status, "RolloutPaused", message);
+    // That of an object that was just put on a server.
+    progressing["observedGeneration"] = json!(1);
+    let conditions = json!([condition("Available", "True", "AvailablePlacementFound", ""), progressing]);
     let mut web = workload("web", &["DFW"], with(counts(1, 1, 1), conditions));
     web["metadata"]["annotations"] = json!({"compute.datumapis.com/rollout-paused": "true"});
     if let Some(image) = image {
@@ -51,7 +51,7 @@ async fn a_pause_that_holds_nothing_back_is_shown_and_nothing_is_the_matter() {
     for words in ["\"web\" is as it should be.", "The rollout of \"web\" is paused."] {
         assert!(explained.out.contains(words), "{words}: {explained:?}");
     }
-    let status = plane.run("rollout status web").await;
+    let status = plane.run("rollout status web --timeout 5s").await;
     assert_eq!(status.code, 0, "{status:?}");
     let value = plane.run("rollout status web --watch=false -o json").await.json();
     assert_eq!((&value["state"], &value["paused"]), (&json!("done"), &json!(true)));

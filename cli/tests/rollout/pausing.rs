@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::fixtures::*;
-use crate::waiting::{Record, of as wait_for, waited};
+use crate::waiting::{Record, of as wait_for, status, waited};
 use crate::{restarts, scaling};
 
 const HELD: &str = "The rollout is paused, which holds back a new template in \"DFW\"";
@@ -192,6 +192,7 @@ async fn a_resume_waits_for_the_rollout_and_a_pause_ends_the_wait() {
         sleep(Duration::from_secs(20)).await;
         assert!(annotation(&server).is_null());
         World::done(&["DFW"], "web:2").put(&server);
+        status(&server, "WorkloadDeployment", "web-us-dfw", json!({"observedGeneration": 2}));
     });
     resumed.unwrap();
     let mut world = held();
