@@ -93,7 +93,7 @@ Examples:
   datumctl compute rollout web --timeout 5m
   datumctl compute rollout status web --watch=false -o json
 
-Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked.";
+Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked, or paused with changes that are held back.";
 
 /// Of `rollout history`.
 pub const ROLLOUT_HISTORY: &str = "\
@@ -113,5 +113,11 @@ same time is left alone.";
 
 /// Of `rollout pause` and `rollout resume`.
 pub const ROLLOUT_PAUSE: &str = "\
-What stops a rollout that goes wrong is to go back:
-  datumctl compute rollout undo web";
+Examples:
+  datumctl compute rollout pause web
+  datumctl compute deploy web --image web:2
+  datumctl compute rollout resume web
+
+While a rollout is paused, changes are stored; a new template, a restart and new cities wait until it is resumed. The number
+of instances changes, and cities that are left are removed, all the same. What was passed on to a city before the pause goes
+on there.";

@@ -22,7 +22,7 @@ Examples:
   datumctl compute explain web -o json
 
 Exit codes: 0: all is well, or on its way; 1: not everything could be read, and nothing that was says that anything is
-blocked; 4: somebody has to act.";
+blocked; 4: somebody has to act, or a pause of the rollout holds changes back.";
 
 /// The flags of `explain`.
 #[derive(Debug, Args)]
@@ -67,6 +67,11 @@ pub async fn run(session: &Session, args: &ExplainArgs) -> Result<(), Problem> {
     match explanation.outcome() {
         Outcome::Blocked => Err(Problem::new(Exit::Blocked, explanation.headline())
             .remedy(format!("`{events}` shows what happened."))),
+        Outcome::Paused => {
+            let resume = session.command(&format!("rollout resume {}", args.name));
+            Err(Problem::new(Exit::Blocked, explanation.headline())
+                .remedy(format!("`{resume}` lets it go on.")))
+        }
         Outcome::Unknown => Err(Problem::failed(format!(
             "Whether anything blocks {:?} is not known: not everything could be read.",
             args.name

@@ -51,6 +51,8 @@ pub enum Outcome {
     Well,
     /// It goes on by itself.
     OnItsWay,
+    /// The rollout is paused, which holds back changes.
+    Paused,
     /// Somebody has to act.
     Blocked,
     /// Nothing says that somebody has to, but not all is known.
@@ -96,6 +98,9 @@ impl<'a> Explanation<'a> {
         if own || whole || self.cities.iter().any(|it| it.row.phase == Phase::Blocked) {
             return Outcome::Blocked;
         }
+        if self.judgement.verdict == Verdict::Paused {
+            return Outcome::Paused;
+        }
         if !self.has_deployments || !self.has_instances {
             return Outcome::Unknown;
         }
@@ -120,6 +125,7 @@ impl<'a> Explanation<'a> {
                 format!("{name:?} waits: the platform has not taken it up yet.")
             }
             Outcome::OnItsWay => format!("{name:?} is on its way: nobody has to act."),
+            Outcome::Paused => format!("The rollout of {name:?} is paused, which holds back changes."),
             Outcome::Blocked if blocked.is_empty() => format!("{name:?} is blocked."),
             Outcome::Blocked => format!("{name:?} is blocked in {}.", plain(&listed(&blocked))),
             Outcome::Unknown => format!("Nothing that is known blocks {name:?}."),
@@ -129,7 +135,7 @@ impl<'a> Explanation<'a> {
     fn colour(&self) -> Colour {
         match self.outcome() {
             Outcome::Well => Colour::Green,
-            Outcome::OnItsWay | Outcome::Unknown => Colour::Yellow,
+            Outcome::OnItsWay | Outcome::Paused | Outcome::Unknown => Colour::Yellow,
             Outcome::Blocked => Colour::Red,
         }
     }
@@ -149,6 +155,11 @@ pub fn text(explanation: &Explanation<'_>, look: &Look, now: Timestamp) -> Strin
     let own = || explanation.own.clone().filter(|_| explanation.cities.is_empty());
     if let Some(finding) = whole.or_else(own) {
         parts.push(finding.lines(0, width));
+    }
+    if let Some(paused) = &explanation.judgement.paused {
+        let action = format!("What you can do: let it go on with `rollout resume {}`", explanation.name);
+        let lines = [paused.sentence(explanation.name), action];
+        parts.push(lines.map(|line| wrapped(&line, 0, width)).join("\n"));
     }
     parts.extend(explanation.cities.iter().map(|it| city(it, explanation.has_instances, look, now)));
     if !explanation.strays.is_empty() {
@@ -216,7 +227,7 @@ fn instances(all: &[&Object], above: Option<&Finding>, look: &Look, now: Timesta
 fn colour(phase: Phase) -> Colour {
     match phase {
         Phase::Done => Colour::Green,
-        Phase::Pending | Phase::Updating | Phase::Draining => Colour::Yellow,
+        Phase::Pending | Phase::Updating | Phase::Draining | Phase::Paused => Colour::Yellow,
         Phase::Blocked => Colour::Red,
     }
 }
@@ -248,6 +259,7 @@ pub fn json(explanation: &Explanation<'_>, unknown: &[&Problem]) -> Value {
     let outcome = match explanation.outcome() {
         Outcome::Well => "well",
         Outcome::OnItsWay => "on-its-way",
+        Outcome::Paused => "paused",
         Outcome::Blocked => "blocked",
         Outcome::Unknown => "unknown",
     };
@@ -255,6 +267,7 @@ pub fn json(explanation: &Explanation<'_>, unknown: &[&Problem]) -> Value {
         "workload": explanation.name,
         "outcome": outcome,
         "summary": explanation.headline(),
+        "paused": explanation.judgement.paused.is_some(),
         "problem": explanation.own.as_ref().map(Finding::json),
         "cities": explanation.cities.iter().map(city).collect::<Vec<_>>(),
         "strays": instances(&explanation.strays),

@@ -12,9 +12,11 @@
 //! All but the reads is pure.
 
 mod index;
+mod paused;
 mod project;
 pub mod status;
 
 pub use index::{Index, Site, Workload};
+pub use paused::Paused;
 pub use project::{Listed, MANAGER, Project, absent, api, get, list, pages, patch_params, selector};
 pub use status::{Counts, Health, Obstacle};

@@ -45,6 +45,25 @@ pub struct HistoryArgs {
     pub revision: Option<u64>,
 }
 
+/// Flags of `rollout pause`.
+#[derive(Clone, Debug, Args)]
+pub struct PauseArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
+    pub name: String,
+}
+
+/// Flags of `rollout resume`.
+#[derive(Clone, Debug, Args)]
+pub struct ResumeArgs {
+    /// Name of the workload.
+    #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
+    pub name: String,
+    /// Whether to wait for the rollout.
+    #[command(flatten)]
+    pub wait: WaitArgs,
+}
+
 /// Flags of `rollout undo`.
 #[derive(Clone, Debug, Args)]
 pub struct UndoArgs {

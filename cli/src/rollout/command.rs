@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand};
 
-use super::args::{HistoryArgs, StatusArgs, UndoArgs};
-use super::{conclude, history, status, undo};
-use crate::args::{examples, names};
+use super::args::{HistoryArgs, PauseArgs, ResumeArgs, StatusArgs, UndoArgs};
+use super::{history, pause, status, undo};
+use crate::args::examples;
 use crate::problem::Problem;
 use crate::restart::{self, RestartArgs};
 use crate::session::Session;
@@ -36,20 +36,12 @@ pub enum RolloutCommand {
     /// Replace the instances of a workload one by one: the same as `restart`.
     #[command(after_help = examples::RESTART)]
     Restart(RestartArgs),
-    /// Not possible: the platform cannot hold a rollout; says what can be done instead.
+    /// Hold back changes of a workload's template, and its new cities, until the rollout is resumed.
     #[command(after_help = examples::ROLLOUT_PAUSE)]
-    Pause {
-        /// Name of the workload.
-        #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
-        name: String,
-    },
-    /// Not possible: the platform cannot hold a rollout.
+    Pause(PauseArgs),
+    /// Let a paused rollout go on, and watch it.
     #[command(after_help = examples::ROLLOUT_PAUSE)]
-    Resume {
-        /// Name of the workload.
-        #[arg(value_name = "WORKLOAD", value_parser = names::existing)]
-        name: String,
-    },
+    Resume(ResumeArgs),
 }
 
 impl RolloutArgs {
@@ -57,14 +49,8 @@ impl RolloutArgs {
     pub fn writes(&self) -> bool {
         match &self.command {
             Some(RolloutCommand::Undo(args)) => !args.dry_run,
-            Some(RolloutCommand::Restart(_)) => true,
-            Some(
-                RolloutCommand::Status(_)
-                | RolloutCommand::History(_)
-                | RolloutCommand::Pause { .. }
-                | RolloutCommand::Resume { .. },
-            )
-            | None => false,
+            Some(RolloutCommand::Restart(_) | RolloutCommand::Pause(_) | RolloutCommand::Resume(_)) => true,
+            Some(RolloutCommand::Status(_) | RolloutCommand::History(_)) | None => false,
         }
     }
 }
@@ -76,9 +62,8 @@ pub async fn run(session: &Session, args: &RolloutArgs) -> Result<(), Problem> {
         (Some(RolloutCommand::History(args)), _) => history::run(session, args).await,
         (Some(RolloutCommand::Undo(args)), _) => undo::run(session, args).await,
         (Some(RolloutCommand::Restart(args)), _) => restart::run(session, args).await,
-        (Some(RolloutCommand::Pause { name } | RolloutCommand::Resume { name }), _) => {
-            Err(conclude::no_pause(session, name))
-        }
+        (Some(RolloutCommand::Pause(args)), _) => pause::pause(session, args).await,
+        (Some(RolloutCommand::Resume(args)), _) => pause::resume(session, args).await,
         (None, None) => Err(Problem::usage("The name of a workload is missing.")
             .remedy(format!("{} lists them.", session.command("workloads")))),
     }

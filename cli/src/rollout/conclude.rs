@@ -6,8 +6,8 @@ use fedhub_core::message::Quoted;
 use fedhub_core::object::Kind;
 
 use super::judge::{Judgement, Verdict};
-use super::view;
 use super::wait::{End, Outcome, Wait};
+use super::{pause, view};
 use crate::exit::Exit;
 use crate::model::absent;
 use crate::problem::Problem;
@@ -23,12 +23,15 @@ pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem
         }
         (Outcome::Blocked, Some(judgement)) => Err(blocked(session, name, judgement)),
         (Outcome::Missing, _) => Err(absent(session, Kind::Workload, name)),
+        (Outcome::Paused, Some(Judgement { paused: Some(paused), .. })) => {
+            Err(pause::problem(session, name, paused))
+        }
         (Outcome::Deleted, _) => Err(Problem::failed(format!("The workload {} was deleted.", Quoted(name)))),
         (Outcome::Interrupted, _) => {
             let sentence = format!("Stopped watching. The rollout of {} goes on.", Quoted(name));
             Err(again(session, name, Problem::new(Exit::Interrupted, sentence)))
         }
-        (Outcome::TimedOut | Outcome::Done | Outcome::Blocked, judgement) => {
+        (Outcome::TimedOut | Outcome::Done | Outcome::Blocked | Outcome::Paused, judgement) => {
             let time = wait.timeout.map(spoken).unwrap_or_default();
             Err(timed_out(session, name, &time, judgement.as_ref()))
         }
@@ -37,11 +40,14 @@ pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem
 
 /// What is known without waiting: an error unless the rollout is done.
 pub fn at_once(session: &Session, name: &str, judgement: &Judgement) -> Result<(), Problem> {
+    if let (Verdict::Paused, Some(paused)) = (judgement.verdict, &judgement.paused) {
+        return Err(pause::problem(session, name, paused));
+    }
     match judgement.verdict {
         Verdict::Done => Ok(()),
         Verdict::Blocked => Err(blocked(session, name, judgement)),
         Verdict::Deleted => Err(Problem::failed(format!("The workload {} is being deleted.", Quoted(name)))),
-        Verdict::Progressing => {
+        Verdict::Progressing | Verdict::Paused => {
             let sentence = format!("The rollout of {} is not done yet.", Quoted(name));
             Err(again(session, name, Problem::new(Exit::TimedOut, sentence)))
         }
@@ -54,17 +60,9 @@ pub fn state(verdict: Verdict) -> &'static str {
         Verdict::Done => "done",
         Verdict::Progressing => "progressing",
         Verdict::Blocked => "blocked",
+        Verdict::Paused => "paused",
         Verdict::Deleted => "deleted",
     }
-}
-
-/// A rollout cannot be held: the API has no field for it. The one that stops instances is the platform's, and a paused
-/// rollout would have to keep them running.
-pub fn no_pause(session: &Session, name: &str) -> Problem {
-    let undo = session.command(&format!("rollout undo {name}"));
-    let sentence =
-        "The platform cannot pause a rollout: its API has nothing that holds one, and nothing was changed.";
-    Problem::failed(sentence).remedy(format!("`{undo}` goes back to the revision before."))
 }
 
 fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {

@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::placed::NO_MATCHING_LOCATIONS;
+use fedhub_api::facts::workload::is_paused;
 use fedhub_api::responsibility::is_reported_by_federation;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
+use super::held;
 use super::template::{carries_spec, carries_template};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
-use crate::model::{Counts, Obstacle, Site, Workload};
+use crate::model::{Counts, Obstacle, Paused, Site, Workload};
 
 /// How far a city has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
@@ -27,6 +29,8 @@ pub enum Phase {
     Draining,
     /// It goes on only when somebody acts.
     Blocked,
+    /// A pause of the rollout holds back what is to be done.
+    Paused,
     /// It is done.
     Done,
 }
@@ -59,6 +63,8 @@ pub enum Verdict {
     Progressing,
     /// Nothing of it goes on any more until somebody acts.
     Blocked,
+    /// A pause holds back a part of it.
+    Paused,
     /// The Workload is being deleted.
     Deleted,
 }
@@ -76,6 +82,8 @@ pub struct Judgement {
     pub strays: usize,
     /// What keeps the Workload as a whole from going on.
     pub obstacle: Option<Obstacle>,
+    /// The pause of its rollout.
+    pub paused: Option<Paused>,
     /// What comes of all that.
     pub verdict: Verdict,
 }
@@ -93,6 +101,7 @@ pub fn judge(seen: &Workload<'_>) -> Judgement {
         // Whatever a city says itself is newer and nearer.
         obstacle: refusal.filter(|_| !rows.iter().any(|row| row.obstacle.is_some())),
         strays: seen.strays.len(),
+        paused: Paused::of(workload),
         rows,
         verdict: Verdict::Progressing,
     };
@@ -104,10 +113,14 @@ fn verdict(workload: &Object, judgement: &Judgement) -> Verdict {
     let Judgement { rows, strays, obstacle, .. } = judgement;
     let unfinished = || rows.iter().filter(|row| row.phase != Phase::Done);
     let progressing = find(workload.status(), "Progressing").is_some_and(|condition| {
-        said(condition).0 == "True" || condition["observedGeneration"] != generation(workload)
+        // Unknown it is of a pause that has been ended since, too.
+        said(condition).0 != "False" || condition["observedGeneration"] != generation(workload)
     });
     if workload.is_terminating() {
         return Verdict::Deleted;
+    }
+    if judgement.paused.as_ref().is_some_and(|paused| paused.holds) {
+        return Verdict::Paused;
     }
     let blocked = unfinished().all(|row| row.phase == Phase::Blocked);
     // A refused write of a deployment may not show in its row: planes prune, and what only the Workload has tells nothing.
@@ -151,9 +164,10 @@ fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Sit
             let refused = refusal.filter(|_| !deployment.is_terminating()).cloned();
             pending(refused, "waits for the platform to take up the change")
         }
+        None if observed && refusal.is_none() && is_paused(workload) => held::without_deployment(),
         None if observed => pending(refusal.cloned(), "has no deployment yet"),
         None => pending(None, "waits for the platform to take up the workload"),
-        Some(deployment) => deployed(site, deployment),
+        Some(deployment) => held::with_deployment(workload, deployment, deployed(site, deployment)),
     };
     let counts = site.counts().filter(|_| observed && site.is_observed());
     Row {
@@ -167,7 +181,8 @@ fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Sit
     }
 }
 
-type Stage = (Phase, Option<Obstacle>, Option<String>);
+/// How far a city is, what keeps it from going on, and what it waits for.
+pub(super) type Stage = (Phase, Option<Obstacle>, Option<String>);
 
 fn pending(obstacle: Option<Obstacle>, awaits: &str) -> Stage {
     let phase = if obstacle.is_some() { Phase::Blocked } else { Phase::Pending };
@@ -198,7 +213,7 @@ fn is_current(workload: &Object, site: &Site<'_>, deployment: &Object) -> bool {
         && same("minReplicas")
         && same("maxReplicas")
         && carries_spec(&scale["metrics"], &is["scaleSettings"]["metrics"])
-        && carries_template(&wanted["template"], &is["template"])
+        && (is_paused(workload) || carries_template(&wanted["template"], &is["template"]))
 }
 
 /// A city with a deployment of what the Workload says now.

@@ -9,6 +9,8 @@
 //! 3. [`conclude`] turns the end into words and an exit code.
 //! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`, `rollout undo`.
 //!
+//! A paused rollout ([`pause`]) is judged as far as it goes ([`held`]).
+//!
 //! [`revision`]s are what the platform records: [`history`] lists them, and [`undo`] goes back to one. [`command`] is `rollout` with
 //! all that is below it.
 
@@ -16,8 +18,10 @@ pub mod args;
 pub mod command;
 pub mod conclude;
 pub mod display;
+mod held;
 pub mod history;
 pub mod judge;
+pub mod pause;
 pub mod refusal;
 pub mod revision;
 pub mod template;
@@ -37,20 +41,40 @@ use crate::problem::Problem;
 use crate::session::Session;
 use crate::view::Look;
 
-use wait::Wait;
+use wait::{End, Outcome, Wait};
 
-/// Waits for the rollout of a workload that was just changed, unless the flags say not to.
+/// Waits for the rollout of a workload that was just changed, unless the flags say not to. A pause that holds the change back
+/// is said, and no error: the change is stored.
 pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Result<(), Problem> {
     if args.no_wait {
-        let status = session.command(&format!("rollout status {workload}"));
-        session.tell(&format!("Not waiting for the rollout: `{status}` shows how far it is."));
+        if !pause::tell_at_once(session, workload).await {
+            let status = session.command(&format!("rollout status {workload}"));
+            session.tell(&format!("Not waiting for the rollout: `{status}` shows how far it is."));
+        }
         return Ok(());
     }
+    let (of, end) = watched(session, workload, timeout::limit(args.timeout)).await?;
+    let paused = end.judgement.as_ref().and_then(|judgement| judgement.paused.as_ref());
+    match paused.filter(|_| end.outcome == Outcome::Paused) {
+        Some(paused) => {
+            pause::tell(session, workload, paused);
+            Ok(())
+        }
+        None => conclude::conclude(session, &of, &end),
+    }
+}
+
+/// Watches a rollout, and reports its end to programs.
+async fn watched(
+    session: &Session,
+    workload: &str,
+    timeout: Option<std::time::Duration>,
+) -> Result<(Wait, End), Problem> {
     let of = Wait {
         client: session.client.clone(),
         namespace: session.namespace.clone(),
         workload: workload.to_owned(),
-        timeout: timeout::limit(args.timeout),
+        timeout,
     };
     let mut display = display::of(Look::of(session));
     let interrupt = async {
@@ -64,13 +88,14 @@ pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Resul
         let report = || view::report(workload, &end.outcome.to_string(), judgement);
         session.print(report, String::new)?;
     }
-    conclude::conclude(session, &of, &end)
+    Ok((of, end))
 }
 
 /// Shows how far a rollout is, and waits for its end unless that is not wanted.
 pub(crate) async fn status(session: &Session, args: &StatusArgs) -> Result<(), Problem> {
     if args.watch {
-        return follow(session, &args.name, &WaitArgs { no_wait: false, timeout: args.timeout }).await;
+        let (of, end) = watched(session, &args.name, timeout::limit(args.timeout)).await?;
+        return conclude::conclude(session, &of, &end);
     }
     let Project { workloads, deployments, instances } = Project::of_workload(session, &args.name).await;
     let seen = watch::Seen::listed([workloads?, deployments?, instances?]);

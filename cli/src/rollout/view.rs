@@ -34,7 +34,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     let colour = match row.phase {
         Phase::Done => Colour::Green,
         Phase::Blocked => Colour::Red,
-        Phase::Pending | Phase::Updating | Phase::Draining => Colour::Yellow,
+        Phase::Pending | Phase::Updating | Phase::Draining | Phase::Paused => Colour::Yellow,
     };
     vec![
         row.placement.clone().into(),
@@ -120,11 +120,14 @@ pub fn report(name: &str, state: &str, judgement: &Judgement) -> Value {
             "message": row.obstacle.as_ref().map(|obstacle| &obstacle.message).or(row.awaits.as_ref()),
         })
     };
+    let message = judgement.obstacle.as_ref().map(|obstacle| obstacle.message.clone());
+    let held = judgement.paused.as_ref().filter(|paused| paused.holds);
     json!({
         "workload": name,
         "generation": judgement.generation,
         "state": state,
-        "message": judgement.obstacle.as_ref().map(|obstacle| &obstacle.message),
+        "paused": judgement.paused.is_some(),
+        "message": message.or_else(|| held.map(|paused| paused.sentence(name))),
         "cities": judgement.rows.iter().map(row).collect::<Vec<_>>(),
     })
 }

@@ -57,6 +57,8 @@ pub enum Outcome {
     Done,
     /// It goes on only when somebody acts.
     Blocked,
+    /// A pause holds back a part of it.
+    Paused,
     /// The time is over.
     TimedOut,
     /// Ctrl-C.
@@ -225,6 +227,7 @@ impl<'a> Waiting<'a> {
         }
         match verdict {
             Verdict::Deleted => Some(Outcome::Deleted),
+            Verdict::Paused => Some(Outcome::Paused),
             Verdict::Progressing => None,
             Verdict::Blocked => {
                 let since = *self.blocked_since.get_or_insert(now);

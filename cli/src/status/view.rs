@@ -1,11 +1,12 @@
 //! The overview of a project.
 
+use fedhub_api::facts::workload::is_paused;
 use fedhub_core::object::ObjectView;
 use fedhub_terminal::plain;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::model::{Site, Workload};
+use crate::model::{Paused, Site, Workload};
 use crate::problem::Problem;
 use crate::reading::missing;
 use crate::view::Look;
@@ -13,6 +14,7 @@ use crate::view::condition::{Finding, Standing};
 use crate::view::object::age_of;
 use crate::view::sheet::{Cell, Column, Cut, sheet};
 use crate::view::site;
+use crate::view::text::wrapped;
 use crate::workloads::view::{colour, progress};
 
 /// What is shown of a project.
@@ -80,7 +82,11 @@ pub fn text(overview: &Overview<'_>, look: &Look, now: Timestamp) -> String {
         format!("{place}\n{}", it.finding.lines(2, look.terminal.width))
     };
     let troubles = overview.troubled().map(trouble);
-    std::iter::once(table).chain(troubles).collect::<Vec<_>>().join("\n\n")
+    let pauses = overview.workloads.iter().filter_map(|it| {
+        let sentence = Paused::of(it.object)?.sentence(it.object.name());
+        Some(wrapped(&sentence, 0, look.terminal.width))
+    });
+    std::iter::once(table).chain(pauses).chain(troubles).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The same for programs.
@@ -93,6 +99,7 @@ pub fn value(overview: &Overview<'_>) -> Value {
             "desired": counts.map(|it| it.desired),
             "ready": counts.map(|it| it.ready),
             "upToDate": counts.filter(|_| crate::model::status::is_observed(it.object)).map(|it| it.updated),
+            "paused": is_paused(it.object),
             "locations": it.cities(),
             "cities": overview.unknown.is_none().then(|| it.sites.iter().map(site::json).collect::<Value>()),
         })

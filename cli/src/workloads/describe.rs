@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::view::{Row, colour, progress};
 use crate::instances::view::what_runs;
-use crate::model::Site;
+use crate::model::{Paused, Site};
 use crate::view::condition::{Standing, of_workload, sentence};
 use crate::view::object::{age_of, instance_spec};
 use crate::view::sheet::Cell;
@@ -20,6 +20,7 @@ pub fn text(row: &Row<'_>, is_known: bool, look: &Look, now: Timestamp) -> Strin
     let object = row.workload.object;
     let health = row.workload.health();
     let (ready, updated) = progress(&row.workload);
+    let paused = Paused::of(object).map(|paused| ("Rollout", Cell::from(paused.words())));
     let head = [
         ("Workload", object.name().into()),
         ("Health", Cell::of(health.to_string(), Some(colour(health)))),
@@ -28,6 +29,7 @@ pub fn text(row: &Row<'_>, is_known: bool, look: &Look, now: Timestamp) -> Strin
         ("URL", row.url.words().into()),
         ("Age", age_of(object, now).into()),
     ];
+    let head: Vec<_> = head.into_iter().chain(paused).collect();
     let mut parts = vec![labelled(&head, 0, look)];
     if let Some(finding) = of_workload(object.status()) {
         parts.push(finding.lines(2, width));

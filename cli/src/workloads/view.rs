@@ -1,5 +1,6 @@
 //! Workloads as a table and as JSON.
 
+use fedhub_api::facts::workload::is_paused;
 use fedhub_core::object::ObjectView;
 use fedhub_terminal::output::Colour;
 use fedhub_terminal::table::counted;
@@ -132,6 +133,7 @@ impl Row<'_> {
             "health": self.workload.health().to_string(),
             "ready": ready,
             "upToDate": updated,
+            "paused": is_paused(object),
             "placements": self.placements(),
             "locations": self.workload.cities(),
             "image": containers(spec).find_map(|it| it["image"].as_str()),

@@ -6,6 +6,7 @@ mod cities;
 mod events;
 mod explain;
 mod instances;
+mod paused;
 mod plane;
 mod program;
 mod quota;

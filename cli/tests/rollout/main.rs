@@ -7,6 +7,7 @@ mod done;
 mod fixtures;
 mod flags;
 mod loss;
+mod pausing;
 mod restarts;
 mod revisions;
 mod scaling;

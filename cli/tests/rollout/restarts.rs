@@ -15,7 +15,7 @@ fn now() -> Timestamp {
     NOW.parse().unwrap()
 }
 
-fn args(cities: &[&str]) -> RestartArgs {
+pub fn args(cities: &[&str]) -> RestartArgs {
     let wait = WaitArgs { no_wait: true, timeout: std::time::Duration::ZERO };
     RestartArgs { name: NAME.to_owned(), city: cities.iter().map(|city| (*city).to_owned()).collect(), wait }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::*;
 
-fn args() -> ScaleArgs {
+pub fn args() -> ScaleArgs {
     let wait = WaitArgs { no_wait: true, timeout: std::time::Duration::ZERO };
     ScaleArgs {
         name: NAME.to_owned(),

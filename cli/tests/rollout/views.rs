@@ -1,7 +1,7 @@
 //! What a rollout looks like.
 
-use fedhub_cli::rollout::conclude::no_pause;
 use fedhub_cli::rollout::display::{Display, Plain};
+use fedhub_cli::rollout::pause;
 use fedhub_cli::rollout::view::{blocked, done, report, table};
 use fedhub_cli::view::Look;
 use fedhub_terminal::Terminal;
@@ -49,7 +49,9 @@ async fn ends_are_said_in_sentences() {
     let judgement = world().judge();
     let all_done = World::done(&["ORD", "DFW"], "web:2").judge();
     let session = session(&server());
-    let texts = [done(NAME, &all_done), blocked(NAME, &judgement), no_pause(&session, NAME).text(false)];
+    let held = crate::pausing::held().judge().paused.unwrap();
+    let texts =
+        [done(NAME, &all_done), blocked(NAME, &judgement), pause::problem(&session, NAME, &held).text(false)];
     insta::assert_snapshot!("ends", texts.join("\n\n"));
 }
 

@@ -141,6 +141,8 @@ pub const RECORDED_TEMPLATE: &str = "federation.datumapis.com/recorded-template"
 /// Annotation of a template, an RFC 3339 time: a new one replaces the instances one by one. A later one of a project WD
 /// stands against an earlier one of its Workload, so that one city can be restarted alone.
 pub const RESTARTED_AT: &str = "compute.datumapis.com/restartedAt";
+/// Annotation of a Workload, a user's: while it is there and not `false`, no WD gets another template, and none is created.
+pub const ROLLOUT_PAUSED: &str = "compute.datumapis.com/rollout-paused";
 /// What the name of the `ConfigMap` with a Workload's revisions begins with; the Workload's name follows.
 const REVISION_HISTORY: &str = "compute.datumapis.com-revision-history.";
 

@@ -2,7 +2,8 @@
 //!
 //! The spec is replaced as a whole, but for what others write there: `replicas` is the scale subresource's number, and stands
 //! until the Workload's scale settings for that placement change, which are the newer word; `networkAttachment` stands; and
-//! so does a restart of the WD's own that is later than the Workload's, which restarts one city alone.
+//! so does a restart of the WD's own that is later than the Workload's, which restarts one city alone. While the rollout is
+//! paused, the WD's template stands whole, whoever wrote it.
 //! Labels, annotations, finalizers and owner references that are not ours stand too (I9).
 
 use fedhub_api::facts::placed::{KEPT_FIELDS, Wanted};
@@ -70,7 +71,9 @@ fn spec(workload: &Object, wanted: &Wanted<'_>, current: Option<&Value>) -> Valu
         "scaleSettings": scale,
         "template": workload.spec()["template"],
     });
-    if let Some(current) = current {
+    if let Some(current) = current.filter(|_| wanted.paused) {
+        spec["template"] = current["template"].clone();
+    } else if let Some(current) = current {
         restarts::keep_later(&mut spec["template"], &current["template"]);
     }
     for field in KEPT_FIELDS {
@@ -107,7 +110,16 @@ mod tests {
 
     fn wanted(workload: &Object) -> Wanted<'static> {
         let scale = hash::json(&workload.data["spec"]["placements"][0]["scaleSettings"]);
-        Wanted { template: 0, restarted: 0, scale, placement: "us", city: "DFW", workload: "web", uid: "u" }
+        Wanted {
+            template: 0,
+            restarted: 0,
+            scale,
+            placement: "us",
+            city: "DFW",
+            workload: "web",
+            uid: "u",
+            paused: false,
+        }
     }
 
     #[test]
@@ -152,6 +164,19 @@ mod tests {
         restarted.data["spec"]["template"]["metadata"] = of("2026-01-03T00:00:00Z");
         let all = desired(&restarted, "web-us-dfw", &wanted(&restarted), Some(&current));
         assert_eq!(all.spec()["template"], restarted.spec()["template"]);
+    }
+
+    #[test]
+    fn w1_while_the_rollout_is_paused_the_template_stands_and_the_rest_is_written() {
+        let mut current = desired(&workload(), "web-us-dfw", &wanted(&workload()), None);
+        current.data["spec"]["template"] = json!({"spec": {"image": "hand:1"}});
+        let mut edited = workload();
+        edited.data["spec"]["template"]["spec"]["image"] = json!("a:2");
+        edited.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(3);
+        let paused = Wanted { paused: true, ..wanted(&edited) };
+        let wd = desired(&edited, "web-us-dfw", &paused, Some(&current));
+        assert_eq!(wd.spec()["template"], current.spec()["template"]);
+        assert_eq!(wd.spec()["scaleSettings"]["minReplicas"], 3);
     }
 
     #[test]

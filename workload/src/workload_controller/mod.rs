@@ -14,12 +14,14 @@
 //! 2. Finalizer first, then WDs. A new template is recorded before it is passed on (W10); where that fails, the WDs do not
 //!    wait for it.
 //! 3. One WD for each placement and city (W1). A city that nothing can be placed in gets no new WD (W7). WDs that are not
-//!    wanted any more are deleted, after a live read has confirmed the Workload's spec.
+//!    wanted any more are deleted, after a live read has confirmed the Workload's spec. While the rollout is paused, WDs keep
+//!    their templates and none is created ([`paused`]).
 //! 4. The status, where it differs (W3).
 
 mod apply;
 pub mod desired;
 pub mod lifecycle;
+pub mod paused;
 pub mod plan;
 mod reconcile;
 pub mod revisions;

@@ -1,5 +1,8 @@
 //! What is done about one Workload. Pure.
 //!
+//! While a rollout is paused, no WD gets another template ([`super::desired`]) and none is created, and a WD stays whose city
+//! is still wanted but would get its new WD only later: a placement can be renamed meanwhile.
+//!
 //! Decides W1 and W2.
 
 use std::collections::BTreeSet;
@@ -106,6 +109,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
     let sites = seen.sites(uid);
     let states = seen.states(uid, &sites);
     let (mut create, mut update, mut wanted) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut awaited = BTreeSet::new();
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         match state {
             SiteState::Missing => create.push(site.name.clone()),
@@ -115,6 +119,7 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
                     update.push(site.name.clone());
                 }
             }
+            SiteState::Paused => drop(awaited.insert(site.wanted.city)),
             SiteState::Unplaceable
             | SiteState::InvalidCity
             | SiteState::NameTaken
@@ -124,7 +129,11 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
         wanted.insert(&site.name);
     }
     let unwanted = seen.own(uid).filter(|(name, deployment, _)| {
-        !deployment.terminating && !wanted.contains(name) && !seen.learnt.refused.contains_key(*name)
+        let is_awaited = || deployment.deployment()?.city.as_deref().map(|city| awaited.contains(city));
+        !deployment.terminating
+            && !wanted.contains(name)
+            && !seen.learnt.refused.contains_key(*name)
+            && is_awaited() != Some(true)
     });
     let delete: Vec<_> = unwanted.map(|(name, ..)| name.clone()).collect();
     if !delete.is_empty() && seen.learnt.confirmed != seen.workload.as_ref().map(|it| it.version.clone()) {

@@ -80,6 +80,8 @@ pub enum SiteState<'a> {
     Placed(&'a Digest, &'a Placed),
     /// It has no WD yet, and gets one.
     Missing,
+    /// It has no WD yet, and gets none until the rollout is resumed.
+    Paused,
     /// It has no WD yet, and gets none: nothing can be placed there (W7).
     Unplaceable,
     /// Its code cannot be the value of a label.
@@ -114,6 +116,7 @@ impl Snapshot {
                     city,
                     workload,
                     uid,
+                    paused: facts.paused,
                 },
             };
             let mut sites: Vec<_> = placement.cities.iter().map(|city| site(city)).collect();
@@ -144,6 +147,7 @@ impl Snapshot {
             },
             None if !is_label_value(site.wanted.city) => SiteState::InvalidCity,
             None if !self.locations.contain(site.wanted.city) => SiteState::Unplaceable,
+            None if site.wanted.paused => SiteState::Paused,
             None => SiteState::Missing,
         }
     }
@@ -183,6 +187,7 @@ impl Snapshot {
             sum = sum
                 .number(placed.uid)
                 .number(placed.identity)
+                .number(placed.template)
                 .number(placed.restarted.cast_unsigned())
                 .number(placed.says)
                 .number(flags);

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::lifecycle::TypeState;
+use super::paused;
 use super::snapshot::{Site, SiteState, Snapshot};
 use crate::locations::Authority;
 
@@ -107,7 +108,7 @@ impl Summary {
             counters: own,
             available: unreadable(facts)
                 .unwrap_or_else(|| available(&placements, &sites, &states, &problems)),
-            progressing: progressing(&sites, &states),
+            progressing: progressing(&sites, &states, facts.paused),
             type_state: seen.type_state.clone(),
             networks: seen.networks.message(facts),
             placements,
@@ -275,7 +276,7 @@ fn problems(
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         let city = Quoted(site.wanted.city);
         let (reason, message) = match state {
-            SiteState::Placed(..) | SiteState::Missing => continue,
+            SiteState::Placed(..) | SiteState::Missing | SiteState::Paused => continue,
             SiteState::Unplaceable => {
                 unplaceable.push(city.to_string());
                 continue;
@@ -315,7 +316,7 @@ fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
 pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 
 /// Whether a new template is being rolled out to instances.
-fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
+fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -> Says {
     let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
         none &= placed(state).is_none() && !matches!(state, SiteState::Missing);
@@ -338,14 +339,19 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>]) -> Says {
             format!("{updated} of {wanted} instances are on the newest template"),
         ),
     };
-    Says { status: holds, words: Words::Own { reason: reason.to_owned(), message } }
+    let each = sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten());
+    let said = (holds, reason, message);
+    let (status, reason, message) = if paused { paused::progressing(each, said) } else { said };
+    Says { status, words: Words::Own { reason: reason.to_owned(), message } }
 }
 
-fn placed<'a>(state: &SiteState<'a>) -> Option<&'a Placed> {
+/// What is read of the city's own WD.
+pub(super) fn placed<'a>(state: &SiteState<'a>) -> Option<&'a Placed> {
     match state {
         SiteState::Placed(_, placed) => Some(*placed),
         SiteState::Refused(_, placed) => *placed,
         SiteState::Missing
+        | SiteState::Paused
         | SiteState::Unplaceable
         | SiteState::InvalidCity
         | SiteState::NameTaken

@@ -13,6 +13,7 @@ mod messages;
 #[cfg(test)]
 mod networks;
 #[cfg(test)]
+mod paused;
 mod placements;
 #[cfg(test)]
 mod revisions;

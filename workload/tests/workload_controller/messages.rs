@@ -3,7 +3,7 @@
 use fedhub_api::conditions::{find, said};
 use fedhub_api::facts::workload::NETWORK_NOT_FOUND;
 use fedhub_api::facts::{Digest, DigestExt};
-use fedhub_core::names::PlaneName;
+use fedhub_core::names::{PlaneName, ROLLOUT_PAUSED};
 use fedhub_core::object::{Key, Kind, Object, PlaneId};
 use fedhub_planes::{ServiceState, WriteState};
 use fedhub_testing::{Messages, assert_messages};
@@ -109,6 +109,14 @@ fn w3_w7_i11_messages() {
             ("", ""),
         )
     };
+    let paused = |cities: &[&str], image: &str| {
+        let mut workload = web(cities);
+        workload.metadata.annotations = Some([(ROLLOUT_PAUSED.to_owned(), "true".to_owned())].into());
+        workload.data["spec"]["template"] = support::template(image);
+        let mut seen = seen(&workload, Some(deployment("u", ready, 3)), cells);
+        seen.locations.cities.insert("ORD".to_owned());
+        told(&seen, &workload, ("", ""))
+    };
     let mut messages = Messages::default();
     messages.section(
         "Conditions of a Workload",
@@ -134,6 +142,9 @@ fn w3_w7_i11_messages() {
                 "a network that does not exist, and its WD is available",
                 without(&["default"], Some(deployment("u", ready, 3))),
             ),
+            ("its rollout is paused", paused(&["DFW"], "nginx:1")),
+            ("its rollout is paused with a new template", paused(&["DFW"], "nginx:2")),
+            ("its rollout is paused with a new template and cities", paused(&["DFW", "ORD"], "nginx:2")),
             ("a spec that cannot be read", told(&seen(&broken, None, cells), &broken, ("", ""))),
         ],
     );

@@ -41,6 +41,8 @@ pub struct Placed {
     pub uid: u64,
     /// What the Workload controller writes of it, as [`Wanted::identity`].
     pub identity: u64,
+    /// Hash of its template, by [`template_identity`].
+    pub template: u64,
     /// When its template asks for a restart, by [`restarted_at`].
     pub restarted: i64,
     /// Its counters, in the order of [`COUNTERS`].
@@ -72,6 +74,8 @@ pub struct Wanted<'a> {
     pub workload: &'a str,
     /// The UID of the Workload.
     pub uid: &'a str,
+    /// Whether the rollout is paused, so that the WD keeps the template that it has.
+    pub paused: bool,
 }
 
 impl<'a> Wanted<'a> {
@@ -87,7 +91,7 @@ impl<'a> Wanted<'a> {
         ]
     }
 
-    /// Hash of all that the Workload controller writes of a WD.
+    /// Hash of all that the Workload controller writes of a WD, its template aside.
     pub fn identity(&self) -> u64 {
         let labels = self.labels().map(|(_, value)| value);
         self.sum(labels, true, 0)
@@ -95,7 +99,6 @@ impl<'a> Wanted<'a> {
 
     fn sum(&self, labels: [Option<&str>; 5], owned: bool, unknown_fields: u64) -> u64 {
         let sum = KeyedHasher::default()
-            .number(self.template)
             .number(self.scale)
             .text(self.placement)
             .text(self.city)
@@ -120,6 +123,7 @@ impl Placed {
         Some(Self {
             uid: mark_hash(Some(&uid)),
             identity: identity(object, &workload, &uid),
+            template: template_identity(&spec["template"]),
             restarted: restarted_at(&spec["template"]),
             workload: workload.into(),
             counters: COUNTERS.map(|counter| {
@@ -134,9 +138,14 @@ impl Placed {
         })
     }
 
-    /// Whether it is what the Workload asks for. A later restart of its own stands: one city can be restarted alone.
+    /// Whether it is what the Workload asks for, as far as that is passed on.
     pub fn is(&self, wanted: &Wanted<'_>) -> bool {
-        self.identity == wanted.identity() && self.restarted >= wanted.restarted
+        self.identity == wanted.identity() && (wanted.paused || self.has_template_of(wanted))
+    }
+
+    /// Whether its template is the Workload's. A later restart of its own stands: one city can be restarted alone.
+    pub fn has_template_of(&self, wanted: &Wanted<'_>) -> bool {
+        self.template == wanted.template && self.restarted >= wanted.restarted
     }
 
     pub(super) fn heap(&self) -> usize {
@@ -153,13 +162,14 @@ fn identity(object: &Object, workload: &str, uid: &str) -> u64 {
         sum.wrapping_add(KeyedHasher::default().text(field).json(value).end())
     });
     let is = Wanted {
-        template: template_identity(&spec["template"]),
+        template: 0,
         restarted: 0,
         scale: hash::json(&spec["scaleSettings"]),
         placement: spec["placementName"].as_str().unwrap_or_default(),
         city: spec["cityCode"].as_str().unwrap_or_default(),
         workload,
         uid,
+        paused: false,
     };
     let labels = is.labels().map(|(key, _)| object.label(key));
     let mut owners = object.metadata.owner_references.iter().flatten();
@@ -241,6 +251,7 @@ mod tests {
             city: "DFW",
             workload: "web",
             uid: "u",
+            paused: false,
         }
     }
 
@@ -272,6 +283,29 @@ mod tests {
         for (wanted_at, expected) in [(0, true), (60, true), (61, false)] {
             assert_eq!(restarted().is(&Wanted { restarted: wanted_at, ..wanted() }), expected, "{wanted_at}");
         }
+    }
+
+    #[test]
+    fn w1_of_a_paused_rollout_the_template_is_not_asked_for_and_all_else_is() {
+        let paused = |template: Value, restarted: i64| Wanted {
+            template: template_identity(&template),
+            restarted,
+            paused: true,
+            ..wanted()
+        };
+        let is = Placed::of(&wd()).unwrap();
+        for (wanted, has_template) in [
+            (paused(json!({"spec": {"a": 1}}), 0), true),
+            (paused(json!({"spec": {"a": 2}}), 0), false),
+            (paused(json!({"spec": {"a": 1}}), 60), false),
+        ] {
+            assert!(is.is(&wanted), "{wanted:?}");
+            assert_eq!(is.has_template_of(&wanted), has_template, "{wanted:?}");
+            assert!(!is.is(&Wanted { scale: 0, ..wanted }));
+        }
+        let mut wd = wd();
+        wd.metadata.labels = None;
+        assert!(!Placed::of(&wd).unwrap().is(&paused(Value::Null, 0)));
     }
 
     #[test]

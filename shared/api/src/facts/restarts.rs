@@ -35,6 +35,11 @@ pub fn template_identity(template: &Value) -> u64 {
     hash::json(&rest)
 }
 
+/// Whether `template` is what `wanted` asks for: the same but for its restart, which may be a later one.
+pub fn is_as_wanted(template: &Value, wanted: &Value) -> bool {
+    template_identity(template) == template_identity(wanted) && restarted_at(template) >= restarted_at(wanted)
+}
+
 /// Gives `template` the restart of `current`, where that is the later one.
 pub fn keep_later(template: &mut Value, current: &Value) {
     let is_other =

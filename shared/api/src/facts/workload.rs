@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use fedhub_core::hash;
 use fedhub_core::message::bounded;
-use fedhub_core::names::{CURRENT_REVISION, RECORDED_TEMPLATE, WORKLOAD_FINALIZER, revision_history};
+use fedhub_core::names::{
+    CURRENT_REVISION, RECORDED_TEMPLATE, ROLLOUT_PAUSED, WORKLOAD_FINALIZER, revision_history,
+};
 use fedhub_core::object::{Object, ObjectView, TooLarge};
 use serde_json::{Map, Value, json};
 
@@ -20,6 +22,8 @@ pub struct Workload {
     pub generation: i64,
     /// Whether the finalizer of the workload controller holds it.
     pub held: bool,
+    /// Whether its rollout is paused, by [`is_paused`].
+    pub paused: bool,
     /// Hash of its template, by [`template_identity`].
     pub template: u64,
     /// When its template asks for a restart, by [`restarted_at`].
@@ -63,6 +67,7 @@ impl Workload {
         Self {
             generation: object.metadata.generation.unwrap_or_default(),
             held: object.has_finalizer(WORKLOAD_FINALIZER),
+            paused: is_paused(object),
             template: template_identity(template),
             restarted: restarted_at(template),
             placements: placements(spec).filter(|_| template.is_object()),
@@ -130,6 +135,16 @@ fn placements(spec: &Value) -> Option<Box<[Placement]>> {
     };
     spec["placements"].as_array()?.iter().map(placement).collect()
 }
+
+/// Whether the rollout of a Workload is paused. Of a value that is not understood, it is: what is held back can be passed on
+/// later, and what was passed on has replaced instances.
+pub fn is_paused(workload: &Object) -> bool {
+    workload.annotation(ROLLOUT_PAUSED).is_some_and(|value| value != "false")
+}
+
+/// The reason of the condition `Progressing` of a Workload whose rollout is paused. It is `Unknown` where something is held
+/// back, so that the rollout is neither under way nor complete.
+pub const PAUSED: &str = "RolloutPaused";
 
 /// The value of the annotation [`RECORDED_TEMPLATE`] for a template with that revision.
 pub fn recorded_template(revision: u64, template: &Value) -> String {
@@ -223,6 +238,22 @@ mod tests {
             let mut workload = workload();
             *workload.data.pointer_mut(at).unwrap() = value;
             assert_eq!(Workload::of(&workload).placements, None, "{at}");
+        }
+    }
+
+    #[test]
+    fn w1_a_rollout_is_paused_by_any_value_but_false() {
+        for (value, expected) in [
+            (None, false),
+            (Some("true"), true),
+            (Some("false"), false),
+            (Some(""), true),
+            (Some("no"), true),
+        ] {
+            let mut workload = workload();
+            workload.metadata.annotations =
+                value.map(|value| [(ROLLOUT_PAUSED.to_owned(), value.to_owned())].into());
+            assert_eq!(Workload::of(&workload).paused, expected, "{value:?}");
         }
     }
 

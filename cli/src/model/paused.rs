@@ -1,0 +1,47 @@
+//! What a Workload says of a pause of its rollout.
+
+use fedhub_api::conditions::{find, said};
+use fedhub_api::facts::workload::{PAUSED, is_paused};
+use fedhub_core::message::Quoted;
+use fedhub_core::object::{Object, ObjectView};
+use fedhub_terminal::plain;
+
+use super::status::generation;
+
+/// How messages of a pause begin.
+const BEGINS: &str = "The rollout is paused";
+
+/// A pause of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paused {
+    /// Whether the platform has said that a change of the newest generation is held back.
+    pub holds: bool,
+    /// What follows [`BEGINS`] in the platform's words; empty until it has taken the pause up.
+    details: String,
+}
+
+impl Paused {
+    /// That of a Workload; `None` where its rollout is not paused.
+    pub fn of(workload: &Object) -> Option<Self> {
+        if !is_paused(workload) {
+            return None;
+        }
+        let is_newest = |condition: &&serde_json::Value| {
+            said(condition).1 == PAUSED && condition["observedGeneration"] == generation(workload)
+        };
+        let (status, _, message) =
+            find(workload.status(), "Progressing").filter(is_newest).map_or(("", "", ""), said);
+        let details = message.strip_prefix(BEGINS).unwrap_or_default();
+        Some(Self { holds: status == "Unknown", details: plain(details).into_owned() })
+    }
+
+    /// In a sentence: `The rollout of "web" is paused, which holds back a new template in "DFW".`
+    pub fn sentence(&self, workload: &str) -> String {
+        format!("The rollout of {} is {}.", Quoted(workload), self.words())
+    }
+
+    /// Without the Workload's name: `paused, which holds back a new template in "DFW"`.
+    pub fn words(&self) -> String {
+        format!("paused{}", self.details)
+    }
+}

@@ -1,0 +1,23 @@
+//! How far a city is while the rollout is paused. Pure.
+
+use fedhub_api::facts::restarts;
+use fedhub_api::facts::workload::is_paused;
+use fedhub_core::object::{Object, ObjectView};
+
+use super::judge::{Phase, Stage};
+
+/// A city that gets no deployment until the rollout is resumed.
+pub fn without_deployment() -> Stage {
+    (Phase::Paused, None, Some("gets no deployment while the rollout is paused".to_owned()))
+}
+
+/// A city whose deployment is as far as `stage` with the template that it has. It is not done where the Workload has another
+/// one, which the pause holds back: compared as the platform does.
+pub fn with_deployment(workload: &Object, deployment: &Object, stage: Stage) -> Stage {
+    let is_held = is_paused(workload)
+        && !restarts::is_as_wanted(&deployment.spec()["template"], &workload.spec()["template"]);
+    if is_held && stage.0 == Phase::Done {
+        return (Phase::Paused, None, Some("keeps its template while the rollout is paused".to_owned()));
+    }
+    stage
+}

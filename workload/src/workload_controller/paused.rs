@@ -1,0 +1,35 @@
+//! What a Workload whose rollout is paused says of it (W3).
+
+use std::collections::BTreeSet;
+
+use fedhub_api::facts::workload::PAUSED;
+use fedhub_core::message::{Quoted, named};
+
+use super::snapshot::{Site, SiteState};
+use super::summary::placed;
+
+/// Status, reason and message of a condition.
+type Said = (&'static str, &'static str, String);
+
+/// The condition `Progressing` of a Workload whose rollout is paused; `said` is what it would be else. Where something is held
+/// back it is Unknown: neither under way nor complete. Where nothing is, the status stands.
+pub fn progressing<'a>(sites: impl Iterator<Item = (&'a Site<'a>, &'a SiteState<'a>)>, said: Said) -> Said {
+    let (mut templates, mut cities) = (BTreeSet::new(), BTreeSet::new());
+    for (site, state) in sites {
+        let city = || Quoted(site.wanted.city).to_string();
+        if matches!(state, SiteState::Paused) {
+            cities.insert(city());
+        } else if placed(state).is_some_and(|placed| !placed.has_template_of(&site.wanted)) {
+            templates.insert(city());
+        }
+    }
+    let names = |cities: BTreeSet<String>| named(&cities.into_iter().collect::<Vec<_>>());
+    let templates = names(templates).map(|cities| format!("a new template in {cities}"));
+    let cities = names(cities).map(|cities| format!("new deployments in {cities}"));
+    let held: Vec<_> = templates.into_iter().chain(cities).collect();
+    if held.is_empty() {
+        let (status, _, message) = said;
+        return (status, PAUSED, format!("The rollout is paused. {message}"));
+    }
+    ("Unknown", PAUSED, format!("The rollout is paused, which holds back {}", held.join(" and ")))
+}
