@@ -123,7 +123,7 @@ async fn blocked_is_believed_only_when_lists_say_it_too() {
         status(&server, "WorkloadDeployment", DFW, json!({"conditions": conditions}));
         sleep(Duration::from_secs(5)).await;
         let fault = server.fault(Fault::Disconnect);
-        sleep(Duration::from_secs(60)).await;
+        sleep(Duration::from_mins(1)).await;
         let conditions = [condition("ReplicasReady", "True", "ReplicasAvailable", "")];
         status(&server, "WorkloadDeployment", DFW, json!({"conditions": conditions}));
         finish(&server);
