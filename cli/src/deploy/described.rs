@@ -145,8 +145,22 @@ fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
     if !flags.city.is_empty() {
         placement.insert("cityCodes".to_owned(), json!(flags.city));
     }
-    scale(placement.entry("scaleSettings").or_insert_with(|| json!({})), flags);
-    Ok(())
+    let settings = placement.entry("scaleSettings").or_insert_with(|| json!({}));
+    scale(settings, flags);
+    in_order(settings, flags)
+}
+
+/// A maximum below the minimum: the API stores it, and no cell scales by it.
+fn in_order(settings: &Value, flags: &Flags) -> Result<(), Fault> {
+    let number = |field: &str| settings[field].as_i64();
+    match (number("minReplicas"), number("maxReplicas")) {
+        (Some(min), Some(max)) if max < min => match (flags.max, flags.min) {
+            (Some(_), _) => Err(Fault::new("--max", format!("{max} is less than the minimum, {min}"))),
+            (None, Some(_)) => Err(Fault::new("--min", format!("{min} is more than the maximum, {max}"))),
+            (None, None) => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 fn scale(settings: &mut Value, flags: &Flags) {
