@@ -28,6 +28,13 @@ fn compare(before: &Value, after: &Value, at: &str, into: &mut Vec<Change>) {
     match (before, after) {
         (before, after) if before == after => {}
         (Value::Object(before), Value::Object(after)) => fields(before, after, at, into),
+        // A list that comes or goes does so item by item.
+        (Value::Null, Value::Array(new)) if is_named(new) => {
+            compare(&Value::Array(Vec::new()), &Value::Array(new.clone()), at, into);
+        }
+        (Value::Array(old), Value::Null) if is_named(old) => {
+            compare(&Value::Array(old.clone()), &Value::Array(Vec::new()), at, into);
+        }
         (Value::Array(old), Value::Array(new)) => match (by_name(old), by_name(new)) {
             (Some(old_items), Some(new_items)) => {
                 let count = into.len();
@@ -74,6 +81,10 @@ fn by_name(items: &[Value]) -> Option<BTreeMap<&str, &Value>> {
     let named: Option<BTreeMap<_, _>> =
         items.iter().map(|item| Some((item.get("name")?.as_str()?, item))).collect();
     named.filter(|named| named.len() == items.len())
+}
+
+fn is_named(items: &[Value]) -> bool {
+    !items.is_empty() && by_name(items).is_some()
 }
 
 fn names(items: &[Value]) -> Value {

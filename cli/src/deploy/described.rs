@@ -12,7 +12,7 @@ use super::container;
 use super::edit::find;
 use super::fault::Fault;
 use super::flags::{Edit, Flags, Keyed};
-use crate::scale::settings::{self as scale, Contradiction, Numbers};
+use crate::scale::settings::{self as scale, Numbers};
 
 /// The one placement of a new Workload.
 const PLACEMENT: &str = "default";
@@ -153,5 +153,5 @@ fn placement(spec: &mut Value, flags: &Flags) -> Result<(), Fault> {
         memory_percent: flags.memory_percent,
     };
     let settings = placement.entry("scaleSettings").or_insert_with(|| json!({}));
-    scale::edit(settings, numbers).map_err(|_| Fault::new(Contradiction::FLAG, Contradiction::RULE))
+    scale::edit(settings, numbers).map_err(|wrong| Fault::new(wrong.flag, wrong.rule))
 }

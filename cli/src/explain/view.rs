@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::instances::state::State;
-use crate::model::{Counts, Obstacle, Workload};
+use crate::model::{Counts, Workload};
 use crate::problem::Problem;
 use crate::reading::missing;
 use crate::rollout::judge::{Judgement, Phase, Row, Verdict, judge};
@@ -70,7 +70,11 @@ impl<'a> Explanation<'a> {
             if !has_instances && row.obstacle.is_none() && row.counts.is_some_and(Counts::are_complete) {
                 (row.phase, row.awaits) = (Phase::Done, None);
             }
-            City { obstacle: row.obstacle.as_ref().map(finding), row, instances: site.instances.clone() }
+            City {
+                obstacle: row.obstacle.as_ref().map(Finding::of_obstacle),
+                row,
+                instances: site.instances.clone(),
+            }
         };
         Self {
             name: seen.object.name(),
@@ -141,17 +145,17 @@ impl<'a> Explanation<'a> {
     }
 }
 
-/// An obstacle in words.
-fn finding(obstacle: &Obstacle) -> Finding {
-    Finding::of(&json!({"status": "False", "reason": obstacle.reason, "message": obstacle.message}))
-}
-
 /// The explanation for people.
 pub fn text(explanation: &Explanation<'_>, look: &Look, now: Timestamp) -> String {
     let width = look.terminal.width;
     let headline = explanation.colour().paint(&explanation.headline(), look.terminal.colours);
     let mut parts = vec![headline];
-    let whole = explanation.judgement.obstacle.as_ref().filter(|_| explanation.has_deployments).map(finding);
+    let whole = explanation
+        .judgement
+        .obstacle
+        .as_ref()
+        .filter(|_| explanation.has_deployments)
+        .map(Finding::of_obstacle);
     let own = || explanation.own.clone().filter(|_| explanation.cities.is_empty());
     if let Some(finding) = whole.or_else(own) {
         parts.push(finding.lines(0, width));

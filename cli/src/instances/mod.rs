@@ -20,14 +20,14 @@ pub const EXAMPLES: &str = "\
 Examples:
   datumctl compute instances
   datumctl compute instances --workload web --city DFW
-  datumctl compute instances describe web-us-dfw-0
+  datumctl compute instances describe web-default-dfw-0
   datumctl compute instances --city DFW -o json";
 
 /// What the help of `describe` ends with.
 const DESCRIBE: &str = "\
 Examples:
-  datumctl compute instances describe web-us-dfw-0
-  datumctl compute instances describe web-us-dfw-0 -o yaml";
+  datumctl compute instances describe web-default-dfw-0
+  datumctl compute instances describe web-default-dfw-0 -o yaml";
 
 /// The flags of `instances`.
 #[derive(Debug, Args)]

@@ -24,8 +24,8 @@ pub struct Scale {
 pub enum Refusal {
     /// The workload has no placement of that name; those that it has.
     NoPlacement(String, Vec<String>),
-    /// Scaling is turned off and given a measure at once.
-    Contradiction,
+    /// The numbers contradict each other.
+    Contradiction(Contradiction),
 }
 
 impl Refusal {
@@ -36,9 +36,7 @@ impl Refusal {
                 let sentence = format!("{} has no placement {}.", Quoted(workload), Quoted(name));
                 Problem::usage(sentence).remedy(format!("It has {}.", there.join(", ")))
             }
-            Self::Contradiction => {
-                Problem::usage(format!("{}: {}.", Contradiction::FLAG, Contradiction::RULE))
-            }
+            Self::Contradiction(wrong) => Problem::usage(format!("{}: {}.", wrong.flag, wrong.rule)),
         }
     }
 }
@@ -57,7 +55,7 @@ pub fn plan(workload: &Object, args: &ScaleArgs) -> Result<Scale, Refusal> {
             continue;
         }
         let before = &placement["scaleSettings"];
-        let after = settings(before, args).map_err(|_| Refusal::Contradiction)?;
+        let after = settings(before, args).map_err(Refusal::Contradiction)?;
         let changes = between(before, &after, &format!("{name}.scaleSettings"));
         if !changes.is_empty() {
             scale.changes.extend(changes);

@@ -17,23 +17,23 @@ pub struct Numbers {
     pub memory_percent: Option<i32>,
 }
 
-/// Scaling is turned off and given a measure at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Contradiction;
-
-impl Contradiction {
+/// Flags that contradict each other, or what stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
     /// The flag that it is told of.
-    pub const FLAG: &str = "--max";
+    pub flag: &'static str,
     /// What is wrong with it.
-    pub const RULE: &str =
-        "0 turns scaling off: leave --cpu-percent and --memory-percent out, or name a maximum";
+    pub rule: String,
 }
+
+/// What is wrong with a measure where scaling is turned off.
+const OFF: &str = "0 turns scaling off: leave --cpu-percent and --memory-percent out, or name a maximum";
 
 /// Changes the settings.
 pub fn edit(settings: &mut Value, numbers: Numbers) -> Result<(), Contradiction> {
     let percents = [("cpu", numbers.cpu_percent), ("memory", numbers.memory_percent)];
     if numbers.max == Some(0) && percents.iter().any(|(_, percent)| percent.is_some_and(|it| it != 0)) {
-        return Err(Contradiction);
+        return Err(Contradiction { flag: "--max", rule: OFF.to_owned() });
     }
     let Some(fields) = settings.as_object_mut() else { return Ok(()) };
     if let Some(min) = numbers.min {
@@ -50,7 +50,21 @@ pub fn edit(settings: &mut Value, numbers: Numbers) -> Result<(), Contradiction>
             edit_list(settings, "metrics", |metrics| metric(metrics, resource, percent));
         }
     }
-    Ok(())
+    in_order(settings, numbers)
+}
+
+/// A maximum below the minimum: the API stores it, and no cell scales by it. One that stands is left alone.
+fn in_order(settings: &Value, numbers: Numbers) -> Result<(), Contradiction> {
+    let number = |field: &str| settings[field].as_i64();
+    match (number("minReplicas"), number("maxReplicas")) {
+        (Some(min), Some(max)) if max < min && numbers.max.is_some() => {
+            Err(Contradiction { flag: "--max", rule: format!("{max} is less than the minimum, {min}") })
+        }
+        (Some(min), Some(max)) if max < min && numbers.min.is_some() => {
+            Err(Contradiction { flag: "--min", rule: format!("{min} is more than the maximum, {max}") })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn metric(metrics: &mut Vec<Value>, resource: &str, percent: i32) {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::model::{Paused, Site, Workload};
 use crate::problem::Problem;
 use crate::reading::missing;
+use crate::rollout::judge::judge;
 use crate::view::Look;
 use crate::view::condition::{Finding, Standing};
 use crate::view::object::age_of;
@@ -38,14 +39,20 @@ pub struct Trouble<'a> {
 impl<'a> Overview<'a> {
     /// The cities in which somebody has to act, or of which it is not known any more how they are.
     pub fn troubled(&self) -> impl Iterator<Item = Trouble<'a>> {
-        let all = self.workloads.iter().flat_map(|it| it.sites.iter().map(move |site| (it, site)));
-        all.filter_map(|(workload, site)| {
+        let all = self.workloads.iter().flat_map(|it| {
+            // Rows are those of the sites, in their order.
+            let rows = judge(it).rows;
+            it.sites.iter().zip(rows).map(move |(site, row)| (it, site, row))
+        });
+        all.filter_map(|(workload, site, row)| {
             let told = |it: &Finding| match it.standing() {
                 Standing::Ready | Standing::OnItsWay => false,
                 Standing::Unknown => it.since.is_some(),
                 Standing::Blocked => true,
             };
-            let finding = site::finding(site).filter(told)?;
+            // A city without a deployment says nothing itself: the Workload says why it has none.
+            let refused = row.obstacle.as_ref().filter(|_| site.deployment.is_none());
+            let finding = refused.map(Finding::of_obstacle).or_else(|| site::finding(site)).filter(told)?;
             Some(Trouble { workload: workload.object.name(), site, finding })
         })
     }

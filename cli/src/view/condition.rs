@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::text::{spaced, wrapped};
+use crate::model::Obstacle;
 
 /// How something of the project is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
@@ -66,6 +67,11 @@ impl Finding {
             since: since.and_then(|since| since.parse().ok()),
             status: status.to_owned(),
         }
+    }
+
+    /// What an obstacle says.
+    pub fn of_obstacle(obstacle: &Obstacle) -> Self {
+        Self::of(&json!({"status": "False", "reason": obstacle.reason, "message": obstacle.message}))
     }
 
     /// What follows from it.

@@ -147,7 +147,8 @@ fn a_file_says_the_whole_spec_and_only_its_own_labels() {
     let expected = [
         r#"+ metadata.labels.tier: "front""#,
         r#"~ spec.placements[america].cityCodes: ["DFW", "ORD"] -> ["ORD"]"#,
-        "- spec.template.spec.runtime.sandbox.containers[app].env",
+        "- spec.template.spec.runtime.sandbox.containers[app].env[LEVEL]",
+        "- spec.template.spec.runtime.sandbox.containers[app].env[TOKEN]",
     ];
     assert_eq!(lines(&plan), expected);
     assert_eq!(plan.object.label("team"), Some("shop"));

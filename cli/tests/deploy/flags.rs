@@ -25,9 +25,12 @@ fn a_flag_changes_what_it_names_and_nothing_else() {
         (&["--env=TOKEN=plain"], &["+ APP.env[TOKEN].value", "- APP.env[TOKEN].valueFrom"]),
         (&["--env-from-configmap=web"], &[]),
         (&["--http-port=9090"], &["~ APP.ports[http].port: 8080 -> 9090"]),
-        (&["--no-http"], &["- APP.ports"]),
+        (&["--no-http"], &["- APP.ports[http]"]),
         (&["--configmap=web:/etc/web"], &[]),
-        (&["--configmap=web-"], &["- APP.volumeAttachments", "- spec.template.spec.volumes"]),
+        (
+            &["--configmap=web-"],
+            &["- APP.volumeAttachments[settings]", "- spec.template.spec.volumes[settings]"],
+        ),
         (
             &["--label=team-", "--label=tier=front"],
             &["- metadata.labels.team", r#"+ metadata.labels.tier: "front""#],
@@ -215,4 +218,18 @@ fn a_server_may_have_stored_what_this_version_does_not_know() {
     let plan = plan(&["--image=a.b/c:2"], Some(&newer)).unwrap();
     newer["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("a.b/c:2");
     assert_eq!(plan.object, object(&newer));
+}
+
+#[test]
+fn a_maximum_below_the_minimum_is_refused_whichever_of_them_is_new() {
+    let mut scaled = web();
+    scaled["spec"]["placements"][0]["scaleSettings"]["maxReplicas"] = json!(4);
+    for (words, workload, expected) in [
+        (&["--min=3", "--max=2"][..], web(), "--max: 2 is less than the minimum, 3"),
+        (&["--min=5"], scaled.clone(), "--min: 5 is more than the maximum, 4"),
+    ] {
+        let faults = plan(words, Some(&workload)).unwrap_err();
+        assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected], "{words:?}");
+    }
+    assert!(plan(&["--min=4"], Some(&scaled)).is_ok());
 }

@@ -183,3 +183,15 @@ async fn a_project_without_workloads_is_told_and_answers_with_an_empty_list() {
     assert_eq!(plane.run("workloads -o json").await.json(), json!([]));
     assert_eq!(plane.run("instances -o json").await.json(), json!([]));
 }
+
+#[tokio::test]
+async fn status_says_why_a_city_has_no_deployment() {
+    const NO_CELL: &str = "no cell serves \"LAX\". Action required by the user: choose cities that are served, or ask the \
+                           platform operator for a cell or a location there";
+    let mut refused = json!([condition("Available", "False", "NoMatchingLocations", NO_CELL)]);
+    // What is stored anew is of its first generation.
+    refused[0]["observedGeneration"] = json!(1);
+    let plane = Plane::with(vec![workload("far", &["LAX"], with(counts(0, 0, 0), refused))]).await;
+    let out = plane.run("status").await.out;
+    assert!(out.contains("far in LAX\n  No cell serves \"LAX\"\n  What you can do: "), "{out}");
+}

@@ -136,10 +136,17 @@ async fn what_is_scaled_already_is_waited_for() {
 }
 
 #[test]
+fn a_maximum_below_the_minimum_is_refused() {
+    let both = ScaleArgs { min: Some(3), max: Some(2), ..args() };
+    let refused = plan(&workload(&["DFW"], "web:1"), &both).unwrap_err().problem(NAME);
+    assert_eq!((refused.exit, &*refused.sentence), (Exit::Usage, "--max: 2 is less than the minimum, 3."));
+}
+
+#[test]
 fn scaling_is_not_turned_off_and_given_a_measure_at_once() {
     let both = ScaleArgs { max: Some(0), cpu_percent: Some(70), ..args() };
     let refused = plan(&workload(&["DFW"], "web:1"), &both).unwrap_err();
-    assert_eq!(refused, Refusal::Contradiction);
+    assert!(matches!(refused, Refusal::Contradiction(_)));
     let problem = refused.problem(NAME);
     assert_eq!(problem.exit, Exit::Usage);
     assert_eq!(
