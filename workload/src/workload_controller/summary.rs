@@ -341,8 +341,8 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -
     };
     let each = sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten());
     let said = (holds, reason, message);
-    let (status, reason, message) = if paused { paused::progressing(each, said) } else { said };
-    Says { status, words: Words::Own { reason: reason.to_owned(), message } }
+    let (holds, reason, message) = if paused { paused::progressing(each, said) } else { said };
+    Says { status: holds, words: Words::Own { reason: reason.to_owned(), message } }
 }
 
 /// What is read of the city's own WD.
