@@ -91,11 +91,14 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
         let mut permit = Permit::default();
         let mut attempt = plane.attempt();
         let failed = loop {
-            let event = tokio::select! {
+            let handled = tokio::select! {
                 biased;
                 // The watch would go on from a version that the server has yet to reach.
                 () = life.ends() => break None,
-                event = stream.next() => event,
+                // Handled at once: thousands of watches must not hold room for an event while they wait, nor for an error.
+                event = stream.next() => event.map(|event| {
+                    event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)).map_err(Box::new)
+                }),
                 () = quiet(plane, kind, listing, attempt.began) => {
                     if listing {
                         permit.end();
@@ -108,9 +111,8 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
                     continue;
                 }
             };
-            let Some(event) = event else { break None };
-            // Handled at once: thousands of watches must not hold room for an event while they wait.
-            match event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)) {
+            let Some(handled) = handled else { break None };
+            match handled {
                 Ok(phase) => {
                     // Before the list is requested. In a box for the same reason.
                     if phase == Phase::ListBegins {
