@@ -100,21 +100,14 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Ba
                     event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)).map_err(Box::new)
                 }),
                 () = quiet(plane, kind, listing, attempt.began) => {
-                    if listing {
-                        permit.end();
-                        watch_failures::report_stalled_list(planes, plane, kind, SETTLED);
-                    } else {
-                        // A watch that does not begin is an error in less time than this: it stands, and has no news.
-                        mark_healthy(planes, plane, kind);
-                        waits.succeeded(Attempt::Watch);
-                    }
+                    note_silence(planes, plane, kind, listing, &mut permit, &mut waits);
                     continue;
                 }
             };
             let Some(handled) = handled else { break None };
             match handled {
                 Ok(phase) => {
-                    // Before the list is requested. In a box for the same reason.
+                    // Before the list is requested. In a box, which lasts no longer than that.
                     if phase == Phase::ListBegins {
                         Box::pin(planes.recognise(plane, kind, &mut waits)).await;
                         Box::pin(planes.compare(plane)).await;
@@ -222,6 +215,25 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
     tokio::select! {
         () = begun => {}
         () = tokio::time::sleep(SETTLED) => {}
+    }
+}
+
+/// Judges a watch by its silence.
+fn note_silence(
+    planes: &Planes,
+    plane: &Plane,
+    kind: Kind,
+    listing: bool,
+    permit: &mut Permit<'_>,
+    waits: &mut Backoffs,
+) {
+    if listing {
+        permit.end();
+        watch_failures::report_stalled_list(planes, plane, kind, SETTLED);
+    } else {
+        // A watch that does not begin is an error in less time than this: it stands, and has no news.
+        mark_healthy(planes, plane, kind);
+        waits.succeeded(Attempt::Watch);
     }
 }
 
