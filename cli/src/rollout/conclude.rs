@@ -7,7 +7,7 @@ use fedhub_core::object::Kind;
 
 use super::judge::{Judgement, Verdict};
 use super::wait::{End, Outcome, Wait};
-use super::{pause, view};
+use super::{paused, view};
 use crate::exit::Exit;
 use crate::model::absent;
 use crate::problem::Problem;
@@ -24,7 +24,7 @@ pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem
         (Outcome::Blocked, Some(judgement)) => Err(blocked(session, name, judgement)),
         (Outcome::Missing, _) => Err(absent(session, Kind::Workload, name)),
         (Outcome::Paused, Some(Judgement { paused: Some(paused), .. })) => {
-            Err(pause::problem(session, name, paused))
+            Err(paused::problem(session, name, paused))
         }
         (Outcome::Deleted, _) => Err(Problem::failed(format!("The workload {} was deleted.", Quoted(name)))),
         (Outcome::Interrupted, _) => {
@@ -41,7 +41,7 @@ pub fn conclude(session: &Session, wait: &Wait, end: &End) -> Result<(), Problem
 /// What is known without waiting: an error unless the rollout is done.
 pub fn at_once(session: &Session, name: &str, judgement: &Judgement) -> Result<(), Problem> {
     if let (Verdict::Paused, Some(paused)) = (judgement.verdict, &judgement.paused) {
-        return Err(pause::problem(session, name, paused));
+        return Err(paused::problem(session, name, paused));
     }
     match judgement.verdict {
         Verdict::Done => Ok(()),

@@ -4,7 +4,7 @@ use fedhub_api::facts::restarts;
 use fedhub_api::facts::workload::is_paused;
 use fedhub_core::object::{Object, ObjectView};
 
-use super::judge::{Phase, Stage};
+use super::stage::{Phase, Stage};
 
 /// A city that gets no deployment until the rollout is resumed.
 pub fn without_deployment() -> Stage {

@@ -13,27 +13,13 @@ use fedhub_api::responsibility::is_reported_by_federation;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::Value;
 
+pub use super::stage::Phase;
+
 use super::held;
+use super::stage::Stage;
 use super::template::{carries_spec, carries_template};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
 use crate::model::{Counts, Obstacle, Paused, Site, Workload};
-
-/// How far a city has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
-pub enum Phase {
-    /// It has not taken the newest generation on.
-    Pending,
-    /// Instances are being made or replaced.
-    Updating,
-    /// All that is wanted runs, and old Instances are still there.
-    Draining,
-    /// It goes on only when somebody acts.
-    Blocked,
-    /// A pause of the rollout holds back what is to be done.
-    Paused,
-    /// It is done.
-    Done,
-}
 
 /// One city of one placement. Its key is both: a city may be in several placements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,9 +166,6 @@ fn row(workload: &Object, observed: bool, refusal: Option<&Obstacle>, site: &Sit
         awaits,
     }
 }
-
-/// How far a city is, what keeps it from going on, and what it waits for.
-pub(super) type Stage = (Phase, Option<Obstacle>, Option<String>);
 
 fn pending(obstacle: Option<Obstacle>, awaits: &str) -> Stage {
     let phase = if obstacle.is_some() { Phase::Blocked } else { Phase::Pending };

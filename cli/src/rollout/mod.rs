@@ -9,7 +9,7 @@
 //! 3. [`conclude`] turns the end into words and an exit code.
 //! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`, `rollout undo`.
 //!
-//! A paused rollout ([`pause`]) is judged as far as it goes ([`held`]).
+//! A rollout can be paused ([`pause`]). Then it is judged as far as it goes ([`held`]), and that is said ([`paused`]).
 //!
 //! [`revision`]s are what the platform records: [`history`] lists them, and [`undo`] goes back to one. [`command`] is `rollout` with
 //! all that is below it.
@@ -22,8 +22,10 @@ mod held;
 pub mod history;
 pub mod judge;
 pub mod pause;
+pub mod paused;
 pub mod refusal;
 pub mod revision;
+mod stage;
 pub mod template;
 pub mod undo;
 pub mod view;
@@ -47,7 +49,7 @@ use wait::{End, Outcome, Wait};
 /// is said, and no error: the change is stored.
 pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Result<(), Problem> {
     if args.no_wait {
-        if !pause::tell_at_once(session, workload).await {
+        if !paused::tell_at_once(session, workload).await {
             let status = session.command(&format!("rollout status {workload}"));
             session.tell(&format!("Not waiting for the rollout: `{status}` shows how far it is."));
         }
@@ -57,7 +59,7 @@ pub async fn follow(session: &Session, workload: &str, args: &WaitArgs) -> Resul
     let paused = end.judgement.as_ref().and_then(|judgement| judgement.paused.as_ref());
     match paused.filter(|_| end.outcome == Outcome::Paused) {
         Some(paused) => {
-            pause::tell(session, workload, paused);
+            paused::tell(session, workload, paused);
             Ok(())
         }
         None => conclude::conclude(session, &of, &end),

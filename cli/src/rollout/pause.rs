@@ -10,9 +10,8 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 
 use super::args::{PauseArgs, ResumeArgs};
-use super::follow;
-use crate::exit::Exit;
-use crate::model::{self, Paused};
+use super::{follow, paused};
+use crate::model;
 use crate::problem::Problem;
 use crate::session::Session;
 
@@ -29,7 +28,7 @@ pub async fn pause(session: &Session, args: &PauseArgs) -> Result<(), Problem> {
             Quoted(name)
         ));
     }
-    session.tell(&format!("{}.", resumes(session, name)));
+    session.tell(&format!("{}.", paused::resumes(session, name)));
     if session.global.output.is_structured() {
         session.print(|| json!({"workload": name, "paused": true}), String::new)?;
     }
@@ -59,32 +58,4 @@ async fn write(session: &Session, name: &str, value: Option<&str>, doing: &str) 
         }
         Err(error) => Err(Problem::of(error, &format!("{doing} the rollout of {}", Quoted(name)))),
     }
-}
-
-/// A rollout that is watched is paused, and goes on only when somebody resumes it.
-pub fn problem(session: &Session, name: &str, paused: &Paused) -> Problem {
-    Problem::new(Exit::Blocked, paused.sentence(name)).remedy(format!("{}.", resumes(session, name)))
-}
-
-/// Says of a change that was stored, and is held back, that it is.
-pub fn tell(session: &Session, name: &str, paused: &Paused) {
-    session.tell(&format!("The change is stored. {} {}.", paused.sentence(name), resumes(session, name)));
-}
-
-/// Says so where the rollout is paused, without waiting for what the platform makes of it; whether it did.
-pub async fn tell_at_once(session: &Session, name: &str) -> bool {
-    let Ok(workload) = model::get(session, Kind::Workload, name).await else { return false };
-    let is_paused = is_paused(&workload);
-    if is_paused {
-        session.tell(&format!(
-            "The rollout of {} is paused: a new template, a restart and new cities wait. {}.",
-            Quoted(name),
-            resumes(session, name)
-        ));
-    }
-    is_paused
-}
-
-fn resumes(session: &Session, name: &str) -> String {
-    format!("`{}` lets it go on", session.command(&format!("rollout resume {name}")))
 }

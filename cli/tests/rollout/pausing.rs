@@ -10,7 +10,7 @@ use fedhub_cli::rollout::args::{PauseArgs, ResumeArgs};
 use fedhub_cli::rollout::command::{RolloutArgs, RolloutCommand, run};
 use fedhub_cli::rollout::judge::{Phase, Verdict};
 use fedhub_cli::rollout::wait::Outcome;
-use fedhub_cli::rollout::{StatusArgs, WaitArgs, conclude, pause};
+use fedhub_cli::rollout::{StatusArgs, WaitArgs, conclude, paused};
 use fedhub_cli::scale::{self, args::ScaleArgs};
 use fedhub_core::names::{RESTARTED_AT, ROLLOUT_PAUSED};
 use fedhub_core::object::Kind;
@@ -209,5 +209,5 @@ async fn a_resume_waits_for_the_rollout_and_a_pause_ends_the_wait() {
     assert_eq!(end.outcome, Outcome::Paused);
     let problem = conclude::conclude(&session(&server), &wait_for(&server, 600), &end).unwrap_err();
     let paused = end.judgement.unwrap().paused.unwrap();
-    assert_eq!(problem, pause::problem(&session(&server), NAME, &paused));
+    assert_eq!(problem, paused::problem(&session(&server), NAME, &paused));
 }

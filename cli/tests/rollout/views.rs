@@ -1,7 +1,7 @@
 //! What a rollout looks like.
 
 use fedhub_cli::rollout::display::{Display, Plain};
-use fedhub_cli::rollout::pause;
+use fedhub_cli::rollout::paused;
 use fedhub_cli::rollout::view::{blocked, done, report, table};
 use fedhub_cli::view::Look;
 use fedhub_terminal::Terminal;
@@ -50,8 +50,11 @@ async fn ends_are_said_in_sentences() {
     let all_done = World::done(&["ORD", "DFW"], "web:2").judge();
     let session = session(&server());
     let held = crate::pausing::held().judge().paused.unwrap();
-    let texts =
-        [done(NAME, &all_done), blocked(NAME, &judgement), pause::problem(&session, NAME, &held).text(false)];
+    let texts = [
+        done(NAME, &all_done),
+        blocked(NAME, &judgement),
+        paused::problem(&session, NAME, &held).text(false),
+    ];
     insta::assert_snapshot!("ends", texts.join("\n\n"));
 }
 

@@ -2,7 +2,7 @@
 //! of one queue, and no tasks.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::Duration;
 
 use fedhub_core::object::Kind;
@@ -11,8 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::backoff::Backoffs;
-use crate::pump::pump;
-use crate::{Plane, Planes};
+use crate::plane::Plane;
 
 /// What a watch ends with when its plane does not serve the kind.
 pub(crate) struct Absence {
@@ -30,16 +29,30 @@ pub(crate) struct Absences {
     bell: Notify,
 }
 
-struct Absent {
+/// A kind that a plane does not serve.
+pub(crate) struct Absent {
     /// Weak, so that a plane that leaves is given back at once.
-    plane: Weak<Plane>,
-    kind: Kind,
-    waits: Backoffs,
+    pub plane: Weak<Plane>,
+    /// The kind that it does not serve.
+    pub kind: Kind,
+    /// The waits of the watch so far.
+    pub waits: Backoffs,
 }
 
 impl Absences {
+    /// Enters one that ends at `due`; `number` makes it unique.
+    pub fn enter(&self, due: Instant, number: u64, absent: Absent) {
+        let mut all = self.due.lock();
+        all.insert((due, number), absent);
+        let is_first = all.first_key_value().is_some_and(|(first, _)| *first == (due, number));
+        drop(all);
+        if is_first {
+            self.bell.notify_one();
+        }
+    }
+
     /// Waits until the first may be over.
-    async fn next(&self) {
+    pub async fn next(&self) {
         let first = self.due.lock().first_key_value().map(|((due, _), _)| *due);
         let over = async {
             match first {
@@ -55,41 +68,9 @@ impl Absences {
     }
 
     /// Those that are over, in the order of their times.
-    fn over(&self, now: Instant) -> impl Iterator<Item = Absent> {
+    pub fn over(&self, now: Instant) -> impl Iterator<Item = Absent> {
         let mut due = self.due.lock();
         let later = due.split_off(&(now, u64::MAX));
         std::mem::replace(&mut *due, later).into_values()
-    }
-}
-
-impl Planes {
-    /// Has a kind that the plane does not serve watched again when the wait is over.
-    pub(crate) fn await_serving(&self, plane: &Arc<Plane>, kind: Kind, absence: Absence) {
-        let Absence { wait, waits } = absence;
-        let key = (Instant::now() + wait, self.seed());
-        let absent = Absent { plane: Arc::downgrade(plane), kind, waits };
-        let mut due = self.absences.due.lock();
-        due.insert(key, absent);
-        let is_first = due.first_key_value().is_some_and(|(first, _)| *first == key);
-        drop(due);
-        if is_first {
-            self.absences.bell.notify_one();
-        }
-    }
-
-    /// Starts the watches whose waits are over, until the registry is stopped.
-    pub(crate) async fn keep_asking(self: Arc<Self>) {
-        loop {
-            tokio::select! {
-                biased;
-                () = self.anchor.stop.cancelled() => return,
-                () = self.absences.next() => {}
-            }
-            for Absent { plane, kind, waits } in self.absences.over(Instant::now()) {
-                if let Some(plane) = plane.upgrade() {
-                    self.tasks.spawn(pump(self.clone(), plane, kind, Some(waits)));
-                }
-            }
-        }
     }
 }

@@ -17,6 +17,7 @@
 //! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
 
 mod absences;
+mod ask_again;
 pub mod backoff;
 pub mod confidential;
 mod declared;

@@ -1,0 +1,39 @@
+//! What is said of a rollout that is paused.
+
+use fedhub_api::facts::workload::is_paused;
+use fedhub_core::message::Quoted;
+use fedhub_core::object::Kind;
+
+use crate::exit::Exit;
+use crate::model::{self, Paused};
+use crate::problem::Problem;
+use crate::session::Session;
+
+/// A rollout that is watched is paused, and goes on only when somebody resumes it.
+pub fn problem(session: &Session, name: &str, paused: &Paused) -> Problem {
+    Problem::new(Exit::Blocked, paused.sentence(name)).remedy(format!("{}.", resumes(session, name)))
+}
+
+/// Says of a change that was stored, and is held back, that it is.
+pub fn tell(session: &Session, name: &str, paused: &Paused) {
+    session.tell(&format!("The change is stored. {} {}.", paused.sentence(name), resumes(session, name)));
+}
+
+/// Says so where the rollout is paused, without waiting for what the platform makes of it; whether it did.
+pub async fn tell_at_once(session: &Session, name: &str) -> bool {
+    let Ok(workload) = model::get(session, Kind::Workload, name).await else { return false };
+    let is_paused = is_paused(&workload);
+    if is_paused {
+        session.tell(&format!(
+            "The rollout of {} is paused: a new template, a restart and new cities wait. {}.",
+            Quoted(name),
+            resumes(session, name)
+        ));
+    }
+    is_paused
+}
+
+/// How a paused rollout goes on.
+pub fn resumes(session: &Session, name: &str) -> String {
+    format!("`{}` lets it go on", session.command(&format!("rollout resume {name}")))
+}
