@@ -20,7 +20,8 @@ fn world() -> World {
     let status = &mut world.deployments[1].data["status"];
     status["updatedReplicas"] = json!(1);
     status["readyReplicas"] = json!(1);
-    let image = "Image \"web:2\" was not found. Action required by the user: check the image's name and tag";
+    let image = "Image \"web:2\" was not found. Action required by the user: check the image's name and tag, and the pull \
+                 secrets";
     let at =
         world.instances.iter().position(|it| it.metadata.name.as_deref() == Some("web-us-ord-1")).unwrap();
     say(&mut world.instances[at], condition("Ready", "False", "ImageUnavailable", image));
