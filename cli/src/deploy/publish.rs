@@ -75,7 +75,7 @@ async fn urls(session: &Session, names: &[&str], patience: impl Fn() -> Duration
             Ok(Url::Live(url)) if session.global.output.is_structured() => session.tell(&url),
             // Alone on the last line, for scripts.
             Ok(Url::Live(url)) => {
-                problems.extend(session.print(Value::default, || plain(&url).into_owned()).err())
+                problems.extend(session.print(Value::default, || plain(&url).into_owned()).err());
             }
             Ok(Url::Pending(why)) => session.tell(&format!("The URL of {name} does not answer yet: {why}.")),
             Err(problem) => problems.push(problem),

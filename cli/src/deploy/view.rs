@@ -1,5 +1,6 @@
 //! What a user is shown of a deployment.
 
+use fedhub_api::facts::workload::is_paused;
 use fedhub_core::message::excerpt;
 use fedhub_core::object::{Object, ObjectView, set_field};
 use fedhub_terminal::plain;
@@ -27,7 +28,12 @@ fn lines(plan: &DeployPlan) -> Vec<String> {
     let mut lines = vec![format!("{name} changes:")];
     lines.extend(plan.changes.iter().map(|change| format!("  {}", change.line())));
     if plan.replaces {
-        lines.push("Its instances are replaced, one after the other in each city.".to_owned());
+        let said = if is_paused(&plan.object) {
+            "Its rollout is paused: its instances are replaced once that is resumed."
+        } else {
+            "Its instances are replaced, one after the other in each city."
+        };
+        lines.push(said.to_owned());
     }
     lines.extend(leaves(plan));
     lines

@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 
 use super::state::State;
 use crate::view::condition::{Finding, of_instance};
+use crate::view::labelled::labelled;
 use crate::view::object::{
     Address, Place, address, age_of, bare, containers, created, instance_spec, instance_type, is_city,
     ordinal, runtime,
 };
 use crate::view::sheet::{Cell, Column, Cut, sheet};
-use crate::view::text::{labelled, wrapped};
+use crate::view::text::wrapped;
 use crate::view::{Look, UNKNOWN};
 
 /// An Instance with where it belongs.

@@ -5,6 +5,7 @@
 
 pub mod condition;
 mod fit;
+pub mod labelled;
 pub mod number;
 pub mod object;
 pub mod sheet;

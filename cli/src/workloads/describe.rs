@@ -9,9 +9,10 @@ use super::view::{Row, colour, progress};
 use crate::instances::view::what_runs;
 use crate::model::{Paused, Site};
 use crate::view::condition::{Standing, of_workload, sentence};
+use crate::view::labelled::labelled;
 use crate::view::object::{age_of, instance_spec};
 use crate::view::sheet::Cell;
-use crate::view::text::{labelled, wrapped};
+use crate::view::text::wrapped;
 use crate::view::{Look, number, site};
 
 /// The text.

@@ -1,5 +1,6 @@
 //! What is read of files, what is wrong with them, and what they make of a Workload.
 
+use fedhub_api::facts::workload::is_paused;
 use fedhub_cli::deploy::document::{Document, distinct, read};
 use fedhub_cli::deploy::plan::{DeployPlan, Wanted, decide};
 use fedhub_core::object::ObjectView;
@@ -170,6 +171,19 @@ fn a_file_says_the_whole_spec_and_only_its_own_labels() {
     assert_eq!(plan.object.label("team"), Some("shop"));
     assert_eq!(plan.leaves, [("america".to_owned(), "DFW".to_owned())]);
     assert!(plan.replaces);
+}
+
+#[test]
+fn a_pause_that_a_file_does_not_name_stays() {
+    let mut paused = web();
+    paused["metadata"]["annotations"] = json!({"compute.datumapis.com/rollout-paused": "true"});
+    let mut file = web();
+    file["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("web:9");
+    file["metadata"].as_object_mut().unwrap().remove("annotations");
+    let plan = plan(&of(&file), Some(&paused));
+    assert!(is_paused(&plan.object), "{:?}", plan.object.metadata.annotations);
+    let said = fedhub_cli::deploy::view::plan(&plan).join("\n");
+    assert!(said.contains("paused") && !said.contains("one after the other"), "{said}");
 }
 
 #[test]

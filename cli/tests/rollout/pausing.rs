@@ -56,7 +56,8 @@ fn on(world: &World) -> ApiServer {
 }
 
 async fn rollout(server: &ApiServer, command: RolloutCommand) -> Result<(), fedhub_cli::problem::Problem> {
-    run(&session(server), &RolloutArgs { command: Some(command), status: None }).await
+    let (session, args) = (session(server), RolloutArgs { command: Some(command), status: None });
+    Box::pin(run(&session, &args)).await
 }
 
 fn pause_command() -> RolloutCommand {

@@ -184,13 +184,15 @@ impl Events {
 }
 
 /// Writes Events for the platform's operators, to the management plane. They are about the process's own Lease, and
-/// name the object that they are of as the related one.
+/// name the object that they are of as the related one. Clones are the same: each of thousands of planes has one.
 #[derive(Clone)]
-pub struct OperatorEvents {
+pub struct OperatorEvents(Arc<ToOperators>);
+
+struct ToOperators {
     events: Events,
     about: ObjectReference,
     /// What is said once: requests that are forbidden.
-    said: Arc<Mutex<BTreeSet<String>>>,
+    said: Mutex<BTreeSet<String>>,
 }
 
 impl OperatorEvents {
@@ -203,19 +205,20 @@ impl OperatorEvents {
             namespace: Some(namespace.to_owned()),
             ..ObjectReference::default()
         };
-        Self { events: Events::new(client, "fedhub").counting(metrics), about, said: Arc::default() }
+        let events = Events::new(client, "fedhub").counting(metrics);
+        Self(Arc::new(ToOperators { events, about, said: Mutex::default() }))
     }
 
     /// Something that an operator has to see to. Waits for nothing: the management plane is not the one that is worked
     /// on.
     pub fn warn(&self, reason: &'static str, related: Option<ObjectReference>, note: String) {
-        self.events.spawn(self.about.clone(), related, EventType::Warning, reason.into(), note);
+        self.0.events.spawn(self.0.about.clone(), related, EventType::Warning, reason.into(), note);
     }
 
     /// A request was forbidden. Said once for each verb, resource and plane.
     pub fn forbidden(&self, verb: &str, resource: &str, plane: &PlaneId) {
         let what = format!("{verb} {resource} on the {plane}");
-        let mut said = self.said.lock();
+        let mut said = self.0.said.lock();
         if said.len() < FORBIDDEN_MAX && said.insert(what.clone()) {
             drop(said);
             // Of the same object and reason one Event counts all: each needs a related object of its own.

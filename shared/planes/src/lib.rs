@@ -16,6 +16,7 @@
 //!
 //! Engaging one plane never waits for another, and disengaging one ends exactly its own tasks (section 2).
 
+mod absences;
 pub mod backoff;
 pub mod confidential;
 mod declared;

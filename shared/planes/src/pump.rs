@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use fedhub_api::facts::Change;
 use fedhub_core::object::{Kind, Object, PlaneId};
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use kube::runtime::watcher::{self, Event};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::Instant;
 
+use crate::absences::Absence;
 use crate::backoff::{Attempt, Backoffs, Failure};
 use crate::guard::Guarded;
 use crate::lists::ListPermit;
@@ -34,7 +35,7 @@ impl Planes {
     /// Starts the watches of a plane.
     pub(crate) fn watch(self: &Arc<Self>, plane: Arc<Plane>) {
         for kind in plane.kinds() {
-            self.tasks.spawn(pump(self.clone(), plane.clone(), kind));
+            self.tasks.spawn(pump(self.clone(), plane.clone(), kind, None));
         }
     }
 
@@ -55,29 +56,33 @@ impl Planes {
     }
 }
 
-/// Watches `kind` on `plane` until the plane is disengaged. Never fails: errors are counted, logged and shown as the
-/// plane's health, and the watch restarts after a back-off of its own.
-pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
+/// Watches `kind` on `plane` until the plane is disengaged, or turns out not to serve it. Never fails: errors are counted,
+/// logged and shown as the plane's health, and the watch restarts after a back-off of its own. `waits`: those of the
+/// watch before, if there was one.
+pub async fn pump(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind, waits: Option<Backoffs>) {
     // In this order: no event of a plane that has left is handled, and a test's seed decides everything.
-    tokio::select! {
+    let absence = tokio::select! {
         biased;
-        () = plane.stop.cancelled() => (),
-        () = watch(&planes, &plane, kind) => (),
-    }
+        () = plane.stop.cancelled() => return,
+        absence = watch(&planes, &plane, kind, waits) => absence,
+    };
+    planes.await_serving(&plane, kind, absence);
 }
 
 /// The same of a kind that is watched on demand, until the watch is no longer requested.
 async fn pump_on_demand(planes: Arc<Planes>, plane: Arc<Plane>, kind: Kind) {
     let Some(demanded) = plane.demanded(kind) else { return };
-    demanded.follow(&plane.stop, || watch(&planes, &plane, kind)).await;
+    // It is not optional, so that the watch does not end by itself.
+    demanded.follow(&plane.stop, || watch(&planes, &plane, kind, None).map(drop)).await;
     planes.recovered(&plane, kind);
 }
 
-async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
-    let (mut waits, mut life) = (Backoffs::new(planes.seed()), plane.life());
+async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind, waits: Option<Backoffs>) -> Absence {
+    let mut waits = waits.unwrap_or_else(|| Backoffs::new(planes.seed()));
+    let mut life = plane.life();
     let config = config(planes, plane, kind);
     loop {
-        // In a box, which is given back before a long wait: most planes serve not all kinds.
+        // In a box, which is given back before a long wait.
         let mut stream =
             Box::pin(listwatch(plane.connection().clone(), config.clone(), planes.budget().clone()));
         let mut listing = true;
@@ -86,28 +91,23 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
         let mut permit = Permit::default();
         let mut attempt = plane.attempt();
         let failed = loop {
-            let event = tokio::select! {
+            let handled = tokio::select! {
                 biased;
                 // The watch would go on from a version that the server has yet to reach.
                 () = life.ends() => break None,
-                event = stream.next() => event,
+                // Handled at once: thousands of watches must not hold room for an event while they wait, nor for an error.
+                event = stream.next() => event.map(|event| {
+                    event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)).map_err(Box::new)
+                }),
                 () = quiet(plane, kind, listing, attempt.began) => {
-                    if listing {
-                        permit.end();
-                        watch_failures::report_stalled_list(planes, plane, kind, SETTLED);
-                    } else {
-                        // A watch that does not begin is an error in less time than this: it stands, and has no news.
-                        mark_healthy(planes, plane, kind);
-                        waits.succeeded(Attempt::Watch);
-                    }
+                    note_silence(planes, plane, kind, listing, &mut permit, &mut waits);
                     continue;
                 }
             };
-            let Some(event) = event else { break None };
-            // Handled at once: thousands of watches must not hold room for an event while they wait.
-            match event.map(|event| handle(planes, plane, kind, event, &mut permit, &mut waits)) {
+            let Some(handled) = handled else { break None };
+            match handled {
                 Ok(phase) => {
-                    // Before the list is requested. In a box for the same reason.
+                    // Before the list is requested. In a box, which lasts no longer than that.
                     if phase == Phase::ListBegins {
                         Box::pin(planes.recognise(plane, kind, &mut waits)).await;
                         Box::pin(planes.compare(plane)).await;
@@ -125,6 +125,9 @@ async fn watch(planes: &Arc<Planes>, plane: &Plane, kind: Kind) {
                     permit.end();
                     // Each in a box of its own: it lasts for as long as it takes, and no longer.
                     let (failure, wait) = Box::pin(report(planes, plane, kind, &error, &mut waits)).await;
+                    if is_absence(plane, kind, &error) {
+                        return Absence { wait, waits };
+                    }
                     if is_listed_next(&error, failure) {
                         break Some((failure, wait));
                     }
@@ -164,7 +167,7 @@ async fn report(
     let ends = is_optional && watch_failures::is_end(error);
     let failure = if ends { Failure::Expired } else { failure };
     let is_absent = is_optional && watch_failures::is_absence(error);
-    let wait = if is_absent && matches!(plane.id, PlaneId::Project(_)) {
+    let wait = if is_absence(plane, kind, error) {
         waits.after_absence()
     } else {
         waits.after(tried, failure, plane.is_starting())
@@ -181,6 +184,12 @@ async fn report(
         watch_failures::report(planes, plane, kind, error, failure, wait).await;
     }
     (failure, wait)
+}
+
+/// Whether a project plane does not serve an optional kind. There are thousands of them: no task of theirs waits for it.
+fn is_absence(plane: &Plane, kind: Kind, error: &watcher::Error) -> bool {
+    let is_optional = plane.watched(kind).is_some_and(Watched::is_optional);
+    is_optional && matches!(plane.id, PlaneId::Project(_)) && watch_failures::is_absence(error)
 }
 
 /// Asks who answers, before a watch goes on after a failure. Before a list, that is asked anyway.
@@ -206,6 +215,25 @@ async fn quiet(plane: &Plane, kind: Kind, listing: bool, since: Instant) {
     tokio::select! {
         () = begun => {}
         () = tokio::time::sleep(SETTLED) => {}
+    }
+}
+
+/// Judges a watch by its silence.
+fn note_silence(
+    planes: &Planes,
+    plane: &Plane,
+    kind: Kind,
+    listing: bool,
+    permit: &mut Permit<'_>,
+    waits: &mut Backoffs,
+) {
+    if listing {
+        permit.end();
+        watch_failures::report_stalled_list(planes, plane, kind, SETTLED);
+    } else {
+        // A watch that does not begin is an error in less time than this: it stands, and has no news.
+        mark_healthy(planes, plane, kind);
+        waits.succeeded(Attempt::Watch);
     }
 }
 

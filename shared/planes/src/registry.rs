@@ -20,6 +20,7 @@ use fedhub_core::object::{Kind, PlaneId};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use tokio_util::task::TaskTracker;
 
+use crate::absences::Absences;
 use crate::events::{OperatorEvents, Refused};
 use crate::history::History;
 use crate::identity::Identities;
@@ -54,6 +55,7 @@ pub struct Planes {
     budget: MemoryBudget,
     seed: AtomicU64,
     pub(crate) tasks: TaskTracker,
+    pub(crate) absences: Absences,
     lists: Lists,
     pub(crate) identities: Option<Arc<Identities>>,
     pub(crate) pauses: Arc<Pauses>,
@@ -106,6 +108,7 @@ impl Planes {
             budget,
             seed: AtomicU64::new(seed),
             tasks: TaskTracker::new(),
+            absences: Absences::default(),
             lists: Lists::new(max_concurrent_lists),
             identities,
             pauses,
@@ -125,6 +128,9 @@ impl Planes {
         self.watch(self.anchor.clone());
         if self.anchor.revision.is_some() {
             self.tasks.spawn(self.clone().keep_comparing());
+        }
+        if self.project_kinds.iter().any(Watched::is_optional) {
+            self.tasks.spawn(self.clone().keep_asking());
         }
         if self.watches_on_projects(Kind::ServiceEntitlement) {
             self.tasks.spawn(self.clone().keep_services());

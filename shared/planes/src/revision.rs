@@ -58,8 +58,9 @@ pub(crate) struct Life(pub(super) Option<watch::Receiver<u64>>);
 impl Life {
     /// Returns when the server went back to an earlier state, so that only a new list helps.
     pub(crate) async fn ends(&mut self) {
+        // In a box: of thousands of planes only the hub has one.
         if let Some(life) = &mut self.0
-            && life.changed().await.is_ok()
+            && Box::pin(life.changed()).await.is_ok()
         {
             return;
         }

@@ -6,7 +6,6 @@ use fedhub_api::facts::workload::PAUSED;
 use fedhub_core::message::{Quoted, named};
 
 use super::snapshot::{Site, SiteState};
-use super::summary::placed;
 
 /// Status, reason and message of a condition.
 type Said = (&'static str, &'static str, String);
@@ -19,7 +18,7 @@ pub fn progressing<'a>(sites: impl Iterator<Item = (&'a Site<'a>, &'a SiteState<
         let city = || Quoted(site.wanted.city).to_string();
         if matches!(state, SiteState::Paused) {
             cities.insert(city());
-        } else if placed(state).is_some_and(|placed| !placed.has_template_of(&site.wanted)) {
+        } else if state.placed().is_some_and(|placed| !placed.has_template_of(&site.wanted)) {
             templates.insert(city());
         }
     }

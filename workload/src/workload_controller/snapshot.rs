@@ -94,6 +94,22 @@ pub enum SiteState<'a> {
     Refused(&'a Refusal, Option<&'a Placed>),
 }
 
+impl<'a> SiteState<'a> {
+    /// What is read of the city's own WD.
+    pub fn placed(&self) -> Option<&'a Placed> {
+        match self {
+            Self::Placed(_, placed) => Some(*placed),
+            Self::Refused(_, placed) => *placed,
+            Self::Missing
+            | Self::Paused
+            | Self::Unplaceable
+            | Self::InvalidCity
+            | Self::NameTaken
+            | Self::Duplicate => None,
+        }
+    }
+}
+
 impl Snapshot {
     /// The facts of the Workload.
     pub fn facts(&self) -> Option<&Workload> {

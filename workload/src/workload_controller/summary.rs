@@ -6,10 +6,10 @@
 //! Decides W3.
 
 use fedhub_api::conditions::{find, put, remove, stand};
+use fedhub_api::facts::Workload;
 use fedhub_api::facts::deployment::COUNTERS;
 use fedhub_api::facts::placed::{NO_MATCHING_LOCATIONS, priority, says};
 use fedhub_api::facts::workload::{NETWORK_NOT_FOUND, TYPE_CONDITIONS, counters, told};
-use fedhub_api::facts::{Placed, Workload};
 use fedhub_api::responsibility::attributed;
 use fedhub_core::hash;
 use fedhub_core::message::{Quoted, named};
@@ -224,7 +224,7 @@ fn unreadable(facts: &Workload) -> Option<Says> {
 
 fn placement(name: &str, states: &[SiteState<'_>]) -> PlacementSummary {
     let mut sum = [0; 5];
-    let placed: Vec<_> = states.iter().filter_map(placed).collect();
+    let placed: Vec<_> = states.iter().filter_map(SiteState::placed).collect();
     for placed in &placed {
         add(&mut sum, &placed.counters);
     }
@@ -254,7 +254,7 @@ fn available(
     }
     let blocked = states.iter().zip(sites).flat_map(|(states, (_, sites))| states.iter().zip(sites));
     let quoted = blocked.filter_map(|(state, site)| {
-        let placed = placed(state).filter(|placed| !placed.available && placed.says != 0)?;
+        let placed = state.placed().filter(|placed| !placed.available && placed.says != 0)?;
         let words = Words::Of { deployment: site.name.clone(), says: placed.says };
         Some((placed.priority, Says { status: "False", words }))
     });
@@ -320,9 +320,9 @@ pub const NAME_TAKEN: &str = "DeploymentNameTaken";
 fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -> Says {
     let (mut updated, mut wanted, mut on_its_way, mut none) = (0, 0, false, true);
     for (site, state) in sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten()) {
-        none &= placed(state).is_none() && !matches!(state, SiteState::Missing);
+        none &= state.placed().is_none() && !matches!(state, SiteState::Missing);
         on_its_way |= matches!(state, SiteState::Missing);
-        let Some(placed) = placed(state) else { continue };
+        let Some(placed) = state.placed() else { continue };
         let [replicas, _, newest, desired, _] = placed.counters.map(i64::from);
         let all = replicas.max(desired);
         (updated, wanted) = (updated + newest.min(all), wanted + all);
@@ -342,22 +342,8 @@ fn progressing(sites: &Sites<'_>, states: &[Vec<SiteState<'_>>], paused: bool) -
     };
     let each = sites.iter().flat_map(|(_, sites)| sites).zip(states.iter().flatten());
     let said = (holds, reason, message);
-    let (status, reason, message) = if paused { paused::progressing(each, said) } else { said };
-    Says { status, words: Words::Own { reason: reason.to_owned(), message } }
-}
-
-/// What is read of the city's own WD.
-pub(super) fn placed<'a>(state: &SiteState<'a>) -> Option<&'a Placed> {
-    match state {
-        SiteState::Placed(_, placed) => Some(*placed),
-        SiteState::Refused(_, placed) => *placed,
-        SiteState::Missing
-        | SiteState::Paused
-        | SiteState::Unplaceable
-        | SiteState::InvalidCity
-        | SiteState::NameTaken
-        | SiteState::Duplicate => None,
-    }
+    let (holds, reason, message) = if paused { paused::progressing(each, said) } else { said };
+    Says { status: holds, words: Words::Own { reason: reason.to_owned(), message } }
 }
 
 fn add(sum: &mut [i64; 5], counters: &[i32; 5]) {

@@ -82,12 +82,23 @@ fn told(seen: &Snapshot, workload: &Object, quoted: (&str, &str)) -> String {
     conditions.into_iter().chain(placements).chain(missing).collect::<Vec<_>>().join("\n")
 }
 
+const READY: (&str, &str, &str) = ("True", "StableInstanceFound", "3/3 instances are ready");
+
+/// What is said of a Workload whose rollout is paused; its WD in DFW has the template of `nginx:1`.
+fn paused(cities: &[&str], image: &str) -> String {
+    let mut workload = object(support::workload("web", cities));
+    workload.metadata.annotations = Some([(ROLLOUT_PAUSED.to_owned(), "true".to_owned())].into());
+    workload.data["spec"]["template"] = support::template(image);
+    let mut seen = seen(&workload, Some(deployment("u", READY, 3)), Authority::Cells);
+    seen.locations.cities.insert("ORD".to_owned());
+    told(&seen, &workload, ("", ""))
+}
+
 #[test]
 fn w3_w7_i11_messages() {
     let web = |cities: &[&str]| object(support::workload("web", cities));
     let quota =
         ("False", "QuotaExceeded", "0 of 3 Instances. Action required by the user: ask for more quota");
-    let ready = ("True", "StableInstanceFound", "3/3 instances are ready");
     let of = |cities: &[&str], wd: Option<Digest>, by: Authority, quoted: (&str, &str)| {
         let workload = web(cities);
         told(&seen(&workload, wd, by), &workload, quoted)
@@ -109,38 +120,30 @@ fn w3_w7_i11_messages() {
             ("", ""),
         )
     };
-    let paused = |cities: &[&str], image: &str| {
-        let mut workload = web(cities);
-        workload.metadata.annotations = Some([(ROLLOUT_PAUSED.to_owned(), "true".to_owned())].into());
-        workload.data["spec"]["template"] = support::template(image);
-        let mut seen = seen(&workload, Some(deployment("u", ready, 3)), cells);
-        seen.locations.cities.insert("ORD".to_owned());
-        told(&seen, &workload, ("", ""))
-    };
     let mut messages = Messages::default();
     messages.section(
         "Conditions of a Workload",
         [
             ("nothing is known yet", of(&["DFW"], None, cells, ("", ""))),
-            ("its WD is available", of(&["DFW"], Some(deployment("u", ready, 3)), cells, ("", ""))),
-            ("a new template is on its way", of(&["DFW"], Some(deployment("u", ready, 1)), cells, ("", ""))),
+            ("its WD is available", of(&["DFW"], Some(deployment("u", READY, 3)), cells, ("", ""))),
+            ("a new template is on its way", of(&["DFW"], Some(deployment("u", READY, 1)), cells, ("", ""))),
             ("its WD is blocked", of(&["DFW"], Some(deployment("u", quota, 0)), cells, (quota.1, quota.2))),
             ("no cell", of(&["LHR"], None, cells, ("", ""))),
             (
                 "no cell in one of two cities",
-                of(&["DFW", "LHR"], Some(deployment("u", ready, 3)), cells, ("", "")),
+                of(&["DFW", "LHR"], Some(deployment("u", READY, 3)), cells, ("", "")),
             ),
             ("no location", of(&["LHR", "NRT"], None, bindings, ("", ""))),
             ("many cities without a location", of(&many, None, bindings, ("", ""))),
-            ("a WD of another Workload", of(&["DFW"], Some(deployment("v", ready, 3)), cells, ("", ""))),
+            ("a WD of another Workload", of(&["DFW"], Some(deployment("v", READY, 3)), cells, ("", ""))),
             ("a city that is no label value", of(&["New York"], None, cells, ("", ""))),
-            ("a city twice", of(&["DFW", "dfw"], Some(deployment("u", ready, 3)), cells, ("", ""))),
+            ("a city twice", of(&["DFW", "dfw"], Some(deployment("u", READY, 3)), cells, ("", ""))),
             ("a WD that is refused", told(&refused, &web(&["DFW"]), ("", ""))),
             ("a network that does not exist", without(&["default"], None)),
             ("many networks that do not exist", without(&many, None)),
             (
                 "a network that does not exist, and its WD is available",
-                without(&["default"], Some(deployment("u", ready, 3))),
+                without(&["default"], Some(deployment("u", READY, 3))),
             ),
             ("its rollout is paused", paused(&["DFW"], "nginx:1")),
             ("its rollout is paused with a new template", paused(&["DFW"], "nginx:2")),

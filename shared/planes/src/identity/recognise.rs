@@ -77,7 +77,8 @@ impl Planes {
         }
         // As with lists, thousands of planes must not be asked at once.
         let _permit = self.list_permit(plane).await;
-        identities.judge(name, plane).await?;
+        // In a box: thousands of watches that wait for their turn must not hold room for the question.
+        Box::pin(identities.judge(name, plane)).await?;
         plane.recognition.set(true);
         *asked = Some(Instant::now());
         Ok(())

@@ -145,11 +145,12 @@ impl Source {
     async fn step(&self, state: State) -> Step {
         match state {
             State::Empty => (Some(Ok(Event::Init)), State::Listing(Listing::new(None, PAGE))),
-            State::Listing(listing) => match self.list(listing).await {
+            // Both in boxes: a watch that is silent must not hold room for the requests that it began with.
+            State::Listing(listing) => match Box::pin(self.list(listing)).await {
                 Ok(step) => step,
                 Err(error) => (Some(Err(Error::InitialListFailed(error))), State::Empty),
             },
-            State::Listed { version } => match self.watch(&version).await {
+            State::Listed { version } => match Box::pin(self.watch(&version)).await {
                 Ok(reader) => (None, State::Watching { version, reader: Box::new(reader) }),
                 Err(error) => (Some(Err(Error::WatchStartFailed(error))), State::Listed { version }),
             },
@@ -316,7 +317,8 @@ impl Reader {
                 return Ok(piece);
             }
             if self.reserved.is_none() && self.opener.held() > fedhub_cache::budget::FREE {
-                self.reserved = Some(budget.reading(self.opener.held(), self.limit).await);
+                // In a box: few objects are that large.
+                self.reserved = Some(Box::pin(budget.reading(self.opener.held(), self.limit)).await);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! The registry over simulated planes, on paused time.
 
 #[cfg(test)]
+mod absences;
+#[cfg(test)]
 mod discovery;
 #[cfg(test)]
 mod events;

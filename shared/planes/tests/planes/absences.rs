@@ -1,0 +1,102 @@
+//! Optional kinds of project planes: where one is not served nothing waits for it, and it is found once it is.
+
+use std::sync::Arc;
+
+use fedhub_core::clock::Clock;
+use fedhub_core::object::Kind;
+use fedhub_fake_apiserver::{ApiServer, Fault};
+use fedhub_planes::{Health, Planes, Settings, Watched};
+use serde_json::{Value, json};
+
+use crate::support::*;
+
+fn location(name: &str) -> Value {
+    json!({"apiVersion": "networking.datumapis.com/v1alpha", "kind": "LocationBinding", "metadata": {"name": name}})
+}
+
+/// A plane that has a location, if it serves any.
+fn project_plane(name: &str) -> ApiServer {
+    let server = ApiServer::cell(name);
+    server.put(location("dfw")).unwrap();
+    server
+}
+
+/// A registry whose project planes may serve locations.
+fn started() -> Arc<Planes> {
+    let hub = ApiServer::hub("hub");
+    let kinds = vec![Watched::all(Kind::Instance), Watched::all(Kind::LocationBinding).if_served()];
+    let settings = Settings { seed: 7, project_kinds: kinds, ..Settings::default() };
+    let planes = Planes::with(client(&hub), metrics(), Clock::from_tokio(hub.clock().now()), settings);
+    planes.start();
+    planes
+}
+
+fn lists(server: &ApiServer) -> usize {
+    count(server, "list", "locationbindings")
+}
+
+#[tokio::test(start_paused = true)]
+async fn w7_a_kind_that_is_not_served_is_asked_for_ever_more_rarely_and_found_once_it_is() {
+    for code in [403, 404] {
+        let server = project_plane("alpha");
+        let fault = server.fault(Fault::Status(code).on("list", "locationbindings"));
+        let planes = started();
+        let plane = planes.engage(&plane_name("alpha"), client(&server));
+        until("alpha in sync", || plane.synced()).await;
+        assert_eq!((plane.health(), plane.serves(Kind::LocationBinding)), (Health::Engaged, false), "{code}");
+        quiet(60).await;
+        let soon = lists(&server);
+        assert!((6..=9).contains(&soon), "{code}: {soon} lists in the first minute");
+        quiet(10_000).await;
+        let later = lists(&server) - soon;
+        assert!((18..=40).contains(&later), "{code}: {later} lists in 10,000 s");
+        server.clear_fault(fault);
+        quiet(601).await;
+        assert_eq!(
+            (plane.store(Kind::LocationBinding).len(), plane.serves(Kind::LocationBinding)),
+            (1, true)
+        );
+        server.put(location("ord")).unwrap();
+        quiet(1).await;
+        assert_eq!(plane.store(Kind::LocationBinding).len(), 2, "{code}: watched from then on");
+        planes.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn w7_a_kind_that_is_served_no_more_is_soon_asked_for_again() {
+    let server = project_plane("alpha");
+    let planes = started();
+    let plane = planes.engage(&plane_name("alpha"), client(&server));
+    until("alpha in sync", || plane.synced()).await;
+    assert!(plane.serves(Kind::LocationBinding));
+    let fault = server.fault(Fault::Status(404).on("*", "locationbindings"));
+    server.break_watches();
+    until("no locations", || !plane.serves(Kind::LocationBinding)).await;
+    assert!(plane.store(Kind::LocationBinding).is_empty() && plane.synced());
+    server.clear_fault(fault);
+    quiet(3).await;
+    assert_eq!(plane.store(Kind::LocationBinding).len(), 1, "as while a server starts");
+    planes.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn planes_that_wait_for_kinds_are_asked_one_by_one_and_no_more_when_they_have_left() {
+    let servers: Vec<_> = (0..50).map(|n| project_plane(&format!("p{n}"))).collect();
+    let absent = || Fault::Status(404).on("list", "locationbindings");
+    let faults: Vec<_> = servers.iter().map(|server| server.fault(absent())).collect();
+    let planes = started();
+    for (n, server) in servers.iter().enumerate() {
+        planes.engage(&plane_name(&format!("p{n}")), client(server));
+    }
+    quiet(600).await;
+    let before: Vec<_> = servers.iter().map(lists).collect();
+    assert!(before.iter().all(|lists| (8..=14).contains(lists)), "{before:?}");
+    planes.disengage(&plane_name("p7"));
+    servers[8].clear_fault(faults[8]);
+    quiet(1_200).await;
+    let more: Vec<_> = servers.iter().zip(&before).map(|(server, before)| lists(server) - before).collect();
+    assert_eq!((more[7], more[8]), (0, 1), "one has left, one is watched");
+    assert!(more.iter().enumerate().all(|(n, more)| n == 7 || n == 8 || (2..=4).contains(more)), "{more:?}");
+    planes.stop().await;
+}
