@@ -78,10 +78,8 @@ fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {
 /// That problem with what follows once it is mended, and with the way back where there is one.
 fn mended(session: &Session, name: &str, judgement: &Judgement, problem: Problem) -> Problem {
     let again = session.command(&format!("rollout status {name}"));
-    let back = match judgement.has_earlier {
-        true => format!(", `{}` goes back", session.command(&format!("rollout undo {name}"))),
-        false => String::new(),
-    };
+    let undo = session.command(&format!("rollout undo {name}"));
+    let back = if judgement.has_earlier { format!(", `{undo}` goes back") } else { String::new() };
     problem.remedy(format!("It goes on by itself once that is mended: `{again}` watches it{back}."))
 }
 
