@@ -34,15 +34,18 @@ fn connected(
     command: Command,
 ) -> Result<(), Problem> {
     runtime::run(async {
+        if let Command::Deploy(args) = &command {
+            // What is wrong with a file is told before a login is asked for.
+            let asked = deploy::asked(args, |rest| global.command(program, rest)).await?;
+            let session = Session::connect(program, global, environment, terminal).await?;
+            return deploy::run(&session, args, &asked).await;
+        }
         let session = Session::connect(program, global, environment, terminal).await?;
-        match &command {
-            // One is about access itself, the other looks once its files are read.
-            Command::Access(_) | Command::Deploy(_) => {}
-            command => access::gate(&session, command.writes()).await?,
+        if !matches!(command, Command::Access(_)) {
+            access::gate(&session, command.writes()).await?;
         }
         match command {
             Command::Access(args) => access::run(&session, &args).await,
-            Command::Deploy(args) => deploy::run(&session, &args).await,
             Command::Status(args) => status::run(&session, &args).await,
             Command::Workloads(args) => workloads::run(&session, &args).await,
             Command::Instances(args) => instances::run(&session, &args).await,
@@ -55,7 +58,7 @@ fn connected(
             Command::Restart(args) => restart::run(&session, &args).await,
             Command::Rollout(args) => rollout::command::run(&session, &args).await,
             Command::Scale(args) => scale::run(&session, &args).await,
-            Command::Completion { .. } | Command::Man { .. } => Ok(()),
+            Command::Deploy(_) | Command::Completion { .. } | Command::Man { .. } => Ok(()),
         }
     })
 }

@@ -26,7 +26,8 @@ pub use run::{InstanceTypesSource, RunArgs};
 
 /// Federation hub: bridges project planes with a Karmada hub.
 #[derive(Debug, Parser)]
-#[command(name = "fedhub", version, about, max_term_width = 110)]
+// Examples are long, and are copied: their lines stay whole.
+#[command(name = "fedhub", version, about, term_width = 0)]
 pub struct Args {
     /// The command.
     #[command(subcommand)]

@@ -2,7 +2,7 @@
 
 /// Of the program.
 pub const TOP: &str = "\
-Exit codes: 0: done; 1: failed; 2: misuse; 3: timed out; 4: blocked; 9 to 13: compute is not enabled in the project;
+Exit codes: 0: done; 1: failed; 2: misuse; 3: timed out; 4: blocked; 9 to 13: compute is not enabled in the project; \
 130: interrupted. `datumctl compute COMMAND --help` has examples of each command.";
 
 /// Of `access`.
@@ -20,7 +20,7 @@ Examples:
   datumctl compute access request --message 'For the shop'
   datumctl compute access request --wait --timeout 1h
 
-Exit codes: 0: enabled, or asked for; 11: denied or withdrawn; 12: not decided when the time to wait was over; 13: not
+Exit codes: 0: enabled, or asked for; 11: denied or withdrawn; 12: not decided when the time to wait was over; 13: not \
 offered on this platform.";
 
 /// Of `deploy`.
@@ -34,7 +34,7 @@ Examples:
   datumctl compute deploy -f - --yes < workloads.yaml
 
 What the flags do not name stays as it is. A file says the whole spec; labels and annotations that it does not name stay.
-Exit codes: 0: it runs everywhere; 1: failed; 2: misuse, or a file that is not valid; 3: not done when the time to wait
+Exit codes: 0: it runs everywhere; 1: failed; 2: misuse, or a file that is not valid; 3: not done when the time to wait \
 was over; 4: blocked, such as by a quota or a missing image.";
 
 /// Of `destroy`.
@@ -43,7 +43,7 @@ Examples:
   datumctl compute destroy api
   datumctl compute destroy api --yes --no-wait
 
-Exit codes: 0: gone, or with --no-wait on its way; 1: failed, or not wanted; 2: nobody could be asked; 3: not gone yet when
+Exit codes: 0: gone, or with --no-wait on its way; 1: failed, or not wanted; 2: nobody could be asked; 3: not gone yet when \
 the time to wait was over.";
 
 /// Of `completion`.
@@ -74,7 +74,7 @@ Examples:
   datumctl compute rollout history web
   datumctl compute rollout undo web --to-revision 3
 
-Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked; 130: Ctrl-C, which stops watching and not
+Exit codes: 0: done; 3: not done when the time to wait was over; 4: blocked; 130: Ctrl-C, which stops watching and not \
 the rollout.";
 
 /// Of `scale`.
@@ -108,7 +108,7 @@ Examples:
   datumctl compute rollout undo web --to-revision 3
   datumctl compute rollout undo web --dry-run
 
-The template of the revision is restored as it was recorded; placements and scale stay. A workload that is changed at the
+The template of the revision is restored as it was recorded; placements and scale stay. A workload that is changed at the \
 same time is left alone.";
 
 /// Of `rollout pause` and `rollout resume`.
@@ -118,6 +118,6 @@ Examples:
   datumctl compute deploy web --image web:2
   datumctl compute rollout resume web
 
-While a rollout is paused, changes are stored; a new template, a restart and new cities wait until it is resumed. The number
-of instances changes, and cities that are left are removed, all the same. What was passed on to a city before the pause goes
+While a rollout is paused, changes are stored; a new template, a restart and new cities wait until it is resumed. The number \
+of instances changes, and cities that are left are removed, all the same. What was passed on to a city before the pause goes \
 on there.";

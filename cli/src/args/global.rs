@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use fedhub_terminal::output::Format;
 
+use crate::host::program::Program;
+
 /// Flags that every command takes.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
@@ -43,6 +45,11 @@ pub struct Global {
 }
 
 impl Global {
+    /// A command of the program, to be typed, with the flags that lead to the same place.
+    pub fn command(&self, program: Program, rest: &str) -> String {
+        format!("{}{}", program.command(rest), self.place())
+    }
+
     /// The flags that lead to the same place, as they are typed behind a command; with a space before each.
     pub fn place(&self) -> String {
         let kubeconfig = self.kubeconfig.as_ref().map(|file| file.display().to_string());

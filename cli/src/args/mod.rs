@@ -8,6 +8,7 @@ pub mod timeout;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use global::Global;
 
@@ -126,8 +127,21 @@ impl Command {
 pub fn parse(program: Program, arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let name = OsString::from(program.name());
     let mut command = command(program);
-    let matches = command.try_get_matches_from_mut(std::iter::once(&name).chain(arguments))?;
+    let matches =
+        command.try_get_matches_from_mut(std::iter::once(&name).chain(arguments)).map_err(nearest_first)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// clap names what is most alike last.
+fn nearest_first(mut error: clap::Error) -> clap::Error {
+    let kinds = [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    for kind in kinds {
+        if let Some(ContextValue::Strings(names)) = error.get(kind) {
+            let names = names.iter().rev().cloned().collect();
+            error.insert(kind, ContextValue::Strings(names));
+        }
+    }
+    error
 }
 
 /// The command line as that program's users type it.

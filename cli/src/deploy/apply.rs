@@ -49,7 +49,9 @@ pub async fn send(
                 let found = existing(session, wanted.name()).await?;
                 let again = plan::decide(wanted, &session.namespace, found.as_ref()).ok();
                 let same = |again: &DeployPlan| {
-                    again.exists && again.changes == plan.changes && again.object.uid() == plan.object.uid()
+                    again.before.is_some()
+                        && again.changes == plan.changes
+                        && again.object.uid() == plan.object.uid()
                 };
                 match again.filter(same) {
                     Some(again) => current = again,
@@ -69,7 +71,7 @@ async fn request(session: &Session, plan: &DeployPlan, dry_run: bool) -> kube::R
     let path = Object::url_path(Kind::Workload.resource(), Some(&session.namespace));
     let params = PostParams { dry_run, field_manager: Some(MANAGER.to_owned()) };
     let body = serde_json::to_vec(&plan.object).map_err(kube::Error::SerdeError)?;
-    let request = if plan.exists {
+    let request = if plan.before.is_some() {
         Request::new(path).replace(plan.object.name(), &params, body)
     } else {
         Request::new(path).create(&params, body)

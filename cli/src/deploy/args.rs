@@ -66,6 +66,15 @@ pub enum Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// That documents name no other namespace than the one that commands work in.
+    pub fn check(&self, namespace: &str) -> Result<(), Problem> {
+        let faults: Vec<Fault> = match self {
+            Self::Flags(..) => Vec::new(),
+            Self::Documents(documents) => documents.iter().filter_map(|it| it.misplaced(namespace)).collect(),
+        };
+        if faults.is_empty() { Ok(()) } else { Err(refused(&faults)) }
+    }
+
     /// One after another.
     pub fn wanted(&self) -> Vec<Wanted<'_>> {
         match self {
@@ -75,12 +84,9 @@ impl Asked<'_> {
     }
 }
 
-/// What the flags ask for, with all files read and checked. `command` makes an example of a command line.
-pub async fn asked<'a>(
-    args: &'a DeployArgs,
-    namespace: &str,
-    command: impl Fn(&str) -> String,
-) -> Result<Asked<'a>, Problem> {
+/// What the flags ask for, with all files read and checked as far as that can be done without a project. `command` makes an
+/// example of a command line.
+pub async fn asked(args: &DeployArgs, command: impl Fn(&str) -> String) -> Result<Asked<'_>, Problem> {
     if let (Some(name), true) = (&args.name, args.file.is_empty()) {
         return Ok(Asked::Flags(name, &args.flags));
     }
@@ -93,7 +99,7 @@ pub async fn asked<'a>(
     let (mut documents, mut faults) = (Vec::new(), Vec::new());
     for file in &args.file {
         let (source, text) = read(file).await?;
-        match document::read(&source, &text, namespace) {
+        match document::read(&source, &text) {
             Ok(read) => documents.extend(read),
             Err(wrong) => faults.extend(wrong),
         }

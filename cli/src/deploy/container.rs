@@ -13,6 +13,14 @@ pub const NAME: &str = "app";
 /// The name of the port that is published.
 pub const HTTP: &str = "http";
 
+/// What [`is_image`] asks for.
+pub const IMAGE_RULE: &str = "it must be the name of an image, without white space";
+
+/// Whether a text can be the name of an image; whether there is such an image, its registry knows.
+pub fn is_image(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_whitespace)
+}
+
 /// Where a template's containers are.
 const CONTAINERS: &str = "/runtime/sandbox/containers";
 

@@ -47,7 +47,9 @@ fn names(flags: &Flags) -> Vec<Fault> {
     let label = (is_dns_label as fn(&str) -> bool, DNS_LABEL_RULE);
     let object = (is_object_name as fn(&str) -> bool, OBJECT_NAME_RULE);
     let city = (is_label_value as fn(&str) -> bool, LABEL_VALUE_RULE);
+    let image = (container::is_image as fn(&str) -> bool, container::IMAGE_RULE);
     let mut all = Vec::new();
+    all.extend(flags.image.iter().map(|it| ("--image", &**it, image)));
     all.extend(flags.placement.iter().map(|it| ("--placement", &**it, label)));
     all.extend(flags.network.iter().map(|it| ("--network", &**it, label)));
     all.extend(flags.city.iter().map(|it| ("--city", &**it, city)));

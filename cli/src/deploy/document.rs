@@ -8,6 +8,7 @@ use fedhub_core::names::{CURRENT_REVISION, DNS_LABEL_RULE, RECORDED_TEMPLATE, RE
 use fedhub_core::object::{Kind, Object, ObjectView, bare, set_field};
 use serde_json::{Map, Value, json};
 
+use super::container::{IMAGE_RULE, is_image};
 use super::fault::Fault;
 use super::schema;
 
@@ -37,6 +38,8 @@ pub struct Document {
     pub source: String,
     /// The name of the Workload.
     pub name: String,
+    /// Its namespace, where the document names one.
+    pub namespace: Option<String>,
     /// Labels that it is to have.
     pub labels: BTreeMap<String, String>,
     /// Annotations that it is to have.
@@ -45,8 +48,8 @@ pub struct Document {
     pub spec: Value,
 }
 
-/// The Workloads of a text, YAML or JSON, or all that is wrong with them. `namespace` is the one that commands work in.
-pub fn read(source: &str, text: &str, namespace: &str) -> Result<Vec<Document>, Vec<Fault>> {
+/// The Workloads of a text, YAML or JSON, or all that is wrong with them.
+pub fn read(source: &str, text: &str) -> Result<Vec<Document>, Vec<Fault>> {
     let options = serde_saphyr::options! { with_snippet: false };
     let values: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)
         .map_err(|error| vec![Fault::new(source, format!("it is not valid YAML: {error}"))])?;
@@ -55,7 +58,7 @@ pub fn read(source: &str, text: &str, namespace: &str) -> Result<Vec<Document>, 
     let many = values.len() > 1;
     for (index, value) in values.into_iter().enumerate() {
         let source = if many { format!("{source}, document {}", index + 1) } else { source.to_owned() };
-        match document(source, value, namespace) {
+        match document(source, value) {
             Ok(document) => documents.push(document),
             Err(wrong) => faults.extend(wrong),
         }
@@ -87,7 +90,7 @@ fn listed(value: Value) -> Vec<Value> {
     }
 }
 
-fn document(source: String, value: Value, namespace: &str) -> Result<Document, Vec<Fault>> {
+fn document(source: String, value: Value) -> Result<Document, Vec<Fault>> {
     let Value::Object(mut fields) = value else {
         return Err(vec![Fault::new(source, "it is not an object with apiVersion, kind, metadata and spec")]);
     };
@@ -113,16 +116,32 @@ fn document(source: String, value: Value, namespace: &str) -> Result<Document, V
         _ => Map::new(),
     };
     let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    check_metadata(&metadata, namespace, &at("metadata"), &mut faults);
+    check_metadata(&metadata, &at("metadata"), &mut faults);
+    let namespace = metadata.get("namespace").and_then(Value::as_str).map(str::to_owned);
     let labels = texts(&metadata, "labels", &at("metadata"), &mut faults);
     let mut annotations = texts(&metadata, "annotations", &at("metadata"), &mut faults);
     annotations.retain(|key, _| !RECORDS.contains(&key.as_str()));
     let spec = fields.remove("spec").unwrap_or_else(|| json!({}));
     schema::check(schema::spec(), &schema::with_instance_type(spec.clone(), None), &at("spec"), &mut faults);
-    if faults.is_empty() { Ok(Document { source, name, labels, annotations, spec }) } else { Err(faults) }
+    faults.extend(images(&spec, &at("spec")));
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(Document { source, name, namespace, labels, annotations, spec })
 }
 
-fn check_metadata(metadata: &Map<String, Value>, namespace: &str, at: &str, faults: &mut Vec<Fault>) {
+/// The images that are none.
+fn images<'a>(spec: &'a Value, at: &'a str) -> impl Iterator<Item = Fault> + use<'a> {
+    let containers = spec.pointer("/template/spec/runtime/sandbox/containers").and_then(Value::as_array);
+    let images = containers.into_iter().flatten().map(|it| it["image"].as_str()).enumerate();
+    images.filter_map(move |(index, image)| {
+        let image = image.filter(|image| !is_image(image))?;
+        let field = format!("{at}.template.spec.runtime.sandbox.containers[{index}].image");
+        Some(Fault::new(format!("{field} {}", Quoted(image)), IMAGE_RULE))
+    })
+}
+
+fn check_metadata(metadata: &Map<String, Value>, at: &str, faults: &mut Vec<Fault>) {
     let known = || METADATA.into_iter().chain(SERVERS_METADATA);
     for name in metadata.keys().filter(|name| !known().any(|known| known == name.as_str())) {
         faults.push(Fault::new(format!("{at}.{name}"), schema::unknown(name, METADATA.into_iter())));
@@ -134,11 +153,8 @@ fn check_metadata(metadata: &Map<String, Value>, namespace: &str, at: &str, faul
         }
         Some(_) => {}
     }
-    let given = metadata.get("namespace").filter(|it| !it.is_null());
-    if let Some(other) = given.filter(|it| it.as_str() != Some(namespace)) {
-        let other = other.as_str().unwrap_or_default();
-        let rule = format!("this command works in the namespace {}: leave it out", Quoted(namespace));
-        faults.push(Fault::new(format!("{at}.namespace {}", Quoted(other)), rule));
+    if metadata.get("namespace").is_some_and(|it| !it.is_null() && !it.is_string()) {
+        faults.push(Fault::new(format!("{at}.namespace"), "it must be text: quote it"));
     }
 }
 
@@ -165,6 +181,13 @@ fn texts(
 }
 
 impl Document {
+    /// The fault of a document that names another namespace than the one that commands work in.
+    pub fn misplaced(&self, namespace: &str) -> Option<Fault> {
+        let other = self.namespace.as_ref().filter(|other| *other != namespace)?;
+        let rule = format!("this command works in the namespace {}: leave it out", Quoted(namespace));
+        Some(Fault::new(format!("{}: metadata.namespace {}", self.source, Quoted(other)), rule))
+    }
+
     /// The Workload that the document asks for. Its spec is the whole one; labels and annotations that it does not name stay,
     /// and so do the type of the instances and the last restart.
     pub fn desired(&self, namespace: &str, existing: Option<&Object>) -> Object {

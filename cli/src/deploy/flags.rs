@@ -16,10 +16,10 @@ pub struct Flags {
     #[arg(long, value_name = "NAME")]
     pub placement: Option<String>,
     /// Number of instances in each city; 1 for a new workload.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(0..))]
     pub min: Option<i32>,
     /// Most instances in each city when scaling by --cpu-percent or --memory-percent; 0 turns scaling off.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i32).range(0..))]
     pub max: Option<i32>,
     /// Average CPU use to scale at, in percent; 0 removes it.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(i32).range(0..))]

@@ -2,7 +2,7 @@
 //!
 //! # The way through
 //!
-//! 1. [`args::asked`] reads flags and files; what is wrong with them is known before anything is sent.
+//! 1. [`args::asked`] reads flags and files; what is wrong with them is known before a login is asked for.
 //! 2. [`plan::decide`], a pure function, says of each workload what it is to be and what changes.
 //! 3. The server checks all of them by a dry run before the first is written ([`apply`]); what it refuses is told by the flag
 //!    or the field ([`refusal`]).
@@ -31,10 +31,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fedhub_core::object::{Object, ObjectView};
-use fedhub_terminal::output::{Format, structured};
 
-pub use args::DeployArgs;
 use args::{Asked, DryRun};
+pub use args::{DeployArgs, asked};
 use consent::Consent;
 use plan::{DeployPlan, Wanted};
 use save::Saving;
@@ -45,9 +44,9 @@ use crate::access;
 use crate::problem::Problem;
 use crate::session::Session;
 
-/// Runs the command.
-pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
-    let asked = args::asked(args, &session.namespace, |rest| session.command(rest)).await?;
+/// Runs the command, once [`args::asked`] has read the files.
+pub async fn run(session: &Session, args: &DeployArgs, asked: &Asked<'_>) -> Result<(), Problem> {
+    asked.check(&session.namespace)?;
     access::gate(session, args.writes()).await?;
     let wanted = asked.wanted();
     let plans = plans(session, &wanted).await?;
@@ -62,10 +61,10 @@ pub async fn run(session: &Session, args: &DeployArgs) -> Result<(), Problem> {
     agree(session, args, &plans).await?;
     let created = networks(session, args, &plans).await?;
     let (stored, failed) = write(session, &wanted, &plans, created).await?;
-    if let (Asked::Flags(..), [object]) = (&asked, &stored[..]) {
-        save(session, args, object).await;
+    if let (Asked::Flags(..), [object], [plan]) = (asked, &stored[..], &plans[..]) {
+        save(session, args, object, plan.before.as_ref()).await;
     }
-    publish::finish(session, args, &asked, &stored, failed).await
+    publish::finish(session, args, asked, &stored, failed).await
 }
 
 /// What becomes of each workload; all that is wrong is told at once.
@@ -110,7 +109,9 @@ async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>
         objects.map(|(plan, planned)| answered(plan.object.name()).map_or(planned, printed)).collect()
     };
     let text = || plans.iter().flat_map(view::plan).collect::<Vec<_>>().join("\n");
-    session.print(|| together(value()), text)
+    session.print(|| together(value()), text)?;
+    session.tell("Nothing was changed: --dry-run.");
+    Ok(())
 }
 
 /// Asks, where somebody can be asked.
@@ -187,21 +188,21 @@ fn after(problem: Problem, done: &[String]) -> Problem {
     Problem { sentence, ..problem }
 }
 
-/// Saves the workload. A file that cannot be written does not undo a deployment: it is said.
-async fn save(session: &Session, args: &DeployArgs, object: &Object) {
+/// Saves the workload, which was `before`. A file that cannot be written does not undo a deployment: it is said.
+async fn save(session: &Session, args: &DeployArgs, object: &Object, before: Option<&Object>) {
     if args.no_save {
         return;
     }
     let path = args.save.clone().unwrap_or_else(|| PathBuf::from(save::FILE));
-    let Some(text) = structured(Format::Yaml, &save::content(object)).map(|text| text + "\n") else { return };
-    let written = saved(session, &path, &text).await;
+    let Some(text) = save::text(object) else { return };
+    let written = saved(session, &path, &text, before.and_then(save::text).as_deref()).await;
     session.tell(&match written {
         Ok(done) => done,
         Err(error) => format!("Could not save {}: {error}.", path.display()),
     });
 }
 
-async fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<String> {
+async fn saved(session: &Session, path: &Path, text: &str, before: Option<&str>) -> std::io::Result<String> {
     let content = match std::fs::read_to_string(path) {
         Ok(content) => Some(content),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
@@ -209,9 +210,10 @@ async fn saved(session: &Session, path: &Path, text: &str) -> std::io::Result<St
     };
     let shown = path.display();
     let question = format!("{shown} says something else. Replace it?");
-    Ok(match save::decide(content.as_deref(), text, session.terminal.can_ask()) {
+    Ok(match save::decide(content.as_deref(), text, before, session.terminal.can_ask()) {
         Saving::Same => format!("{shown} says the same."),
         Saving::Write => save::write(path, text, false).map(|()| format!("Saved as {shown}."))?,
+        Saving::Replace => save::write(path, text, true).map(|()| format!("Saved as {shown}."))?,
         Saving::Ask if session.confirms(&question, false).await => {
             save::write(path, text, true).map(|()| format!("Replaced {shown}."))?
         }

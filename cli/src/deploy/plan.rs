@@ -35,8 +35,8 @@ impl Wanted<'_> {
 pub struct DeployPlan {
     /// The Workload as it is to be; with the resourceVersion that the plan was made for, where it is there.
     pub object: Object,
-    /// Whether it is there.
-    pub exists: bool,
+    /// The Workload as it is; `None` where there is none.
+    pub before: Option<Object>,
     /// What changes of it; all of a new one is new, and not listed.
     pub changes: Vec<Change>,
     /// Placements and cities whose instances go.
@@ -48,7 +48,7 @@ pub struct DeployPlan {
 impl DeployPlan {
     /// Whether there is anything to send.
     pub fn is_noop(&self) -> bool {
-        self.exists && self.changes.is_empty()
+        self.before.is_some() && self.changes.is_empty()
     }
 }
 
@@ -66,13 +66,13 @@ pub fn decide(
     object.metadata.managed_fields = None;
     let Some(before) = existing else {
         let (changes, leaves) = (Vec::new(), Vec::new());
-        return Ok(DeployPlan { object, exists: false, changes, leaves, replaces: false });
+        return Ok(DeployPlan { object, before: None, changes, leaves, replaces: false });
     };
     let after = cities(&object);
     let leaves = cities(before).into_iter().filter(|it| !after.contains(it)).collect();
     let replaces = before.spec()["template"] != object.spec()["template"];
     let changes = changes::between(&said(before), &said(&object), "");
-    Ok(DeployPlan { object, exists: true, changes, leaves, replaces })
+    Ok(DeployPlan { object, before: Some(before.clone()), changes, leaves, replaces })
 }
 
 /// What users say of a Workload.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use fedhub_core::object::{Object, ObjectView};
+use fedhub_terminal::output::{Format, structured};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
@@ -17,17 +18,21 @@ pub enum Saving {
     Same,
     /// It is written.
     Write,
+    /// It says what the workload was before: it is written anew.
+    Replace,
     /// It says something else: it is written if the user agrees.
     Ask,
     /// It says something else, and nobody can be asked: it stays.
     Keep,
 }
 
-/// Decides what is done about a file with that content, or about none.
-pub fn decide(content: Option<&str>, text: &str, can_ask: bool) -> Saving {
+/// Decides what is done about a file with that content, or about none, where `before` is what the workload was before.
+pub fn decide(content: Option<&str>, text: &str, before: Option<&str>, can_ask: bool) -> Saving {
     match content {
         None => Saving::Write,
         Some(content) if content == text => Saving::Same,
+        // An earlier deployment wrote it, and nobody has changed it since: nothing is lost.
+        Some(_) if content == before => Saving::Replace,
         Some(_) if can_ask => Saving::Ask,
         Some(_) => Saving::Keep,
     }
@@ -45,6 +50,11 @@ pub fn content(object: &Object) -> Value {
         "metadata": metadata,
         "spec": object.spec(),
     })
+}
+
+/// The text of the file.
+pub fn text(object: &Object) -> Option<String> {
+    structured(Format::Yaml, &content(object)).map(|text| text + "\n")
 }
 
 /// Writes the file, in place of one only where that is wanted. Only its user can read it: values of variables may be secrets.

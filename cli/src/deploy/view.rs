@@ -18,7 +18,7 @@ fn lines(plan: &DeployPlan) -> Vec<String> {
     if plan.is_noop() {
         return vec![format!("{name}: nothing changes")];
     }
-    if !plan.exists {
+    if plan.before.is_none() {
         let mut lines = vec![format!("{name} is new:")];
         lines.extend(images(plan.object.spec()).map(|image| format!("  image {}", excerpt(image))));
         let placements = plan.object.spec()["placements"].as_array().into_iter().flatten();

@@ -7,14 +7,13 @@ mod wait;
 
 use std::time::Duration;
 
-use fedhub_core::object::Object;
-use kube::ResourceExt;
-use kube::api::ListParams;
+use fedhub_core::object::{Kind, Object};
 use plan::{Consent, Doomed};
 use requests::{delete, workloads};
 use serde_json::json;
 
 use crate::args::names;
+use crate::model::absent;
 use crate::problem::Problem;
 use crate::session::Session;
 use crate::url::{self, Intent, Settled};
@@ -41,7 +40,7 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
     let api = workloads(session);
     let doing = format!("read workload {:?}", args.name);
     let found = api.get_opt(&args.name).await.map_err(|error| Problem::of(error, &doing))?;
-    let Some(workload) = found else { return Err(missing(session, &args.name).await) };
+    let Some(workload) = found else { return Err(absent(session, Kind::Workload, &args.name)) };
     let doomed = Doomed::of(&workload);
     if !doomed.is_going {
         let url = url::address(session, &workload).await;
@@ -94,17 +93,5 @@ async fn agree(
             let agreed = session.confirms("Delete it?", false).await;
             if agreed { Ok(()) } else { Err(Problem::failed("Nothing was deleted.")) }
         }
-    }
-}
-
-/// A name that leads nowhere, with the ones that do.
-async fn missing(session: &Session, name: &str) -> Problem {
-    let problem =
-        Problem::failed(format!("There is no workload {name:?} in {}.", session.project_in_words()));
-    let listed = workloads(session).list_metadata(&ListParams::default()).await;
-    let names: Vec<String> = listed.into_iter().flatten().map(|workload| workload.name_any()).collect();
-    match names.as_slice() {
-        [] => problem,
-        names => problem.remedy(format!("There are: {}.", names.join(", "))),
     }
 }

@@ -5,6 +5,7 @@ pub mod view;
 pub mod watch;
 
 use clap::Args;
+use fedhub_core::message::Quoted;
 use fedhub_core::object::Kind;
 use jiff::Timestamp;
 use join::{Filter, Names, entries};
@@ -68,9 +69,18 @@ pub async fn run(session: &Session, args: &EventsArgs) -> Result<(), Problem> {
         session.print(|| view::json(&found), || view::table(&found, &look, now))?;
     }
     if found.is_empty() {
-        session.tell("There are no such events; the platform keeps them for about an hour.");
+        session.tell(&format!("There are no {}; the platform keeps them for about an hour.", sought(args)));
     }
     Ok(())
+}
+
+/// What was looked for, and not found.
+fn sought(args: &EventsArgs) -> String {
+    match &args.name {
+        _ if args.warnings || !args.city.is_empty() => "such events".to_owned(),
+        Some(name) => format!("events of {}", Quoted(name)),
+        None => "events".to_owned(),
+    }
 }
 
 /// What deployments stand for. Those of a Workload are known by its spec alone where they may not be listed; a Workload

@@ -54,9 +54,7 @@ fn note(entry: &Entry) -> String {
     match (entry.reason.as_str(), &entry.about.city) {
         ("Federated" | "FederationRecovered", Some(city)) => format!("placed in {city}"),
         _ if is_attributed(&entry.note) => {
-            let finding =
-                Finding::of(&json!({"status": "False", "reason": entry.reason, "message": entry.note}));
-            format!("{}. {}", finding.what, finding.action())
+            Finding::of(&json!({"status": "False", "reason": entry.reason, "message": entry.note})).line()
         }
         _ => entry.note.clone(),
     }

@@ -21,7 +21,7 @@ Examples:
   datumctl compute explain web --city DFW
   datumctl compute explain web -o json
 
-Exit codes: 0: all is well, or on its way; 1: not everything could be read, and nothing that was says that anything is
+Exit codes: 0: all is well, or on its way; 1: not everything could be read, and nothing that was says that anything is \
 blocked; 4: somebody has to act, or a pause of the rollout holds changes back.";
 
 /// The flags of `explain`.

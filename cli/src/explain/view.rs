@@ -165,7 +165,11 @@ pub fn text(explanation: &Explanation<'_>, look: &Look, now: Timestamp) -> Strin
         let lines = [paused.sentence(explanation.name), action];
         parts.push(lines.map(|line| wrapped(&line, 0, width)).join("\n"));
     }
-    parts.extend(explanation.cities.iter().map(|it| city(it, explanation.has_instances, look, now)));
+    for (at, it) in explanation.cities.iter().enumerate() {
+        let before = explanation.cities.iter().take(at);
+        let same = before.filter(|_| it.obstacle.is_some()).find(|other| other.obstacle == it.obstacle);
+        parts.push(city(it, same, explanation.has_instances, look, now));
+    }
     if !explanation.strays.is_empty() {
         let strays = instances(&explanation.strays, None, look, now);
         let title = counted(explanation.strays.len(), "instance");
@@ -174,8 +178,14 @@ pub fn text(explanation: &Explanation<'_>, look: &Look, now: Timestamp) -> Strin
     parts.join("\n\n")
 }
 
-/// One city, with its Instances below it.
-fn city(city: &City<'_>, has_instances: bool, look: &Look, now: Timestamp) -> String {
+/// One city, with its Instances below it. What stands in its way is told of the first that it stands in the way of.
+fn city(
+    city: &City<'_>,
+    same: Option<&City<'_>>,
+    has_instances: bool,
+    look: &Look,
+    now: Timestamp,
+) -> String {
     let width = look.terminal.width;
     let Row { placement, city: code, phase, counts, awaits, .. } = &city.row;
     let desired = counts.map(|it| it.desired);
@@ -188,6 +198,9 @@ fn city(city: &City<'_>, has_instances: bool, look: &Look, now: Timestamp) -> St
         plain(placement)
     )];
     match (&city.obstacle, awaits) {
+        (Some(_), _) if let Some(City { row, .. }) = same => {
+            lines.push(format!("  The same as in {} ({})", plain(&row.city), plain(&row.placement)));
+        }
         (Some(obstacle), _) => lines.push(obstacle.lines(2, width)),
         (None, Some(awaits)) => {
             let apart = Finding::of(&json!({"status": "False", "reason": "", "message": awaits}));

@@ -6,6 +6,7 @@ use fedhub_api::conditions::{find, is_default, said};
 use fedhub_api::facts::instance::deployment_name;
 use fedhub_core::names::{WORKLOAD_NAME, WORKLOAD_UID};
 use fedhub_core::object::{Object, ObjectView};
+use serde_json::Value;
 
 use super::status::{Counts, Health, is_observed};
 
@@ -157,9 +158,18 @@ impl Workload<'_> {
         }
     }
 
-    /// Its numbers; `None` until something was reported.
+    /// Its numbers; `None` until something was reported. They are sums of its deployments: where it wants instances and has
+    /// none of those, zeros are numbers of nothing.
     pub fn counts(&self) -> Option<Counts> {
-        Counts::of(self.object.status())
+        let is_nothing = |counts: &Counts| counts.desired == 0 && counts.replicas == 0;
+        Counts::of(self.object.status()).filter(|counts| !is_nothing(counts) || !self.wants_instances())
+    }
+
+    /// Whether some city is to have instances.
+    fn wants_instances(&self) -> bool {
+        let placements = self.object.spec()["placements"].as_array().into_iter().flatten();
+        let in_cities = |it: &&Value| it["cityCodes"].as_array().is_some_and(|cities| !cities.is_empty());
+        placements.filter(in_cities).any(|it| it["scaleSettings"]["minReplicas"].as_i64() != Some(0))
     }
 
     /// The cities that its spec names, each once, in the order of its placements.

@@ -45,7 +45,13 @@ pub fn at_once(session: &Session, name: &str, judgement: &Judgement) -> Result<(
     }
     match judgement.verdict {
         Verdict::Done => Ok(()),
-        Verdict::Blocked => Err(blocked(session, name, judgement)),
+        // The table has said why.
+        Verdict::Blocked => Err(mended(
+            session,
+            name,
+            judgement,
+            Problem::new(Exit::Blocked, format!("The rollout of {} is blocked.", Quoted(name))),
+        )),
         Verdict::Deleted => Err(Problem::failed(format!("The workload {} is being deleted.", Quoted(name)))),
         Verdict::Progressing | Verdict::Paused => {
             let sentence = format!("The rollout of {} is not done yet.", Quoted(name));
@@ -66,11 +72,15 @@ pub fn state(verdict: Verdict) -> &'static str {
 }
 
 fn blocked(session: &Session, name: &str, judgement: &Judgement) -> Problem {
-    let undo = session.command(&format!("rollout undo {name}"));
+    mended(session, name, judgement, Problem::new(Exit::Blocked, view::blocked(name, judgement)))
+}
+
+/// That problem with what follows once it is mended, and with the way back where there is one.
+fn mended(session: &Session, name: &str, judgement: &Judgement, problem: Problem) -> Problem {
     let again = session.command(&format!("rollout status {name}"));
-    Problem::new(Exit::Blocked, view::blocked(name, judgement)).remedy(format!(
-        "It goes on by itself once that is mended: `{again}` watches it, `{undo}` goes back."
-    ))
+    let undo = session.command(&format!("rollout undo {name}"));
+    let back = if judgement.has_earlier { format!(", `{undo}` goes back") } else { String::new() };
+    problem.remedy(format!("It goes on by itself once that is mended: `{again}` watches it{back}."))
 }
 
 fn timed_out(session: &Session, name: &str, time: &str, judgement: Option<&Judgement>) -> Problem {
@@ -101,7 +111,8 @@ fn spoken(time: Duration) -> String {
         1 => format!("1 {what}"),
         _ => format!("{count} {what}s"),
     };
-    match time.as_secs() {
+    // What was spent before the wait began is less than that.
+    match time.saturating_add(Duration::from_millis(500)).as_secs() {
         seconds if seconds >= 120 && seconds % 60 == 0 => counted(seconds / 60, "minute"),
         seconds => counted(seconds, "second"),
     }

@@ -20,14 +20,18 @@ pub trait Display {
     fn show(&mut self, judgement: &Judgement);
     /// Says something beside it, such as that the connection was lost.
     fn note(&mut self, text: &str);
-    /// Nothing more comes.
-    fn finish(&mut self);
+    /// Nothing more comes; `told` is whether what stands in the way is told after it, and need not stand here, too.
+    fn finish(&mut self, told: bool);
 }
 
 /// The one that fits a terminal.
 pub fn of(look: Look) -> Box<dyn Display> {
     let redraws = look.terminal.stderr && !look.terminal.ci;
-    if redraws { Box::new(Live::new(look)) } else { Box::new(Plain::new(std::io::stderr())) }
+    if redraws {
+        Box::new(Live::new(look, ProgressDrawTarget::stderr()))
+    } else {
+        Box::new(Plain::new(std::io::stderr()))
+    }
 }
 
 /// A line for each change.
@@ -52,7 +56,7 @@ impl<W: Write> Plain<W> {
 
 impl<W: Write> Display for Plain<W> {
     fn show(&mut self, judgement: &Judgement) {
-        let whole = judgement.obstacle.as_ref().map(|obstacle| format!("blocked: {}", obstacle.message));
+        let whole = judgement.obstacle.as_ref().map(|obstacle| format!("blocked: {}", view::said(obstacle)));
         if whole != self.whole {
             self.line(whole.as_deref().unwrap_or("no longer blocked"));
             self.whole = whole;
@@ -79,26 +83,35 @@ impl<W: Write> Display for Plain<W> {
         self.line(text);
     }
 
-    fn finish(&mut self) {}
+    fn finish(&mut self, _told: bool) {}
 }
 
 /// A table that is redrawn in place, with the time that has passed below it.
 struct Live {
     bars: MultiProgress,
     lines: Vec<ProgressBar>,
+    /// How many of the lines are the table; what is below them is what stands in the way.
+    rows: usize,
     spinner: ProgressBar,
     look: Look,
 }
 
 impl Live {
-    fn new(look: Look) -> Self {
-        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    fn new(look: Look, target: ProgressDrawTarget) -> Self {
+        let bars = MultiProgress::with_draw_target(target);
         let spinner = bars.add(ProgressBar::new_spinner());
         let style =
             ProgressStyle::with_template("{spinner} {elapsed} Ctrl-C stops watching, not the rollout");
         spinner.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         spinner.enable_steady_tick(TICK);
-        Self { bars, lines: Vec::new(), spinner, look: Look { no_headers: false, ..look } }
+        Self { bars, lines: Vec::new(), rows: 0, spinner, look: Look { no_headers: false, ..look } }
+    }
+
+    /// Leaves so many lines at most.
+    fn cut(&mut self, count: usize) {
+        for line in self.lines.drain(count.min(self.lines.len())..) {
+            self.bars.remove(&line);
+        }
     }
 
     fn text() -> ProgressStyle {
@@ -110,11 +123,8 @@ impl Display for Live {
     fn show(&mut self, judgement: &Judgement) {
         let table = view::table(judgement, &self.look);
         let lines: Vec<&str> = table.lines().collect();
-        while self.lines.len() > lines.len() {
-            if let Some(line) = self.lines.pop() {
-                self.bars.remove(&line);
-            }
-        }
+        self.rows = view::rows(judgement, &self.look).lines().count();
+        self.cut(lines.len());
         while self.lines.len() < lines.len() {
             let line = self.bars.insert_before(&self.spinner, ProgressBar::new_spinner());
             line.set_style(Self::text());
@@ -132,10 +142,55 @@ impl Display for Live {
         let _written = self.bars.println(plain(text));
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, told: bool) {
+        if told {
+            self.cut(self.rows);
+        }
         self.spinner.finish_and_clear();
         for line in &self.lines {
             line.abandon();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Obstacle;
+    use crate::rollout::judge::{Phase, Row, Verdict};
+
+    fn blocked() -> Judgement {
+        let obstacle = Obstacle::new("ImageUnavailable", "no such image");
+        let row = Row {
+            placement: "us".to_owned(),
+            city: "DFW".to_owned(),
+            phase: Phase::Blocked,
+            counts: None,
+            old: 0,
+            obstacle: Some(obstacle),
+            awaits: None,
+        };
+        Judgement {
+            generation: 1,
+            taken_up: true,
+            rows: vec![row],
+            strays: 0,
+            obstacle: None,
+            paused: None,
+            has_earlier: false,
+            verdict: Verdict::Blocked,
+        }
+    }
+
+    #[test]
+    fn what_is_told_at_the_end_does_not_stand_below_the_table_too() {
+        for told in [true, false] {
+            let mut live = Live::new(Look::default(), ProgressDrawTarget::hidden());
+            live.show(&blocked());
+            let said = |live: &Live| live.lines.iter().any(|line| line.message().contains("no such image"));
+            assert!(said(&live) && live.lines.len() == 3, "{:?}", live.lines);
+            live.finish(told);
+            assert_eq!((said(&live), live.lines.len()), (!told, if told { 2 } else { 3 }));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `rollout history`: the revisions of a workload.
 
+use fedhub_api::facts::restarts::{keep_later, restarted_at};
 use fedhub_core::message::Quoted;
 use fedhub_core::object::Kind;
 use fedhub_terminal::output::{Format, structured};
@@ -10,6 +11,8 @@ use serde_json::{Value, json};
 use super::args::HistoryArgs;
 use super::refusal::Refusal;
 use super::revision::{Revision, current, numbers, read};
+use super::undo::TEMPLATE;
+use crate::changes::between;
 use crate::model;
 use crate::problem::Problem;
 use crate::session::Session;
@@ -40,32 +43,52 @@ pub async fn run(session: &Session, args: &HistoryArgs) -> Result<(), Problem> {
     let current = current(&workload, &revisions);
     let now = Timestamp::now();
     session.print(
-        || revisions.iter().rev().map(|revision| report(revision, current)).collect(),
+        || newest_first(&revisions).map(|(revision, changes)| report(revision, changes, current)).collect(),
         || table(&revisions, current, now, &Look::of(session)),
     )
 }
 
 /// The table of the history, newest first.
 pub fn table(revisions: &[Revision], current: Option<u64>, now: Timestamp, look: &Look) -> String {
-    let cells = |revision: &Revision| {
+    let cells = |(revision, changes): (&Revision, String)| {
         let mark = if current == Some(revision.number) { "*" } else { "" };
         vec![
             format!("{}{mark}", revision.number).into(),
             revision.recorded.map_or_else(|| UNKNOWN.to_owned(), |at| age(at, now)).into(),
             revision.image.clone().into(),
-            revision.changes.clone().into(),
+            changes.into(),
             revision.actor.clone().into(),
         ]
     };
-    sheet(&COLUMNS, revisions.iter().rev().map(cells).collect(), look)
+    sheet(&COLUMNS, newest_first(revisions).map(cells).collect(), look)
 }
 
-fn report(revision: &Revision, current: Option<u64>) -> Value {
+/// The revisions, newest first, each with what it changed.
+fn newest_first(revisions: &[Revision]) -> impl Iterator<Item = (&Revision, String)> {
+    let before = |at: usize| at.checked_sub(1).and_then(|at| revisions.get(at));
+    revisions.iter().enumerate().rev().map(move |(at, revision)| (revision, changes(before(at), revision)))
+}
+
+/// What a revision changed, by the paths that `deploy` and `rollout undo` say; in the platform's words where a template was not
+/// kept. When a restart was asked for is no field that anybody wrote.
+fn changes(before: Option<&Revision>, revision: &Revision) -> String {
+    let before = before.filter(|before| before.number + 1 == revision.number).and_then(Revision::kept);
+    let (Some(before), Some(after)) = (before, revision.kept()) else { return revision.changes.clone() };
+    let is_restart = restarted_at(after) > restarted_at(before);
+    let (mut before, mut after) = (before.clone(), after.clone());
+    keep_later(&mut before, &after);
+    keep_later(&mut after, &before);
+    let paths = between(&before, &after, TEMPLATE).into_iter().map(|change| change.path);
+    let all: Vec<String> = is_restart.then(|| "restart".to_owned()).into_iter().chain(paths).collect();
+    if all.is_empty() { revision.changes.clone() } else { all.join(", ") }
+}
+
+fn report(revision: &Revision, changes: String, current: Option<u64>) -> Value {
     json!({
         "revision": revision.number,
         "recorded": revision.recorded.map(|at| at.to_string()),
         "image": revision.image,
-        "changes": revision.changes,
+        "changes": changes,
         "by": revision.actor,
         "current": current == Some(revision.number),
         "restorable": revision.kept().is_some(),

@@ -16,6 +16,7 @@ use serde_json::Value;
 pub use super::stage::Phase;
 
 use super::held;
+use super::revision::has_earlier;
 use super::stage::Stage;
 use super::template::{carries_spec, carries_template};
 use crate::model::status::{awaited, generation, is_going, is_observed, is_ready};
@@ -70,6 +71,8 @@ pub struct Judgement {
     pub obstacle: Option<Obstacle>,
     /// The pause of its rollout.
     pub paused: Option<Paused>,
+    /// Whether a revision is recorded that it can go back to.
+    pub has_earlier: bool,
     /// What comes of all that.
     pub verdict: Verdict,
 }
@@ -88,6 +91,7 @@ pub fn judge(seen: &Workload<'_>) -> Judgement {
         obstacle: refusal.filter(|_| !rows.iter().any(|row| row.obstacle.is_some())),
         strays: seen.strays.len(),
         paused: Paused::of(workload),
+        has_earlier: has_earlier(workload),
         rows,
         verdict: Verdict::Progressing,
     };

@@ -17,8 +17,6 @@ pub enum Refusal {
     NoneBefore,
     /// There is none of that number; those that there are.
     NoSuchRevision(u64, Vec<u64>),
-    /// The revision is what the workload has now.
-    Current(u64),
     /// Its template was too large to be kept.
     NotKept(u64),
     /// Its entry in the history was edited.
@@ -56,10 +54,6 @@ impl Refusal {
                 let sentence = format!("There is no revision {number} of {quoted}.");
                 let there = format!("There are {}.", there.join(", "));
                 Problem::usage(sentence).remedy(format!("{there} `{history}` says more."))
-            }
-            Self::Current(number) => {
-                Problem::failed(format!("{quoted} has the template of revision {number} already."))
-                    .remedy(look)
             }
             Self::NotKept(number) => {
                 let sentence = format!("The template of revision {number} was too large to be kept.");

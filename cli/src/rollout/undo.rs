@@ -23,6 +23,9 @@ use crate::session::Session;
 /// How often an undo is written anew where only the version of the workload has moved.
 const ATTEMPTS: usize = 5;
 
+/// The path of what is restored.
+pub(super) const TEMPLATE: &str = "spec.template";
+
 /// What an undo does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undo {
@@ -30,7 +33,7 @@ pub struct Undo {
     pub revision: u64,
     /// Its template.
     pub template: Value,
-    /// What differs from the present template, by the paths of fields.
+    /// What differs from the present template, by the paths of fields; nothing where it is the present one.
     pub changes: Vec<Change>,
 }
 
@@ -49,10 +52,7 @@ pub fn plan(workload: &Object, revisions: &[Revision], to: u64) -> Result<Undo, 
         named.ok_or_else(|| Refusal::NoSuchRevision(to, numbers(revisions)))?
     };
     let Some(template) = revision.kept() else { return Err(Refusal::of(revision)) };
-    if template == present {
-        return Err(Refusal::Current(revision.number));
-    }
-    let changes = between(present, template, "template");
+    let changes = between(present, template, TEMPLATE);
     Ok(Undo { revision: revision.number, template: template.clone(), changes })
 }
 
@@ -69,6 +69,15 @@ pub async fn run(session: &Session, args: &UndoArgs) -> Result<(), Problem> {
     let revisions = read(session, name).await?;
     let undo =
         plan(&workload, &revisions, args.to_revision).map_err(|refusal| refusal.problem(session, name))?;
+    if undo.changes.is_empty() {
+        session.tell(&format!(
+            "{} has the template of revision {} already: nothing changes.",
+            Quoted(name),
+            undo.revision
+        ));
+        // An earlier undo may have ended before that ran everywhere.
+        return if args.dry_run { Ok(()) } else { follow(session, name, &args.wait).await };
+    }
     session.tell(&format!("{} goes back to revision {}:", Quoted(name), undo.revision));
     for change in &undo.changes {
         session.tell(&format!("  {}", change.line()));
@@ -81,7 +90,7 @@ pub async fn run(session: &Session, args: &UndoArgs) -> Result<(), Problem> {
     let restored = &stored.spec()["template"];
     if template_hash(restored) != template_hash(&undo.template) {
         session.tell("The platform stored the template with differences:");
-        for change in between(&undo.template, restored, "template") {
+        for change in between(&undo.template, restored, TEMPLATE) {
             session.tell(&format!("  {}", change.line()));
         }
     }

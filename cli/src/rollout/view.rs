@@ -7,7 +7,8 @@ use fedhub_terminal::table::counted;
 use serde_json::{Value, json};
 
 use super::judge::{Judgement, Phase, Row};
-use crate::model::Counts;
+use crate::model::{Counts, Obstacle};
+use crate::view::condition::{Finding, without_attribution};
 use crate::view::sheet::{Cell, Column, Cut, sheet};
 use crate::view::text::wrapped;
 use crate::view::{Look, number};
@@ -24,9 +25,13 @@ const COLUMNS: [Column; 6] = [
 
 /// A table with a row for each city of each placement, and below it what stands in the way and what is awaited.
 pub fn table(judgement: &Judgement, look: &Look) -> String {
-    let table = sheet(&COLUMNS, judgement.rows.iter().map(cells).collect(), look);
     let remarks = remarks(judgement).into_iter().map(|remark| wrapped(&remark, 0, look.terminal.width));
-    std::iter::once(table).chain(remarks).collect::<Vec<_>>().join("\n")
+    std::iter::once(rows(judgement, look)).chain(remarks).collect::<Vec<_>>().join("\n")
+}
+
+/// The same without what is below it.
+pub fn rows(judgement: &Judgement, look: &Look) -> String {
+    sheet(&COLUMNS, judgement.rows.iter().map(cells).collect(), look)
 }
 
 fn cells(row: &Row) -> Vec<Cell> {
@@ -39,39 +44,60 @@ fn cells(row: &Row) -> Vec<Cell> {
     vec![
         row.placement.clone().into(),
         row.city.clone().into(),
-        of(|counts| counts.updated).into(),
+        of(updated).into(),
         of(|counts| counts.ready).into(),
         row.old.to_string().into(),
         Cell::of(row.phase.to_string(), Some(colour)),
     ]
 }
 
+/// How many have the newest template, of those that are wanted: of more than that, the rest is about to go.
+fn updated(counts: Counts) -> i64 {
+    counts.updated.min(counts.desired)
+}
+
+/// An obstacle on one line, with who has to act.
+pub fn said(obstacle: &Obstacle) -> String {
+    Finding::of_obstacle(obstacle).line()
+}
+
 /// What stands in the way and what is awaited, a line each.
 pub fn remarks(judgement: &Judgement) -> Vec<String> {
-    let rows = judgement.rows.iter().filter_map(|row| {
-        let words = row.obstacle.as_ref().map(|obstacle| &obstacle.message).or(row.awaits.as_ref())?;
-        Some(format!("{}: {}", place(row), plain(words)))
+    let rows = by_place(judgement, |row| {
+        row.obstacle.as_ref().map(said).or_else(|| row.awaits.as_deref().map(without_attribution))
     });
-    let whole = judgement.obstacle.iter().map(|obstacle| plain(&obstacle.message).into_owned());
+    let whole = judgement.obstacle.iter().map(said);
     let strays = (judgement.strays > 0)
         .then(|| format!("{} of cities that it has left", counted(judgement.strays, "instance")));
     whole.chain(rows).chain(strays).collect()
+}
+
+/// What rows say behind their places; those that say the same share a line.
+fn by_place(judgement: &Judgement, words: impl Fn(&Row) -> Option<String>) -> Vec<String> {
+    let mut lines: Vec<(Vec<String>, String)> = Vec::new();
+    for row in &judgement.rows {
+        let Some(words) = words(row) else { continue };
+        match lines.iter_mut().find(|(_, other)| *other == words) {
+            Some((places, _)) => places.push(place(row)),
+            None => lines.push((vec![place(row)], words)),
+        }
+    }
+    lines.into_iter().map(|(places, words)| format!("{}: {words}", places.join(", "))).collect()
 }
 
 /// One city in a line of its own.
 pub fn line(row: &Row) -> String {
     let place = place(row);
     let numbers = match row.counts {
-        Some(Counts { desired, updated, ready, .. }) => {
-            let old = if row.old > 0 { format!(", {} old", row.old) } else { String::new() };
-            format!("{updated} of {desired} updated, {ready} ready{old}")
+        Some(counts) => {
+            format!("{} of {} updated, {} ready", updated(counts), counts.desired, counts.ready)
         }
-        None if row.old > 0 => format!("{} old", row.old),
         None => "nothing reported yet".to_owned(),
     };
+    let numbers = if row.old > 0 { format!("{numbers}, {} old", row.old) } else { numbers };
     let phase = row.phase.to_string().to_lowercase();
     match (&row.obstacle, row.phase) {
-        (Some(obstacle), _) => format!("{place}: {phase}, {numbers}: {}", plain(&obstacle.message)),
+        (Some(obstacle), _) => format!("{place}: {phase}, {numbers}: {}", said(obstacle)),
         (None, Phase::Done) => format!("{place}: done, {numbers}"),
         (None, _) => format!("{place}: {phase}, {numbers}"),
     }
@@ -84,10 +110,8 @@ pub fn place(row: &Row) -> String {
 
 /// What is blocked, in one sentence.
 pub fn blocked(name: &str, judgement: &Judgement) -> String {
-    let rows = judgement.rows.iter().filter_map(|row| Some((place(row), row.obstacle.as_ref()?)));
-    let rows = rows.map(|(place, obstacle)| format!("{place}: {}", plain(&obstacle.message)));
-    let whole = judgement.obstacle.iter().map(|obstacle| plain(&obstacle.message).into_owned());
-    let words: Vec<String> = whole.chain(rows).collect();
+    let rows = by_place(judgement, |row| row.obstacle.as_ref().map(said));
+    let words: Vec<String> = judgement.obstacle.iter().map(said).chain(rows).collect();
     let name = Quoted(name);
     match words.as_slice() {
         [one] => format!("The rollout of {name} is blocked: {one}"),

@@ -110,7 +110,9 @@ pub async fn wait(
             Err(problem) => break Err(problem),
         }
     };
-    waiting.display.finish();
+    let is_told =
+        |end: &End| matches!(end.outcome, Outcome::Blocked | Outcome::TimedOut) && end.judgement.is_some();
+    waiting.display.finish(ended.as_ref().is_ok_and(is_told));
     ended
 }
 

@@ -56,7 +56,7 @@ pub fn plan(workload: &Object, args: &ScaleArgs) -> Result<Scale, Refusal> {
         }
         let before = &placement["scaleSettings"];
         let after = settings(before, args).map_err(Refusal::Contradiction)?;
-        let changes = between(before, &after, &format!("{name}.scaleSettings"));
+        let changes = between(before, &after, &format!("spec.placements[{name}].scaleSettings"));
         if !changes.is_empty() {
             scale.changes.extend(changes);
             scale.settings.push((at, after));

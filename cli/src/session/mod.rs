@@ -85,7 +85,7 @@ impl Session {
 
     /// A command of this program, to be typed, with the flags that lead to the same place.
     pub fn command(&self, rest: &str) -> String {
-        format!("{}{}", self.program.command(rest), self.global.place())
+        self.global.command(self.program, rest)
     }
 
     /// The project in a sentence: `project "shop"`, or `this project`.

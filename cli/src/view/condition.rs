@@ -95,6 +95,11 @@ impl Finding {
         }
     }
 
+    /// What is the matter, who has to act, and on what, on one line.
+    pub fn line(&self) -> String {
+        format!("{}. {}", self.what, self.action())
+    }
+
     /// Both, wrapped, in lines behind so many spaces.
     pub fn lines(&self, indent: usize, width: Option<usize>) -> String {
         let what = wrapped(&sentence(&self.what), indent, width);
@@ -111,6 +116,11 @@ impl Finding {
             "since": self.since.map(fedhub_core::clock::stamp),
         })
     }
+}
+
+/// Words of the platform without whose job it is.
+pub fn without_attribution(words: &str) -> String {
+    plain(separated("", words).what).into_owned()
 }
 
 /// A remedy without what a project's user never sees: objects of the platform, and how it is built.

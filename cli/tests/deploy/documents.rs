@@ -11,7 +11,7 @@ use super::fixtures::{lines, object, told, web};
 const MINIMAL: &str = include_str!("../../../deploy/samples/minimal.yaml");
 
 fn one(text: &str) -> Document {
-    let mut documents = read("web.yaml", text, "default").map_err(|faults| told(&faults)).unwrap();
+    let mut documents = read("web.yaml", text).map_err(|faults| told(&faults)).unwrap();
     assert_eq!(documents.len(), 1);
     documents.remove(0)
 }
@@ -25,14 +25,14 @@ fn plan(document: &Document, existing: Option<&Value>) -> DeployPlan {
 }
 
 fn faults(text: &str) -> Vec<String> {
-    told(&read("web.yaml", text, "default").unwrap_err())
+    told(&read("web.yaml", text).unwrap_err())
 }
 
 /// Known of the public plugin: only the first document counts, unknown fields are dropped.
 #[test]
 fn every_document_is_read_and_every_fault_is_told_at_once() {
     let two = format!("{MINIMAL}---\n# nothing\n---\n{}", MINIMAL.replace("minimal", "second"));
-    let documents = read("all.yaml", &two, "default").unwrap();
+    let documents = read("all.yaml", &two).unwrap();
     let names: Vec<_> = documents.iter().map(|it| (it.name.as_str(), it.source.as_str())).collect();
     assert_eq!(names, [("minimal", "all.yaml, document 1"), ("second", "all.yaml, document 2")]);
     let wrong = format!(
@@ -53,7 +53,7 @@ fn every_document_is_read_and_every_fault_is_told_at_once() {
 
 #[test]
 fn two_documents_of_one_workload_are_refused() {
-    let documents = read("web.yaml", &format!("{MINIMAL}---\n{MINIMAL}"), "default").unwrap();
+    let documents = read("web.yaml", &format!("{MINIMAL}---\n{MINIMAL}")).unwrap();
     let expected = "web.yaml, document 2: an earlier document is of the workload minimal, too";
     assert_eq!(told(&distinct(&documents)), [expected]);
 }
@@ -75,8 +75,14 @@ fn what_is_no_workload_is_said_with_its_field() {
             r#"web.yaml: it is of apiVersion "compute.datumapis.com/v1alpha" and kind "ConfigMap": deploy takes those of compute.datumapis.com/v1alpha and Workload"#,
         ),
         (
-            &|it| it["metadata"]["namespace"] = json!("other"),
-            r#"web.yaml: metadata.namespace "other": this command works in the namespace "default": leave it out"#,
+            &|it| {
+                it["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("x y");
+            },
+            r#"web.yaml: spec.template.spec.runtime.sandbox.containers[0].image "x y": it must be the name of an image, without white space"#,
+        ),
+        (
+            &|it| it["metadata"]["namespace"] = json!(7),
+            "web.yaml: metadata.namespace: it must be text: quote it",
         ),
         (&|it| it["metadata"]["name"] = Value::Null, "web.yaml: metadata.name: it is required"),
         (
@@ -99,6 +105,16 @@ fn what_is_no_workload_is_said_with_its_field() {
     ] {
         assert_eq!(edited(edit), [expected]);
     }
+}
+
+#[test]
+fn a_document_of_another_namespace_is_refused() {
+    let mut value = web();
+    value["metadata"]["namespace"] = json!("other");
+    let document = of(&value);
+    assert_eq!(document.misplaced("other"), None);
+    let expected = r#"web.yaml: metadata.namespace "other": this command works in the namespace "default": leave it out"#;
+    assert_eq!(told(&[document.misplaced("default").unwrap()]), [expected]);
 }
 
 #[test]
@@ -176,6 +192,10 @@ fn every_sample_can_be_deployed() {
         let path = format!("{}/../deploy/samples/{sample}.yaml", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).unwrap();
         let document = one(&text);
-        assert_eq!((document.name.is_empty(), plan(&document, None).exists), (false, false), "{sample}");
+        assert_eq!(
+            (document.name.is_empty(), plan(&document, None).before.is_some()),
+            (false, false),
+            "{sample}"
+        );
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fedhub_cli::args::Global;
-use fedhub_cli::deploy;
 use fedhub_cli::exit::Exit;
 use fedhub_cli::session::Session;
 use fedhub_fake_apiserver::{ApiServer, AuditEntry, Fault};
@@ -16,8 +15,8 @@ use tokio::time::Instant;
 use tower::ServiceExt;
 use tower::util::service_fn;
 
-use super::fixtures::{args, web};
-use super::runs::{NEW, file, plane, run, stored};
+use super::fixtures::web;
+use super::runs::{NEW, deployed, file, plane, run, stored};
 
 /// A session in which something is done before each object that is made behind a path, and not by a dry run.
 fn preceded(
@@ -55,7 +54,7 @@ async fn what_was_stored_before_a_failure_is_seen_through() {
     });
     let words = ["-f", both.path().to_str().unwrap(), "--timeout=5s", "--yes"];
     let begin = Instant::now();
-    let problem = deploy::run(&session, &args(&words).unwrap()).await.unwrap_err();
+    let problem = deployed(&session, &words).await.unwrap_err();
     let (sentence, remedy) = (&problem.sentence, problem.remedy.as_ref().unwrap());
     assert!(sentence.starts_with("Could not deploy workload \"second\""), "{problem:?}");
     assert!(sentence.ends_with("\nWritten before that: network other, workload web."), "{problem:?}");
@@ -71,7 +70,7 @@ async fn what_was_stored_before_a_failure_is_seen_through() {
     server.clear_faults();
     second["spec"]["template"]["spec"]["networkInterfaces"][0]["network"]["name"] = json!("third");
     std::fs::write(&both, second.to_string()).unwrap();
-    let problem = deploy::run(&session, &args(&words).unwrap()).await.unwrap_err();
+    let problem = deployed(&session, &words).await.unwrap_err();
     assert!(problem.sentence.ends_with("\nWritten before that: network third."), "{problem:?}");
 }
 
@@ -82,7 +81,7 @@ async fn a_url_is_not_waited_for_beyond_the_time_that_is_given() {
     let words = [&NEW[..], &["--http-port=8080", "--no-save", "--timeout=10s"]].concat();
     let session = Session::with_client(server.client(), Global::default());
     let begin = Instant::now();
-    let problem = deploy::run(&session, &args(&words).unwrap()).await.unwrap_err();
+    let problem = deployed(&session, &words).await.unwrap_err();
     assert_eq!(problem.exit, Exit::TimedOut, "{problem:?}");
     let seconds = begin.elapsed().as_secs();
     assert!((10..15).contains(&seconds), "{seconds}");

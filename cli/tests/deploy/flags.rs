@@ -142,7 +142,7 @@ fn a_new_workload_needs_an_image_and_a_city_and_has_the_rest_by_default() {
         "placements": [{"name": "default", "cityCodes": ["DFW", "ORD"], "scaleSettings": {"minReplicas": 2}}],
     });
     assert_eq!(*new.object.spec(), expected);
-    assert_eq!((new.exists, new.object.name(), new.object.namespace()), (false, "web", "default"));
+    assert_eq!((new.before.is_some(), new.object.name(), new.object.namespace()), (false, "web", "default"));
 }
 
 #[test]

@@ -51,6 +51,8 @@ fn nobody_is_asked_where_nobody_can_answer() {
 #[test]
 fn a_file_that_says_something_else_is_not_replaced_without_a_word() {
     for (content, can_ask, expected) in [
+        (Some("before"), false, Saving::Replace),
+        (Some("before"), true, Saving::Replace),
         (None, false, Saving::Write),
         (Some("a"), false, Saving::Same),
         (Some("a"), true, Saving::Same),
@@ -58,7 +60,7 @@ fn a_file_that_says_something_else_is_not_replaced_without_a_word() {
         (Some("b"), false, Saving::Keep),
         (Some(""), false, Saving::Keep),
     ] {
-        assert_eq!(decide(content, "a", can_ask), expected, "{content:?} {can_ask}");
+        assert_eq!(decide(content, "a", Some("before"), can_ask), expected, "{content:?} {can_ask}");
     }
     let mut stored = web();
     stored["metadata"]["uid"] = json!("u");

@@ -72,7 +72,7 @@ fn a_refusal_is_told_by_flag_or_by_file_and_field() {
         "and 3 more faults",
     ];
     assert_eq!(told, expected);
-    let documents = read("a.yaml", &web().to_string(), "default").unwrap();
+    let documents = read("a.yaml", &web().to_string()).unwrap();
     let told = sentences(&status(&causes[..1]), Wanted::Document(&documents[0]), &web()["spec"]).unwrap();
     let field = "spec.placements[0].scaleSettings.maxReplicas";
     assert_eq!(told, [format!("a.yaml: {field}: invalid value: \"5\": it needs at least one metric")]);

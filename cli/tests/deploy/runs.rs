@@ -37,7 +37,14 @@ pub async fn run(server: &ApiServer, words: &[&str]) -> Result<(), Problem> {
     let by_file = words.contains(&"-f");
     let more: &[&str] = if by_file { &["--no-wait"] } else { &["--no-wait", "--no-save"] };
     let session = Session::with_client(server.client(), Global::default());
-    deploy::run(&session, &args(&[words, more].concat()).unwrap()).await
+    deployed(&session, &[words, more].concat()).await
+}
+
+/// Runs `deploy` with these words and no others.
+pub async fn deployed(session: &Session, words: &[&str]) -> Result<(), Problem> {
+    let args = args(words).unwrap();
+    let asked = deploy::asked(&args, |rest| session.command(rest)).await?;
+    deploy::run(session, &args, &asked).await
 }
 
 pub fn stored(server: &ApiServer, name: &str) -> Option<Value> {
@@ -119,7 +126,7 @@ async fn a_dry_run_stores_nothing() {
     assert_eq!(sent(&server.requests_since(mark)), ["create workloads/web (dry)"]);
     assert_eq!(stored(&server, "web"), None);
     let problem =
-        run(&server, &["web", "--image=a b", "--city=DFW", "--http-port=70000", "--dry-run=server"]).await;
+        run(&server, &["web", "--image=a", "--city=DFW", "--http-port=70000", "--dry-run=server"]).await;
     assert!(problem.unwrap_err().sentence.contains("--http-port: "));
 }
 
@@ -144,9 +151,8 @@ async fn another_writer_is_never_overwritten() {
     let patch = |patch: Value| {
         move |server: &ApiServer| drop(server.patch("Workload", "default", "web", &patch).unwrap())
     };
-    let deploy = async |session: Session| {
-        deploy::run(&session, &args(&["web", "--min=5", "--no-wait", "--no-save"]).unwrap()).await
-    };
+    let deploy =
+        async |session: Session| deployed(&session, &["web", "--min=5", "--no-wait", "--no-save"]).await;
     let server = plane(&[]);
     run(&server, &NEW).await.unwrap();
     // Something else was changed: both stand.
@@ -235,12 +241,15 @@ async fn a_file_is_saved_once_and_kept_when_it_says_something_else() {
     let run = async |words: &[&str]| {
         let save = format!("--save={}", path.display());
         let session = Session::with_client(server.client(), Global::default());
-        deploy::run(&session, &args(&[words, &["--no-wait", &save]].concat()).unwrap()).await.unwrap();
+        deployed(&session, &[words, &["--no-wait", &save]].concat()).await.unwrap();
         std::fs::read_to_string(&path).unwrap()
     };
     let first = run(&NEW).await;
     assert!(first.contains("ghcr.io/a/b:1") && !first.contains("resourceVersion"), "{first}");
-    assert_eq!(run(&["web", "--min=5"]).await, first, "it was changed by hand, for all that is known");
+    let second = run(&["web", "--min=4"]).await;
+    assert!(second != first && second.contains("minReplicas: 4"), "nobody has changed the file: {second}");
+    std::fs::write(&path, format!("# by hand\n{second}")).unwrap();
+    assert_eq!(run(&["web", "--min=5"]).await, format!("# by hand\n{second}"));
     assert_eq!(stored(&server, "web").unwrap()["spec"]["placements"][0]["scaleSettings"]["minReplicas"], 5);
     // What was saved can be deployed.
     std::fs::remove_file(&path).unwrap();
@@ -356,14 +365,11 @@ async fn a_right_that_is_missing_is_said_and_nothing_is_taken_for_absent() {
     assert_eq!(stored(&server, "web").unwrap()["metadata"]["generation"], 1);
 }
 
-/// Known of the public plugin: `-f -` is not understood.
+/// Known of the public plugin: `-f -` is not understood. What is wrong is told where there is no login, too.
 #[tokio::test]
 async fn standard_input_is_a_file_like_others() {
-    let server = "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]\n\
-        clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: a, user: {}}]\n";
-    let kubeconfig = file(server);
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_datumctl-compute"));
-    command.args(["deploy", "-f", "-", "--kubeconfig"]).arg(kubeconfig.path());
+    command.args(["deploy", "-f", "-", "--kubeconfig", "/nowhere"]);
     let piped = || std::process::Stdio::piped();
     let mut child = command.env_clear().stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();

@@ -159,13 +159,15 @@ async fn only_the_workload_that_was_shown_is_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_name_that_leads_nowhere_is_answered_with_those_that_do() {
+async fn a_name_that_leads_nowhere_is_answered_with_the_way_to_those_that_do() {
     let platform = platform().await;
     platform.workload("api", &[]);
     let run = platform.run(&["destroy", "apo", "--yes"]).await;
     assert_eq!(run.code, 1, "{run:?}");
     assert!(
-        run.err.contains("There is no workload \"apo\"") && run.err.contains("There are: api."),
+        run.err.contains("There is no workload \"apo\"")
+            && run.err.contains("compute workloads")
+            && run.err.contains("` lists those that there are."),
         "{run:?}"
     );
 }

@@ -135,6 +135,23 @@ fn a_wrong_command_line_is_found() {
     assert_eq!(words("a 'b c' d=\"e f\" | g"), ["a", "b c", "d=e f"]);
 }
 
+/// What is typed next may be copied: the nearest name goes first, and not the one that deletes.
+#[test]
+fn the_nearest_name_is_suggested_first() {
+    let refused = String::from_utf8(run(&["depoly"]).stderr).unwrap();
+    assert!(refused.contains("subcommands exist: 'deploy', 'destroy'"), "{refused}");
+}
+
+/// Terminals break lines in the middle of words.
+#[test]
+fn help_is_as_wide_as_the_terminal() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_datumctl-compute"));
+    let output = command.args(["deploy", "--help"]).env_clear().env("COLUMNS", "70").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let options = text.split("Examples:").next().unwrap();
+    assert!(options.lines().all(|line| line.chars().count() <= 70), "{options}");
+}
+
 #[test]
 fn every_command_has_a_manual_page() {
     let directory = tempfile::tempdir().unwrap();

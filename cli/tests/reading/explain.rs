@@ -73,6 +73,20 @@ async fn c9_quota_and_the_operators_part_are_named_as_such() {
 }
 
 #[tokio::test]
+async fn c9_what_stands_in_the_way_of_several_cities_is_said_once() {
+    let words = "No new deployment in \"LAX\", \"lax\": no cell serves them";
+    let mut nowhere = json!([condition("Available", "False", "NoMatchingLocations", words)]);
+    nowhere[0]["observedGeneration"] = json!(1);
+    let plane = Plane::with([workload("far", &["LAX", "lax"], with(counts(0, 0, 0), nowhere))]).await;
+    let ended = plane.run("explain far").await;
+    assert!(ended.code == 4 && ended.out.matches("no cell serves them").count() == 1, "{ended:?}");
+    assert!(
+        ended.out.contains("lax (us): Blocked, ?/? ready, ?/? up to date\n  The same as in LAX (us)"),
+        "{ended:?}"
+    );
+}
+
+#[tokio::test]
 async fn all_that_is_well_or_on_its_way_exits_0() {
     let plane = Plane::with([
         workload("web", &["DFW"], with(counts(1, 1, 1), available())),

@@ -33,6 +33,26 @@ async fn names_are_completed_from_the_project() {
     assert_eq!(plane.complete("explain w").await, ":4\n", "a shell has no place for errors");
 }
 
+/// A change is said by the same path, whichever command makes it; what comes to nothing says so.
+#[tokio::test]
+async fn what_a_command_changes_or_does_not_find_is_said() {
+    let plane = Plane::with([workload("web", &["DFW"], json!({}))]).await;
+    for (line, words) in [
+        (
+            "scale web --min 3 --no-wait",
+            "web changes:\n  ~ spec.placements[us].scaleSettings.minReplicas: 1 -> 3\n",
+        ),
+        ("deploy web --image x --dry-run=client", "\nNothing was changed: --dry-run.\n"),
+        ("events", "There are no events; the platform keeps them"),
+        ("events web", "There are no events of \"web\"; the platform keeps them"),
+        ("events web --warnings", "There are no such events; the platform keeps them"),
+    ] {
+        let ended = plane.run(line).await;
+        let said = format!("\n{}", ended.err);
+        assert!(ended.code == 0 && said.contains(words), "{line}: {ended:?}");
+    }
+}
+
 #[tokio::test]
 async fn stray_words_are_refused_and_hints_name_commands_that_there_are() {
     let plane = Plane::with([workload("web", &["DFW"], json!({}))]).await;

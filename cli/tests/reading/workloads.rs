@@ -193,5 +193,6 @@ async fn status_says_why_a_city_has_no_deployment() {
     refused[0]["observedGeneration"] = json!(1);
     let plane = Plane::with(vec![workload("far", &["LAX"], with(counts(0, 0, 0), refused))]).await;
     let out = plane.run("status").await.out;
+    assert!(out.contains("   ?/?     ?/?"), "zeros of no deployment are no numbers: {out}");
     assert!(out.contains("far in LAX\n  No cell serves \"LAX\"\n  What you can do: "), "{out}");
 }

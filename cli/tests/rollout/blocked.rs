@@ -237,8 +237,10 @@ fn blocked_is_shown_though_no_number_changes() {
         shown.lines().collect::<Vec<_>>(),
         [
             "DFW (us): updating, 1 of 2 updated, 1 ready",
-            "DFW (us): blocked, 1 of 2 updated, 1 ready: no such image",
-            "DFW (us): blocked, 1 of 2 updated, 1 ready: it ends at once",
+            "DFW (us): blocked, 1 of 2 updated, 1 ready: no such image. What you can do: check the image's name \
+             and tag, and the pull secrets",
+            "DFW (us): blocked, 1 of 2 updated, 1 ready: it ends at once. What you can do: find out why the program \
+             in the container ends",
         ]
     );
 }
@@ -248,7 +250,9 @@ fn blocked_is_shown_though_no_number_changes() {
 fn what_a_condition_says_draws_no_row_of_its_own() {
     let mut world = updating();
     let words = "\u{1b}[31mno\u{1b}]52;c;eA==\u{7}\nDFW (us): done";
-    let shown = "\\u{1b}[31mno\\u{1b}]52;c;eA==\\u{7}\\u{a}DFW (us): done";
+    let escaped = "\\u{1b}[31mno\\u{1b}]52;c;eA==\\u{7}\\u{a}DFW (us): done";
+    let action = "What you can do: check the image's name and tag, and the pull secrets";
+    let shown = format!("{escaped}. {action}");
     say(&mut world.instances[1], condition("Ready", "False", "ImageUnavailable", words));
     let judgement = world.judge();
     let mut out = Vec::new();
@@ -270,6 +274,22 @@ fn what_a_condition_says_draws_no_row_of_its_own() {
     let judgement = world.judge();
     let mut out = Vec::new();
     Plain::new(&mut out).show(&judgement);
+    let action = "What you can do: choose another city, or ask the platform operator to serve this one";
+    let shown = format!("{escaped}. {action}");
     assert_eq!(String::from_utf8(out).unwrap(), format!("blocked: {shown}\n"));
     assert_eq!(view::remarks(&judgement), [shown]);
+}
+
+#[test]
+fn what_several_cities_say_is_said_once() {
+    let mut world = World::done(&["LAX", "DFW", "dfw"], "web:1");
+    (world.deployments, world.instances) = (Vec::new(), Vec::new());
+    let words = "No new deployment in \"DFW\", \"LAX\", \"dfw\": no cell serves them";
+    say(&mut world.workload, of(1, condition("Available", "False", "NoMatchingLocations", words)));
+    let said = format!(
+        "DFW (us), LAX (us), dfw (us): {words}. What you can do: choose another city, or ask the platform operator to \
+         serve this one"
+    );
+    assert_eq!(view::remarks(&world.judge()), [&*said]);
+    assert_eq!(view::blocked(NAME, &world.judge()), format!("The rollout of \"web\" is blocked: {said}"));
 }

@@ -1,7 +1,7 @@
 //! W10: the revisions that the platform records, as they are shown.
 
 use fedhub_cli::rollout::history::table;
-use fedhub_cli::rollout::revision::{Template, current, revisions};
+use fedhub_cli::rollout::revision::{Template, current, has_earlier, revisions};
 use fedhub_cli::view::Look;
 use fedhub_terminal::Terminal;
 use jiff::Timestamp;
@@ -29,6 +29,54 @@ fn w10_a_history_is_listed_with_what_changed_and_by_whom() {
         insta::assert_snapshot!(format!("history_{width}"), table);
     }
     insta::assert_snapshot!("history", shown(None, true));
+}
+
+/// CHANGES has the paths of `deploy` and `rollout undo`; a restart is one, whatever else changes with it.
+#[test]
+fn w10_a_restart_is_said_and_fields_have_the_paths_of_a_deployment() {
+    let restarted = |image: &str, at: &str| {
+        let mut template = template(image);
+        template["metadata"] = json!({"annotations": {"compute.datumapis.com/restartedAt": at}});
+        template
+    };
+    let (first, second) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+    let templates = [
+        template("web:1"),
+        restarted("web:1", first),
+        restarted("web:2", second),
+        template("web:2"),
+        template("web:3"),
+    ];
+    let entries = (1..).zip(&templates).map(|(revision, template)| (revision, entry(revision, template)));
+    let mut entries: Vec<_> = entries.collect();
+    // What was between the last two is not kept.
+    entries[4] = (9, entry(9, &templates[4]));
+    let table = table(&revisions(&history(&entries)), None, Timestamp::UNIX_EPOCH, &Look::default());
+    let image = "spec.template.spec.runtime.sandbox.containers[app].image";
+    let recorded = "spec.runtime.sandbox.containers[0].image";
+    let expected = [recorded, recorded, &format!("restart, {image}"), "restart", recorded];
+    for (line, expected) in table.lines().skip(1).zip(expected) {
+        assert!(line.contains(&format!("   {expected}   ")), "{expected}: {line}");
+    }
+}
+
+/// Whether there is a way back is known without the history.
+#[test]
+fn w10_the_first_revision_has_none_before_it() {
+    let now = || workload(&["DFW"], "web:2");
+    let mut newer = recorded(now(), 1);
+    newer.data["spec"]["template"] = template("web:3");
+    let mut foreign = recorded(now(), 1);
+    foreign.metadata.annotations.as_mut().unwrap().remove("federation.datumapis.com/recorded-template");
+    for (workload, expected) in [
+        (now(), false),
+        (recorded(now(), 1), false),
+        (foreign, false),
+        (newer, true),
+        (recorded(now(), 2), true),
+    ] {
+        assert_eq!(has_earlier(&workload), expected, "{:?}", workload.metadata.annotations);
+    }
 }
 
 #[test]

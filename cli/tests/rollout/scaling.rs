@@ -50,23 +50,26 @@ fn any_flag_changes_what_it_names_and_nothing_else() {
         (
             json!({"other": 1}),
             with(|args| args.min = Some(3)),
-            vec!["~ us.scaleSettings.minReplicas: 2 -> 3"],
+            vec!["~ spec.placements[us].scaleSettings.minReplicas: 2 -> 3"],
         ),
         (
             json!({"maxReplicas": 5, "metrics": [cpu(50)]}),
             with(|args| args.max = Some(9)),
-            vec!["~ us.scaleSettings.maxReplicas: 5 -> 9"],
+            vec!["~ spec.placements[us].scaleSettings.maxReplicas: 5 -> 9"],
         ),
         (
             json!({"maxReplicas": 5, "metrics": [cpu(50)]}),
             with(|args| args.max = Some(0)),
-            vec!["- us.scaleSettings.maxReplicas", "- us.scaleSettings.metrics"],
+            vec![
+                "- spec.placements[us].scaleSettings.maxReplicas",
+                "- spec.placements[us].scaleSettings.metrics",
+            ],
         ),
         // No percentage, no measure: not one of zero.
         (
             json!({"maxReplicas": 5, "metrics": [cpu(50)]}),
             with(|args| args.cpu_percent = Some(0)),
-            vec!["- us.scaleSettings.metrics"],
+            vec!["- spec.placements[us].scaleSettings.metrics"],
         ),
         (json!({"maxReplicas": 5}), with(|args| args.memory_percent = Some(0)), vec![]),
     ] {

@@ -1,9 +1,13 @@
 //! Undo restores a template as it was recorded, or leaves everything as it is.
 
+use std::time::Duration;
+
 use fedhub_api::facts::workload::template_hash;
+use fedhub_cli::rollout::WaitArgs;
+use fedhub_cli::rollout::args::UndoArgs;
 use fedhub_cli::rollout::refusal::Refusal;
 use fedhub_cli::rollout::revision::revisions;
-use fedhub_cli::rollout::undo::{Undo, apply, plan};
+use fedhub_cli::rollout::undo::{self, Undo, apply, plan};
 use fedhub_core::object::{Object, ObjectView};
 use fedhub_fake_apiserver::{ApiServer, Fault};
 use kube::Api;
@@ -26,8 +30,9 @@ fn w10_it_goes_to_the_revision_that_is_named_or_to_the_one_before() {
         let undo = decided(&now, &entries(), to).unwrap();
         assert_eq!((undo.revision, &undo.template), (expected, &template(&format!("web:{expected}"))));
         let changes: Vec<_> = undo.changes.iter().map(fedhub_cli::changes::Change::line).collect();
-        let line =
-            format!("~ template.spec.runtime.sandbox.containers[app].image: \"web:3\" -> \"web:{expected}\"");
+        let line = format!(
+            "~ spec.template.spec.runtime.sandbox.containers[app].image: \"web:3\" -> \"web:{expected}\""
+        );
         assert_eq!(changes, [line]);
     }
     // What the one before has is what there is: the one before that.
@@ -51,7 +56,6 @@ async fn w10_what_is_stale_or_lost_is_refused() {
         (unrecorded, entries(), 1, Refusal::NotRecorded),
         (first, entries(), 0, Refusal::NoneBefore),
         (now(), entries(), 7, Refusal::NoSuchRevision(7, vec![1, 2, 3])),
-        (now(), entries(), 3, Refusal::Current(3)),
         (now(), large, 1, Refusal::NotKept(1)),
         (now(), damaged, 1, Refusal::Damaged(1)),
     ] {
@@ -60,6 +64,16 @@ async fn w10_what_is_stale_or_lost_is_refused() {
         let text = refused.problem(&session(&server()), NAME).text(false);
         assert!(text.starts_with("Error: ") && text.lines().count() == 2, "{text}");
     }
+}
+
+#[tokio::test]
+async fn w10_the_present_template_is_no_fault_and_is_not_written() {
+    let server = at_three();
+    let mark = server.mark();
+    let wait = WaitArgs { no_wait: true, timeout: Duration::ZERO };
+    let args = UndoArgs { name: NAME.to_owned(), to_revision: 3, dry_run: false, wait };
+    undo::run(&session(&server), &args).await.unwrap();
+    assert!(server.writes_since(mark).is_empty());
 }
 
 /// What stands on the server.

@@ -2,7 +2,7 @@
 
 use fedhub_cli::rollout::display::{Display, Plain};
 use fedhub_cli::rollout::paused;
-use fedhub_cli::rollout::view::{blocked, done, report, table};
+use fedhub_cli::rollout::view::{blocked, done, line, report, table};
 use fedhub_cli::view::Look;
 use fedhub_terminal::Terminal;
 use serde_json::json;
@@ -20,7 +20,8 @@ fn world() -> World {
     let status = &mut world.deployments[1].data["status"];
     status["updatedReplicas"] = json!(1);
     status["readyReplicas"] = json!(1);
-    let image = "Image \"web:2\" was not found. Action required by the user: check the image's name and tag";
+    let image = "Image \"web:2\" was not found. Action required by the user: check the image's name and tag, and the pull \
+                 secrets";
     let at =
         world.instances.iter().position(|it| it.metadata.name.as_deref() == Some("web-us-ord-1")).unwrap();
     say(&mut world.instances[at], condition("Ready", "False", "ImageUnavailable", image));
@@ -42,6 +43,22 @@ fn a_table_has_a_row_for_each_placement_and_city_and_words_below() {
 fn programs_get_the_same() {
     let report = report(NAME, "blocked", &world().judge());
     insta::assert_snapshot!("rollout_json", format!("{report:#}"));
+}
+
+/// While it scales down, more are up to date than are wanted.
+#[test]
+fn no_more_are_updated_than_are_wanted() {
+    let mut world = World::done(&["DFW"], "web:1");
+    world.workload.data["spec"]["placements"][0]["scaleSettings"]["minReplicas"] = json!(1);
+    world.deployments[0].data["spec"]["scaleSettings"]["minReplicas"] = json!(1);
+    world.deployments[0].data["status"]["desiredReplicas"] = json!(1);
+    let row = world.row("DFW");
+    assert_eq!(line(&row), "DFW (us): updating, 1 of 1 updated, 2 ready, 1 old");
+    let shown = table(&world.judge(), &Look::default());
+    assert!(shown.contains("1/1") && !shown.contains("2/1       2/1"), "{shown}");
+    // Nothing is reported of the newest generation yet.
+    let row = fedhub_cli::rollout::judge::Row { counts: None, ..row };
+    assert!(line(&row).ends_with(", nothing reported yet, 1 old"), "{}", line(&row));
 }
 
 #[tokio::test]

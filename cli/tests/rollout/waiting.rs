@@ -33,7 +33,7 @@ impl Display for Record {
         self.notes.lock().unwrap().push(text.to_owned());
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, _told: bool) {
         *self.ended.lock().unwrap() = Some(Instant::now());
     }
 }
@@ -111,7 +111,9 @@ async fn a_workload_that_nothing_reconciles_times_out_with_3() {
     world.put(&server);
     let end = wait(&of(&server, 90), &mut Record::default(), pending()).await.unwrap();
     assert_eq!((end.outcome, begin.elapsed().as_secs()), (Outcome::TimedOut, 90));
-    let problem = conclude(&session(&server), &of(&server, 90), &end).unwrap_err();
+    // A part of the time was spent before the wait began.
+    let rest = Wait { timeout: Some(Duration::from_millis(89_998)), ..of(&server, 0) };
+    let problem = conclude(&session(&server), &rest, &end).unwrap_err();
     assert_eq!(problem.exit, Exit::TimedOut);
     assert_eq!(
         problem.text(false),
@@ -169,7 +171,15 @@ async fn blocked_is_shown_at_once_and_ends_the_wait_with_4_once_it_lasts() {
     assert_eq!(first.duration_since(begin).as_secs(), 20);
     let problem = conclude(&session(&server), &of(&server, 600), &end).unwrap_err();
     assert_eq!(problem.exit.code(), 4);
-    assert_eq!(problem.sentence, "The rollout of \"web\" is blocked: DFW (us): the words");
+    let words = "The rollout of \"web\" is blocked: DFW (us): the words. What you can do: ";
+    assert!(problem.sentence.starts_with(words), "{problem:?}");
+    let remedy =
+        "It goes on by itself once that is mended: `datumctl compute rollout status web` watches it.";
+    assert_eq!(problem.remedy.as_deref(), Some(remedy), "there is nothing to go back to");
+    let mut later = end.clone();
+    later.judgement.as_mut().unwrap().has_earlier = true;
+    let problem = conclude(&session(&server), &of(&server, 600), &later).unwrap_err();
+    assert!(problem.remedy.unwrap().ends_with(", `datumctl compute rollout undo web` goes back."));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fedhub_api::conditions;
 use fedhub_api::external::quota::ResourceClaim;
-use fedhub_core::clock::Clock;
+use fedhub_core::clock::{Clock, stamp};
 use fedhub_core::object::{Object, ObjectView};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
@@ -13,12 +13,15 @@ use kube::runtime::controller::Action;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::QUOTA;
 use crate::drive::{Pace, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set};
+
+/// The resource that is counted.
+const INSTANCES: &str = "compute.datumapis.com/instances";
 
 /// How many claims of a namespace are granted at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +84,37 @@ pub fn step(claim: &Object, all: &[Object], limit: &Limit, now: Timestamp) -> St
     let mut next = claim.status().clone();
     field(&mut next, "observedGeneration", json!(generation));
     set(&mut next, "Granted", status, reason, &message, now);
+    if let Some(answers) = allocations(claim, reason, &message, now) {
+        field(&mut next, "allocations", answers);
+    }
     if let Some(mut granted) = conditions::find(&next, "Granted").cloned() {
         granted["observedGeneration"] = json!(generation);
         conditions::put(&mut next, granted);
     }
     Step::at_once(claim, next)
+}
+
+/// The answer to each request of a claim, where it has any. Instances alone are counted here, so nothing else is ever short.
+fn allocations(claim: &Object, reason: &str, message: &str, now: Timestamp) -> Option<Value> {
+    let requests = claim.spec()["requests"].as_array().filter(|requests| !requests.is_empty())?;
+    let before = claim.status()["allocations"].as_array();
+    let answer = |request: &Value| {
+        let kind = &request["resourceType"];
+        let status = match reason {
+            "QuotaAvailable" => "Granted",
+            "QuotaExceeded" if kind == INSTANCES => "Denied",
+            _ => "Pending",
+        };
+        let new = json!({"resourceType": kind, "status": status, "reason": reason, "message": message});
+        let old = before.into_iter().flatten().find(|it| it["resourceType"] == *kind);
+        let same = |old: &&Value| ["status", "reason", "message"].iter().all(|name| old[name] == new[name]);
+        old.filter(same).cloned().unwrap_or_else(|| {
+            let mut new = new.clone();
+            field(&mut new, "lastTransitionTime", json!(stamp(now)));
+            new
+        })
+    };
+    Some(requests.iter().map(answer).collect())
 }
 
 struct Quota {

@@ -307,6 +307,7 @@ fn not_placed(by: Authority, cities: &mut Vec<String>) -> Option<Problem> {
     let names = named(cities)?;
     let why = match by {
         Authority::LocationBindings => "the project has no ready LocationBinding there",
+        Authority::Cells if cities.len() > 1 => "no cell serves them",
         Authority::Cells => "no cell serves it",
     };
     Some(Problem { reason: NO_MATCHING_LOCATIONS, message: format!("No new deployment in {names}: {why}") })

@@ -35,6 +35,17 @@ async fn w7_without_location_bindings_a_city_with_a_cell_is_placeable() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn w7_several_cities_without_a_cell_are_told_in_the_plural() {
+    let world = World::new();
+    let run = world.run();
+    world.put("web", &["LHR", "NRT"]);
+    quiet(5).await;
+    let (_, _, message) = world.said("web", "Available");
+    assert!(message.starts_with("No new deployment in \"LHR\", \"NRT\": no cell serves them."), "{message}");
+    run.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn w7_where_location_bindings_are_served_only_a_ready_one_counts() {
     let world = World::new();
     world.project.register(location_bindings());

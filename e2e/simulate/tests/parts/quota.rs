@@ -70,6 +70,28 @@ fn at_most_so_many_are_granted_oldest_first_and_the_next_when_one_goes() {
     assert_eq!(granted(&claims), ["young", "a"]);
 }
 
+/// Users are told which resource was short by the answers to the requests.
+#[test]
+fn each_request_is_answered_and_only_instances_are_short() {
+    let mut claims = vec![claim("a", 1), claim("b", 2)];
+    let request = |what: &str| json!({"resourceType": format!("compute.datumapis.com/{what}"), "amount": 1});
+    for claim in &mut claims {
+        claim.data["spec"] = json!({"requests": [request("instances"), request("vcpus")]});
+    }
+    for which in 0..2 {
+        pass(&mut claims, which, &Limit::AtMost(1));
+    }
+    let answers = |claim: &Object| -> Vec<String> {
+        let all = claim.status()["allocations"].as_array().cloned().unwrap_or_default();
+        assert!(all.iter().all(|it| it["lastTransitionTime"].is_string()), "{all:?}");
+        all.iter().map(|it| it["status"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(answers(&claims[0]), ["Granted", "Granted"]);
+    assert_eq!(answers(&claims[1]), ["Denied", "Pending"]);
+    pass(&mut claims, 1, &Limit::AtMost(2));
+    assert_eq!(answers(&claims[1]), ["Granted", "Granted"]);
+}
+
 #[test]
 fn what_is_granted_stays_whatever_comes_and_however_the_limit_changes() {
     let mut claims = vec![claim("z", 5)];
