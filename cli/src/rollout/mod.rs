@@ -9,7 +9,7 @@
 //! 3. [`conclude`] turns the end into words and an exit code.
 //! 4. [`follow`] does all of that for the commands that change a workload: `deploy`, `scale`, `restart`, `rollout undo`.
 //!
-//! A rollout can be paused ([`pause`]). Then it is judged as far as it goes ([`held`]), and that is said ([`paused`]).
+//! A rollout can be paused ([`pause`]). Then it is judged as far as it goes (`held`), and that is said ([`paused`]).
 //!
 //! [`revision`]s are what the platform records: [`history`] lists them, and [`undo`] goes back to one. [`command`] is `rollout` with
 //! all that is below it.
