@@ -47,7 +47,7 @@ impl Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the controllers until SIGTERM or SIGINT.
-    #[command(after_help = examples::RUN)]
+    #[command(after_help = examples::RUN, next_line_help = true)]
     Run(Box<RunArgs>),
     /// Print the `CustomResourceDefinition`s of `compute.datumapis.com`, for `kubectl apply -f -`.
     #[command(after_help = examples::CRDS)]
