@@ -211,7 +211,7 @@ async fn a_maximum_below_the_minimum_is_a_fault_before_anything_is_sent() {
     let expected = "web.yaml: spec.placements[1].scaleSettings.maxReplicas: 1 is less than the minimum, 2";
     assert_eq!(faults(&wrong.to_string()), [expected]);
     let server = plane(&[]);
-    let on_disk = file(&format!("{}\n---\n{wrong}\n", MINIMAL));
+    let on_disk = file(&format!("{MINIMAL}\n---\n{wrong}\n"));
     let problem = run(&server, &["-f", on_disk.path().to_str().unwrap()]).await.unwrap_err();
     assert_eq!((problem.exit, server.audit().len()), (Exit::Usage, 0), "{problem:?}");
     assert!(problem.sentence.contains("document 2: spec.placements[1].scaleSettings.maxReplicas: 1 is"));
