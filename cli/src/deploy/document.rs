@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::container::{IMAGE_RULE, is_image};
 use super::fault::Fault;
 use super::schema;
+use crate::scale::settings::maximum_fault;
 
 /// What a server and its controllers write into metadata: a file that was made from an object has it, and it says nothing.
 const SERVERS_METADATA: [&str; 10] = [
@@ -124,6 +125,7 @@ fn document(source: String, value: Value) -> Result<Document, Vec<Fault>> {
     let spec = fields.remove("spec").unwrap_or_else(|| json!({}));
     schema::check(schema::spec(), &schema::with_instance_type(spec.clone(), None), &at("spec"), &mut faults);
     faults.extend(images(&spec, &at("spec")));
+    faults.extend(maximums(&spec, &at("spec")));
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -138,6 +140,15 @@ fn images<'a>(spec: &'a Value, at: &'a str) -> impl Iterator<Item = Fault> + use
         let image = image.filter(|image| !is_image(image))?;
         let field = format!("{at}.template.spec.runtime.sandbox.containers[{index}].image");
         Some(Fault::new(format!("{field} {}", Quoted(image)), IMAGE_RULE))
+    })
+}
+
+/// The maximums that are below the minimums of their placements.
+fn maximums<'a>(spec: &'a Value, at: &'a str) -> impl Iterator<Item = Fault> + use<'a> {
+    let placements = spec["placements"].as_array().into_iter().flatten().enumerate();
+    placements.filter_map(move |(index, placement)| {
+        let rule = maximum_fault(&placement["scaleSettings"])?;
+        Some(Fault::new(format!("{at}.placements[{index}].scaleSettings.maxReplicas"), rule))
     })
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fedhub_terminal::plain;
 use http::header::WARNING;
 use http::{HeaderMap, Request};
 use kube::Client;
@@ -29,22 +30,22 @@ impl Warnings {
     }
 
     fn collect(&self, headers: &HeaderMap) {
-        let values = headers.get_all(WARNING).iter().filter_map(|value| value.to_str().ok());
+        let values = headers.get_all(WARNING).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for text in values.filter_map(text).filter(|text| !text.is_empty()) {
+        for text in values.filter_map(|value| text(&value)).filter(|text| !text.is_empty()) {
             if !all.contains(&text) {
                 all.push(text);
             }
         }
     }
 
-    /// What was collected, each warning once.
+    /// What was collected, each warning once and on one line.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The text of `299 - "text"`.
+/// The text of `299 - "text"`, where nothing of it steers a terminal.
 fn text(value: &str) -> Option<String> {
     let (_, quoted) = value.strip_prefix("299 ")?.split_once(' ')?;
     let mut characters = quoted.trim().strip_prefix('"')?.strip_suffix('"')?.chars();
@@ -53,7 +54,7 @@ fn text(value: &str) -> Option<String> {
         // A backslash stands before what would end the text.
         text.extend(if c == '\\' { characters.next() } else { Some(c) });
     }
-    Some(text)
+    Some(plain(&text).into_owned())
 }
 
 #[cfg(test)]
@@ -73,6 +74,23 @@ mod tests {
             let _answer: serde_json::Value = client.request(Request::new(Vec::new())).await.unwrap();
         }
         assert_eq!((warnings.take(), warnings.take()), (vec!["a".to_owned(), "b".to_owned()], Vec::new()));
+    }
+
+    /// A header has no escape character and no line's end; a terminal takes the characters U+0080 to U+009F for the same.
+    #[test]
+    fn a_warning_steers_no_terminal_and_is_told_in_every_language() {
+        for wrong in ["299 - \"\x1b[31m\"", "299 - \"\x1b]52;c;eA==\x07\"", "299 - \"a\nb\""] {
+            assert!(http::HeaderValue::from_str(wrong).is_err(), "{wrong:?}");
+        }
+        let mut headers = HeaderMap::new();
+        for said in ["\u{9b}31mred", "\u{9d}52;c;eA==\u{9c}", "画像\t\u{202e}"] {
+            let value = http::HeaderValue::from_bytes(format!("299 - \"{said}\"").as_bytes());
+            headers.append(WARNING, value.unwrap());
+        }
+        let warnings = Warnings::default();
+        warnings.collect(&headers);
+        let expected = ["\\u{9b}31mred", "\\u{9d}52;c;eA==\\u{9c}", "画像\\u{9}\\u{202e}"];
+        assert_eq!(warnings.take(), expected);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn refused(status: &Status, doing: &str) -> Problem {
             .remedy("Ask the owner of the organization why, and to have it resumed.");
     }
     if let Some((_, said)) = DENIED.iter().find_map(|words| status.message.split_once(words)) {
-        return Problem::failed(could_not(said.trim_end_matches('.')));
+        return Problem::failed(could_not(&plain(said.trim().trim_end_matches('.'))));
     }
     match status.code {
         401 => Problem::failed(could_not("your login has expired or is not accepted"))
@@ -114,7 +114,7 @@ fn forbidden(status: &Status, could_not: impl Fn(&str) -> String) -> Problem {
         return Problem::failed(could_not("your account lacks the right to do that in this project"))
             .remedy("Ask an administrator of the project for a role that allows it.");
     }
-    Problem::failed(could_not(&format!("the platform refuses it ({why})")))
+    Problem::failed(could_not(&format!("the platform refuses it ({})", plain(why))))
         .remedy("Change what it refuses, or ask the platform's support.")
 }
 
@@ -142,7 +142,7 @@ fn faults(status: &Status) -> String {
         .collect();
     match told.as_slice() {
         [] if status.message.is_empty() => "the server does not accept it".to_owned(),
-        [] => status.message.trim_end_matches('.').to_owned(),
+        [] => plain(status.message.trim().trim_end_matches('.')).into_owned(),
         [one] => one.trim_end_matches('.').to_owned(),
         several => format!("several fields are not valid:\n  {}", several.join("\n  ")),
     }

@@ -53,18 +53,28 @@ pub fn edit(settings: &mut Value, numbers: Numbers) -> Result<(), Contradiction>
     in_order(settings, numbers)
 }
 
-/// A maximum below the minimum: the API stores it, and no cell scales by it. One that stands is left alone.
+/// The minimum and the maximum of settings, where that is below the minimum: the API stores it, and no cell scales by it.
+fn inverted(settings: &Value) -> Option<(i64, i64)> {
+    let (min, max) = (settings["minReplicas"].as_i64()?, settings["maxReplicas"].as_i64()?);
+    (max < min).then_some((min, max))
+}
+
+/// What is wrong with the maximum of settings, where it is below the minimum.
+pub fn maximum_fault(settings: &Value) -> Option<String> {
+    inverted(settings).map(|(min, max)| format!("{max} is less than the minimum, {min}"))
+}
+
+/// That flags make no maximum below the minimum. One that stands is left alone.
 fn in_order(settings: &Value, numbers: Numbers) -> Result<(), Contradiction> {
-    let number = |field: &str| settings[field].as_i64();
-    match (number("minReplicas"), number("maxReplicas")) {
-        (Some(min), Some(max)) if max < min && numbers.max.is_some() => {
-            Err(Contradiction { flag: "--max", rule: format!("{max} is less than the minimum, {min}") })
-        }
-        (Some(min), Some(max)) if max < min && numbers.min.is_some() => {
-            Err(Contradiction { flag: "--min", rule: format!("{min} is more than the maximum, {max}") })
-        }
-        _ => Ok(()),
-    }
+    let wrong = match (numbers.max, numbers.min) {
+        (Some(_), _) => maximum_fault(settings).map(|rule| Contradiction { flag: "--max", rule }),
+        (None, Some(_)) => inverted(settings).map(|(min, max)| Contradiction {
+            flag: "--min",
+            rule: format!("{min} is more than the maximum, {max}"),
+        }),
+        (None, None) => None,
+    };
+    wrong.map_or(Ok(()), Err)
 }
 
 fn metric(metrics: &mut Vec<Value>, resource: &str, percent: i32) {

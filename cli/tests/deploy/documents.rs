@@ -3,10 +3,12 @@
 use fedhub_api::facts::workload::is_paused;
 use fedhub_cli::deploy::document::{Document, distinct, read};
 use fedhub_cli::deploy::plan::{DeployPlan, Wanted, decide};
+use fedhub_cli::exit::Exit;
 use fedhub_core::object::ObjectView;
 use serde_json::{Value, json};
 
-use super::fixtures::{lines, object, told, web};
+use super::fixtures::{lines, object, told, two_placements, web};
+use super::runs::{file, plane, run, stored};
 
 const MINIMAL: &str = include_str!("../../../deploy/samples/minimal.yaml");
 
@@ -28,7 +30,6 @@ fn faults(text: &str) -> Vec<String> {
     told(&read("web.yaml", text).unwrap_err())
 }
 
-/// Known of the public plugin: only the first document counts, unknown fields are dropped.
 #[test]
 fn every_document_is_read_and_every_fault_is_told_at_once() {
     let two = format!("{MINIMAL}---\n# nothing\n---\n{}", MINIMAL.replace("minimal", "second"));
@@ -184,6 +185,44 @@ fn a_pause_that_a_file_does_not_name_stays() {
     assert!(is_paused(&plan.object), "{:?}", plan.object.metadata.annotations);
     let said = fedhub_cli::deploy::view::plan(&plan).join("\n");
     assert!(said.contains("paused") && !said.contains("one after the other"), "{said}");
+}
+
+/// What is stored and not what is planned: the file has annotations of its own, and the pause is none of them.
+#[tokio::test]
+async fn a_deployed_file_resumes_no_rollout() {
+    let server = plane(&[]);
+    let mut paused = web();
+    paused["metadata"]["annotations"]["compute.datumapis.com/rollout-paused"] = json!("true");
+    server.put(paused).unwrap();
+    let mut newer = web();
+    newer["metadata"]["annotations"] = json!({"example.com/note": "yours"});
+    newer["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!("web:9");
+    run(&server, &["-f", file(&newer.to_string()).path().to_str().unwrap()]).await.unwrap();
+    let after = stored(&server, "web").unwrap();
+    assert_eq!(after["spec"]["template"], newer["spec"]["template"]);
+    let expected = json!({"compute.datumapis.com/rollout-paused": "true", "example.com/note": "yours"});
+    assert_eq!(after["metadata"]["annotations"], expected);
+}
+
+#[tokio::test]
+async fn a_maximum_below_the_minimum_is_a_fault_before_anything_is_sent() {
+    let mut wrong = two_placements();
+    wrong["spec"]["placements"][1]["scaleSettings"]["maxReplicas"] = json!(1);
+    let expected = "web.yaml: spec.placements[1].scaleSettings.maxReplicas: 1 is less than the minimum, 2";
+    assert_eq!(faults(&wrong.to_string()), [expected]);
+    let server = plane(&[]);
+    let on_disk = file(&format!("{MINIMAL}\n---\n{wrong}\n"));
+    let problem = run(&server, &["-f", on_disk.path().to_str().unwrap()]).await.unwrap_err();
+    assert_eq!((problem.exit, server.audit().len()), (Exit::Usage, 0), "{problem:?}");
+    assert!(problem.sentence.contains("document 2: spec.placements[1].scaleSettings.maxReplicas: 1 is"));
+    // By flags, what is there is read, and nothing is written.
+    let mark = server.mark();
+    let words = ["web", "--image=ghcr.io/a/b:1", "--city=DFW", "--min=3", "--max=2"];
+    let problem = run(&server, &words).await.unwrap_err();
+    assert_eq!((problem.exit, stored(&server, "web")), (Exit::Usage, None), "{problem:?}");
+    assert!(server.writes_since(mark).is_empty());
+    wrong["spec"]["placements"][1]["scaleSettings"]["maxReplicas"] = json!(2);
+    assert_eq!(of(&wrong).name, "web", "as many as the minimum are in order");
 }
 
 #[test]

@@ -100,7 +100,6 @@ fn scaling_is_set_changed_and_turned_off() {
     assert_eq!(off, json!({"minReplicas": 1, "instanceManagementPolicy": "OrderedReady"}));
 }
 
-/// Known of the public plugin: flags fold all placements into one.
 #[test]
 fn placements_stay_as_they_are_and_are_never_guessed() {
     let several = two_placements();
@@ -232,4 +231,14 @@ fn a_maximum_below_the_minimum_is_refused_whichever_of_them_is_new() {
         assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected], "{words:?}");
     }
     assert!(plan(&["--min=4"], Some(&scaled)).is_ok());
+    // A new workload has one instance in each city where nothing else is said.
+    let new = ["--image=a.b/c:1", "--city=DFW"];
+    for (words, expected) in [
+        (&["--min=3", "--max=2"][..], &["--max: 2 is less than the minimum, 3"][..]),
+        (&["--max=2"], &[]),
+        (&["--max=1"], &[]),
+    ] {
+        let faults = plan(&[&new, words].concat(), None).err().unwrap_or_default();
+        assert_eq!(told(&faults), expected, "{words:?}");
+    }
 }

@@ -47,7 +47,7 @@ fn nobody_is_asked_where_nobody_can_answer() {
     assert_eq!(of(less, true, false), Consent::Given);
 }
 
-/// Known of the public plugin: an existing file is overwritten without a word, with all that the server added.
+/// A file may be written by hand. What is saved has nothing that the server added.
 #[test]
 fn a_file_that_says_something_else_is_not_replaced_without_a_word() {
     for (content, can_ask, expected) in [

@@ -365,7 +365,7 @@ async fn a_right_that_is_missing_is_said_and_nothing_is_taken_for_absent() {
     assert_eq!(stored(&server, "web").unwrap()["metadata"]["generation"], 1);
 }
 
-/// Known of the public plugin: `-f -` is not understood. What is wrong is told where there is no login, too.
+/// What is wrong is told where there is no login, too.
 #[tokio::test]
 async fn standard_input_is_a_file_like_others() {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_datumctl-compute"));

@@ -50,7 +50,6 @@ fn what_goes_is_told_with_its_cities_and_instances() {
     assert_eq!(of(workload(json!({}))), "workload \"api\" with its instances in DFW, LHR");
 }
 
-/// The public plugin deletes without a question where nobody can answer one.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_terminal_nothing_goes_without_yes() {
     let platform = platform().await;

@@ -1,4 +1,4 @@
-//! Ctrl-C while the program waits for whoever started it.
+//! On a terminal: questions, Ctrl-C while the program waits for whoever started it, and what it does not ask.
 
 use std::fs;
 use std::process::Stdio;
@@ -57,6 +57,31 @@ async fn a_question_is_answered_or_interrupted() {
         let sent = platform.plane.audit().iter().filter(|entry| entry.verb == "delete").count();
         assert_eq!(sent > 0, left == 0, "{typed:?}");
     }
+}
+
+/// Who names nothing is told what to name, and is not asked: on a terminal as without one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_of_nothing_says_what_to_name() {
+    let platform = platform().await;
+    let without = platform.run(&["deploy"]).await;
+    assert_eq!((without.code, without.out.as_str()), (2, ""), "{without:?}");
+    let mut command = on_terminal(&platform, "deploy");
+    let shown =
+        timeout(PATIENCE, command.stdin(Stdio::null()).output()).await.expect("nothing is asked").unwrap();
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert_eq!(shown.status.code(), Some(2), "{text}");
+    for told in [&without.err, &text] {
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        for words in [
+            "It is not said what to deploy.",
+            "`datumctl compute deploy WORKLOAD --image IMAGE --city CITY`",
+            "`datumctl compute deploy -f workload.yaml`",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        assert!(!told.contains('?') && !told.contains("prompt"), "{told}");
+    }
+    assert!(platform.plane.audit().is_empty() && platform.asked().is_empty(), "nothing was sent");
 }
 
 /// Whether a process has a handler for SIGINT.

@@ -4,9 +4,10 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use clap::ArgAction;
 use clap::error::ErrorKind;
 use fedhub_cli::args;
 use fedhub_cli::exit::Exit;
@@ -111,6 +112,63 @@ fn the_document_has_every_command_and_shows_none_that_is_wrong() {
         }
     }
     assert!(shown > 4, "{shown}");
+}
+
+/// The text of the string that Rust source begins with.
+fn literal(source: &str) -> Option<&str> {
+    source.strip_prefix("&format!(").unwrap_or(source).strip_prefix('"')?.split('"').next()
+}
+
+fn sources(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: PathBuf| {
+        if path.is_dir() { sources(&path) } else { vec![fs::read_to_string(path).unwrap()] }
+    };
+    entries.flat_map(read).collect()
+}
+
+/// What messages tell users to type, whatever has to go wrong for them to be told.
+#[test]
+fn every_command_that_a_message_recommends_can_be_typed() {
+    let mut found = 0;
+    for source in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let built = source.split("command(").skip(1).filter_map(literal);
+        let written = source.split("`datumctl compute ").skip(1).filter_map(|rest| rest.split('`').next());
+        for words in built.chain(written) {
+            // Something takes the place of a name; placeholders are in capitals.
+            let typed = |word: &str| match word {
+                "COMMAND" => "deploy".to_owned(),
+                word if word.starts_with('{') => "web".to_owned(),
+                word => word.to_lowercase(),
+            };
+            let line: Vec<_> = words.split(' ').map(typed).collect();
+            assert_eq!(fault(&format!("datumctl compute {}", line.join(" "))), None, "{words}");
+            found += 1;
+        }
+    }
+    assert!(found > 15, "{found}");
+}
+
+#[test]
+fn every_command_refuses_a_word_more_than_it_takes() {
+    for (words, command) in every_command().into_iter().skip(1) {
+        let value = |of: &clap::Arg| {
+            of.get_possible_values().first().map_or_else(|| "web".to_owned(), |it| it.get_name().to_owned())
+        };
+        let takes_several = command.get_positionals().any(|of| matches!(of.get_action(), ArgAction::Append));
+        if words == ["status"] {
+            assert!(takes_several, "it shows each workload that is named");
+            continue;
+        }
+        let taken = command.get_positionals().map(value);
+        let line: Vec<OsString> =
+            words.iter().cloned().chain(taken).chain(["stray".to_owned()]).map(OsString::from).collect();
+        let Err(refused) = args::parse(Program::Datumctl, &line) else { panic!("{line:?} is taken") };
+        // A second word behind the name that `rollout` takes would be a command below it.
+        let kinds = [ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand, ErrorKind::ArgumentConflict];
+        assert!(kinds.contains(&refused.kind()), "{line:?}: {refused}");
+        assert_eq!(refused.exit_code(), 2, "{line:?}");
+    }
 }
 
 #[test]

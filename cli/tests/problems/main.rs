@@ -118,6 +118,26 @@ fn control_characters_of_a_server_are_shown_and_not_done() {
     let error = refused(422, "Invalid", said, &Value::Null);
     let told = Problem::of(error, "deploy").told(true, Some(80));
     assert!(!told.contains(['\u{1b}', '\u{7}']) && told.contains("\\u{1b}[31m\\u{1b}]52"), "{told}");
+    // Each is one sentence, and stays on one line; so do the raw words.
+    let words = format!("{said}\n  spec.b: b");
+    let webhook = format!("admission webhook \"w.datumapis.com\" denied the request: {words}\n");
+    let policy =
+        format!("workloads \"api\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: {words}");
+    let forbidden = format!("workloads \"api\" is forbidden: {words}");
+    for (code, reason, message) in [
+        (403, "Forbidden", &webhook),
+        (403, "Forbidden", &policy),
+        (403, "Forbidden", &forbidden),
+        (422, "Invalid", &words),
+    ] {
+        let problem = Problem::of(refused(code, reason, message, &Value::Null), "deploy");
+        let lines = 2 + usize::from(problem.remedy.is_some());
+        let told = problem.told(true, None);
+        assert_eq!(told.lines().count(), lines, "{told}");
+        assert!(!told.contains(['\u{1b}', '\u{7}']), "{told}");
+        assert!(told.contains("\\u{1b}[31m\\u{1b}]52;c;eA==\\u{7}\\u{a} spec.b: b"), "{told}");
+        assert!(!told.lines().next().unwrap().contains("b\\u{a}"), "{told}");
+    }
     let cause = |message: &str| json!({ "field": "spec.a", "message": message });
     let causes = json!({ "causes": [cause("a\n  spec.b: b"), cause("c")] });
     let told = Problem::of(refused(422, "Invalid", "x", &causes), "deploy").told(false, None);

@@ -173,11 +173,13 @@ async fn a_watch_outlasts_a_refusal_that_passes_and_steers_no_terminal() {
     plane.server.fault(Fault::Status(403).on("*", "events").times(2));
     plane.server.break_watches();
     let mut steering = event("Workload", "web", 2, "Odd");
-    steering["message"] = json!("\u{1b}[2Jdone\nDFW: done");
+    steering["message"] = json!("\u{1b}[31mred\u{1b}]52;c;eA==\u{7}\nDFW: done");
     plane.server.put(steering).unwrap();
     let line = next().await;
-    assert!(line.ends_with("Odd: \\u{1b}[2Jdone\\u{a}DFW: done"), "{line}");
+    let shown = "\\u{1b}[31mred\\u{1b}]52;c;eA==\\u{7}\\u{a}DFW: done";
+    assert!(line.ends_with(&format!("Odd: {shown}")), "{line}");
     child.kill().await.unwrap();
     let table = plane.run("events web").await;
-    assert!(!table.out.contains('\u{1b}') && table.out.lines().count() == 3, "{table:?}");
+    assert!(!table.out.contains(['\u{1b}', '\u{7}']) && table.out.lines().count() == 3, "{table:?}");
+    assert!(table.out.trim_end().ends_with(shown), "{table:?}");
 }

@@ -6,7 +6,7 @@ use fedhub_api::facts::workload::PAUSED;
 use fedhub_cli::exit::Exit;
 use fedhub_cli::model::absent;
 use fedhub_cli::restart;
-use fedhub_cli::rollout::args::{PauseArgs, ResumeArgs};
+use fedhub_cli::rollout::args::{PauseArgs, ResumeArgs, UndoArgs};
 use fedhub_cli::rollout::command::{RolloutArgs, RolloutCommand, run};
 use fedhub_cli::rollout::judge::{Phase, Verdict};
 use fedhub_cli::rollout::wait::Outcome;
@@ -186,6 +186,31 @@ async fn a_change_that_is_held_back_is_stored_and_not_waited_for() {
     let server = on(&world);
     let late = scale::run(&session(&server), &scales).await.unwrap_err();
     assert_eq!((late.exit, began.elapsed().as_secs()), (Exit::TimedOut, 60));
+}
+
+/// Going back is a change like others: it is stored, held back once the platform has seen it, and resumes nothing.
+#[tokio::test(start_paused = true)]
+async fn an_undo_of_a_paused_rollout_is_stored_and_resumes_nothing() {
+    let mut world = World::done(&["DFW"], "web:2");
+    world.workload.data["spec"]["template"] = template("web:3");
+    world.workload = recorded(world.workload, 3);
+    let mut world = paused(world, "Unknown", HELD);
+    let entries = (1..=3).map(|number| (number, entry(number, &template(&format!("web:{number}")))));
+    let server = on(&world);
+    put(&server, &history(&entries.collect::<Vec<_>>()));
+    let began = Instant::now();
+    let undo = UndoArgs { name: NAME.to_owned(), to_revision: 1, dry_run: false, wait: WAIT };
+    let (undone, ()) = tokio::join!(rollout(&server, RolloutCommand::Undo(undo)), async {
+        sleep(Duration::from_secs(5)).await;
+        world.workload.data["status"]["observedGeneration"] = json!(2);
+        say(&mut world.workload, of(2, condition("Progressing", "Unknown", PAUSED, HELD)));
+        status(&server, "Workload", NAME, world.workload.data["status"].clone());
+    });
+    undone.unwrap();
+    assert_eq!(annotation(&server), "true");
+    assert!(began.elapsed() < Duration::from_secs(10), "what is held back is not waited for");
+    let stored = server.get("Workload", SPACE, NAME).unwrap();
+    assert_eq!(stored["spec"]["template"], template("web:1"));
 }
 
 #[tokio::test(start_paused = true)]

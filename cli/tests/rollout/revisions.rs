@@ -127,9 +127,13 @@ fn an_entry_of_a_history_is_one_row_without_colours_of_its_own() {
     let mut entry = entry(1, &template("web:1"));
     entry["image"] = "\u{1b}[31mweb:1".into();
     entry["actor"] = "me\n2   1m   web:2".into();
+    entry["changes"] = "\u{1b}]52;c;eA==\u{7}\n3   1m   web:3".into();
     let revisions = revisions(&history(&[(1, entry)]));
     let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
     let table = table(&revisions, None, now, &Look::default());
     assert_eq!(table.lines().count(), 2, "{table}");
-    assert!(table.contains("\\u{1b}[31mweb:1") && table.contains("me\\u{a}2"), "{table}");
+    assert!(!table.contains(['\u{1b}', '\u{7}']), "{table}");
+    for shown in ["\\u{1b}[31mweb:1", "me\\u{a}2", "\\u{1b}]52;c;eA==\\u{7}\\u{a}3"] {
+        assert!(table.contains(shown), "{shown}: {table}");
+    }
 }
