@@ -22,7 +22,7 @@ fn all() -> Vec<Value> {
 }
 
 #[test]
-fn the_status_is_said_in_the_words_of_the_public_plugin() {
+fn the_status_of_an_instance_is_said_in_words() {
     let one = |reason: &str| json!([condition("Ready", "False", reason, "words")]);
     let waiting = json!([
         condition("Ready", "False", "SchedulingGatesPresent", "Scheduling gates present: Quota"),

@@ -57,7 +57,7 @@ fn row<'a>(value: &'a Value, name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn json_has_the_fields_of_the_public_plugin() {
+async fn json_has_the_documented_fields() {
     let plane = Plane::with(project()).await;
     let ended = plane.run("workloads -o json").await;
     let value = ended.json();
