@@ -121,7 +121,7 @@ pub fn json(rows: &[Row<'_>], now: Timestamp) -> Value {
 }
 
 impl Row<'_> {
-    /// One for programs. The names are those of the public plugin.
+    /// One for programs.
     pub fn json(&self, now: Timestamp) -> Value {
         let object = self.workload.object;
         let spec = instance_spec(object);
