@@ -17,9 +17,10 @@ says() {
 
 image=registry.example/web:1
 web() { says "$@" web --image "$image" --no-save; }
-web 1 '--min: invalid value: "5000"' --city DFW --min 5000 --max 9 --instance-type huge
-web 1 '--max: invalid value: "9"' --city DFW --min 5000 --max 9 --instance-type huge
-web 1 '--instance-type: unsupported value: "huge"' --city DFW --min 5000 --max 9 --instance-type huge
+web 1 '--min: invalid value: "5000"' --city DFW --min 5000 --instance-type huge
+web 1 '--instance-type: unsupported value: "huge"' --city DFW --min 5000 --instance-type huge
+web 1 '--max: invalid value: "9"' --city DFW --max 9
+web 2 '--max: 9 is less than the minimum, 10' --city DFW --min 10 --max 9
 web 1 '--http-port: invalid value: 70000' --city DFW --http-port 70000
 image=nginx
 web 0 'Warning: container "app": image "nginx" names no registry' --city DFW --dry-run=server
