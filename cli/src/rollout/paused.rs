@@ -25,7 +25,7 @@ pub async fn tell_at_once(session: &Session, name: &str) -> bool {
     let is_paused = is_paused(&workload);
     if is_paused {
         session.tell(&format!(
-            "The rollout of {} is paused: a new template, a restart and new cities wait. {}.",
+            "The rollout of {} is paused: a new template, a restart of all cities and new cities wait. {}.",
             Quoted(name),
             resumes(session, name)
         ));

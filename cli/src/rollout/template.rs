@@ -2,6 +2,7 @@
 //!
 //! Planes default and prune, so that a field that only one side has tells nothing; one that both have, with two values, does.
 
+use fedhub_api::facts::restarts::is_as_late;
 use fedhub_core::names::RESTARTED_AT;
 use serde_json::Value;
 
@@ -30,7 +31,7 @@ pub fn carries_spec(wanted: &Value, is: &Value) -> bool {
 /// Labels and annotations: no server drops one of these.
 fn carries_texts(wanted: &Value, is: &Value) -> bool {
     wanted.as_object().into_iter().flatten().all(|(key, value)| match is.get(key) {
-        Some(is) if key == RESTARTED_AT => is.as_str() >= value.as_str(),
+        Some(is) if key == RESTARTED_AT => is_as_late(is, value),
         is => is == Some(value),
     })
 }

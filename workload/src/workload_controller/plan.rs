@@ -119,12 +119,16 @@ fn deployments(seen: &Snapshot, uid: &str) -> Option<WorkloadPlan> {
                     update.push(site.name.clone());
                 }
             }
-            SiteState::Paused => drop(awaited.insert(site.wanted.city)),
-            SiteState::Unplaceable
+            SiteState::Paused
+            | SiteState::Unplaceable
             | SiteState::InvalidCity
             | SiteState::NameTaken
             | SiteState::Duplicate
             | SiteState::Refused(..) => {}
+        }
+        // Whatever keeps it from being created: of a paused rollout nothing of that city gives way.
+        if site.wanted.paused && state.placed().is_none() {
+            awaited.insert(site.wanted.city);
         }
         wanted.insert(&site.name);
     }

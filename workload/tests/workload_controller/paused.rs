@@ -134,6 +134,17 @@ fn w1_a_pause_holds_back_templates_and_new_cities_and_nothing_else() {
     }
 }
 
+/// A placement was renamed while paused: its WD stays, whatever becomes of the city meanwhile.
+#[test]
+fn w1_w7_while_paused_no_deployment_gives_way_to_one_that_cannot_be_created() {
+    let mut web = web(&["DFW"], "a:1", None, true);
+    let before = made_of(&web);
+    web.data["spec"]["placements"][0]["name"] = json!("eu");
+    let mut seen = seen(&web, &before);
+    seen.locations.cities.remove("DFW");
+    assert_eq!(plan(&seen), WorkloadPlan::Synced);
+}
+
 proptest! {
     #[test]
     fn w1_of_a_paused_workload_no_template_changes_and_no_deployment_is_created(

@@ -8,9 +8,17 @@ use fedhub_core::names::RESTARTED_AT;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// When the template asks for a restart, in seconds since 1970; zero where it does not.
+/// When the template asks for a restart, in seconds since 1970; zero where it does not, or did before.
 pub fn restarted_at(template: &Value) -> i64 {
-    time(template).map_or(0, Timestamp::as_second)
+    time(template).map_or(0, |at| at.as_second().max(0))
+}
+
+/// Whether one restart is as late as the wanted one, by the values of the annotation. What is no time is as late as itself.
+pub fn is_as_late(restart: &Value, wanted: &Value) -> bool {
+    match (parsed(restart), parsed(wanted)) {
+        (Some(restart), Some(wanted)) => restart.as_second() >= wanted.as_second(),
+        _ => restart == wanted,
+    }
 }
 
 /// Hash of a template less when it asks for a restart.
@@ -60,7 +68,11 @@ pub fn keep_later(template: &mut Value, current: &Value) {
 }
 
 fn time(template: &Value) -> Option<Timestamp> {
-    template["metadata"]["annotations"].get(RESTARTED_AT)?.as_str()?.parse().ok()
+    parsed(template["metadata"]["annotations"].get(RESTARTED_AT)?)
+}
+
+fn parsed(value: &Value) -> Option<Timestamp> {
+    value.as_str()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -69,6 +81,7 @@ mod tests {
 
     const EARLY: &str = "2026-01-01T00:00:00Z";
     const LATE: &str = "2026-01-01T00:00:01Z";
+    const BEFORE_ALL: &str = "0001-01-01T00:00:00Z";
 
     fn template(restarted: Option<&str>) -> Value {
         let mut template = json!({"spec": {"a": 1}});
@@ -104,6 +117,21 @@ mod tests {
     }
 
     #[test]
+    fn w1_restarts_are_compared_as_times() {
+        for (restart, wanted, expected) in [
+            (LATE, EARLY, true),
+            (EARLY, EARLY, true),
+            (EARLY, LATE, false),
+            ("2026-01-01T11:00:00Z", "2026-01-01T12:00:00+02:00", true),
+            ("2026-01-01T09:00:00Z", "2026-01-01T12:00:00+02:00", false),
+            ("by hand", "by hand", true),
+            (LATE, "by hand", false),
+        ] {
+            assert_eq!(is_as_late(&json!(restart), &json!(wanted)), expected, "{restart} {wanted}");
+        }
+    }
+
+    #[test]
     fn w1_the_later_restart_stands() {
         for (wanted, current, expected) in [
             (None, None, None),
@@ -113,6 +141,7 @@ mod tests {
             (Some(LATE), Some(EARLY), Some(LATE)),
             (Some("by hand"), Some(LATE), Some("by hand")),
             (Some(EARLY), Some("by hand"), Some(EARLY)),
+            (Some(BEFORE_ALL), None, Some(BEFORE_ALL)),
         ] {
             let mut kept = template(wanted);
             keep_later(&mut kept, &template(current));
