@@ -94,7 +94,7 @@ fn names(items: &[Value]) -> Value {
 impl Change {
     /// The change on one line. Values of environment variables are not shown: they may be secrets.
     pub fn line(&self) -> String {
-        // Keys of labels and variables are what somebody wrote.
+        // Keys of labels and variables are a user's text.
         let path = plain(&self.path);
         let is_hidden = path.contains(".env[");
         match (&self.before, &self.after) {

@@ -54,13 +54,13 @@ pub enum Consent {
     Given,
     /// Somebody has to say yes, for somebody else has to approve.
     Question,
-    /// Nobody can be asked, or what runs only reads.
+    /// There is no terminal to ask on, or the command only reads.
     Missing,
     /// There is nothing to ask for.
     Impossible,
 }
 
-/// Decides that. `can_ask`: somebody is there to answer. `writes`: it is for a command that changes something.
+/// Decides that. `can_ask`: there is a terminal to ask on. `writes`: the command changes something.
 pub fn consent(offer: &Offer, can_ask: bool, writes: bool) -> Consent {
     match (offer.mode, can_ask) {
         (Mode::Unavailable, _) => Consent::Impossible,

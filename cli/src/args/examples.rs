@@ -43,7 +43,7 @@ Examples:
   datumctl compute destroy api
   datumctl compute destroy api --yes --no-wait
 
-Exit codes: 0: gone, or with --no-wait on its way; 1: failed, or not wanted; 2: nobody could be asked; 3: not gone yet when \
+Exit codes: 0: gone, or with --no-wait on its way; 1: failed, or not wanted; 2: no terminal to ask on; 3: not gone yet when \
 the time to wait was over.";
 
 /// Of `completion`.

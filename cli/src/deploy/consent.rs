@@ -1,10 +1,10 @@
-//! Whether a deployment is carried out, asked about, or given up: nobody is asked where nobody can answer.
+//! Whether a deployment is carried out, asked about, or given up: there is no question without a terminal.
 
 use super::plan::DeployPlan;
 use super::view;
 
-/// What to do where a question has nobody to answer it.
-pub const NOBODY: &str = "Nobody can be asked here: with --yes it is done.";
+/// The remedy where a question has no terminal to be asked on.
+pub const NEEDS_YES: &str = "There is no terminal to ask on: pass --yes to go ahead.";
 
 /// What the plans need before anything is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Consent {
     Given,
     /// An answer to a question, and what Return alone means.
     Ask(&'static str, bool),
-    /// A yes that nobody is there to give: what it would be for.
+    /// A yes that only --yes can give: what it would be for.
     Needed(String),
 }
 

@@ -114,14 +114,14 @@ async fn dry(session: &Session, plans: &[DeployPlan], checked: Option<&[Object]>
     Ok(())
 }
 
-/// Asks, where somebody can be asked.
+/// Asks, where there is a terminal to ask on.
 async fn agree(session: &Session, args: &DeployArgs, plans: &[DeployPlan]) -> Result<(), Problem> {
     match consent::needed(plans, args.yes, session.terminal.can_ask()) {
         Consent::Given => Ok(()),
         Consent::Ask(question, default) if session.confirms(question, default).await => Ok(()),
         Consent::Ask(..) => Err(Problem::failed("Nothing was deployed.")),
         Consent::Needed(what) => {
-            Err(Problem::usage(format!("Nothing was deployed. {what}")).remedy(consent::NOBODY))
+            Err(Problem::usage(format!("Nothing was deployed. {what}")).remedy(consent::NEEDS_YES))
         }
     }
 }
@@ -142,7 +142,7 @@ async fn networks(
             "Or name a network that exists with --network.",
         );
         if !args.yes && !session.terminal.can_ask() {
-            let problem = Problem::usage(sentence).remedy(format!("{} {other}", consent::NOBODY));
+            let problem = Problem::usage(sentence).remedy(format!("{} {other}", consent::NEEDS_YES));
             return Err(after(problem, &created));
         }
         if !args.yes && !session.confirms(&question, true).await {

@@ -39,7 +39,7 @@ pub async fn create(session: &Session, name: &str) -> Result<(), Problem> {
     let params = PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() };
     match api(session).create(&params, &network).await {
         Ok(_) => Ok(()),
-        // Somebody was faster.
+        // Another writer was faster.
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
         Err(error) => Err(Problem::of(error, &format!("create network {}", Quoted(name)))),
     }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::args::{Asked, DeployArgs};
 use super::view::{printed, together};
+use crate::args::timeout;
 use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::rollout::{self, WaitArgs};
@@ -18,7 +19,7 @@ use crate::url::plan::Url;
 use crate::url::{self, Intent, Settled};
 
 /// How long a URL is waited for after the rollout.
-const PATIENCE: Duration = Duration::from_mins(1);
+const URL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Publishes, prints and waits. What fails does not keep the rest from being done; `failed` is what kept a workload from being
 /// stored.
@@ -42,7 +43,7 @@ pub async fn finish(
     // Ctrl-C is how it ended; what went wrong before is told all the same.
     problems.sort_by_key(|problem| problem.exit != Exit::Interrupted);
     if problems.is_empty() {
-        problems = urls(session, &published, || patience(args.wait, began.elapsed())).await;
+        problems = urls(session, &published, || url_timeout(args.wait, began.elapsed())).await;
     }
     let mut problems = problems.into_iter();
     let first = problems.next();
@@ -57,7 +58,7 @@ async fn settle<'a>(session: &Session, intent: Intent, stored: &'a [Object]) -> 
         match url::settle(session, workload, intent).await {
             Ok(Settled::Published) => published.push(workload.name()),
             Ok(settled) => tell(session, workload.name(), intent, settled),
-            // Nobody asked for a URL: whether there is one may be none of this user's business.
+            // No flag asked for a URL: whether there is one may be none of this user's business.
             Err(problem) if intent == Intent::Follow => {
                 session.tell(&format!("{} A URL that it has may lead to an older port.", problem.sentence));
             }
@@ -67,11 +68,11 @@ async fn settle<'a>(session: &Session, intent: Intent, stored: &'a [Object]) -> 
     (published, problems)
 }
 
-/// Waits for URLs, each for as long as `patience` gives, and tells them. What went wrong.
-async fn urls(session: &Session, names: &[&str], patience: impl Fn() -> Duration) -> Vec<Problem> {
+/// Waits for URLs, each within its own `timeout`, and prints them. Returns what went wrong.
+async fn urls(session: &Session, names: &[&str], timeout: impl Fn() -> Duration) -> Vec<Problem> {
     let mut problems = Vec::new();
     for name in names {
-        match url::wait(session, name, patience()).await {
+        match url::wait(session, name, timeout()).await {
             Ok(Url::Live(url)) if session.global.output.is_structured() => session.tell(&url),
             // Alone on the last line, for scripts.
             Ok(Url::Live(url)) => {
@@ -85,13 +86,11 @@ async fn urls(session: &Session, names: &[&str], patience: impl Fn() -> Duration
 }
 
 /// How long a URL is waited for, so long after the wait began: not beyond the time that the user gives the whole.
-fn patience(args: WaitArgs, spent: Duration) -> Duration {
-    match args {
-        WaitArgs { no_wait: true, .. } => Duration::ZERO,
-        // Zero is for ever.
-        WaitArgs { timeout: Duration::ZERO, .. } => PATIENCE,
-        WaitArgs { timeout, .. } => timeout.saturating_sub(spent).min(PATIENCE),
+fn url_timeout(args: WaitArgs, spent: Duration) -> Duration {
+    if args.no_wait {
+        return Duration::ZERO;
     }
+    timeout::limit(args.timeout).map_or(URL_TIMEOUT, |limit| limit.saturating_sub(spent).min(URL_TIMEOUT))
 }
 
 /// Only a flag makes something public; a file that has a port of that name may not have meant it.
@@ -151,7 +150,7 @@ mod tests {
             (false, 10, 11, 0),
         ] {
             let args = WaitArgs { no_wait, timeout: seconds(timeout) };
-            assert_eq!(patience(args, seconds(spent)), seconds(expected), "{no_wait} {timeout} {spent}");
+            assert_eq!(url_timeout(args, seconds(spent)), seconds(expected), "{no_wait} {timeout} {spent}");
         }
     }
 }

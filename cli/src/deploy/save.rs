@@ -22,7 +22,7 @@ pub enum Saving {
     Replace,
     /// It says something else: it is written if the user agrees.
     Ask,
-    /// It says something else, and nobody can be asked: it stays.
+    /// It says something else, and there is no terminal to ask on: it stays.
     Keep,
 }
 
@@ -31,7 +31,7 @@ pub fn decide(content: Option<&str>, text: &str, before: Option<&str>, can_ask: 
     match content {
         None => Saving::Write,
         Some(content) if content == text => Saving::Same,
-        // An earlier deployment wrote it, and nobody has changed it since: nothing is lost.
+        // An earlier deployment wrote it, and it is unchanged since: nothing is lost.
         Some(_) if content == before => Saving::Replace,
         Some(_) if can_ask => Saving::Ask,
         Some(_) => Saving::Keep,

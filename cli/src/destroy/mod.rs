@@ -12,7 +12,7 @@ use plan::{Consent, Doomed};
 use requests::{delete, workloads};
 use serde_json::json;
 
-use crate::args::names;
+use crate::args::{names, timeout};
 use crate::model::absent;
 use crate::problem::Problem;
 use crate::session::Session;
@@ -31,7 +31,7 @@ pub struct DestroyArgs {
     #[arg(long)]
     pub no_wait: bool,
     /// How long to wait, such as 90s or 10m; 0 for as long as it takes.
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = crate::args::timeout::parse)]
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = timeout::parse)]
     pub timeout: Duration,
 }
 
@@ -52,7 +52,7 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
         return session.print(|| json!({ "workload": args.name, "deleted": true, "gone": false }), text);
     }
     session.tell(&format!("Waiting until workload {:?} and its instances are gone ...", args.name));
-    wait::gone(session, &workload, args.timeout).await?;
+    wait::gone(session, &workload, timeout::limit(args.timeout)).await?;
     let text = || format!("Workload {:?} and its instances are gone.", args.name);
     session.print(|| json!({ "workload": args.name, "deleted": true, "gone": true }), text)
 }
@@ -70,7 +70,7 @@ async fn delete_with_url(session: &Session, workload: &Object, url: Option<&str>
     delete(&api, workload, false).await
 }
 
-/// Makes sure that somebody wants it.
+/// Makes sure that the user wants it.
 async fn agree(
     session: &Session,
     args: &DestroyArgs,
@@ -79,10 +79,11 @@ async fn agree(
 ) -> Result<(), Problem> {
     match plan::consent(args.yes, session.terminal.can_ask()) {
         Consent::Given => Ok(()),
-        Consent::Missing => {
-            Err(Problem::usage(format!("Nobody can be asked whether to delete {}.", doomed.in_words()))
-                .remedy("Give --yes to delete it without a question."))
-        }
+        Consent::Missing => Err(Problem::usage(format!(
+            "There is no terminal to ask whether to delete {}.",
+            doomed.in_words()
+        ))
+        .remedy("Give --yes to delete it without a question.")),
         Consent::Question => {
             let with = url.map_or_else(String::new, |url| format!(", with its URL {url}"));
             session.tell(&format!(

@@ -14,8 +14,8 @@ use crate::session::Session;
 /// The pause after a watch that broke.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Waits until that very workload is gone; one that is made anew by its name is another. A limit of zero is none.
-pub async fn gone(session: &Session, workload: &Object, limit: Duration) -> Result<(), Problem> {
+/// Waits until that very workload is gone; one that is made anew by its name is another. Without a limit, for as long as it takes.
+pub async fn gone(session: &Session, workload: &Object, limit: Option<Duration>) -> Result<(), Problem> {
     tokio::select! {
         biased;
         _ = tokio::signal::ctrl_c() => Err(Problem::new(
@@ -26,11 +26,9 @@ pub async fn gone(session: &Session, workload: &Object, limit: Duration) -> Resu
     }
 }
 
-async fn in_time(session: &Session, workload: &Object, limit: Duration) -> Result<(), Problem> {
+async fn in_time(session: &Session, workload: &Object, limit: Option<Duration>) -> Result<(), Problem> {
     let gone = watched(session, workload);
-    if limit.is_zero() {
-        return gone.await;
-    }
+    let Some(limit) = limit else { return gone.await };
     if let Ok(ended) = timeout(limit, gone).await {
         return ended;
     }

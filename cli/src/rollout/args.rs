@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use crate::args::timeout;
-
-use crate::args::names;
+use crate::args::{names, timeout};
 
 /// Flags of commands that change a workload, and wait for the rollout.
 #[derive(Clone, Copy, Debug, Args)]

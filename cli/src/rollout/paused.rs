@@ -9,7 +9,7 @@ use crate::model::{self, Paused};
 use crate::problem::Problem;
 use crate::session::Session;
 
-/// A rollout that is watched is paused, and goes on only when somebody resumes it.
+/// A rollout that is watched is paused, and goes on only when it is resumed.
 pub fn problem(session: &Session, name: &str, paused: &Paused) -> Problem {
     Problem::new(Exit::Blocked, paused.sentence(name)).remedy(format!("{}.", resumes(session, name)))
 }

@@ -11,7 +11,7 @@ pub enum Phase {
     Updating,
     /// All that is wanted runs, and old Instances are still there.
     Draining,
-    /// It goes on only when somebody acts.
+    /// It needs an action of the user or the operator.
     Blocked,
     /// A pause of the rollout holds back what is to be done.
     Paused,

@@ -25,9 +25,9 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// How long watches wait after each failure. kube's own wait grows to half a minute, and suites that come after one that
 /// kills an API server would wait with it.
-pub struct Pace;
+pub struct ConstantBackoff;
 
-impl Iterator for Pace {
+impl Iterator for ConstantBackoff {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
@@ -35,7 +35,7 @@ impl Iterator for Pace {
     }
 }
 
-impl Backoff for Pace {
+impl Backoff for ConstantBackoff {
     fn reset(&mut self) {}
 }
 

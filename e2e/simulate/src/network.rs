@@ -14,7 +14,7 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
 use serde_json::json;
 
-use crate::drive::{Pace, Waits, drive, kind, perform, retry};
+use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
 use crate::{FAULT, START_TIME, subnet};
 
@@ -210,7 +210,8 @@ pub async fn run(client: Client, start: Duration, clock: Clock) {
     let contexts = Api::<Object>::all_with(client.clone(), &kind::<NetworkContext>());
     let network = Arc::new(Network { client, start, clock, waits: Waits::default() });
 
-    let controller = Controller::new_with(bindings, config(), kind::<NetworkBinding>()).trigger_backoff(Pace);
+    let controller =
+        Controller::new_with(bindings, config(), kind::<NetworkBinding>()).trigger_backoff(ConstantBackoff);
     let store = controller.store();
     let bound = controller
         .watches_with(contexts.clone(), kind::<NetworkContext>(), config(), move |context| {
@@ -218,7 +219,7 @@ pub async fn run(client: Client, start: Duration, clock: Clock) {
         })
         .run(bind, |object, error, _| retry(&object, error), network.clone());
     let contexts = Controller::new_with(contexts, config(), kind::<NetworkContext>())
-        .trigger_backoff(Pace)
+        .trigger_backoff(ConstantBackoff)
         .run(bring_up, |object, error, _| retry(&object, error), network.clone());
     tokio::join!(drive("network", "cell", bound), drive("contexts", "cell", contexts), subnet::run(network));
 }

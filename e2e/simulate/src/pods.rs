@@ -16,7 +16,7 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::drive::{Pace, drive, kind, retry};
+use crate::drive::{ConstantBackoff, drive, kind, retry};
 use crate::step::holds;
 
 /// What a Pod asks for, as the one instance type that there is has it. An autoscaler counts in percent of that.
@@ -67,7 +67,8 @@ pub fn pod(instance: &Object) -> Option<Object> {
 pub async fn run(client: Client) {
     let instances = Api::all_with(client.clone(), &kind::<Instance>());
     let selects = watcher::Config::default().labels(&format!("!{UPSTREAM_CLUSTER}"));
-    let controller = Controller::new_with(instances, selects, kind::<Instance>()).trigger_backoff(Pace);
+    let controller =
+        Controller::new_with(instances, selects, kind::<Instance>()).trigger_backoff(ConstantBackoff);
     drive("pods", "cell", controller.run(pass, |object, error, _| retry(&object, error), Arc::new(client)))
         .await;
 }

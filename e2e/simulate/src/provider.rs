@@ -14,7 +14,7 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::drive::{Pace, Waits, drive, kind, perform, retry};
+use crate::drive::{ConstantBackoff, Waits, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set, start_time};
 use crate::{FAULT, PROVIDER_FINALIZER, Times, teardown};
 
@@ -197,7 +197,8 @@ pub async fn run(client: Client, times: Times, clock: Clock) {
     let provider = Arc::new(Provider { client, times, clock, waits: Waits::default() });
     // What has the label of a project is a projection: in a cell that is a project plane too.
     let selects = watcher::Config::default().labels(&format!("!{UPSTREAM_CLUSTER}"));
-    let controller = Controller::new_with(instances, selects, kind::<Instance>()).trigger_backoff(Pace);
+    let controller =
+        Controller::new_with(instances, selects, kind::<Instance>()).trigger_backoff(ConstantBackoff);
     drive("provider", "cell", controller.run(pass, |object, error, _| retry(&object, error), provider)).await;
 }
 

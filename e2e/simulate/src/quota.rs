@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::QUOTA;
-use crate::drive::{Pace, drive, kind, perform, retry};
+use crate::drive::{ConstantBackoff, drive, kind, perform, retry};
 use crate::step::{Step, field, holds, set};
 
 /// The resource that is counted.
@@ -129,7 +129,8 @@ pub async fn run(plane: String, client: Client, clock: Clock) {
     let config = watcher::Config::default;
     let claims = || Api::<Object>::all_with(client.clone(), &kind::<ResourceClaim>());
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let controller = Controller::new_with(claims(), config(), kind::<ResourceClaim>()).trigger_backoff(Pace);
+    let controller =
+        Controller::new_with(claims(), config(), kind::<ResourceClaim>()).trigger_backoff(ConstantBackoff);
     let (waiting, all) = (controller.store(), controller.store());
     let controller = controller
         // One that changes or goes may make room for those that were refused.

@@ -15,7 +15,7 @@ use kube::runtime::{Controller, watcher};
 use kube::{Api, Resource};
 use serde_json::{Value, json};
 
-use crate::drive::{Pace, drive, kind, perform, retry};
+use crate::drive::{ConstantBackoff, drive, kind, perform, retry};
 use crate::network::{Fault, Network, SLOW, inherit};
 use crate::step::{Step, field, holds, set, start_time};
 
@@ -114,17 +114,15 @@ pub(crate) async fn run(network: Arc<Network>) {
     let claims = Api::all_with(client.clone(), &kind::<SubnetClaim>());
     let subnets = Api::<Object>::all_with(client.clone(), &kind::<Subnet>());
     let claims = Controller::new_with(claims, config(), kind::<SubnetClaim>())
-        .trigger_backoff(Pace)
+        .trigger_backoff(ConstantBackoff)
         .watches_with(subnets.clone(), kind::<Subnet>(), config(), |subnet| {
             let of = ObjectRef::new_with(subnet.name(), kind::<SubnetClaim>()).within(subnet.namespace());
             Some(of)
         })
         .run(allocate, |object, error, _| retry(&object, error), network.clone());
-    let subnets = Controller::new_with(subnets, config(), kind::<Subnet>()).trigger_backoff(Pace).run(
-        bring_up,
-        |object, error, _| retry(&object, error),
-        network.clone(),
-    );
+    let subnets = Controller::new_with(subnets, config(), kind::<Subnet>())
+        .trigger_backoff(ConstantBackoff)
+        .run(bring_up, |object, error, _| retry(&object, error), network.clone());
     tokio::join!(drive("claims", "cell", claims), drive("subnets", "cell", subnets));
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::backoff::Backoffs;
+use crate::due::until_due;
 use crate::plane::Plane;
 
 /// What a watch ends with when its plane does not serve the kind.
@@ -54,17 +55,7 @@ impl Absences {
     /// Waits until the first may be over.
     pub async fn next(&self) {
         let first = self.due.lock().first_key_value().map(|((due, _), _)| *due);
-        let over = async {
-            match first {
-                Some(due) => tokio::time::sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.bell.notified() => {}
-            () = over => {}
-        }
+        until_due(first, &self.bell).await;
     }
 
     /// Those that are over, in the order of their times.

@@ -23,6 +23,7 @@ pub mod confidential;
 mod declared;
 pub mod demand;
 pub mod discovery;
+mod due;
 pub mod entitlement;
 pub mod events;
 pub mod guard;

@@ -10,6 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::due::until_due;
 use crate::entitlement::{Entitlement, Grant, ServiceState};
 
 /// What says whether a project has the service.
@@ -103,16 +104,6 @@ impl Services {
     /// Waits until the time of one may be over.
     pub async fn next(&self) {
         let next = self.due.lock().values().min().copied();
-        let over = async {
-            match next {
-                Some(next) => tokio::time::sleep_until(next).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = self.bell.notified() => {}
-            () = over => {}
-        }
+        until_due(next, &self.bell).await;
     }
 }

@@ -63,7 +63,7 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Tells a text and a line's end on standard error, where nothing of it steers a terminal. Where nobody reads that any more,
+/// Tells a text and a line's end on standard error, where nothing of it steers a terminal. Where that is closed,
 /// the exit code still says how the command ended.
 pub fn tell(text: &str) {
     let mut out = std::io::stderr().lock();

@@ -58,12 +58,6 @@ impl Identities {
         let (mut shards, mut listed) = (Shards::new(), Shards::new());
         let (mut due, mut failing, mut hub_stored) = (None, false, None);
         loop {
-            let write = async move {
-                match due {
-                    Some(due) => tokio::time::sleep_until(due).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 biased;
                 event = stream.next() => match event {
@@ -84,7 +78,7 @@ impl Identities {
                     return;
                 }
                 () = self.news.notified() => due = self.due(planes, due, hub_stored, Duration::ZERO),
-                () = write => {
+                () = crate::due::due(due) => {
                     let written = self.write(api, planes, fence, &mut shards, &mut hub_stored).await;
                     log_failure(&written, failing);
                     failing = written.is_err();
