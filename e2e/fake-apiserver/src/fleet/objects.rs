@@ -196,7 +196,7 @@ fn condition(kind: &str, reason: &str, message: &str, since: &str) -> Value {
     json!({ "type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": since })
 }
 
-/// Two containers with what such ones have, as `deploy/samples/sandbox.yaml`.
+/// Two containers with what such ones have, and without data that has to exist beside them (W5).
 fn template_spec() -> Value {
     json!({
         "runtime": {
@@ -207,12 +207,10 @@ fn template_spec() -> Value {
                     "command": ["/bin/web"], "args": ["--listen=:8080"],
                     "env": [
                         { "name": "LOG_LEVEL", "value": "info" },
-                        { "name": "DATABASE_PASSWORD", "valueFrom": {
-                            "secretKeyRef": { "name": "database", "key": "password" },
-                        } },
+                        { "name": "DATABASE_HOST", "value": "database.default.svc.cluster.local" },
                     ],
                     "ports": [{ "name": "http", "port": 8080, "protocol": "TCP" }],
-                    "volumeAttachments": [{ "name": "settings", "mountPath": "/etc/web" }],
+                    "volumeAttachments": [{ "name": "data", "mountPath": "/var/lib/web" }],
                 },
                 {
                     "name": "metrics", "image": "ghcr.io/example/metrics:1.0.0",
@@ -226,6 +224,8 @@ fn template_spec() -> Value {
                 "ports": [{ "port": 8080, "protocol": "TCP" }], "from": [{ "ipBlock": { "cidr": "0.0.0.0/0" } }],
             }] },
         }],
-        "volumes": [{ "name": "settings", "configMap": { "name": "web" } }],
+        "volumes": [{ "name": "data", "disk": { "template": { "spec": {
+            "type": "pd-standard", "resources": { "requests": { "storage": "10Gi" } },
+        } } } }],
     })
 }

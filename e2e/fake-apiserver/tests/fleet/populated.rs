@@ -1,13 +1,18 @@
-//! A populated fleet is as fedhub leaves it: both controllers over it find nothing to write.
+//! A populated fleet is as fedhub leaves it: no controller of the management role finds anything to write.
 
 use std::time::Duration;
 
 use fedhub_core::metrics::Metrics;
 use fedhub_fake_apiserver::fleet::{Fleet, Population, Settings, State};
+use fedhub_core::names::REFERENCED_DATA;
 use fedhub_federator::Federator;
+use fedhub_planes::watched::{self, Watched};
+use fedhub_planes::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS};
 use fedhub_projector::Projector;
 use fedhub_projector::controller::ProjectorConfig;
 use fedhub_testing::{Process, plane_name, quiet};
+use fedhub_workload::referenced_data::ReferencedData;
+use fedhub_workload::workload_controller::WorkloadController;
 use serde_json::{Value, json};
 
 fn fleet() -> Fleet {
@@ -16,20 +21,36 @@ fn fleet() -> Fleet {
     Fleet::new(&settings).unwrap()
 }
 
-/// Both controllers over the fleet, for so many seconds; then what they wrote, in short, and what they knew.
+/// The controllers of the management role over the fleet, for so many seconds; then what they wrote, in short, and what they knew.
 async fn run(fleet: &Fleet, seconds: u64) -> (Vec<String>, Metrics) {
     let marks: Vec<_> = fleet.planes().map(|server| (server.clone(), server.mark())).collect();
     let mut process = Process::on(fleet.hub());
-    let settings = fedhub_planes::Settings { seed: 7, ..fedhub_planes::Settings::default() };
+    let companions = |kind| Watched::labelled(kind, REFERENCED_DATA, "true").if_served();
+    let settings = fedhub_planes::Settings {
+        seed: 7,
+        anchor_kinds: watched::all(&HUB_KINDS).into_iter().chain(DATA_KINDS.map(companions)).collect(),
+        project_kinds: watched::all(&PROJECT_KINDS)
+            .into_iter()
+            .chain(DATA_KINDS.map(|kind| Watched::all(kind).on_demand()))
+            .chain(fedhub_workload::watched())
+            .collect(),
+        ..fedhub_planes::Settings::default()
+    };
     let planes = process.planes(fleet.hub().client(), settings);
-    let (down, back) = (process.queue(planes.seed()), process.queue(planes.seed()));
+    let [down, back, made, copied] = [(); 4].map(|()| process.queue(planes.seed()));
     let federator = Federator::new(planes.clone(), down.clone(), Duration::from_secs(10));
     let projector = Projector::new(planes.clone(), back.clone(), ProjectorConfig::default());
+    let workloads = WorkloadController::new(planes.clone(), made.clone(), None);
+    let data = ReferencedData::new(planes.clone(), copied.clone());
     planes.listen(federator.clone());
     planes.listen(projector.clone());
+    planes.listen(workloads.clone());
+    planes.listen(data.clone());
     planes.start();
     process.work(&federator, &down, 4);
     process.work(&projector, &back, 4);
+    process.work(&workloads, &made, 4);
+    process.work(&data, &copied, 4);
     let run = process.running(());
     for (name, server) in fleet.projects() {
         planes.engage(&plane_name(name), server.client());
