@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use fedhub_core::metrics::Metrics;
-use fedhub_fake_apiserver::fleet::{Fleet, Population, Settings, State};
 use fedhub_core::names::REFERENCED_DATA;
+use fedhub_fake_apiserver::fleet::{Fleet, Population, Settings, State};
 use fedhub_federator::Federator;
 use fedhub_planes::watched::{self, Watched};
 use fedhub_planes::{DATA_KINDS, HUB_KINDS, PROJECT_KINDS};
