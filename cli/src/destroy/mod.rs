@@ -8,7 +8,7 @@ mod wait;
 use std::time::Duration;
 
 use fedhub_core::object::{Kind, Object};
-use plan::{Consent, Doomed};
+use plan::{Consent, Target};
 use requests::{delete, workloads};
 use serde_json::json;
 
@@ -41,10 +41,10 @@ pub async fn run(session: &Session, args: &DestroyArgs) -> Result<(), Problem> {
     let doing = format!("read workload {:?}", args.name);
     let found = api.get_opt(&args.name).await.map_err(|error| Problem::of(error, &doing))?;
     let Some(workload) = found else { return Err(absent(session, Kind::Workload, &args.name)) };
-    let doomed = Doomed::of(&workload);
-    if !doomed.is_going {
+    let target = Target::of(&workload);
+    if !target.is_going {
         let url = url::address(session, &workload).await;
-        agree(session, args, &doomed, url.as_deref()).await?;
+        agree(session, args, &target, url.as_deref()).await?;
         delete_with_url(session, &workload, url.as_deref()).await?;
     }
     if args.no_wait {
@@ -74,21 +74,21 @@ async fn delete_with_url(session: &Session, workload: &Object, url: Option<&str>
 async fn agree(
     session: &Session,
     args: &DestroyArgs,
-    doomed: &Doomed,
+    target: &Target,
     url: Option<&str>,
 ) -> Result<(), Problem> {
     match plan::consent(args.yes, session.terminal.can_ask()) {
         Consent::Given => Ok(()),
         Consent::Missing => Err(Problem::usage(format!(
             "There is no terminal to ask whether to delete {}.",
-            doomed.in_words()
+            target.in_words()
         ))
         .remedy("Give --yes to delete it without a question.")),
         Consent::Question => {
             let with = url.map_or_else(String::new, |url| format!(", with its URL {url}"));
             session.tell(&format!(
                 "This deletes {} in {}{with}.",
-                doomed.in_words(),
+                target.in_words(),
                 session.project_in_words()
             ));
             let agreed = session.confirms("Delete it?", false).await;

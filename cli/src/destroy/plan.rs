@@ -26,7 +26,7 @@ pub fn consent(yes: bool, can_ask: bool) -> Consent {
 
 /// A workload that is to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doomed {
+pub struct Target {
     /// Its name.
     pub name: String,
     /// The cities that its placements name.
@@ -37,7 +37,7 @@ pub struct Doomed {
     pub is_going: bool,
 }
 
-impl Doomed {
+impl Target {
     /// What an object says.
     pub fn of(workload: &Object) -> Self {
         let placements = workload.spec()["placements"].as_array().into_iter().flatten();

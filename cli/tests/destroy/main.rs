@@ -7,7 +7,7 @@ mod support;
 
 use std::process::{Command, Stdio};
 
-use fedhub_cli::destroy::plan::{Consent, Doomed, consent};
+use fedhub_cli::destroy::plan::{Consent, Target, consent};
 use fedhub_cli::destroy::remains::remaining;
 use fedhub_fake_apiserver::{AuditEntry, Fault};
 use fedhub_testing::{condition, until};
@@ -37,7 +37,7 @@ fn somebody_has_to_want_it() {
 
 #[test]
 fn what_goes_is_told_with_its_cities_and_instances() {
-    let of = |value| Doomed::of(&serde_json::from_value(value).unwrap()).in_words();
+    let of = |value| Target::of(&serde_json::from_value(value).unwrap()).in_words();
     let workload = |status| {
         json!({
             "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload", "metadata": { "name": "api" },
