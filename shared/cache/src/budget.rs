@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 
-use fedhub_core::object::{Object, ObjectRef, PlaneId};
+use fedhub_core::object::{Object, PlaneId};
 use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::packed::Packed;
 
 /// The size of objects that are read and reconciled without a permit. Most objects are a few kilobytes; those above this
 /// are large.
@@ -22,8 +24,9 @@ const SHARE: usize = 8;
 /// The memory that objects of all planes share: half of it for those that wait to be reconciled, a quarter each for large
 /// ones that are being read and reconciled.
 ///
-/// Of objects that wait the oldest makes room for the newest, but large ones only for large ones. It is still known by
-/// its digest then, and read from its server when its turn comes: a flood costs its own plane reads, and no plane memory.
+/// Objects wait as their JSON text, a fifth of what they take as trees. The oldest makes room for the newest, but large ones
+/// only for large ones. It is still known by its digest then, and read from its server when its turn comes: a flood costs
+/// its own plane reads, and no plane memory.
 /// Very large objects of one plane are reconciled one after the other, so that they take neither memory nor processors
 /// from others.
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ struct Shelf {
 
 #[derive(Debug)]
 struct Slot {
-    object: Mutex<Option<ObjectRef>>,
+    object: Mutex<Option<Packed>>,
     weight: usize,
     budget: Weak<Budget>,
 }
@@ -87,14 +90,12 @@ impl MemoryBudget {
     }
 
     /// Keeps an object, unless it is larger than the budget.
-    pub fn keep(&self, object: &ObjectRef) -> Option<Permit> {
-        let Some(budget) = &self.0 else {
-            let object = Mutex::new(Some(object.clone()));
-            return Some(Permit(Arc::new(Slot { object, weight: 0, budget: Weak::new() })));
-        };
-        let weight = weight(object);
-        let budget_of = Arc::downgrade(budget);
-        let slot = Arc::new(Slot { object: Mutex::new(Some(object.clone())), weight, budget: budget_of });
+    pub fn keep(&self, object: &Object) -> Option<Permit> {
+        let packed = Packed::of(object)?;
+        let weight = packed.bytes() + size_of::<(Slot, Weak<Slot>)>();
+        let (object, budget) = (Mutex::new(Some(packed)), self.0.as_ref());
+        let slot = Arc::new(Slot { object, weight, budget: budget.map(Arc::downgrade).unwrap_or_default() });
+        let Some(budget) = budget else { return Some(Permit(slot)) };
         let evicted = budget.shelf(weight).put(&slot)?;
         // Not under the lock: the last of an object frees its memory.
         drop(evicted);
@@ -159,7 +160,7 @@ impl Share {
 
 impl Shelf {
     /// Returns the evicted objects; `None` for one that is larger than the shelf.
-    fn put(&mut self, slot: &Arc<Slot>) -> Option<Vec<ObjectRef>> {
+    fn put(&mut self, slot: &Arc<Slot>) -> Option<Vec<Packed>> {
         if slot.weight > self.most {
             return None;
         }
@@ -181,7 +182,7 @@ impl Shelf {
         Some(evicted)
     }
 
-    fn empty(&mut self, slot: &Slot) -> Option<ObjectRef> {
+    fn empty(&mut self, slot: &Slot) -> Option<Packed> {
         let object = lock(&slot.object).take();
         if object.is_some() {
             self.held -= slot.weight;
@@ -192,7 +193,7 @@ impl Shelf {
 
 impl Permit {
     /// The object, if it has not been evicted.
-    pub fn object(&self) -> Option<ObjectRef> {
+    pub fn object(&self) -> Option<Packed> {
         lock(&self.0.object).clone()
     }
 }
@@ -222,7 +223,7 @@ pub fn bytes(text: &str) -> Result<usize, String> {
     number.checked_mul(each).ok_or_else(wrong)
 }
 
-/// An estimate of the memory that an object takes.
+/// An estimate of the memory that an object takes as a tree.
 pub fn weight(object: &Object) -> usize {
     const NODE: usize = 640;
     const VALUE: usize = 48;
@@ -256,7 +257,7 @@ mod tests {
     use std::time::Duration;
 
     use fedhub_core::names::PlaneName;
-    use fedhub_core::object::{Kind, bare, set_field};
+    use fedhub_core::object::{Kind, ObjectRef, bare, set_field};
     use serde_json::json;
 
     use super::*;

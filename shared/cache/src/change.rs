@@ -13,7 +13,7 @@ pub struct Known<F> {
     pub name: Box<str>,
     /// Its digest.
     pub digest: Digest<F>,
-    /// The object itself, where it is kept.
+    /// The object itself, where all of its kind are kept, or where a watch has just brought it.
     pub object: Option<ObjectRef>,
 }
 
@@ -69,7 +69,7 @@ pub struct View<'a, F> {
     pub name: &'a str,
     /// Its digest.
     pub digest: &'a Digest<F>,
-    /// The object itself, where it is kept.
+    /// The object itself, where all of its kind are kept.
     pub object: Option<&'a ObjectRef>,
 }
 

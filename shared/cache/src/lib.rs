@@ -22,6 +22,7 @@ mod change;
 pub mod digest;
 mod facts;
 pub mod normalization;
+mod packed;
 pub mod store;
 
 pub use budget::MemoryBudget;

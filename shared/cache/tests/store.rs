@@ -267,8 +267,8 @@ fn an_object_is_kept_from_its_event_until_it_rests() {
 
 #[test]
 fn i8_a_flood_is_known_and_only_the_newest_of_it_kept_as_far_as_there_is_room() {
-    // Half of it is for objects that wait: each takes about two kilobytes.
-    let store = store(MemoryBudget::of(16 << 10));
+    // Half of it is for objects that wait: each takes some 160 bytes.
+    let store = store(MemoryBudget::of(2 << 10));
     for n in 0..50 {
         store.applied(object(&format!("a{n:02}"), &n.to_string(), n + 1));
     }

@@ -4,7 +4,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta, TypeMeta};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::names::PlaneName;
@@ -274,6 +275,27 @@ pub fn bare(kind: Kind, namespace: &str, name: &str) -> Object {
     object.metadata.namespace = kind.namespaced().then(|| namespace.to_owned());
     object.data = Value::Object(serde_json::Map::new());
     object
+}
+
+/// Reads an object from its JSON text.
+pub fn from_json(text: &[u8]) -> serde_json::Result<Object> {
+    serde_json::from_slice(text).and_then(|value| from_value(value).map_err(|(error, _)| error))
+}
+
+/// Makes an object of its JSON. With an error the JSON is handed back: the metadata cannot be read.
+pub fn from_value(mut value: Value) -> Result<Object, (serde_json::Error, Value)> {
+    // By its parts and not as a whole, which would copy spec and status.
+    let (types, metadata) = (TypeMeta::deserialize(&value), ObjectMeta::deserialize(&value["metadata"]));
+    let metadata = match metadata {
+        Ok(metadata) => metadata,
+        Err(error) => return Err((error, value)),
+    };
+    if let Some(fields) = value.as_object_mut() {
+        for read in ["apiVersion", "kind", "metadata"] {
+            fields.remove(read);
+        }
+    }
+    Ok(Object { types: types.ok(), metadata, data: value })
 }
 
 /// Sets `data.<field>`, or removes it where `value` is null.

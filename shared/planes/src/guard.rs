@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use fedhub_core::errors;
-use fedhub_core::object::{Kind, Object, PlaneId, TooLarge, Unreadable, set_too_large};
+use fedhub_core::object::{Kind, Object, PlaneId, TooLarge, Unreadable, from_value, set_too_large};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use kube::core::{ApiResource, TypeMeta};
+use kube::core::ApiResource;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -42,30 +42,18 @@ impl Guarded {
 
 impl<'de> Deserialize<'de> for Guarded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut value = Value::deserialize(deserializer)?;
-        // By its parts and not as a whole, which would copy spec and status.
-        let (types, metadata) = (TypeMeta::deserialize(&value), ObjectMeta::deserialize(&value["metadata"]));
-        Ok(Self(match (types, metadata) {
-            (types, Ok(metadata)) => {
-                if let Some(fields) = value.as_object_mut() {
-                    for read in ["apiVersion", "kind", "metadata"] {
-                        fields.remove(read);
-                    }
-                }
-                Ok(Object { types: types.ok(), metadata, data: value })
-            }
-            (_, Err(error)) => {
-                let text = |field: &str| value["metadata"][field].as_str().map(str::to_owned);
-                let metadata = ObjectMeta {
-                    namespace: text("namespace"),
-                    name: text("name"),
-                    uid: text("uid"),
-                    resource_version: text("resourceVersion"),
-                    ..ObjectMeta::default()
-                };
-                Err(Unreadable { metadata, error: errors::json(&error) })
-            }
-        }))
+        let value = Value::deserialize(deserializer)?;
+        Ok(Self(from_value(value).map_err(|(error, value)| {
+            let text = |field: &str| value["metadata"][field].as_str().map(str::to_owned);
+            let metadata = ObjectMeta {
+                namespace: text("namespace"),
+                name: text("name"),
+                uid: text("uid"),
+                resource_version: text("resourceVersion"),
+                ..ObjectMeta::default()
+            };
+            Unreadable { metadata, error: errors::json(&error) }
+        })))
     }
 }
 

@@ -207,10 +207,11 @@ impl Plane {
         namespace: &str,
         name: &str,
     ) -> Result<Option<ObjectRef>, RequestError> {
-        match self.store(kind).get(namespace, name) {
-            None => Ok(None),
-            Some(known) if known.object.is_some() => Ok(known.object),
-            Some(_) => self.refresh(kind, namespace, name).await,
+        let store = self.store(kind);
+        match store.object(namespace, name) {
+            Some(object) => Ok(Some(object)),
+            None if store.digest(namespace, name).is_none() => Ok(None),
+            None => self.refresh(kind, namespace, name).await,
         }
     }
 

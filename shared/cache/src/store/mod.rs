@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use fedhub_core::object::{Kind, Object, ObjectRef, PlaneId};
 
 use self::objects::{Names, Objects};
-use self::stored::{Stored, known, object_of, view};
+use self::stored::{Stored, kept, known, view};
 use crate::budget::MemoryBudget;
 use crate::change::{Known, View};
 use crate::digest::{Digest, Version};
@@ -52,7 +52,7 @@ impl<F: ObjectFacts> Store<F> {
 
     // === Reading ===
 
-    /// The digest of the object of that name, with the object where it is kept.
+    /// What is known of the object of that name.
     pub fn get(&self, namespace: &str, name: &str) -> Option<Known<F>> {
         let objects = self.lock();
         let stored = objects.find(namespace, name)?;
@@ -73,8 +73,8 @@ impl<F: ObjectFacts> Store<F> {
 
     /// The object of that name, where it is kept.
     pub fn object(&self, namespace: &str, name: &str) -> Option<ObjectRef> {
-        let objects = self.lock();
-        object_of(objects.find(namespace, name)?)
+        let kept = kept(self.lock().find(namespace, name)?);
+        kept?.object()
     }
 
     /// Maps the objects of a namespace, or all, with `pick`, in their order.

@@ -6,6 +6,7 @@ use crate::budget::Permit;
 use crate::change::{Known, View};
 use crate::digest::Digest;
 use crate::normalization::Normalizations;
+use crate::packed::Packed;
 
 pub(super) struct Stored<F> {
     pub(super) digest: Digest<F>,
@@ -64,14 +65,30 @@ pub(super) fn view<'a, F>(namespace: &'a str, name: &'a str, stored: &'a Stored<
     View { namespace, name, digest: &stored.digest, object }
 }
 
-pub(super) fn object_of<F>(stored: &Stored<F>) -> Option<ObjectRef> {
-    match stored.kept.as_ref()?.object.as_ref()? {
-        Retention::Always(object) => Some(object.clone()),
-        Retention::While(place) => place.object(),
+/// An object as it is kept.
+pub(super) enum Kept {
+    Object(ObjectRef),
+    Text(Packed),
+}
+
+impl Kept {
+    /// The object. It takes time: not under the lock of a store.
+    pub(super) fn object(self) -> Option<ObjectRef> {
+        match self {
+            Self::Object(object) => Some(object),
+            Self::Text(text) => text.unpack(),
+        }
     }
 }
 
+pub(super) fn kept<F>(stored: &Stored<F>) -> Option<Kept> {
+    Some(match stored.kept.as_ref()?.object.as_ref()? {
+        Retention::Always(object) => Kept::Object(object.clone()),
+        Retention::While(permit) => Kept::Text(permit.object()?),
+    })
+}
+
 pub(super) fn known<F: Clone>(namespace: &str, name: &str, stored: &Stored<F>) -> Known<F> {
-    let object = object_of(stored);
-    Known { namespace: namespace.into(), name: name.into(), digest: stored.digest.clone(), object }
+    let View { digest, object, .. } = view(namespace, name, stored);
+    Known { namespace: namespace.into(), name: name.into(), digest: digest.clone(), object: object.cloned() }
 }

@@ -96,7 +96,8 @@ impl<F: ObjectFacts> Store<F> {
 
     /// The watch reports the deletion of an object that cannot be read: the known one is removed.
     pub fn deleted_unread(&self, namespace: &str, name: &str) -> Option<Change<F>> {
-        self.gone(self.get(namespace, name)?)
+        let object = self.object(namespace, name);
+        self.gone(Known { object, ..self.get(namespace, name)? })
     }
 
     fn gone(&self, last: Known<F>) -> Option<Change<F>> {
