@@ -14,6 +14,8 @@ struct Claim {
     entry: IdentityEntry,
     /// What was remembered then.
     judged_by: Option<IdentityEntry>,
+    /// All that its plane showed: where `claimed` has it.
+    shown: Box<[String]>,
 }
 
 /// All identities that are known. No two names that are accepted at the same time have one identity.
@@ -64,11 +66,11 @@ impl KnownIdentities {
         }
         self.release(name);
         // By all that it shows: another name of this cluster may be known by the other of the two.
-        self.claimed.extend(seen.uids().map(|uid| (uid.clone(), name.clone())));
-        self.claimed.insert(identity.clone(), name.clone());
+        let shown: Box<[String]> = seen.uids().chain([&identity]).cloned().collect();
+        self.claimed.extend(shown.iter().map(|uid| (uid.clone(), name.clone())));
         let judged_by = self.remembered.get(name).cloned();
-        self.claims
-            .insert(name.clone(), Claim { entry: IdentityEntry { identity, project, grant }, judged_by });
+        let entry = IdentityEntry { identity, project, grant };
+        self.claims.insert(name.clone(), Claim { entry, judged_by, shown });
         IdentityVerdict::Accept
     }
 
@@ -89,7 +91,7 @@ impl KnownIdentities {
         };
         let judged_by = self.remembered.get(name).cloned();
         let Some(claim) = self.claims.get_mut(name) else { return false };
-        *claim = Claim { entry: IdentityEntry { grant, ..entry }, judged_by };
+        (claim.entry, claim.judged_by) = (IdentityEntry { grant, ..entry }, judged_by);
         true
     }
 
@@ -133,8 +135,11 @@ impl KnownIdentities {
 
     /// The plane is not worked on any more. What is remembered of it stays so.
     pub fn release(&mut self, name: &PlaneName) {
-        if self.claims.remove(name).is_some() {
-            self.claimed.retain(|_, by| by != name);
+        // Not by a look at all claims: each of thousands of planes is judged again and again.
+        for uid in self.claims.remove(name).iter().flat_map(|claim| &claim.shown) {
+            if self.claimed.get(uid) == Some(name) {
+                self.claimed.remove(uid);
+            }
         }
     }
 
