@@ -71,7 +71,7 @@ impl Process {
     /// Waits until so many WDs got a condition of how far they have come since its start, where no status came, and the
     /// last of their Events is sent.
     pub async fn conditions_written(&self, count: usize) -> Result<(), Error> {
-        const LOOK: Duration = Duration::from_secs(2);
+        const LOOK: Duration = Duration::from_secs(5);
         let conditions = [("controller", &["federated_condition"][..]), ("outcome", &["updated"])];
         let before = std::cell::Cell::new(-1.0);
         until("every WD to have a condition of how far it has come", PATIENCE, || async {
