@@ -58,6 +58,12 @@ impl Access {
         }
     }
 
+    /// With room for so many answers.
+    #[cfg(test)]
+    pub fn remembering(self, most: usize) -> Self {
+        Self { allowed: Mutex::new(Cache::of(most)), ..self }
+    }
+
     /// The verdict on an object: its faults, and what the plane says about its user.
     pub async fn answer(
         &self,

@@ -2,7 +2,8 @@
 //!
 //! `/validate-compute-datumapis-com-v1alpha-workload` and its like, as controller-runtime names them. Where planes are found
 //! by kubeconfigs, `/planes/<plane>` stands before it: nothing else in a request says which plane it comes from. A Milo says so
-//! in the extras of the user, and of a single plane there is no other.
+//! in the extras of the user, and of a single plane there is no other. Types of instances may be reviewed without a plane: nobody
+//! is asked about them.
 
 use fedhub_core::message::Quoted;
 use fedhub_core::names::PlaneName;
@@ -19,6 +20,16 @@ pub enum Webhook {
     Mutate,
     /// Admits or refuses it.
     Validate,
+}
+
+impl Webhook {
+    /// The metric label.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Mutate => "mutate",
+            Self::Validate => "validate",
+        }
+    }
 }
 
 /// Where a request goes.
@@ -41,9 +52,6 @@ impl Route {
                 (Some(PlaneName::new(plane).map_err(|error| format!("{error}\n"))?), rest)
             }
             Some(_) => return Err(format!("with discovery {discovery} a path names no plane\n")),
-            None if names_plane => {
-                return Err(format!("with discovery {discovery} a path begins with /planes/<plane>/\n"));
-            }
             None => (None, path.trim_start_matches('/')),
         };
         let found = |webhook: Webhook, verb: &str| {
@@ -58,9 +66,13 @@ impl Route {
                 plane: plane.clone(),
             })
         };
-        found(Webhook::Mutate, "mutate")
-            .or_else(|| found(Webhook::Validate, "validate"))
-            .ok_or_else(|| "no webhook has this path: see docs/admission.md\n".to_owned())
+        let found = found(Webhook::Mutate, "mutate").or_else(|| found(Webhook::Validate, "validate"));
+        let found = found.ok_or_else(|| "no webhook has this path: see docs/admission.md\n".to_owned())?;
+        // Nobody is asked about a type: it is reviewed where the catalogue is, which may be no project plane.
+        if names_plane && found.plane.is_none() && found.kind != Kind::InstanceType {
+            return Err(format!("with discovery {discovery} a path begins with /planes/<plane>/\n"));
+        }
+        Ok(found)
     }
 
     /// Why a request does not belong here.
