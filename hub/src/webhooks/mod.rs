@@ -125,17 +125,16 @@ impl Webhooks {
         let Some(new) = &request.object else {
             return Judged::Decided(Verdict::Allowed { warnings: Vec::new() });
         };
-        if route.webhook == Webhook::Mutate {
-            return Judged::Decided(Verdict::completed(defaults::patch(route.kind, new)));
-        }
         let old = request.old_object.as_ref();
-        let get = |name: &str| self.catalog.as_ref()?.get(name);
         let types = match &self.catalog {
             None => Types::BuiltIn,
-            Some(catalog) if catalog.is_known() => Types::Catalog(&get),
+            Some(catalog) if catalog.is_known() => Types::Catalog(catalog),
             Some(_) => Types::Unknown,
         };
-        if matches!(types, Types::Unknown) && route.kind == Kind::Workload && sets_type(old, new) {
+        if route.webhook == Webhook::Mutate {
+            return Judged::Decided(Verdict::completed(defaults::patch(route.kind, types, old, new)));
+        }
+        if matches!(types, Types::Unknown) && route.kind != Kind::InstanceType && sets_type(old, new) {
             return Judged::Decided(Verdict::Unanswered(Unasked::NoCatalog));
         }
         Judged::AsksPlane(judge(route.kind, types, old, new))

@@ -271,8 +271,9 @@ async fn w4_every_fault_is_a_cause_and_warnings_come_along() {
         "{message}"
     );
     assert_eq!(refused["warnings"].as_array().map(Vec::len), Some(1), "{refused}");
-    let many: Vec<_> = (0..300).map(|n| format!("no city {n}")).collect();
-    broken["spec"]["placements"][0]["cityCodes"] = json!(many);
+    let many: Vec<_> = (0..300).map(|n| json!({"name": format!("={n}")})).collect();
+    broken["spec"]["placements"][0]["cityCodes"] = json!(["DFW"]);
+    broken["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["env"] = json!(many);
     let refused = world.create(VALIDATE, user("net"), &broken).await;
     let causes = refused["status"]["details"]["causes"].as_array().unwrap();
     assert_eq!(
@@ -301,6 +302,37 @@ async fn w4_only_fedhub_and_masters_change_what_a_cell_awaits() {
     assert_eq!(world.plane.asked.lock().len(), 1, "who fedhub is stands for a while");
     let same = review("WorkloadDeployment", of("eve", json!([])), Some(&wd("[]")), &wd("[]"));
     assert_eq!(world.ask(&path, &same).await.unwrap()["allowed"], true);
+}
+
+/// fedhub writes WDs of Workloads that were reviewed before, or stored before anything was: whatever name it has on a plane.
+#[tokio::test(start_paused = true)]
+async fn w4_a_deployment_of_a_users_is_reviewed_and_one_of_fedhubs_is_not() {
+    let world = world(Discovery::Kubeconfigs).await;
+    let path = VALIDATE.replace("-workload", "-workloaddeployment");
+    let wd = |image: &str| {
+        let mut template = workload()["spec"]["template"].take();
+        template["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!(image);
+        json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {
+            "cityCode": "DFW", "placementName": "dfw", "scaleSettings": {"minReplicas": 1},
+            "workloadRef": {"name": "web", "uid": "1"}, "template": template,
+        }})
+    };
+    let fedhub = json!({"username": "system:serviceaccount:fedhub-system:fedhub", "groups": []});
+    for (user, image, is_allowed) in [
+        (user("net"), "ghcr.io/example/web:1", true),
+        (user("other"), "ghcr.io/example/web:1", false),
+        (user("net"), "no image", false),
+        (fedhub.clone(), "ghcr.io/example/web:1", true),
+        (fedhub, "no image", true),
+    ] {
+        let asked = review("WorkloadDeployment", user.clone(), None, &wd(image));
+        assert_eq!(world.ask(&path, &asked).await.unwrap()["allowed"], is_allowed, "{user} {image}");
+    }
+    // Whether it is fedhub cannot be told: nobody is refused for good.
+    world.plane.fails.store(true, Ordering::SeqCst);
+    tokio::time::advance(Duration::from_secs(10)).await;
+    let asked = review("WorkloadDeployment", user("net"), None, &wd("no image"));
+    assert_eq!(world.ask(&path, &asked).await.unwrap()["status"]["code"], 503);
 }
 
 #[tokio::test(start_paused = true)]
