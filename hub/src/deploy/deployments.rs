@@ -332,13 +332,14 @@ fn w4_project_planes_ask_for_what_is_answered() {
     for webhook in &webhooks {
         let url: http::Uri = webhook["clientConfig"]["url"].as_str().unwrap().parse().unwrap();
         let route = crate::webhooks::Route::of(&url.path().replace("PLANE", "a"), Discovery::Kubeconfigs);
-        let kind = route.unwrap().kind.name().to_lowercase();
-        assert_eq!(strings(&webhook["rules"][0]["resources"]), [format!("{kind}s")]);
+        let route = route.unwrap();
+        let (kind, scale) = (route.kind.name().to_lowercase(), if route.is_scale { "/scale" } else { "" });
+        assert_eq!(strings(&webhook["rules"][0]["resources"]), [format!("{kind}s{scale}")]);
         assert_eq!((&webhook["failurePolicy"], &webhook["sideEffects"]), (&"Fail".into(), &"None".into()));
         let waits = webhook["timeoutSeconds"].as_u64().unwrap();
         assert!(crate::webhooks::ANSWERS_WITHIN.as_secs() < waits, "{webhook}");
     }
-    assert_eq!(webhooks.len(), 4);
+    assert_eq!(webhooks.len(), 5);
 }
 
 /// On a Milo's root server the same is asked, without a plane in paths, and fedhub is a user.
@@ -347,7 +348,10 @@ fn w4_a_milo_asks_for_the_same_and_spares_its_user() {
     let objects = super::kustomize::overlay("components/webhooks-milo", &[]);
     let theirs = super::kustomize::overlay("components/webhooks-project-plane", &[]);
     let binding = objects.iter().find(|object| object["kind"] == "ClusterRoleBinding").unwrap();
-    assert_eq!((&binding["subjects"][0]["kind"], &binding["subjects"][0]["name"]), (&"User".into(), &"fedhub".into()));
+    assert_eq!(
+        (&binding["subjects"][0]["kind"], &binding["subjects"][0]["name"]),
+        (&"User".into(), &"fedhub".into())
+    );
     let mut spared = 0;
     for (mut milo, their) in webhooks(&objects).into_iter().zip(webhooks(&theirs)) {
         let their_url = their["clientConfig"]["url"].as_str().unwrap();

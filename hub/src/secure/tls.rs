@@ -124,8 +124,7 @@ impl Content {
                     roots.add(root).map_err(TlsError::Pair)?;
                 }
                 let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-                let verifier =
-                    if self.requires_client { verifier } else { verifier.allow_unauthenticated() };
+                let verifier = if self.requires_client { verifier } else { verifier.allow_unauthenticated() };
                 builder.with_client_cert_verifier(verifier.build().map_err(TlsError::ClientCa)?)
             }
         };

@@ -43,12 +43,8 @@ use verdict::Verdict;
 
 /// What connections may take. API servers keep theirs, and close them after 90 seconds without a request: whoever closes one
 /// that the other side is about to use makes a review fail. They open one to ask at once.
-const LIMITS: Limits = Limits {
-    connections: 1024,
-    first: Duration::from_secs(10),
-    idle: Duration::from_mins(3),
-    lasts: None,
-};
+const LIMITS: Limits =
+    Limits { connections: 1024, first: Duration::from_secs(10), idle: Duration::from_mins(3), lasts: None };
 /// How long an answer may take: less than the ten seconds of the webhooks in `deploy/`, so that there is one.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
 
@@ -90,7 +86,7 @@ impl Webhooks {
             Ok((request, verdict)) => (route::operation(request), verdict.label()),
             Err(refusal) => ("unknown", refusal.label()),
         };
-        let (webhook, kind) = (route.webhook.label(), route.kind.name());
+        let (webhook, kind) = (route.webhook.label(), route.subject());
         self.metrics.admission_requests.with_label_values(&[webhook, kind, operation, verdict]).inc();
         let seconds = self.metrics.admission_seconds.with_label_values(&[webhook, kind]);
         seconds.observe(began.elapsed().as_secs_f64());

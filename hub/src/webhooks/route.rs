@@ -41,6 +41,8 @@ pub struct Route {
     pub kind: Kind,
     /// The plane that the path names.
     pub plane: Option<PlaneName>,
+    /// Whether it is for the subresource `scale` of the kind, whose object is a Scale.
+    pub is_scale: bool,
 }
 
 impl Route {
@@ -55,16 +57,16 @@ impl Route {
             None => (None, path.trim_start_matches('/')),
         };
         let found = |webhook: Webhook, verb: &str| {
-            let kind = Kind::ALL.into_iter().find(|kind| {
-                let own = format!("{verb}-compute-datumapis-com-v1alpha-{}", kind.name().to_lowercase());
-                rest == own
-            });
-            // Nothing is completed in the other kinds.
-            kind.filter(|kind| webhook == Webhook::Validate || *kind == Kind::Workload).map(|kind| Self {
-                webhook,
-                kind,
-                plane: plane.clone(),
-            })
+            let rest = rest.strip_prefix(verb)?.strip_prefix("-compute-datumapis-com-v1alpha-")?;
+            let scaled = rest.strip_suffix("-scale");
+            let kind = scaled.unwrap_or(rest);
+            let kind = Kind::ALL.into_iter().find(|known| known.name().to_lowercase() == kind)?;
+            let is_there = match webhook {
+                // Nothing is completed in the other kinds.
+                Webhook::Mutate => kind == Kind::Workload && scaled.is_none(),
+                Webhook::Validate => kind == Kind::WorkloadDeployment || scaled.is_none(),
+            };
+            is_there.then(|| Self { webhook, kind, plane: plane.clone(), is_scale: scaled.is_some() })
         };
         let found = found(Webhook::Mutate, "mutate").or_else(|| found(Webhook::Validate, "validate"));
         let found = found.ok_or_else(|| "no webhook has this path: see docs/admission.md\n".to_owned())?;
@@ -77,9 +79,20 @@ impl Route {
 
     /// Why a request does not belong here.
     pub fn fault(&self, request: &Review) -> Option<String> {
-        let is_ours = request.kind.group == fedhub_api::GROUP && request.kind.kind == self.kind.name();
+        let is_ours = if self.is_scale {
+            request.resource.group == fedhub_api::GROUP
+                && request.resource.resource == format!("{}s", self.kind.name().to_lowercase())
+                && request.sub_resource.as_deref() == Some("scale")
+        } else {
+            request.kind.group == fedhub_api::GROUP && request.kind.kind == self.kind.name()
+        };
         let what = format!("{}.{}", request.kind.kind, request.kind.group);
-        (!is_ours).then(|| format!("this path is for {}, not for {}\n", self.kind.name(), Quoted(&what)))
+        (!is_ours).then(|| format!("this path is for {}, not for {}\n", self.subject(), Quoted(&what)))
+    }
+
+    /// What is reviewed, in words and as metric label.
+    pub fn subject(&self) -> &'static str {
+        if self.is_scale { "Scale" } else { self.kind.name() }
     }
 }
 

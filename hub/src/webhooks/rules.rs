@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fedhub_core::errors;
 use fedhub_core::object::Object;
-use fedhub_workload::admission::{Judgement, Kind, Types, defaults, judge, sets_type};
+use fedhub_workload::admission::{Judgement, Kind, Types, defaults, judge, judge_scale, sets_type};
 use fedhub_workload::instance_types::Catalog;
 use kube::core::admission::AdmissionReview;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -95,19 +95,14 @@ impl Rules {
     /// What is to be said of the object of a request; the objects are dropped with that.
     pub async fn judge(&self, route: &Route, decoded: Decoded, end: Instant) -> (Review, Judged) {
         let Decoded { request, objects, room } = decoded;
-        let (webhook, kind, catalog, judge) = (route.webhook, route.kind, self.catalog.clone(), self.judge);
+        let (catalog, judge, route) = (self.catalog.clone(), self.judge, route.clone());
         let judged = blocking(end, move || {
             let _until_dropped = room;
             let (new, old) = objects;
-            match (new, webhook) {
+            match new {
+                Some(new) => judged(&route, judge, catalog.as_ref(), old.as_ref(), &new),
                 // A deletion has no object: nothing is decided about it.
-                (None, _) => Judged::Decided(Verdict::Allowed { warnings: Vec::new() }),
-                (Some(new), Webhook::Mutate) => {
-                    Judged::Decided(Verdict::completed(defaults::patch(kind, &new)))
-                }
-                (Some(new), Webhook::Validate) => {
-                    judged(judge, catalog.as_ref(), kind, old.as_ref(), &new)
-                }
+                None => Judged::Decided(Verdict::Allowed { warnings: Vec::new() }),
             }
         });
         let judged = judged.await.unwrap_or(Judged::Decided(Verdict::Unanswered(Unasked::Unjudged)));
@@ -133,17 +128,28 @@ fn own_name(object: &Object) -> String {
     metadata.name.as_ref().or(metadata.generate_name.as_ref()).cloned().unwrap_or_default()
 }
 
-fn judged(judge: Judge, catalog: Option<&Catalog>, kind: Kind, old: Option<&Object>, new: &Object) -> Judged {
-    let get = |name: &str| catalog?.get(name);
+fn judged(
+    route: &Route,
+    judge: Judge,
+    catalog: Option<&Catalog>,
+    old: Option<&Object>,
+    new: &Object,
+) -> Judged {
+    if route.is_scale {
+        return Judged::AsksPlane(judge_scale(old, new));
+    }
     let types = match catalog {
         None => Types::BuiltIn,
-        Some(catalog) if catalog.is_known() => Types::Catalog(&get),
+        Some(catalog) if catalog.is_known() => Types::Catalog(catalog),
         Some(_) => Types::Unknown,
     };
-    if matches!(types, Types::Unknown) && kind == Kind::Workload && sets_type(old, new) {
+    if route.webhook == Webhook::Mutate {
+        return Judged::Decided(Verdict::completed(defaults::patch(route.kind, types, old, new)));
+    }
+    if matches!(types, Types::Unknown) && route.kind != Kind::InstanceType && sets_type(old, new) {
         return Judged::Decided(Verdict::Unanswered(Unasked::NoCatalog));
     }
-    Judged::AsksPlane(judge(kind, types, old, new))
+    Judged::AsksPlane(judge(route.kind, types, old, new))
 }
 
 /// Does something that takes its time, on a thread that may; `None` where it is not done in time.

@@ -183,10 +183,7 @@ async fn w4_the_plane_is_asked_about_the_whole_user_and_only_what_it_allows_is_r
     tokio::time::advance(Duration::from_secs(10)).await;
     world.create(VALIDATE, user("net"), &workload()).await;
     assert_eq!(asked(), 5, "an answer stands for ten seconds at most");
-    assert_eq!(
-        (world.counted("create", "allowed"), world.counted("create", "refused")),
-        (5, 2)
-    );
+    assert_eq!((world.counted("create", "allowed"), world.counted("create", "refused")), (5, 2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,8 +271,9 @@ async fn w4_every_fault_is_a_cause_and_warnings_come_along() {
         "{message}"
     );
     assert_eq!(refused["warnings"].as_array().map(Vec::len), Some(1), "{refused}");
-    let many: Vec<_> = (0..300).map(|n| format!("no city {n}")).collect();
-    broken["spec"]["placements"][0]["cityCodes"] = json!(many);
+    let many: Vec<_> = (0..300).map(|n| json!({"name": format!("={n}")})).collect();
+    broken["spec"]["placements"][0]["cityCodes"] = json!(["DFW"]);
+    broken["spec"]["template"]["spec"]["runtime"]["sandbox"]["containers"][0]["env"] = json!(many);
     let refused = world.create(VALIDATE, user("net"), &broken).await;
     let causes = refused["status"]["details"]["causes"].as_array().unwrap();
     assert_eq!(
@@ -324,6 +322,37 @@ async fn w4_only_fedhub_and_masters_change_what_a_cell_awaits() {
     assert_eq!(world.plane.asked.lock().len(), 1, "who fedhub is stands for a while");
     let same = review("WorkloadDeployment", of("eve", json!([])), Some(&wd("[]")), &wd("[]"));
     assert_eq!(world.ask(&path, &same).await.unwrap()["allowed"], true);
+}
+
+/// fedhub writes WDs of Workloads that were reviewed before, or stored before anything was: whatever name it has on a plane.
+#[tokio::test(start_paused = true)]
+async fn w4_a_deployment_of_a_users_is_reviewed_and_one_of_fedhubs_is_not() {
+    let world = world(Discovery::Kubeconfigs).await;
+    let path = VALIDATE.replace("-workload", "-workloaddeployment");
+    let wd = |image: &str| {
+        let mut template = workload()["spec"]["template"].take();
+        template["spec"]["runtime"]["sandbox"]["containers"][0]["image"] = json!(image);
+        json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {
+            "cityCode": "DFW", "placementName": "dfw", "scaleSettings": {"minReplicas": 1},
+            "workloadRef": {"name": "web", "uid": "1"}, "template": template,
+        }})
+    };
+    let fedhub = json!({"username": "system:serviceaccount:fedhub-system:fedhub", "groups": []});
+    for (user, image, is_allowed) in [
+        (user("net"), "ghcr.io/example/web:1", true),
+        (user("other"), "ghcr.io/example/web:1", false),
+        (user("net"), "no image", false),
+        (fedhub.clone(), "ghcr.io/example/web:1", true),
+        (fedhub, "no image", true),
+    ] {
+        let asked = review("WorkloadDeployment", user.clone(), None, &wd(image));
+        assert_eq!(world.ask(&path, &asked).await.unwrap()["allowed"], is_allowed, "{user} {image}");
+    }
+    // Whether it is fedhub cannot be told: nobody is refused for good.
+    world.plane.fails.store(true, Ordering::SeqCst);
+    tokio::time::advance(Duration::from_secs(10)).await;
+    let asked = review("WorkloadDeployment", user("net"), None, &wd("no image"));
+    assert_eq!(world.ask(&path, &asked).await.unwrap()["status"]["code"], 503);
 }
 
 #[tokio::test(start_paused = true)]
@@ -388,6 +417,47 @@ async fn w4_each_discovery_says_which_plane_asks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn w4_the_scale_of_a_wd_is_reviewed_and_no_plane_is_asked() {
+    let world = world(Discovery::Kubeconfigs).await;
+    let path = VALIDATE.replace("-workload", "-workloaddeployment-scale");
+    let scale = |replicas: u32| {
+        json!({
+            "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web-dfw", "namespace": "shop"},
+            "spec": {"replicas": replicas},
+        })
+    };
+    let of = |replicas: u32| {
+        let mut asked = review("WorkloadDeployment", user("other"), Some(&scale(1)), &scale(replicas));
+        asked["request"]["kind"] = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
+        asked["request"]["subResource"] = json!("scale");
+        asked
+    };
+    assert_eq!(world.ask(&path, &of(2)).await.unwrap()["allowed"], true);
+    let refused = world.ask(&path, &of(1_000_000)).await.unwrap();
+    assert_eq!(refused["status"]["details"]["causes"][0]["field"], "spec.replicas", "{refused}");
+    assert!(world.plane.asked.lock().is_empty());
+    let counted = |verdict| {
+        let of = ["validate", "Scale", "update", verdict];
+        world.webhooks.metrics.admission_requests.with_label_values(&of).get()
+    };
+    assert_eq!((counted("allowed"), counted("refused")), (1, 1));
+    // Of the WD itself, and at the WD's own path.
+    let mut whole = of(2);
+    whole["request"]["subResource"] = Value::Null;
+    assert_eq!(world.ask(&path, &whole).await.unwrap_err().0, 400);
+    assert_eq!(
+        world.ask(&VALIDATE.replace("-workload", "-workloaddeployment"), &of(2)).await.unwrap_err().0,
+        400
+    );
+    for none in [
+        "/mutate-compute-datumapis-com-v1alpha-workload-scale",
+        "/validate-compute-datumapis-com-v1alpha-workload-scale",
+    ] {
+        assert!(Route::of(none, Discovery::Single).is_err(), "{none}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_no_review_is_told_so_and_a_deletion_passes() {
     let world = world(Discovery::Kubeconfigs).await;
     assert_eq!(world.ask(VALIDATE, &json!({"kind": "Pod"})).await.unwrap_err().0, 400);
@@ -405,4 +475,3 @@ async fn what_is_no_review_is_told_so_and_a_deletion_passes() {
     assert_eq!(world.ask(VALIDATE, &deletion).await.unwrap()["allowed"], true);
     world.planes.stop().await;
 }
-

@@ -2,9 +2,13 @@
 //! possible (W4).
 
 #[cfg(test)]
+mod deployments;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod leniency;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]

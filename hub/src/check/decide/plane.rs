@@ -162,7 +162,12 @@ fn admission(plane: &PlaneFacts) -> Option<Finding> {
         Read::Found(admission) => admission,
         Read::Absent => {
             let found = "nothing is reviewed: there is no ValidatingWebhookConfiguration fedhub-admission";
-            return Some(Finding::warning(CHECK, name, found, "register the webhooks: Install in docs/admission.md"));
+            return Some(Finding::warning(
+                CHECK,
+                name,
+                found,
+                "register the webhooks: Install in docs/admission.md",
+            ));
         }
         Read::Failed(error) => {
             let remedy = "let fedhub get the ValidatingWebhookConfiguration fedhub-admission and create SelfSubjectReviews";
@@ -178,11 +183,14 @@ fn admission(plane: &PlaneFacts) -> Option<Finding> {
         .filter(|spared| spared != user)
         .collect();
     Some(if others.is_empty() {
-        let found = if spare.is_empty() { "nobody is spared a review" } else { "fedhub alone is spared a review" };
+        let found =
+            if spare.is_empty() { "nobody is spared a review" } else { "fedhub alone is spared a review" };
         Finding::ok(CHECK, name, format!("{found}; it is {user} there"))
     } else {
         let found = format!("{} is spared reviews, and fedhub is {user} there", some(&others));
-        let remedy = format!("name {user} in the condition is-not-fedhub of the ValidatingWebhookConfiguration fedhub-admission");
+        let remedy = format!(
+            "name {user} in the condition is-not-fedhub of the ValidatingWebhookConfiguration fedhub-admission"
+        );
         Finding::failed(CHECK, name, found, remedy)
     })
 }
