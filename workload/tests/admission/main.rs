@@ -2,6 +2,8 @@
 //! possible (W4).
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod deployments;
 #[cfg(test)]
 mod fixtures;
