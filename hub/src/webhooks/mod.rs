@@ -104,10 +104,7 @@ impl Webhooks {
         B: Body<Data = Bytes> + Send,
     {
         let body = self.bodies.read(body).await.map_err(Refusal::Unread)?;
-        let decoded = self.rules.decode(body, end).await.map_err(Refusal::Undecoded)?;
-        if let Some(fault) = route.fault(&decoded.request) {
-            return Err(Refusal::Misdirected(fault));
-        }
+        let decoded = self.rules.decode(route, body, end).await.map_err(Refusal::Undecoded)?;
         let (request, judged) = self.rules.judge(route, decoded, end).await;
         let verdict = match judged {
             Judged::Decided(verdict) => verdict,
@@ -128,8 +125,6 @@ enum Refusal {
     Unread(Unread),
     /// It was not decoded.
     Undecoded(Undecoded),
-    /// It does not belong at this path.
-    Misdirected(String),
 }
 
 impl Refusal {
@@ -138,7 +133,7 @@ impl Refusal {
         match self {
             // What fedhub had no time or room for.
             Self::Unread(Unread::NoRoom) | Self::Undecoded(Undecoded::Late) => "unanswered",
-            Self::Unread(_) | Self::Undecoded(_) | Self::Misdirected(_) => "unreadable",
+            Self::Unread(_) | Self::Undecoded(_) => "unreadable",
         }
     }
 
@@ -165,7 +160,7 @@ impl Refusal {
             Self::Undecoded(Undecoded::NoReview) => {
                 (StatusCode::BAD_REQUEST, "no AdmissionReview of admission.k8s.io/v1\n".to_owned())
             }
-            Self::Misdirected(fault) => (StatusCode::BAD_REQUEST, fault),
+            Self::Undecoded(Undecoded::Misdirected(fault)) => (StatusCode::BAD_REQUEST, fault),
         };
         text(code, why)
     }

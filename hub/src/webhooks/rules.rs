@@ -24,6 +24,9 @@ const AT_ONCE: usize = 48 << 10;
 /// How much each counts for at least, in KiB: so many are under way at once, at most, as there is room for these.
 const LEAST: usize = 3 << 10;
 
+/// The object of a request, unless that is deleted, and the one before it.
+type Objects = (Option<Object>, Option<Object>);
+
 type Judge = fn(Kind, Types<'_>, Option<&Object>, &Object) -> Judgement;
 
 /// What judges objects.
@@ -38,18 +41,19 @@ pub struct Rules {
 pub struct Decoded {
     /// The request, without its objects.
     pub request: Review,
-    /// The object, unless it is deleted, and the one before it.
-    objects: (Option<Object>, Option<Object>),
+    objects: Objects,
     room: OwnedSemaphorePermit,
 }
 
 /// Why there is no request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undecoded {
     /// It is no review of the version that is served.
     NoReview,
     /// It is a review without a request.
     NoRequest,
+    /// It does not belong at its path.
+    Misdirected(String),
     /// There was no room in time, or it took too long.
     Late,
 }
@@ -80,14 +84,19 @@ impl Rules {
         self.room.available_permits()
     }
 
-    /// The request of a review.
-    pub async fn decode(&self, body: Arrived, end: Instant) -> Result<Decoded, Undecoded> {
+    /// The request of a review at that route.
+    pub async fn decode(&self, route: &Route, body: Arrived, end: Instant) -> Result<Decoded, Undecoded> {
         let weight = u32::try_from(body.memory.clamp(LEAST, HEAVIEST)).unwrap_or(u32::MAX);
         let room = timeout_at(end, self.room.clone().acquire_many_owned(weight)).await;
         let Ok(Ok(room)) = room else { return Err(Undecoded::Late) };
+        let route = route.clone();
         let decoded = blocking(end, move || {
             let Arrived { text, room: _until_decoded, .. } = body;
-            decoded(&text).map(|(request, objects)| Decoded { request, objects, room })
+            let (request, objects) = decoded(&text)?;
+            match route.fault(&request) {
+                Some(fault) => Err(Undecoded::Misdirected(fault)),
+                None => Ok(Decoded { request, objects, room }),
+            }
         });
         decoded.await.unwrap_or(Err(Undecoded::Late))
     }
@@ -110,7 +119,7 @@ impl Rules {
     }
 }
 
-fn decoded(text: &[u8]) -> Result<(Review, (Option<Object>, Option<Object>)), Undecoded> {
+fn decoded(text: &[u8]) -> Result<(Review, Objects), Undecoded> {
     // Not what is wrong: that would quote the object.
     let review: AdmissionReview<Object> = serde_json::from_slice(text).map_err(|_| Undecoded::NoReview)?;
     let mut request: Review = review.try_into().map_err(|_| Undecoded::NoRequest)?;

@@ -94,7 +94,7 @@ async fn i8_many_identities_take_no_more_memory_and_push_out_the_oldest_answers(
 /// A server, not listening, with the CA of its certificate.
 struct Server {
     world: World,
-    server: TlsServer<Webhooks>,
+    https: TlsServer<Webhooks>,
     ca: Authority,
     never: CancellationToken,
 }
@@ -105,7 +105,9 @@ impl Server {
             (world(Discovery::Kubeconfigs).await, authority(), tempfile::tempdir().unwrap());
         write(directory.path(), &ca);
         let file = |name: &str| directory.path().join(name);
-        client_ca.iter().for_each(|ca| std::fs::write(file("clients.crt"), ca.pem()).unwrap());
+        if let Some(ca) = client_ca {
+            std::fs::write(file("clients.crt"), ca.pem()).unwrap();
+        }
         let args = WebhookArgs {
             enabled: true,
             address: "127.0.0.1:0".parse().unwrap(),
@@ -114,8 +116,8 @@ impl Server {
             client_ca: client_ca.map(|_| file("clients.crt")),
         };
         let (planes, metrics) = (world.planes.clone(), Metrics::new().unwrap());
-        let server = Webhooks::of(&args, Discovery::Kubeconfigs, planes, None, metrics).unwrap();
-        Self { world, server, ca, never: CancellationToken::new() }
+        let https = Webhooks::of(&args, Discovery::Kubeconfigs, planes, None, metrics).unwrap();
+        Self { world, https, ca, never: CancellationToken::new() }
     }
 
     /// A connection, for as long as `talk` goes on or longer. Returns what that does, and when the server ended it.
@@ -124,7 +126,7 @@ impl Server {
         let (tls, name) = (client(&self.ca.pem(), None), ServerName::try_from("localhost").unwrap());
         let began = Instant::now();
         let served = async {
-            self.server.connection(theirs, &self.never).await;
+            self.https.connection(theirs, &self.never).await;
             began.elapsed()
         };
         let talking = async { talk(tls.connect(name, ours).await.unwrap()).await };
@@ -225,9 +227,9 @@ async fn i8_who_connects_asks_soon_or_goes_and_who_asked_may_take_longer_for_the
 #[tokio::test]
 async fn with_a_ca_of_clients_only_who_shows_a_certificate_of_it_is_answered() {
     let clients = authority();
-    let Server { world: _world, server, ca, never } = Server::new(Some(&clients)).await;
+    let Server { world: _world, https, ca, never } = Server::new(Some(&clients)).await;
     let (interval, tasks) = (Duration::from_mins(1), TaskTracker::new());
-    let at = server.serve("127.0.0.1:0".parse().unwrap(), interval, never, &tasks).await.unwrap();
+    let at = https.serve("127.0.0.1:0".parse().unwrap(), interval, never, &tasks).await.unwrap();
     let ask = async |shows| {
         let (tls, name) = (client(&ca.pem(), shows), ServerName::try_from("localhost").unwrap());
         let stream = tokio::net::TcpStream::connect(at).await.unwrap();
