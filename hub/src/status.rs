@@ -15,6 +15,7 @@ use prometheus::proto::MetricFamily;
 use crate::admin;
 use crate::process_metrics::ProcessMetrics;
 use crate::run::runtime::{Controlled, Role, Runtime};
+use crate::webhooks::readiness::Readiness;
 
 /// How many of the planes that lag most are named.
 const WORST: usize = 10;
@@ -27,12 +28,13 @@ pub struct Status {
     /// Held by a scrape: gauges that are emptied and filled are not to be read in between by another.
     scraping: Mutex<()>,
     transport: Transport,
+    admission: Option<Readiness>,
 }
 
 impl admin::Status for Status {
     /// Ready once the watches of each role's anchor are in sync: the hub's for the management role, the cell's for the
     /// role of a cell. Other planes do not count: one that cannot be reached must not keep the others waiting. A cell has
-    /// to be who its name says, besides (C10).
+    /// to be who its name says, besides (C10); and who answers reviews waits a while at its start for what it needs for that.
     fn ready(&self) -> Result<(), Vec<String>> {
         let anchors = self.roles.iter().filter_map(|role| Some(role.registries.first()?.anchor()));
         let missing = anchors.filter(|anchor| !anchor.synced()).map(|anchor| match anchor.health() {
@@ -41,7 +43,8 @@ impl admin::Status for Status {
             _ => format!("{}: the first lists are not complete", anchor.id),
         });
         let faults = self.faults().into_iter().map(|fault| fault.to_string());
-        let missing: Vec<_> = missing.chain(faults).collect();
+        let admission = self.admission.iter().flat_map(Readiness::missing);
+        let missing: Vec<_> = missing.chain(faults).chain(admission).collect();
         if missing.is_empty() { Ok(()) } else { Err(missing) }
     }
 
@@ -56,7 +59,13 @@ impl Status {
     pub fn of(roles: &[&Role], runtime: &Runtime) -> anyhow::Result<Self> {
         let (metrics, transport) = (runtime.metrics.clone(), runtime.transport.clone());
         let roles = roles.iter().map(|role| (*role).clone()).collect();
-        Ok(Self { roles, metrics, process: ProcessMetrics::new()?, scraping: Mutex::new(()), transport })
+        let (process, scraping) = (ProcessMetrics::new()?, Mutex::new(()));
+        Ok(Self { roles, metrics, process, scraping, transport, admission: None })
+    }
+
+    /// Of a process that answers reviews.
+    pub fn reviewing(self, admission: Option<Readiness>) -> Self {
+        Self { admission, ..self }
     }
 
     /// The roles of the process.

@@ -1,5 +1,6 @@
 //! The plan of networks, by example.
 
+use std::slice;
 use std::sync::Arc;
 
 use fedhub_cell::domain::network::{NetworkFacts, NetworkPlan, plan};
@@ -157,6 +158,7 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
     let default = net("default");
     let here = json!({"name": "default", "namespace": "ns-a"});
     let there = json!({"name": "default", "namespace": "ns-b"});
+    let unset = json!({"name": "default", "namespace": ""});
     let b = |name: &str| bound(name, &net("default"));
     let b0 = || b("web-net-0");
     let c = |name: &str| claimed(name, "default-dfw-1");
@@ -183,8 +185,18 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
         ("twice the same", both(), vec![], vec![], "bind web-net-0, bind web-net-1, provisioning"),
         ("one subnet for both", both(), vec![b0(), b("web-net-1")], vec![], claim),
         ("and for both", both(), vec![b0(), b("web-net-1")], vec![c("x")], "ready"),
-        ("two", wd(&[default.clone(), there]), vec![b0()], vec![c("x")], "bind web-net-1, provisioning"),
+        ("two", wd(&[default.clone(), net("b")]), vec![b0()], vec![c("x")], "bind web-net-1, provisioning"),
         ("said otherwise", wd(&[here]), vec![b0()], vec![c("x")], "ready"),
+        ("I6: another's", wd(slice::from_ref(&there)), vec![], vec![], "not found"),
+        (
+            "I6: also where one was bound",
+            wd(slice::from_ref(&there)),
+            vec![bound("web-net-0", &there)],
+            vec![],
+            "not found",
+        ),
+        ("I6: beside one's own", wd(&[default.clone(), there]), vec![], vec![], "bind web-net-0, not found"),
+        ("an empty namespace", wd(&[unset]), vec![b0()], vec![c("x")], "ready"),
         ("a name taken", one(), vec![foreign.clone()], vec![], "bind web-net-0-0, provisioning"),
         ("for good", one(), vec![foreign, b("web-net-0-0")], vec![c("x")], "ready"),
         ("refused", one(), vec![unready.clone()], vec![], "failed"),
@@ -216,6 +228,27 @@ fn c15_each_interface_has_its_binding_and_each_context_its_subnet() {
     for (what, wd, bindings, claims, want) in table {
         assert_eq!(words(&Cell::of(&bindings, &claims).plan(&wd, &serving())), want, "{what}");
     }
+}
+
+/// A network of another namespace is another tenant's, or nobody's: whatever a template says, the cell asks for none of it.
+#[test]
+fn i6_a_network_of_another_namespace_is_never_asked_for() {
+    let there = json!({"name": "default", "namespace": "ns-b"});
+    let plan = Cell::of(&[], &[claimed("x", "default-dfw-1")]).plan(&wd(slice::from_ref(&there)), &serving());
+    assert_eq!((plan.bindings.len(), plan.claims.len()), (0, 0));
+    let blocker = plan.network.blocker().unwrap();
+    assert_eq!(
+        (blocker.reason.as_str(), blocker.message.as_str()),
+        (
+            "NetworkNotFound",
+            "Network \"default\": its namespace \"ns-b\" is another one than the deployment's: leave it out"
+        )
+    );
+    // Nor does an Instance run on it, which is to say that its gate stays.
+    assert!(!plan.serves(&running(&[there], "dfw-1"), "dfw-1"));
+    let unset = json!({"name": "default", "namespace": ""});
+    let plan = Cell::default().plan(&wd(&[unset]), &serving());
+    assert_eq!(plan.bindings[0].spec()["network"], net("default"));
 }
 
 /// What is made of a cell in which all is ready.

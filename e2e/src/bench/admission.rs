@@ -1,4 +1,5 @@
-//! `admission`: reviews of Workloads at a steady pace, from the request to the answer.
+//! `admission`: reviews of Workloads at a steady pace, from the request to the answer: creates and updates, each by the mutating
+//! and by the validating webhook.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +29,11 @@ const PACE: u16 = 200;
 const BAR: f64 = 10.0;
 /// The role that lets fedhub ask about users.
 const ROLE: &str = "bench-admission";
-const PATH: &str = "/planes/project-a/validate-compute-datumapis-com-v1alpha-workload";
+/// The webhooks of a Workload, each of which an API server asks about each write.
+const PATHS: [&str; 2] = [
+    "/planes/project-a/mutate-compute-datumapis-com-v1alpha-workload",
+    "/planes/project-a/validate-compute-datumapis-com-v1alpha-workload",
+];
 
 /// A lap with one user, whose right is remembered, one in which the plane is asked about each, and one in which a bare client
 /// asks the plane that.
@@ -64,11 +69,7 @@ pub async fn run(environment: &Environment, options: &Options) -> Result<Report,
     let p99 = |lap: &[f64]| percentile(lap, 99).unwrap_or(f64::NAN);
     let claims = [
         Claim::at_most("p99", p99(&remembered), BAR),
-        Claim::at_most(
-            "p99 where the plane is asked each time, beyond a bare client's question",
-            p99(&asked) - p99(&bare),
-            BAR,
-        ),
+        Claim::at_most("p99 where the plane is asked about each user", p99(&asked), BAR),
     ];
     Ok(Report::on("admission", p99(&remembered), "ms (p99 at 200 reviews a second)", &claims, details))
 }
@@ -124,9 +125,11 @@ async fn server(environment: &Environment, port: u16) -> Result<Client, Error> {
 async fn lap(client: &Client, count: usize, users: &str) -> Result<Vec<f64>, Error> {
     let review = |at: usize| {
         let client = client.clone();
-        let user = if users == "each" { format!("user-{at}") } else { users.to_owned() };
+        // Both webhooks of a write have one user.
+        let user = if users == "each" { format!("user-{}", at / PATHS.len()) } else { users.to_owned() };
         async move {
-            let request = http::Request::post(PATH).body(review(&user, at).to_string().into_bytes());
+            let request =
+                http::Request::post(PATHS[at % PATHS.len()]).body(review(&user, at).to_string().into_bytes());
             let request = request.map_err(|error| Error::Benchmark(error.to_string()))?;
             let answer: Value = client.request(request).await.map_err(Error::api("review".to_owned()))?;
             if answer["response"]["allowed"] != true {
@@ -194,7 +197,9 @@ fn summary(lap: &[f64]) -> Value {
     json!({ "p50_ms": at(50), "p99_ms": at(99), "max_ms": at(100) })
 }
 
+/// A review of a write: by turns both webhooks of a create, and both of an update.
 fn review(user: &str, at: usize) -> Value {
+    let is_update = at / PATHS.len() % 2 == 1;
     let mut containers = Vec::new();
     for n in 0..3 {
         let variables: Vec<_> =
@@ -204,27 +209,37 @@ fn review(user: &str, at: usize) -> Value {
             "ports": [{ "name": "http", "port": 8080 + n }],
         }));
     }
+    let object = workload(&containers);
+    let old = is_update.then(|| {
+        containers[0]["image"] = json!("docker.io/library/nginx:1.28");
+        workload(&containers)
+    });
     json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
         "request": {
-            "uid": format!("{at}"), "name": "web", "namespace": "default", "operation": "CREATE",
+            "uid": format!("{at}"), "name": "web", "namespace": "default",
+            "operation": if is_update { "UPDATE" } else { "CREATE" },
             "kind": { "group": "compute.datumapis.com", "version": "v1alpha", "kind": "Workload" },
             "resource": { "group": "compute.datumapis.com", "version": "v1alpha", "resource": "workloads" },
             "userInfo": { "username": user, "uid": "1", "groups": ["bench", "system:authenticated"] },
-            "object": {
-                "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload",
-                "metadata": { "name": "web", "namespace": "default" },
-                "spec": {
-                    "template": { "spec": {
-                        "runtime": {
-                            "resources": { "instanceType": "datumcloud/d1-standard-2" },
-                            "sandbox": { "containers": containers },
-                        },
-                        "networkInterfaces": [{ "name": "eth0", "network": { "name": "default" } }],
-                    } },
-                    "placements": [{ "name": "dfw", "cityCodes": ["DFW", "ORD"], "scaleSettings": { "minReplicas": 1 } }],
+            "object": object, "oldObject": old,
+        },
+    })
+}
+
+fn workload(containers: &[Value]) -> Value {
+    json!({
+        "apiVersion": "compute.datumapis.com/v1alpha", "kind": "Workload",
+        "metadata": { "name": "web", "namespace": "default" },
+        "spec": {
+            "template": { "spec": {
+                "runtime": {
+                    "resources": { "instanceType": "datumcloud/d1-standard-2" },
+                    "sandbox": { "containers": containers },
                 },
-            },
+                "networkInterfaces": [{ "name": "eth0", "network": { "name": "default" } }],
+            } },
+            "placements": [{ "name": "dfw", "cityCodes": ["DFW", "ORD"], "scaleSettings": { "minReplicas": 1 } }],
         },
     })
 }

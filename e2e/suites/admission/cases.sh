@@ -23,4 +23,4 @@ while IFS='|' read -r what sample patch expected; do
   esac
 done <cases.txt
 echo "$count cases, $failed failed"
-[ "$failed" = 0 ] && [ "$count" -ge 40 ]
+[ "$failed" = 0 ] && [ "$count" -ge 70 ]

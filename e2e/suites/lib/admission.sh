@@ -4,6 +4,7 @@
 #   admission.sh start                  makes a CA and a certificate, and starts fedhub with the component webhooks
 #   admission.sh serve DIRECTORY        has fedhub serve the certificate in that directory from now on
 #   admission.sh ask PLANE CA...        has the plane ask fedhub and trust these CAs, and waits until it does
+#   admission.sh types CA...            has the management plane ask fedhub about types of instances, and waits until it does
 #   admission.sh end PLANE...           undoes it all
 set -eu
 dir=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +12,14 @@ deploy=$dir/../../../deploy
 scratch=$(dirname "$KUBECONFIGS")/scratch/webhooks
 secret() { kubectl --kubeconfig "$KUBECONFIGS/management.yaml" --namespace fedhub-system "$@"; }
 . "$dir/wait.sh"
+bound() { grep -F 'answering admission reviews' "$FEDHUB_LOG" | tail -n 1 | sed 's/.*bound=\([0-9.:]*\).*/\1/'; }
+# The manifests of a component, with fedhub's address and these CAs.
+manifests() {
+  component=$1
+  shift
+  kubectl kustomize "$deploy/components/$component" |
+    sed -e "s|fedhub.example.com:9443|$(bound)|" -e "s|caBundle: Cg==|caBundle: $(cat "$@" | base64 | tr -d '\n')|"
+}
 case $1 in
   start)
     rm -rf "$scratch"
@@ -29,11 +38,8 @@ case $1 in
   ask)
     plane=$2
     shift 2
-    bound=$(grep -F 'answering admission reviews' "$FEDHUB_LOG" | tail -n 1 | sed 's/.*bound=\([0-9.:]*\).*/\1/')
-    bundle=$(cat "$@" | base64 | tr -d '\n')
     export KUBECONFIG="$KUBECONFIGS/$plane.yaml"
-    kubectl kustomize "$deploy/components/webhooks-project-plane" |
-      sed -e "s|fedhub.example.com:9443|$bound|" -e "s|/PLANE/|/$plane/|" -e "s|caBundle: Cg==|caBundle: $bundle|" |
+    manifests webhooks-project-plane "$@" | sed -e "s|/PLANE/|/$plane/|" |
       kubectl apply --server-side --force-conflicts -f -
     # An API server takes new webhooks up when its watch has shown them.
     until sed 's/minReplicas: 1/minReplicas: 0/' "$deploy/samples/minimal.yaml" |
@@ -41,8 +47,18 @@ case $1 in
       again "$plane does not ask fedhub"
     done
     ;;
+  types)
+    shift
+    export KUBECONFIG="$KUBECONFIGS/management.yaml"
+    manifests webhooks-instance-types "$@" | kubectl apply --server-side --force-conflicts -f -
+    until sed -e 's/name: .*/name: probe/' -e 's/cpu: .*/cpu: "0"/' "$deploy/samples/instancetype.yaml" |
+      kubectl create --dry-run=server -f - 2>&1 | grep -q 'spec.resources.cpu'; do
+      again 'the management plane does not ask fedhub'
+    done
+    ;;
   end)
     shift
+    kubectl --kubeconfig "$KUBECONFIGS/management.yaml" delete --ignore-not-found -k "$deploy/components/webhooks-instance-types"
     for plane in "$@"; do
       kubectl --kubeconfig "$KUBECONFIGS/$plane.yaml" delete --ignore-not-found -k "$deploy/components/webhooks-project-plane"
     done

@@ -75,6 +75,24 @@ fn faults_of_the_metrics_server_are_named() {
 }
 
 #[test]
+fn faults_of_admission_are_named() {
+    let on = "--enable-webhooks";
+    let (cert, key) = ("--webhook-tls-cert=/dev/null", "--webhook-tls-key=/dev/null");
+    for (flags, expected) in [
+        (&[on, cert, key][..], &[][..]),
+        (&[on, cert, key, "--webhook-client-ca=/dev/null"], &[]),
+        (&[on, cert], &["--enable-webhooks needs --webhook-tls-key"]),
+        (&["--webhook-client-ca=/dev/null"], &["--webhook-client-ca is for --enable-webhooks"]),
+        (&[on, cert, key, "--webhook-client-ca=/nowhere"], &["--webhook-client-ca /nowhere"]),
+    ] {
+        let usual = ["--enable-management-controllers", "--hub-kubeconfig=/dev/null"];
+        let faults = run(&[&usual[..], flags].concat()).validate();
+        let named = faults.iter().zip(expected).all(|(fault, expected)| fault.contains(expected));
+        assert!(named && faults.len() == expected.len(), "{flags:?}: {faults:?}");
+    }
+}
+
+#[test]
 fn faults_of_the_cell_role_are_named() {
     let (role, off, hub) = ("--enable-cell-controllers", "--write-back=false", "--hub-kubeconfig=/dev/null");
     for (flags, expected) in [

@@ -36,6 +36,15 @@ pub struct Served {
     pub lacking: Read<BTreeMap<String, Vec<String>>>,
 }
 
+/// The webhooks by which a plane asks fedhub, as far as they are about fedhub itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admission {
+    /// The user that fedhub is there.
+    pub user: String,
+    /// The conditions that spare a user, as they are written.
+    pub spare: Vec<String>,
+}
+
 /// A plane.
 #[derive(Clone, Debug)]
 pub struct PlaneFacts {
@@ -59,6 +68,8 @@ pub struct PlaneFacts {
     pub served: Read<Served>,
     /// The UIDs of `kube-system` and `default`, by which it is identified.
     pub identities: Vec<String>,
+    /// How it asks for admission; skipped where it need not.
+    pub admission: Read<Admission>,
 }
 
 impl PlaneFacts {
@@ -75,6 +86,7 @@ impl PlaneFacts {
             ours: Arc::default(),
             served: Read::Skipped,
             identities: Vec::new(),
+            admission: Read::Skipped,
         }
     }
 

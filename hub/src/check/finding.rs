@@ -16,6 +16,8 @@ pub enum CheckId {
     Rights,
     /// The plane serves the CRDs of this version, with all their fields.
     Crds,
+    /// The webhooks of the plane spare fedhub, and nobody else.
+    Admission,
     /// The hub serves the kinds of Karmada that fedhub uses.
     Karmada,
     /// Karmada's interpreter of `WorkloadDeployment` is this version's.

@@ -332,13 +332,59 @@ fn w4_project_planes_ask_for_what_is_answered() {
     for webhook in &webhooks {
         let url: http::Uri = webhook["clientConfig"]["url"].as_str().unwrap().parse().unwrap();
         let route = crate::webhooks::Route::of(&url.path().replace("PLANE", "a"), Discovery::Kubeconfigs);
-        let kind = route.unwrap().kind.name().to_lowercase();
-        assert_eq!(strings(&webhook["rules"][0]["resources"]), [format!("{kind}s")]);
+        let route = route.unwrap();
+        let (kind, scale) = (route.kind.name().to_lowercase(), if route.is_scale { "/scale" } else { "" });
+        assert_eq!(strings(&webhook["rules"][0]["resources"]), [format!("{kind}s{scale}")]);
         assert_eq!((&webhook["failurePolicy"], &webhook["sideEffects"]), (&"Fail".into(), &"None".into()));
         let waits = webhook["timeoutSeconds"].as_u64().unwrap();
         assert!(crate::webhooks::ANSWERS_WITHIN.as_secs() < waits, "{webhook}");
     }
-    assert_eq!(webhooks.len(), 4);
+    assert_eq!(webhooks.len(), 5);
+}
+
+/// On a Milo's root server the same is asked, without a plane in paths, and fedhub is a user.
+#[test]
+fn w4_a_milo_asks_for_the_same_and_spares_its_user() {
+    let objects = super::kustomize::overlay("components/webhooks-milo", &[]);
+    let theirs = super::kustomize::overlay("components/webhooks-project-plane", &[]);
+    let binding = objects.iter().find(|object| object["kind"] == "ClusterRoleBinding").unwrap();
+    assert_eq!(
+        (&binding["subjects"][0]["kind"], &binding["subjects"][0]["name"]),
+        (&"User".into(), &"fedhub".into())
+    );
+    let mut spared = 0;
+    for (mut milo, their) in webhooks(&objects).into_iter().zip(webhooks(&theirs)) {
+        let their_url = their["clientConfig"]["url"].as_str().unwrap();
+        let url = milo["clientConfig"]["url"].as_str().unwrap().to_owned();
+        assert_eq!(url, their_url.replace("/planes/PLANE", ""));
+        let path = url.parse::<http::Uri>().unwrap().path().to_owned();
+        assert!(crate::webhooks::Route::of(&path, Discovery::Milo).is_ok(), "{path}");
+        milo["clientConfig"]["url"] = their["clientConfig"]["url"].clone();
+        for condition in milo["matchConditions"].as_array_mut().unwrap() {
+            if condition["name"] == "is-not-fedhub" {
+                assert_eq!(condition["expression"], "request.userInfo.username != 'fedhub'");
+                spared += 1;
+                let own = "request.userInfo.username != 'system:serviceaccount:fedhub-system:fedhub'";
+                condition["expression"] = own.into();
+            }
+        }
+        assert_eq!(milo, their);
+    }
+    assert_eq!(spared, 1);
+}
+
+/// Where the catalogue is, types are reviewed as on a project plane; no plane is in the path.
+#[test]
+fn w4_w8_the_source_of_the_catalogue_asks_for_what_is_answered() {
+    let own = webhooks(&super::kustomize::overlay("components/webhooks-instance-types", &[]));
+    let theirs = webhooks(&super::kustomize::overlay("components/webhooks-project-plane", &[]));
+    let [mut own] = <[Value; 1]>::try_from(own).unwrap();
+    let mut their = theirs.into_iter().find(|it| it["name"] == own["name"]).unwrap();
+    let url: http::Uri = own["clientConfig"].take()["url"].as_str().unwrap().parse().unwrap();
+    their["clientConfig"].take();
+    assert_eq!(own, their);
+    let route = crate::webhooks::Route::of(url.path(), Discovery::Kubeconfigs).unwrap();
+    assert_eq!((route.kind.name(), route.plane), ("InstanceType", None));
 }
 
 /// In its own cluster the same is asked by fedhub's Service, with the CA of its Certificate.

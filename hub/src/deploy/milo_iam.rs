@@ -9,8 +9,10 @@ use serde_json::Value;
 use super::{kustomize::overlay, strings};
 
 /// Services whose resources a Milo protects itself, or the service does.
-const OF_MILO: [&str; 5] = [
+const OF_MILO: [&str; 7] = [
+    "admissionregistration.k8s.io/",
     "apiextensions.k8s.io/",
+    "authorization.k8s.io/",
     "core.miloapis.com/",
     "resourcemanager.miloapis.com/",
     "networking.datumapis.com/",
@@ -67,7 +69,10 @@ fn granted(directories: &[&str]) -> BTreeSet<String> {
 fn a_role_grants_what_the_cluster_roles_of_its_identity_grant() {
     let roles = objects("Role");
     for (name, directories) in [
-        ("compute.datumapis.com-fedhub", &["components/milo", "components/milo-instance-types"][..]),
+        (
+            "compute.datumapis.com-fedhub",
+            &["components/milo", "components/milo-instance-types", "components/webhooks-milo"][..],
+        ),
         ("compute.datumapis.com-fedhub-cell", &["components/milo-for-cells"]),
     ] {
         let role = roles.iter().find(|role| role["metadata"]["name"] == name).unwrap();

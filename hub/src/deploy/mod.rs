@@ -5,7 +5,7 @@ mod chart;
 mod deployments;
 mod fence;
 mod install;
-mod kustomize;
+pub mod kustomize;
 mod milo_iam;
 mod milo_service;
 mod restricted;

@@ -27,6 +27,7 @@ use crate::status_page::StatusPage;
 use crate::traces::Traces;
 use crate::traces::settings::Settings;
 use crate::webhooks::Webhooks;
+use crate::webhooks::readiness::Readiness;
 use runtime::{Role, Runtime};
 
 /// Checks the arguments, then runs.
@@ -97,7 +98,9 @@ async fn run(args: RunArgs, log: Arc<LogFilter>, settings: Option<Settings>) -> 
     let cell = runtime.args.enable_cell_controllers.then(|| cell::Cell::new(&runtime)).transpose()?;
     let roles: Vec<&Role> =
         management.iter().map(|m| &m.role).chain(cell.iter().map(|cell| &cell.role)).collect();
-    let status = Arc::new(Status::of(&roles, &runtime)?);
+    let reviewing = management.as_ref().filter(|_| runtime.args.webhooks.enabled);
+    let readiness = reviewing.map(|of| Readiness::new(of.role.registries[0].clone(), of.catalog()));
+    let status = Arc::new(Status::of(&roles, &runtime)?.reviewing(readiness));
     let explainer = management.as_ref().map(|management| management.explainer(&runtime.args));
     let page = StatusPage::new(status.clone(), explainer);
     tokio::spawn(page.clone().sample(runtime.stop.clone()));

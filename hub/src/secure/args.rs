@@ -49,7 +49,7 @@ impl MetricsArgs {
     /// The files of the server's certificate.
     pub fn tls(&self) -> TlsFiles {
         let pair = self.tls_cert.clone().zip(self.tls_key.clone());
-        TlsFiles { name: "metrics", pair, client_ca: self.client_ca.clone() }
+        TlsFiles { name: "metrics", pair, client_ca: self.client_ca.clone(), requires_client: false }
     }
 
     /// The files, each with its flag.

@@ -28,8 +28,12 @@ use server::{Answers, Limits, TlsServer};
 use tls::Tls;
 
 /// What connections for pages may take. Client certificates are checked at the beginning of a connection only.
-const LIMITS: Limits =
-    Limits { connections: 64, idle: Duration::from_secs(30), lasts: Some(Duration::from_mins(5)) };
+const LIMITS: Limits = Limits {
+    connections: 64,
+    first: Duration::from_secs(10),
+    idle: Duration::from_secs(30),
+    lasts: Some(Duration::from_mins(5)),
+};
 
 /// What is served, and to whom.
 pub struct Secure {
@@ -87,4 +91,4 @@ impl Answers for Secure {
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fedhub_core::errors;
@@ -41,7 +42,9 @@ pub trait Answers: Send + Sync + 'static {
 pub struct Limits {
     /// How many there may be; others wait to be accepted, and each that is open then ends after its answer.
     pub connections: usize,
-    /// How long the headers of a request may take, the wait for the next one included.
+    /// How long the headers of the first request may take: whoever connects means to ask.
+    pub first: Duration,
+    /// How long those of another may take, the wait for it included.
     pub idle: Duration,
     /// How long one may last; any time without it.
     pub lasts: Option<Duration>,
@@ -109,7 +112,7 @@ impl<A: Answers> TlsServer<A> {
     }
 
     /// Serves one connection to its end. A caller that does not keep to the protocols is no concern of the others'.
-    pub(super) async fn connection<S>(&self, stream: S, stop: &CancellationToken)
+    pub(crate) async fn connection<S>(&self, stream: S, stop: &CancellationToken)
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
@@ -122,7 +125,9 @@ impl<A: Answers> TlsServer<A> {
             },
         };
         let is_certified = stream.get_ref().1.peer_certificates().is_some();
+        let has_asked = &AtomicBool::new(false);
         let service = service_fn(|request: Request<Incoming>| async move {
+            has_asked.store(true, Ordering::Relaxed);
             let mut answer = self.answers.answer(is_certified, request).await;
             // Others wait to be accepted: this caller comes back behind them.
             if self.room.available_permits() == 0 {
@@ -142,8 +147,15 @@ impl<A: Answers> TlsServer<A> {
                 None => std::future::pending().await,
             }
         };
+        let is_silent = async {
+            tokio::time::sleep(self.limits.first).await;
+            if has_asked.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+        };
         tokio::select! {
             _ = connection.as_mut() => return,
+            () = is_silent => return,
             () = stop.cancelled() => {}
             () = has_lasted => {}
         }

@@ -7,19 +7,19 @@ use std::sync::atomic::Ordering;
 
 use http::{Request, Response};
 use kube::client::Body;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub mod authority;
 mod cluster;
 mod trusting;
 
+use authority::{Authority, authority, client, signed, write};
 use cluster::Cluster;
 use trusting::Trusting;
 
@@ -61,27 +61,6 @@ fn pages() -> Pages {
     Pages::of(Arc::new(Process), Arc::new(Named))
 }
 
-type Authority = CertifiedIssuer<'static, KeyPair>;
-
-fn authority() -> Authority {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-}
-
-/// A certificate of that CA and its key, in PEM.
-fn signed(by: &Authority) -> (String, String) {
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    (params.signed_by(&key, by).unwrap().pem(), key.serialize_pem())
-}
-
-fn write(directory: &Path, by: &Authority) {
-    let (certificate, key) = signed(by);
-    std::fs::write(directory.join("tls.crt"), certificate).unwrap();
-    std::fs::write(directory.join("tls.key"), key).unwrap();
-}
-
 fn flags(directory: &Path) -> MetricsArgs {
     MetricsArgs {
         tls_cert: Some(directory.join("tls.crt")),
@@ -117,25 +96,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop.cancel();
     }
-}
-
-/// What a client trusts, and what it shows.
-fn client(trusts: &str, shows: Option<(String, String)>) -> TlsConnector {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(trusts.as_bytes()).unwrap()).unwrap();
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let builder = builder.with_root_certificates(roots);
-    let config = match shows {
-        None => builder.with_no_client_auth(),
-        Some((certificate, key)) => {
-            let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
-            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
-            builder.with_client_auth_cert(chain, key).unwrap()
-        }
-    };
-    TlsConnector::from(Arc::new(config))
 }
 
 /// Sends a request over a connection of its own, and returns code and body.
@@ -347,7 +307,7 @@ async fn i8_a_connection_that_stalls_ends() {
         stream.write_all(b"GET /metrics HTTP/1.1\r\n").await.unwrap();
         stream
     });
-    assert!(began.elapsed() <= HANDSHAKE + LIMITS.idle + Duration::from_secs(1));
+    assert!(began.elapsed() <= HANDSHAKE + LIMITS.first + Duration::from_secs(1));
     drop(connected);
 }
 
@@ -382,7 +342,8 @@ async fn i8_a_connection_ends_after_its_answer_where_there_is_no_room_for_anothe
     let (directory, ca) = (tempfile::tempdir().unwrap(), authority());
     write(directory.path(), &ca);
     let (tls, stop) = (Tls::of(flags(directory.path()).tls()).unwrap(), CancellationToken::new());
-    let limits = Limits { connections: 1, idle: Duration::from_mins(3), lasts: None };
+    let minutes = Duration::from_mins(3);
+    let limits = Limits { connections: 1, first: minutes, idle: minutes, lasts: None };
     let server = TlsServer::new(Greeter, tls, limits, Metrics::new().unwrap());
     let (tasks, interval) = (TaskTracker::new(), Duration::from_mins(1));
     let at = server.serve("127.0.0.1:0".parse().unwrap(), interval, stop.clone(), &tasks).await.unwrap();

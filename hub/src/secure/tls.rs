@@ -26,6 +26,8 @@ pub struct TlsFiles {
     pub pair: Option<(PathBuf, PathBuf)>,
     /// CA of client certificates.
     pub client_ca: Option<PathBuf>,
+    /// Whether who shows none of that CA is turned away.
+    pub requires_client: bool,
 }
 
 /// Why there is no TLS.
@@ -57,6 +59,7 @@ struct Source {
     /// Certificate and key, unless they are those that the process made.
     pair: Result<(PathBuf, PathBuf), Pair>,
     client_ca: Option<PathBuf>,
+    requires_client: bool,
 }
 
 /// A certificate with its chain, and its key, in PEM.
@@ -73,6 +76,7 @@ struct Content {
     name: &'static str,
     pair: Pair,
     client_ca: Option<Vec<u8>>,
+    requires_client: bool,
 }
 
 impl Source {
@@ -83,7 +87,8 @@ impl Source {
             Ok((certificate, key)) => Pair { certificate: read(certificate)?, key: read(key)? },
             Err(own) => own.clone(),
         };
-        Ok(Content { name: self.name, pair, client_ca: self.client_ca.as_deref().map(read).transpose()? })
+        let client_ca = self.client_ca.as_deref().map(read).transpose()?;
+        Ok(Content { name: self.name, pair, client_ca, requires_client: self.requires_client })
     }
 }
 
@@ -118,11 +123,9 @@ impl Content {
                 for root in certificates(pem, &flag("client-ca"))? {
                     roots.add(root).map_err(TlsError::Pair)?;
                 }
-                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
-                    .allow_unauthenticated()
-                    .build()
-                    .map_err(TlsError::ClientCa)?;
-                builder.with_client_cert_verifier(verifier)
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                let verifier = if self.requires_client { verifier } else { verifier.allow_unauthenticated() };
+                builder.with_client_cert_verifier(verifier.build().map_err(TlsError::ClientCa)?)
             }
         };
         let chain = certificates(&self.pair.certificate, &flag("tls-cert"))?;
@@ -152,7 +155,7 @@ pub struct Tls {
 impl Tls {
     /// Of these files.
     pub fn of(files: TlsFiles) -> Result<Arc<Self>, TlsError> {
-        let TlsFiles { name, pair, client_ca } = files;
+        let TlsFiles { name, pair, client_ca, requires_client } = files;
         let pair = if let Some(pair) = pair {
             Ok(pair)
         } else {
@@ -160,7 +163,7 @@ impl Tls {
             tracing::info!(flag, "serving a self-signed certificate, which no client can verify");
             Err(Pair::self_signed()?)
         };
-        let source = Source { name, pair, client_ca };
+        let source = Source { name, pair, client_ca, requires_client };
         let content = source.read()?;
         let config = Arc::new(content.config()?);
         Ok(Arc::new(Self { source, current: RwLock::new((content, config)) }))

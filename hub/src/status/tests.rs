@@ -8,12 +8,14 @@ use fedhub_engine::{Queue, QueueConfig};
 use fedhub_fake_apiserver::{ApiServer, until};
 use fedhub_planes::Settings;
 use fedhub_planes::transport::TransportConfig;
+use fedhub_workload::instance_types::{self, Catalog};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::*;
 use crate::admin::Status as _;
+use crate::webhooks::readiness;
 
 fn put_cluster(hub: &ApiServer, name: &str, city: &str, conditions: &serde_json::Value) {
     hub.put(json!({
@@ -49,7 +51,8 @@ pub fn process(hub: &ApiServer) -> (Status, watch::Sender<Option<Term>>) {
     let role = Role { name: "management", registries: vec![planes], controllers, identity: None };
     let transport = Transport::new(TransportConfig::default(), metrics.clone());
     let process = ProcessMetrics::new().unwrap();
-    (Status { roles: vec![role], metrics, process, scraping: Mutex::new(()), transport }, term)
+    let scraping = Mutex::new(());
+    (Status { roles: vec![role], metrics, process, scraping, transport, admission: None }, term)
 }
 
 pub fn lead(term: &watch::Sender<Option<Term>>) {
@@ -146,4 +149,51 @@ async fn a_standby_shows_what_is_its_own_and_nothing_of_the_leader() {
     assert_eq!(shown(&["leader 1", "objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), 5);
     term.send(None).unwrap();
     assert_eq!(shown(&["objects{", "queue_depth{", "cells_for_city{", "cell_ready{"]), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn w4_who_answers_reviews_is_ready_once_catalog_and_planes_are_known_and_waits_for_neither_long() {
+    // The source of the catalog is any server with types.
+    let (hub, source) = (ApiServer::hub("hub"), ApiServer::hub("management"));
+    let (status, _term) = process(&hub);
+    until("the hub to be in sync", || status.ready().is_ok()).await;
+    let planes = status.roles()[0].registries[0].clone();
+    let settings = Settings {
+        anchor: PlaneId::Management,
+        anchor_kinds: instance_types::watched_at_source(),
+        ..Settings::default()
+    };
+    let types = Planes::with(source.client(), Metrics::new().unwrap(), Clock::system(), settings);
+    let catalog = || Some(Catalog::new(types.clone()));
+    let status = status.reviewing(Some(Readiness::new(planes.clone(), catalog())));
+    let missing = || status.ready().err().unwrap_or_default();
+    let (no_catalog, no_list) = (
+        "admission: the catalog of instance types is not read yet",
+        "admission: it is not known yet which project planes there are",
+    );
+    assert_eq!(missing(), [no_catalog, no_list]);
+    let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
+        std::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
+    });
+    let name = PlaneName::new("project-a").unwrap();
+    planes.engage(&name, kube::Client::new(silent, "default"));
+    planes.mark_discovered();
+    types.start();
+    let no_plane = "admission: project planes not tried yet: 1, project project-a among them";
+    until("the catalog to be known", || missing() == [no_plane]).await;
+    // By another process with the same planes, which has waited long enough.
+    tokio::time::advance(readiness::WAITS).await;
+    assert_eq!(missing(), Vec::<String>::new());
+    // What comes later keeps nobody waiting.
+    let other = Readiness::new(planes.clone(), catalog());
+    assert_eq!(other.missing().len(), 1);
+    planes.disengage(&name);
+    assert_eq!(other.missing(), Vec::<String>::new());
+    let silent = tower::service_fn(|_: http::Request<kube::client::Body>| {
+        std::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
+    });
+    planes.engage(&name, kube::Client::new(silent, "default"));
+    assert_eq!(other.missing(), Vec::<String>::new());
+    planes.stop().await;
+    types.stop().await;
 }

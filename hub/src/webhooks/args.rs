@@ -37,27 +37,46 @@ pub struct WebhookArgs {
         value_name = "FILE"
     )]
     pub tls_key: Option<PathBuf>,
+    /// CA, in PEM, one of whose client certificates API servers have to show for a review; read again when it changes. Without
+    /// it, whoever reaches the address may ask.
+    #[arg(
+        id = "webhook_client_ca",
+        long = "webhook-client-ca",
+        env = "FEDHUB_WEBHOOK_CLIENT_CA",
+        value_name = "FILE"
+    )]
+    pub client_ca: Option<PathBuf>,
 }
 
 impl WebhookArgs {
-    /// The files, each with its flag.
-    pub fn files(&self) -> [(&'static str, &Option<PathBuf>); 2] {
+    /// The files that a server needs, each with its flag.
+    fn needed(&self) -> [(&'static str, &Option<PathBuf>); 2] {
         [("--webhook-tls-cert", &self.tls_cert), ("--webhook-tls-key", &self.tls_key)]
     }
 
-    /// The files of the server's certificate.
+    /// The files, each with its flag.
+    pub fn files(&self) -> [(&'static str, &Option<PathBuf>); 3] {
+        let [certificate, key] = self.needed();
+        [certificate, key, ("--webhook-client-ca", &self.client_ca)]
+    }
+
+    /// The files of the server's certificate, and of those who ask it.
     pub fn tls(&self) -> TlsFiles {
-        TlsFiles { name: "webhook", pair: self.tls_cert.clone().zip(self.tls_key.clone()), client_ca: None }
+        TlsFiles {
+            name: "webhook",
+            pair: self.tls_cert.clone().zip(self.tls_key.clone()),
+            client_ca: self.client_ca.clone(),
+            requires_client: true,
+        }
     }
 
     /// Validates the flags together, and returns a line for each fault. `manages`: the process has the management role.
     pub fn faults(&self, manages: bool) -> Vec<String> {
-        let files = self.files().into_iter();
         if !self.enabled {
-            let needless = files.filter(|(_, file)| file.is_some());
+            let needless = self.files().into_iter().filter(|(_, file)| file.is_some());
             return needless.map(|(flag, _)| format!("{flag} is for --enable-webhooks")).collect();
         }
-        let missing = files.filter(|(_, file)| file.is_none());
+        let missing = self.needed().into_iter().filter(|(_, file)| file.is_none());
         let mut faults: Vec<_> = missing
             .map(|(flag, _)| format!("--enable-webhooks needs {flag}: API servers verify the certificate"))
             .collect();

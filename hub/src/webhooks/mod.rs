@@ -1,13 +1,17 @@
 //! Admission reviews of project planes, over HTTPS (W4). What is admitted is decided in `fedhub_workload::admission`; here is
 //! who asks (`route`), what the plane is asked (`access`), and the answer (`verdict`).
 //!
-//! Served by every replica. Bounded in all: connections, bytes of reviews that are read at once, the time of an answer, which
-//! is less than an API server waits. What cannot be decided is refused.
+//! Served by every replica. Bounded in all: connections and the time until they ask, bytes of reviews on their way (`body`), memory
+//! and threads of those that are judged (`rules`), the time of an answer, which is less than an API server waits. What cannot be
+//! decided is refused.
 
 mod access;
 pub mod args;
+mod body;
+pub mod readiness;
 mod review;
 mod route;
+mod rules;
 mod unasked;
 mod verdict;
 mod waiting;
@@ -17,16 +21,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use fedhub_core::metrics::Metrics;
-use fedhub_core::object::Object;
 use fedhub_planes::Planes;
 use fedhub_planes::discovery::Discovery;
-use fedhub_workload::admission::{Judgement, Kind, Types, defaults, judge, sets_type};
+use fedhub_workload::admission::Judgement;
 use fedhub_workload::instance_types::Catalog;
-use http::{HeaderMap, Method, Request, StatusCode, header};
-use http_body_util::{BodyExt, Collected, Limited};
-use hyper::body::{Bytes, Incoming};
-use kube::core::admission::AdmissionReview;
-use tokio::sync::Semaphore;
+use http::{Method, Request, StatusCode};
+use hyper::body::{Body, Bytes, Incoming};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admin::{Answer, answer, text};
@@ -34,29 +34,26 @@ use crate::secure::server::{Answers, Limits, TlsServer};
 use crate::secure::tls::Tls;
 use access::Access;
 use args::WebhookArgs;
+use body::{Bodies, LARGEST, Unread};
 use review::Review;
 pub use route::Route;
-use route::Webhook;
+use rules::{Judged, Rules, Undecoded};
 use unasked::Unasked;
 use verdict::Verdict;
 
 /// What connections may take. API servers keep theirs, and close them after 90 seconds without a request: whoever closes one
-/// that the other side is about to use makes a review fail.
-const LIMITS: Limits = Limits { connections: 1024, idle: Duration::from_mins(3), lasts: None };
+/// that the other side is about to use makes a review fail. They open one to ask at once.
+const LIMITS: Limits =
+    Limits { connections: 1024, first: Duration::from_secs(10), idle: Duration::from_mins(3), lasts: None };
 /// How long an answer may take: less than the ten seconds of the webhooks in `deploy/`, so that there is one.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(8);
-/// How large a review may be, in KiB: it holds an object twice, each of which etcd takes up to 1.5 MiB of.
-const LARGEST: u32 = 4096;
-/// How large all reviews that are under way may be, in KiB, and how much each counts for at least.
-const AT_ONCE: (u32, u32) = (16 << 10, 64);
 
 /// What answers reviews.
 pub struct Webhooks {
     access: Access,
     discovery: Discovery,
-    /// The catalogue of instance types, where there is one.
-    catalog: Option<Catalog>,
-    room: Semaphore,
+    bodies: Bodies,
+    rules: Rules,
     metrics: Metrics,
 }
 
@@ -75,101 +72,98 @@ impl Webhooks {
 
     fn new(discovery: Discovery, planes: Arc<Planes>, catalog: Option<Catalog>, metrics: Metrics) -> Self {
         let access = Access::new(planes, metrics.clone());
-        let room = Semaphore::new(usize::try_from(AT_ONCE.0).unwrap_or_default());
-        Self { access, discovery, catalog, room, metrics }
+        Self { access, discovery, bodies: Bodies::default(), rules: Rules::new(catalog), metrics }
     }
 
-    /// The answer to a review at that route, whose body `read` brings.
-    async fn respond<F>(&self, route: &Route, headers: &HeaderMap, read: F) -> Answer
+    /// The answer to a review at that route.
+    async fn respond<B>(&self, route: &Route, body: B) -> Answer
     where
-        F: Future<Output = Option<Bytes>>,
+        B: Body<Data = Bytes> + Send,
     {
         let (began, end) = (Instant::now(), Instant::now() + ANSWERS_WITHIN);
-        // Held while the object is in memory, and not while its plane is asked.
-        let Ok(Ok(place)) = timeout_at(end, self.room.acquire_many(weight(headers))).await else {
-            return self.unread(StatusCode::SERVICE_UNAVAILABLE, "too many admission reviews at once\n");
+        let answered = self.review(route, body, end).await;
+        let (operation, verdict) = match &answered {
+            Ok((request, verdict)) => (route::operation(request), verdict.label()),
+            Err(refusal) => ("unknown", refusal.label()),
         };
-        let Ok(Some(body)) = timeout_at(end, read).await else {
-            let refusal = format!("no admission review of up to {LARGEST} KiB in time\n");
-            return self.unread(StatusCode::BAD_REQUEST, refusal);
-        };
-        let request =
-            serde_json::from_slice::<AdmissionReview<Object>>(&body).map(TryInto::<Review>::try_into);
-        let mut request: Review = match request {
-            Ok(Ok(request)) => request,
-            Ok(Err(_)) => {
-                return self.unread(StatusCode::BAD_REQUEST, "an AdmissionReview without a request\n");
-            }
-            // Not what is wrong: that would quote the object.
-            Err(_) => {
-                return self.unread(StatusCode::BAD_REQUEST, "no AdmissionReview of admission.k8s.io/v1\n");
-            }
-        };
-        drop(body);
-        if let Some(fault) = route.fault(&request) {
-            return self.unread(StatusCode::BAD_REQUEST, fault);
-        }
-        let judged = self.judged(route, &request);
-        (request.object, request.old_object) = (None, None);
-        drop(place);
-        let verdict = self.verdict(route, &request, judged, end).await;
-        self.count(route, &request, &verdict, began);
-        match serde_json::to_string(&verdict.review(route.kind, &request)) {
-            Ok(review) => answer(StatusCode::OK, "application/json", review),
-            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
-        }
-    }
-
-    fn judged(&self, route: &Route, request: &Review) -> Judged {
-        // A deletion has no object: nothing is decided about it.
-        let Some(new) = &request.object else {
-            return Judged::Decided(Verdict::Allowed { warnings: Vec::new() });
-        };
-        if route.webhook == Webhook::Mutate {
-            return Judged::Decided(Verdict::completed(defaults::patch(route.kind, new)));
-        }
-        let old = request.old_object.as_ref();
-        let get = |name: &str| self.catalog.as_ref()?.get(name);
-        let types = match &self.catalog {
-            None => Types::BuiltIn,
-            Some(catalog) if catalog.is_known() => Types::Catalog(&get),
-            Some(_) => Types::Unknown,
-        };
-        if matches!(types, Types::Unknown) && route.kind == Kind::Workload && sets_type(old, new) {
-            return Judged::Decided(Verdict::Unanswered(Unasked::NoCatalog));
-        }
-        Judged::AsksPlane(judge(route.kind, types, old, new))
-    }
-
-    async fn verdict(&self, route: &Route, request: &Review, judged: Judged, end: Instant) -> Verdict {
-        match judged {
-            Judged::Decided(verdict) => verdict,
-            Judged::AsksPlane(judgement) => {
-                let answered = self.access.answer(route, self.discovery, request, judgement);
-                timeout_at(end, answered).await.unwrap_or(Verdict::Unanswered(Unasked::Late))
-            }
-        }
-    }
-
-    fn unread(&self, code: StatusCode, body: impl Into<String>) -> Answer {
-        self.metrics.admission_requests.with_label_values(&["unknown", "unknown", "unreadable"]).inc();
-        text(code, body)
-    }
-
-    fn count(&self, route: &Route, request: &Review, verdict: &Verdict, began: Instant) {
-        let (kind, operation) = (route.kind.name(), route::operation(request));
-        self.metrics.admission_requests.with_label_values(&[kind, operation, verdict.label()]).inc();
-        let seconds = self.metrics.admission_seconds.with_label_values(&[kind]);
+        let (webhook, kind) = (route.webhook.label(), route.subject());
+        self.metrics.admission_requests.with_label_values(&[webhook, kind, operation, verdict]).inc();
+        let seconds = self.metrics.admission_seconds.with_label_values(&[webhook, kind]);
         seconds.observe(began.elapsed().as_secs_f64());
+        match answered {
+            Ok((request, verdict)) => match serde_json::to_string(&verdict.review(route.kind, &request)) {
+                Ok(review) => answer(StatusCode::OK, "application/json", review),
+                Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+            },
+            Err(refusal) => refusal.answer(),
+        }
+    }
+
+    async fn review<B>(&self, route: &Route, body: B, end: Instant) -> Result<(Review, Verdict), Refusal>
+    where
+        B: Body<Data = Bytes> + Send,
+    {
+        let body = self.bodies.read(body).await.map_err(Refusal::Unread)?;
+        let decoded = self.rules.decode(route, body, end).await.map_err(Refusal::Undecoded)?;
+        let (request, judged) = self.rules.judge(route, decoded, end).await;
+        let verdict = match judged {
+            Judged::Decided(verdict) => verdict,
+            Judged::AsksPlane(judgement) => self.ask(route, &request, judgement, end).await,
+        };
+        Ok((request, verdict))
+    }
+
+    async fn ask(&self, route: &Route, request: &Review, judgement: Judgement, end: Instant) -> Verdict {
+        let answered = self.access.answer(route, self.discovery, request, judgement);
+        timeout_at(end, answered).await.unwrap_or(Verdict::Unanswered(Unasked::Late))
     }
 }
 
-/// What an object says by itself.
-enum Judged {
-    /// It needs nobody else.
-    Decided(Verdict),
-    /// Its plane has a say in it.
-    AsksPlane(Judgement),
+/// Why a review has no verdict.
+enum Refusal {
+    /// Its body was not read.
+    Unread(Unread),
+    /// It was not decoded.
+    Undecoded(Undecoded),
+}
+
+impl Refusal {
+    /// The metric label.
+    fn label(&self) -> &'static str {
+        match self {
+            // What fedhub had no time or room for.
+            Self::Unread(Unread::NoRoom) | Self::Undecoded(Undecoded::Late) => "unanswered",
+            Self::Unread(_) | Self::Undecoded(_) => "unreadable",
+        }
+    }
+
+    fn answer(self) -> Answer {
+        let (code, why) = match self {
+            Self::Unread(Unread::TooLarge) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("the object is too large: fedhub reviews up to {LARGEST} KiB, with what is stored\n"),
+            ),
+            Self::Unread(Unread::TooHeavy) => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the object has too many fields and items for a review: split it\n".to_owned(),
+            ),
+            Self::Unread(Unread::Late) => {
+                (StatusCode::REQUEST_TIMEOUT, "the admission review did not arrive in time\n".to_owned())
+            }
+            Self::Unread(Unread::NoRoom) | Self::Undecoded(Undecoded::Late) => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "fedhub has too many admission reviews at once: try again\n".to_owned(),
+            ),
+            Self::Undecoded(Undecoded::NoRequest) => {
+                (StatusCode::BAD_REQUEST, "an AdmissionReview without a request\n".to_owned())
+            }
+            Self::Undecoded(Undecoded::NoReview) => {
+                (StatusCode::BAD_REQUEST, "no AdmissionReview of admission.k8s.io/v1\n".to_owned())
+            }
+            Self::Undecoded(Undecoded::Misdirected(fault)) => (StatusCode::BAD_REQUEST, fault),
+        };
+        text(code, why)
+    }
 }
 
 impl Answers for Webhooks {
@@ -177,22 +171,15 @@ impl Answers for Webhooks {
         if request.method() != Method::POST {
             return text(StatusCode::METHOD_NOT_ALLOWED, "try POST\n");
         }
-        let route = match Route::of(request.uri().path(), self.discovery) {
-            Ok(route) => route,
-            Err(fault) => return self.unread(StatusCode::NOT_FOUND, fault),
-        };
-        let (parts, body) = request.into_parts();
-        let most = usize::try_from(LARGEST).unwrap_or_default() << 10;
-        let read = async { Limited::new(body, most).collect().await.ok().map(Collected::to_bytes) };
-        self.respond(&route, &parts.headers, read).await
+        match Route::of(request.uri().path(), self.discovery) {
+            Ok(route) => self.respond(&route, request.into_body()).await,
+            Err(fault) => {
+                let unknown = ["unknown", "unknown", "unknown", "unreadable"];
+                self.metrics.admission_requests.with_label_values(&unknown).inc();
+                text(StatusCode::NOT_FOUND, fault)
+            }
+        }
     }
-}
-
-/// How much a review counts for, in KiB: as much as it says it has, and no more than it may have.
-fn weight(headers: &HeaderMap) -> u32 {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    length
-        .map_or(LARGEST, |bytes: u64| u32::try_from(bytes >> 10).unwrap_or(LARGEST).clamp(AT_ONCE.1, LARGEST))
 }
 
 #[cfg(test)]

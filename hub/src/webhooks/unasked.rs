@@ -17,6 +17,8 @@ pub enum Unasked {
     Failed(PlaneName),
     /// It did not answer in time.
     Late,
+    /// The rules took too long over it, or failed.
+    Unjudged,
     /// The catalogue of instance types is not known yet.
     NoCatalog,
 }
@@ -44,6 +46,10 @@ impl fmt::Display for Unasked {
             ),
             Self::NoCatalog => f.write_str(
                 "fedhub has not read the catalog of instance types yet: try again, and if that does not help ask the \
+                 operator for fedhub's log",
+            ),
+            Self::Unjudged => f.write_str(
+                "fedhub did not finish its review of the object in time: try again, and if that does not help ask the \
                  operator for fedhub's log",
             ),
             Self::Late => f.write_str("fedhub got no answer about the user's rights in time: try again"),

@@ -36,8 +36,8 @@ impl JsonSchema for Quantity {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum IntOrString {
-    /// The number.
-    Int(i32),
+    /// The number: whatever the schema admits, which bounds none.
+    Int(i64),
     /// The string.
     String(String),
 }

@@ -129,9 +129,9 @@ metrics! {
     "Requests for pages at --metrics-address that were refused."
     pub page_requests_refused: IntCounterVec = "page_requests_refused_total" ["reason"];
     "Admission reviews that were answered."
-    pub admission_requests: IntCounterVec = "admission_requests_total" ["kind", "operation", "verdict"];
+    pub admission_requests: IntCounterVec = "admission_requests_total" ["webhook", "kind", "operation", "verdict"];
     "From an admission review's headers to its answer."
-    pub admission_seconds: HistogramVec = "admission_seconds" ["kind"];
+    pub admission_seconds: HistogramVec = "admission_seconds" ["webhook", "kind"];
     "Questions of admission whether a user may use a network."
     pub admission_access_reviews: IntCounterVec = "admission_access_reviews_total" ["answer"];
     "Watches that restarted after an error."

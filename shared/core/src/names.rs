@@ -296,6 +296,21 @@ pub const DNS_LABEL_RULE: &str =
 /// What [`is_object_name`] asks for, as messages say it.
 pub const OBJECT_NAME_RULE: &str = "it must have 1 to 253 lower-case letters, digits, '-' or '.', and each part begin and end with a letter or digit";
 
+/// The most characters of the name of a `ConfigMap` or Secret that a template refers to: Karmada's binding of its copy is
+/// named after it, see [`binding_name`], and has at most 253.
+const REFERENCE_NAME_MAX: usize = 253 - "-configmap".len();
+/// The `ConfigMap` that every cluster writes in each namespace itself: no copy of one can stand there.
+const ROOT_CA: &str = "kube-root-ca.crt";
+
+/// Whether a template may refer to the `ConfigMap` or Secret of that name: whether a copy of it can reach a cell (W5).
+/// `kind` is `ConfigMap` or `Secret`.
+pub fn is_referenceable(kind: &str, name: &str) -> bool {
+    name.len() <= REFERENCE_NAME_MAX && (kind, name) != ("ConfigMap", ROOT_CA)
+}
+
+/// What [`is_referenceable`] asks for, as messages say it.
+pub const REFERENCE_RULE: &str = "no copy of it can reach a cell: the name must have at most 243 characters, and the ConfigMap kube-root-ca.crt is each cluster's own";
+
 /// The name of the PropagationPolicy of a city: `city-<code in lower case>` where that is a valid name which no
 /// other code's policy has (`taken`), else with a suffix from the code's hash.
 pub fn policy_name(city: &str, taken: impl Fn(&str) -> bool) -> String {
@@ -353,6 +368,18 @@ mod tests {
         assert!(matches!(PlaneName::new(&"x".repeat(56)), Err(InvalidPlaneName::NotALabel(_))));
         assert!(PlaneName::new(&"x".repeat(55)).is_ok());
         assert!(matches!(PlaneName::new("a b"), Err(InvalidPlaneName::NotALabel(_))));
+    }
+
+    #[test]
+    fn w5_a_template_refers_to_what_a_copy_of_can_reach_a_cell() {
+        assert!(is_referenceable("ConfigMap", "app") && is_referenceable("Secret", ROOT_CA));
+        assert!(!is_referenceable("ConfigMap", ROOT_CA));
+        let longest = "a".repeat(REFERENCE_NAME_MAX);
+        assert!(
+            is_referenceable("ConfigMap", &longest) && is_object_name(&binding_name("ConfigMap", &longest))
+        );
+        assert!(!is_referenceable("ConfigMap", &format!("{longest}a")));
+        assert!(REFERENCE_RULE.contains(&REFERENCE_NAME_MAX.to_string()) && REFERENCE_RULE.contains(ROOT_CA));
     }
 
     #[test]

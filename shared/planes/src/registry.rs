@@ -7,7 +7,7 @@ mod engagement;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use dashmap::DashMap;
 use fedhub_api::facts::Change;
@@ -40,6 +40,8 @@ use crate::watched::Watched;
 pub struct Planes {
     pub(crate) anchor: Arc<Plane>,
     project_kinds: Vec<Watched>,
+    /// Discovery has seen a whole list of planes.
+    discovered: AtomicBool,
     projects: DashMap<PlaneName, Arc<Plane>>,
     /// Planes that cannot be engaged at all (a broken kubeconfig, a refused name), with the reason.
     refused: Mutex<BTreeMap<String, String>>,
@@ -95,6 +97,7 @@ impl Planes {
         Arc::new(Self {
             anchor: Arc::new(anchor.reporting_to(operators.as_ref(), &refused_events, &metrics)),
             project_kinds,
+            discovered: AtomicBool::new(false),
             projects: DashMap::new(),
             refused: Mutex::default(),
             gone: Mutex::default(),
@@ -177,6 +180,16 @@ impl Planes {
     /// Whether the anchor is in sync, and no project plane is on its way to that.
     pub fn warm(&self) -> bool {
         self.anchor.synced() && !self.projects.iter().any(|plane| plane.value().health() == Health::Engaging)
+    }
+
+    /// Has it known that every plane is engaged, or was refused, that there was when discovery began.
+    pub fn mark_discovered(&self) {
+        self.discovered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is known which planes there are.
+    pub fn discovered(&self) -> bool {
+        self.discovered.load(Ordering::Relaxed)
     }
 
     /// Counts a hub event that goes nowhere because that plane is not engaged: engaging it reads everything anyway.

@@ -1,32 +1,45 @@
 //! What an object has where its user says nothing, beyond the defaults of its schema.
 
-use fedhub_api::instance_types;
 use fedhub_core::object::{Object, ObjectView};
 use serde_json::{Value, json};
 
 use super::kind::Kind;
+use super::types::{self, Types};
 
-/// The operations of a JSON patch (RFC 6902) that completes the object; none where nothing is missing.
+/// The operations of a JSON patch (RFC 6902) that completes the object that is to be stored in place of `old`; none where
+/// nothing is missing.
 ///
-/// Of a Workload: the type of its instances. The API has nothing else to default: the schema does the rest, so that it
-/// holds where no admission is installed.
-pub fn patch(kind: Kind, object: &Object) -> Vec<Value> {
+/// Of a Workload: the type of its instances, if there is one of that name that it may have. The API has nothing else to
+/// default: the schema does the rest, so that it holds where no admission is installed. What is stored without a type stays
+/// so: another template would replace all instances.
+pub fn patch(kind: Kind, types: Types<'_>, old: Option<&Object>, object: &Object) -> Vec<Value> {
     const RESOURCES: &str = "/spec/template/spec/runtime/resources";
-    if kind != Kind::Workload {
+    if kind != Kind::Workload || old.is_some_and(has_none) || !has_none(object) {
         return Vec::new();
     }
-    let runtime = &object.spec()["template"]["spec"]["runtime"];
+    let Some(default) = types::default(types) else { return Vec::new() };
+    let runtime = runtime(object);
     let resources = &runtime["resources"];
     let add = |path: &str, value: Value| vec![json!({"op": "add", "path": path, "value": value})];
-    match &resources["instanceType"] {
-        Value::String(name) if !name.is_empty() => Vec::new(),
-        Value::Null | Value::String(_) if resources.is_object() => {
-            add(&format!("{RESOURCES}/instanceType"), instance_types::DEFAULT.into())
-        }
-        Value::Null if resources.is_null() && runtime.is_object() => {
-            add(RESOURCES, json!({"instanceType": instance_types::DEFAULT}))
-        }
+    if resources.is_object() {
+        add(&format!("{RESOURCES}/instanceType"), default.into())
+    } else if resources.is_null() && runtime.is_object() {
+        add(RESOURCES, json!({"instanceType": default}))
+    } else {
         // Of another shape: the schema refuses it with its own words.
-        _ => Vec::new(),
+        Vec::new()
+    }
+}
+
+fn runtime(object: &Object) -> &Value {
+    &object.spec()["template"]["spec"]["runtime"]
+}
+
+/// Whether its template says no type.
+fn has_none(object: &Object) -> bool {
+    match &runtime(object)["resources"]["instanceType"] {
+        Value::Null => true,
+        Value::String(name) => name.is_empty(),
+        _ => false,
     }
 }

@@ -1,11 +1,12 @@
-//! What only fedhub may say on a WD.
+//! What only fedhub may say on a WD, and how many instances its scale may ask for.
 
 use fedhub_core::message::Quoted;
 use fedhub_core::names::EXPECTED_REFERENCED_DATA;
 use fedhub_core::object::{Object, ObjectView};
 
-use super::fault::{Fault, Problem};
+use super::fault::{Fault, Faults, Problem};
 use super::path::Path;
+use super::workload::replicas;
 
 /// An annotation that fedhub alone may add, change and remove, and that is added, changed or removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,4 +28,11 @@ impl OwnAnnotation {
 pub fn own_annotations(old: Option<&Object>, new: &Object) -> Vec<OwnAnnotation> {
     let differs = |key: &&str| old.and_then(|old| old.annotation(key)) != new.annotation(key);
     [EXPECTED_REFERENCED_DATA].into_iter().filter(differs).map(OwnAnnotation).collect()
+}
+
+/// The faults of a WD's scale (`autoscaling/v1`).
+pub fn check_scale(scale: &Object, faults: &mut Faults) {
+    if let Some(wanted) = scale.spec()["replicas"].as_i64() {
+        replicas(wanted, Path::of("spec").field("replicas"), faults);
+    }
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use fedhub_core::message::Quoted;
+use fedhub_core::names::{OBJECT_NAME_RULE, REFERENCE_RULE, is_object_name, is_referenceable};
+use serde::Serialize;
 
 use super::path::Path;
 
@@ -22,6 +24,8 @@ pub enum Problem {
     NotFound,
     /// The field may not be set, or not by this user.
     Forbidden,
+    /// The list is longer than it may be.
+    TooMany,
 }
 
 impl Problem {
@@ -34,6 +38,7 @@ impl Problem {
             Self::NotSupported => "FieldValueNotSupported",
             Self::NotFound => "FieldValueNotFound",
             Self::Forbidden => "FieldValueForbidden",
+            Self::TooMany => "FieldValueTooMany",
         }
     }
 
@@ -45,6 +50,7 @@ impl Problem {
             Self::NotSupported => "Unsupported value",
             Self::NotFound => "Not found",
             Self::Forbidden => "Forbidden",
+            Self::TooMany => "Too many",
         }
     }
 }
@@ -71,8 +77,15 @@ impl Fault {
         format!("{words}{value}{rule}")
     }
 
-    fn key(&self) -> (String, Problem, Option<String>, String) {
-        (self.path.stable().to_owned(), self.problem, self.value.clone(), self.rule.clone())
+    /// By what two faults are the same one. A list that is too long stays that as it gets shorter.
+    fn key(&self) -> (&str, Problem, Option<&str>, &str) {
+        let value = self.value.as_deref().filter(|_| self.problem != Problem::TooMany);
+        (self.path.stable(), self.problem, value, &self.rule)
+    }
+
+    /// How many items a list has that is too long.
+    fn count(&self) -> Option<usize> {
+        self.value.as_ref().filter(|_| self.problem == Problem::TooMany)?.parse().ok()
     }
 }
 
@@ -136,6 +149,28 @@ impl Faults {
         self.add(path, Problem::Forbidden, value.map(str::to_owned), rule);
     }
 
+    /// The list has at most that many items, and no more of them are looked at.
+    pub fn within<'a, T>(&mut self, list: &'a [T], most: usize, at: &Path) -> &'a [T] {
+        self.at_most(list.len(), most, "items", at);
+        &list[..list.len().min(most)]
+    }
+
+    /// The list, or what is a list to its reader, has at most that many of something.
+    pub fn at_most(&mut self, count: usize, most: usize, of: &str, at: &Path) {
+        if count > most {
+            let rule = format!("it has at most {most} {of}");
+            self.add(at.clone(), Problem::TooMany, Some(count.to_string()), &rule);
+        }
+    }
+
+    /// The name of a `ConfigMap` or Secret that the object refers to.
+    pub fn reference(&mut self, path: Path, kind: &str, name: &str) {
+        self.name(path.clone(), name, is_object_name, OBJECT_NAME_RULE);
+        if is_object_name(name) && !is_referenceable(kind, name) {
+            self.invalid(path, name, REFERENCE_RULE);
+        }
+    }
+
     /// Each name once, by the rule for names that `is_valid` and `rule` say.
     pub fn names<'a>(
         &mut self,
@@ -161,19 +196,24 @@ impl Faults {
     }
 }
 
+/// A part of an object as the value of a fault: another one is another fault.
+pub fn json(value: &impl Serialize) -> Option<String> {
+    serde_json::to_string(value).ok()
+}
+
 /// The faults of an object that the one before it did not have at the same field, with the same value and by the same rule:
 /// what is stored already stays changeable, whatever rules are newer than it.
-pub fn not_in(before: &[Fault], mut faults: Vec<Fault>) -> Vec<Fault> {
-    let mut stored = BTreeMap::<_, usize>::new();
+pub fn not_in(before: &[Fault], faults: Vec<Fault>) -> Vec<Fault> {
+    let mut stored = BTreeMap::<_, Vec<Option<usize>>>::new();
     for fault in before {
-        *stored.entry(fault.key()).or_default() += 1;
+        stored.entry(fault.key()).or_default().push(fault.count());
     }
-    faults.retain(|fault| match stored.get_mut(&fault.key()) {
-        Some(left @ 1..) => {
-            *left -= 1;
-            false
-        }
-        _ => true,
-    });
-    faults
+    let are_new: Vec<bool> = faults
+        .iter()
+        .map(|fault| match stored.get_mut(&fault.key()).and_then(Vec::pop) {
+            Some(count) => fault.count() > count,
+            None => true,
+        })
+        .collect();
+    faults.into_iter().zip(are_new).filter_map(|(fault, is_new)| is_new.then_some(fault)).collect()
 }

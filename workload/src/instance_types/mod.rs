@@ -32,13 +32,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use fedhub_core::names::INSTANCE_TYPES_MANAGER;
-use fedhub_core::object::{Key, Kind, ObjectRef, PlaneId};
+use fedhub_core::object::{Key, Kind, ObjectRef, ObjectView, PlaneId};
 use fedhub_core::rate_limit::TokenBucket;
 use fedhub_engine::Queue;
 use fedhub_planes::{PlaneWriter, Planes, Watched};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
+use crate::admission::TypeCatalog;
 use plan::Complaint;
 
 /// The name of the controller: its queue, its metric label.
@@ -110,5 +111,17 @@ impl Catalog {
     /// The type of that name.
     pub fn get(&self, name: &str) -> Option<ObjectRef> {
         self.0.anchor().store(Kind::InstanceType).object("", name)
+    }
+}
+
+impl TypeCatalog for Catalog {
+    fn get(&self, name: &str) -> Option<ObjectRef> {
+        self.get(name)
+    }
+
+    fn all(&self) -> Vec<ObjectRef> {
+        let mut all = self.0.anchor().store(Kind::InstanceType).objects(None);
+        all.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+        all
     }
 }

@@ -81,6 +81,23 @@ pub fn machine() -> Value {
     workload
 }
 
+/// A WD without a fault, of [`workload`].
+pub fn deployment() -> Value {
+    let spec = workload()["spec"].take();
+    json!({
+        "apiVersion": "compute.datumapis.com/v1alpha",
+        "kind": "WorkloadDeployment",
+        "metadata": {"name": "web-america-dfw", "namespace": "shop"},
+        "spec": {
+            "cityCode": "DFW",
+            "placementName": "america",
+            "scaleSettings": spec["placements"][0]["scaleSettings"],
+            "template": spec["template"],
+            "workloadRef": {"name": "web", "uid": "0d0c6a3e-9f2b-4c55-8a1e-000000000001"},
+        },
+    })
+}
+
 /// A type of instances without a fault.
 pub fn instance_type() -> Value {
     json!({

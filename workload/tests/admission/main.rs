@@ -2,9 +2,15 @@
 //! possible (W4).
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod deployments;
+#[cfg(test)]
 mod fixtures;
 #[cfg(test)]
 mod leniency;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod questions;
 #[cfg(test)]

@@ -33,6 +33,7 @@ fn placements() -> Vec<Edit> {
         edit("too many instances", PLACEMENT, &scale("/minReplicas"), json!(1001)),
         edit("a maximum below the minimum", PLACEMENT, &scale("/minReplicas"), json!(4)),
         edit("a maximum without metrics", PLACEMENT, &scale("/metrics"), Value::Null),
+        edit("a maximum that is too large", PLACEMENT, &scale("/maxReplicas"), json!(1001)),
         edit("another policy", PLACEMENT, &scale("/instanceManagementPolicy"), json!("Parallel")),
         edit("a metric of no kind", PLACEMENT, &scale("/metrics"), json!([{}])),
         edit("another metric", PLACEMENT, &scale("/metrics/0/resource/name"), json!("disk")),
@@ -82,11 +83,25 @@ fn sandboxes() -> Vec<Edit> {
         edit("no source of all keys", CONTAINER, "/envFrom/0", json!({"prefix": "A_"})),
         edit("a volume that is not there", CONTAINER, "/volumeAttachments/0/name", json!("other")),
         edit("a relative path", CONTAINER, "/volumeAttachments/0/mountPath", json!("etc")),
+        edit("a path that leads up", CONTAINER, "/volumeAttachments/0/mountPath", json!("/etc/../bin")),
+        edit("files without a place", CONTAINER, "/volumeAttachments/0/mountPath", json!("")),
+        edit(
+            "a ConfigMap of each cluster's own",
+            CONTAINER,
+            "/envFrom/0/configMapRef/name",
+            json!("kube-root-ca.crt"),
+        ),
+        edit(
+            "a Secret with a long name",
+            runtime,
+            "/sandbox/imagePullSecrets/0/name",
+            json!("s".repeat(244)),
+        ),
         edit(
             "two volumes at one path",
             CONTAINER,
             "/volumeAttachments/-",
-            json!({"name": "settings", "mountPath": "/etc/web"}),
+            json!({"name": "settings", "mountPath": "//etc/./web/"}),
         ),
     ]
 }
@@ -109,6 +124,41 @@ fn volumes_and_networks() -> Vec<Edit> {
             INTERFACE,
             "/networkPolicy",
             policy(json!({"from": [{"ipBlock": {"cidr": "10.0.0.0/33", "except": ["::/x"]}}]})),
+        ),
+        edit(
+            "holes",
+            INTERFACE,
+            "/networkPolicy",
+            policy(
+                json!({"from": [{"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.0.0.0/8", "192.168.0.0/16", "::/64"]}}]}),
+            ),
+        ),
+        edit(
+            "ports of a policy",
+            INTERFACE,
+            "/networkPolicy",
+            policy(
+                json!({"ports": [{"port": 5_000_000_000_i64}, {"port": -5}, {"port": "Not A Name"}, {"endPort": 9}]}),
+            ),
+        ),
+        edit("a field that cannot be read", INTERFACE, "/reclaimPolicy", json!("x".repeat(100))),
+        edit("a location", "/spec/template/spec", "/location", json!({"name": "dfw-1"})),
+        edit("a controller", "/spec/template/spec", "/controller", json!({"templateHash": "a"})),
+        edit(
+            "metadata",
+            "/spec/template",
+            "/metadata",
+            json!({
+                "labels": {"a b": "x!", "example.com/": "", "UP/a": "", "ok": ""},
+                "annotations": {"-a": "x!", "Example.com/a": "anything"},
+                "finalizers": ["example.com/a"],
+            }),
+        ),
+        edit(
+            "annotations",
+            "/spec/template",
+            "/metadata",
+            json!({"annotations": {"a": "x".repeat(256 << 10)}}),
         ),
         edit(
             "a range without a number",
@@ -252,4 +302,31 @@ fn w4_warnings_are_given_once() {
         let named = with(workload(), &format!("{CONTAINER}/image"), json!(image));
         assert_eq!(warnings(None, &named), NONE, "{image}");
     }
+}
+
+/// What Go writes for what is not set.
+#[test]
+fn w4_what_is_empty_is_not_set() {
+    let empty = with(workload(), "/spec/template/spec/runtime/class", json!(""));
+    let empty = with(empty, "/spec/template/spec/runtime/resources/requests", json!({}));
+    let empty = with(empty, &format!("{CONTAINER}/resources"), json!({"limits": {}}));
+    let empty = with(empty, &format!("{INTERFACE}/network/namespace"), json!(""));
+    let empty = with(empty, "/spec/template/spec/volumes/0/configMap/items", json!([]));
+    let empty = with(empty, "/spec/template/metadata", json!({"finalizers": [], "labels": {"a": ""}}));
+    assert_eq!(faults(Kind::Workload, &empty), NONE);
+    let device = with(machine(), "/spec/template/spec/volumes/0/disk/deviceName", json!(""));
+    let device = with(device, "/spec/template/spec/volumes/1/disk/deviceName", json!(""));
+    let device =
+        with(device, "/spec/template/spec/runtime/virtualMachine/volumeAttachments/0/mountPath", json!(""));
+    assert_eq!(faults(Kind::Workload, &device), NONE);
+}
+
+/// What one part is wrong with hides nothing of another, where both can be read.
+#[test]
+fn w4_a_number_that_is_too_large_hides_no_other_fault() {
+    let port = json!({"ingress": [{"ports": [{"port": 5_000_000_000_i64}]}]});
+    let broken = with(workload(), &format!("{INTERFACE}/networkPolicy"), port);
+    let broken = with(broken, &format!("{CONTAINER}/image"), json!(""));
+    let found = faults(Kind::Workload, &broken);
+    assert!(found.len() == 2 && found.iter().any(|fault| fault.contains("ports[0].port")), "{found:?}");
 }

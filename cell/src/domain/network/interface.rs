@@ -51,6 +51,16 @@ impl<'a> Interface<'a> {
         format!("Network {}", Quoted(self.network["name"].as_str().unwrap_or_default()))
     }
 
+    /// Why its network is never asked for, where that is of another namespace than the one that the WD is in: that would be
+    /// another tenant's, in which the cell writes by rights of its own (I6).
+    pub(super) fn refused(&self, here: &str) -> Option<Network> {
+        let namespace = namespace(self.network).filter(|namespace| *namespace != here)?;
+        let (what, namespace) = (self.network_words(), Quoted(namespace));
+        Some(Network::NotFound(format!(
+            "{what}: its namespace {namespace} is another one than the deployment's: leave it out"
+        )))
+    }
+
     /// How far that binding of its network is, with all that comes behind it.
     pub(super) fn through(
         &self,
@@ -125,8 +135,13 @@ impl<'a> Interface<'a> {
 
 /// Whether two references from this namespace are to one network.
 pub(super) fn same(a: &Value, b: &Value, here: &str) -> bool {
-    let space = |network: &Value| network["namespace"].as_str().unwrap_or(here).to_owned();
+    let space = |network: &'_ Value| namespace(network).unwrap_or(here).to_owned();
     a["name"] == b["name"] && space(a) == space(b)
+}
+
+/// The namespace that a reference to a network says; one that is empty is none.
+pub(super) fn namespace(network: &Value) -> Option<&str> {
+    network["namespace"].as_str().filter(|namespace| !namespace.is_empty())
 }
 
 /// Namespace and name of the context that a binding got.

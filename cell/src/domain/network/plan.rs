@@ -9,7 +9,7 @@ use fedhub_core::object::{Kind, Object, ObjectRef, ObjectView, bare, set_field};
 use serde_json::{Value, json};
 
 use super::inputs::{NetworkFacts, place};
-use super::interface::{Claims, Interface, free, same};
+use super::interface::{Claims, Interface, free, namespace, same};
 use crate::domain::instances::{Instance, owner_reference, texts};
 use crate::domain::status::gates;
 use crate::domain::status::network::Network;
@@ -77,6 +77,10 @@ pub fn plan(inputs: &NetworkFacts<'_>) -> NetworkPlan {
     let (mut plan, mut claims, mut kept, mut far) =
         (NetworkPlan::of(Network::Ready), Claims::default(), Vec::new(), Vec::new());
     for (interface, target) in interfaces.iter().zip(&targets) {
+        if let Some(refused) = interface.refused(wd.namespace()) {
+            far.push(refused);
+            continue;
+        }
         let fits = |b: &Object| {
             let here = place.as_deref().or_else(|| b.spec()["location"]["name"].as_str());
             here.is_some_and(|here| binds(b, interface.network, here, wd.namespace()))
@@ -138,15 +142,19 @@ fn binds(binding: &Object, network: &Value, place: &str, here: &str) -> bool {
 
 /// A binding of the WD to a network, with all annotations of the template's metadata, for the network service. Network
 /// and location never change, and a binding is not written again.
-fn binding(wd: &Object, network: &Value, place: &str, name: &str) -> Object {
+fn binding(wd: &Object, reference: &Value, place: &str, name: &str) -> Object {
     let mut binding = bare(Kind::NetworkBinding, wd.namespace(), name);
-    let labels = [(NETWORK, network["name"].as_str().unwrap_or_default()), (LOCATION, place)];
+    let labels = [(NETWORK, reference["name"].as_str().unwrap_or_default()), (LOCATION, place)];
     let labels = labels.into_iter().filter(|(_, value)| is_label_value(value));
     binding.metadata.labels = Some(labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
     let annotations = texts(&wd.spec()["template"]["metadata"]["annotations"]);
     binding.metadata.annotations = Some(annotations).filter(|map| !map.is_empty());
     binding.metadata.owner_references = Some(vec![owner_reference(wd.name(), wd.uid())]);
     let kind = Kind::WorkloadDeployment.resource();
+    let mut network = reference.clone();
+    if let (None, Some(fields)) = (namespace(reference), network.as_object_mut()) {
+        fields.remove("namespace");
+    }
     let spec = json!({
         "network": network,
         "location": {"name": place},

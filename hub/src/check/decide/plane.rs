@@ -6,7 +6,7 @@ use fedhub_core::clock::stamp;
 use fedhub_planes::discovery::expiry::End;
 use jiff::SignedDuration;
 
-use super::super::facts::{Clocks, Facts, PlaneFacts, Served};
+use super::super::facts::{Admission, Clocks, Facts, PlaneFacts, Served};
 use super::super::finding::{CheckId, Finding, PlaneName, State, some};
 use super::super::schema::Ours;
 use crate::operator::read::{Failure, Read, ReadError};
@@ -31,6 +31,7 @@ pub fn decide(facts: &Facts, plane: &PlaneFacts) -> Vec<Finding> {
     findings.push(clock(name, plane.clocks));
     findings.extend(rights(plane));
     findings.extend(crds(plane));
+    findings.extend(admission(plane));
     findings
 }
 
@@ -150,6 +151,48 @@ fn crds(plane: &PlaneFacts) -> Option<Finding> {
         }
         Read::Found(served) => Some(served_crds(&plane.ours, name, served)),
     }
+}
+
+/// Whether the webhooks spare fedhub and nobody else: whoever else is spared may write what only fedhub may (W4).
+fn admission(plane: &PlaneFacts) -> Option<Finding> {
+    const CHECK: CheckId = CheckId::Admission;
+    let name = &plane.name;
+    let Admission { user, spare } = match &plane.admission {
+        Read::Skipped => return None,
+        Read::Found(admission) => admission,
+        Read::Absent => {
+            let found = "nothing is reviewed: there is no ValidatingWebhookConfiguration fedhub-admission";
+            return Some(Finding::warning(
+                CHECK,
+                name,
+                found,
+                "register the webhooks: Install in docs/admission.md",
+            ));
+        }
+        Read::Failed(error) => {
+            let remedy = "let fedhub get the ValidatingWebhookConfiguration fedhub-admission and create SelfSubjectReviews";
+            return Some(Finding::skipped(CHECK, name, error.message.clone(), remedy));
+        }
+    };
+    let others: Vec<String> = spare
+        .iter()
+        .map(|expression| {
+            let spared = expression.strip_prefix("request.userInfo.username != '");
+            spared.and_then(|spared| spared.strip_suffix('\'')).unwrap_or(expression).to_owned()
+        })
+        .filter(|spared| spared != user)
+        .collect();
+    Some(if others.is_empty() {
+        let found =
+            if spare.is_empty() { "nobody is spared a review" } else { "fedhub alone is spared a review" };
+        Finding::ok(CHECK, name, format!("{found}; it is {user} there"))
+    } else {
+        let found = format!("{} is spared reviews, and fedhub is {user} there", some(&others));
+        let remedy = format!(
+            "name {user} in the condition is-not-fedhub of the ValidatingWebhookConfiguration fedhub-admission"
+        );
+        Finding::failed(CHECK, name, found, remedy)
+    })
 }
 
 fn served_crds(ours: &Ours, name: &PlaneName, served: &Served) -> Finding {

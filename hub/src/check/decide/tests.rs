@@ -12,11 +12,13 @@ use serde_json::{Value, json};
 use strum::VariantArray;
 
 use super::super::carried::{KARMADA, SINCE_1_14, interpreter, policies};
-use super::super::facts::{Clocks, Facts, HubFacts, OwnCell, PlaneFacts, Served};
+use super::super::facts::{Admission, Clocks, Facts, HubFacts, OwnCell, PlaneFacts, Served};
 use super::super::finding::{CheckId, Finding, Part, PlaneName, State};
 use super::super::rights::{Object as Granted, Right};
 use super::super::schema::ours;
 use super::decide;
+use crate::check::gather::spared;
+use crate::deploy::kustomize;
 use crate::operator::read::{Failure, Read, ReadError};
 
 const NOW: &str = "2026-01-02T12:00:00Z";
@@ -123,6 +125,13 @@ fn ends(facts: &mut Facts, hours: i64) {
     first(facts).ends = vec![End { of: Credential::ClientCertificate, since: None, at }];
 }
 
+/// Webhooks as `deploy/` has them, and who fedhub is.
+fn admission(facts: &mut Facts, user: &str) {
+    let objects = kustomize::overlay("components/webhooks-project-plane", &[]);
+    let configuration = objects.iter().find(|it| it["kind"] == "ValidatingWebhookConfiguration").unwrap();
+    first(facts).admission = Read::Found(Admission { user: user.to_owned(), spare: spared(configuration) });
+}
+
 fn own(facts: &mut Facts, name: &str, city: &str) {
     facts.cell = Some(OwnCell { name: name.to_owned(), city: Some(city.to_owned()) });
 }
@@ -175,6 +184,10 @@ const PLANES: &[Case] = &[
         let Read::Found(lacking) = &mut served.lacking else { panic!("not found") };
         lacking.insert("Instance".to_owned(), vec!["status.conditions".to_owned()]);
     }),
+    (CheckId::Admission, State::Ok, |f| admission(f, "system:serviceaccount:fedhub-system:fedhub")),
+    (CheckId::Admission, State::Failed, |f| admission(f, "fedhub")),
+    (CheckId::Admission, State::Warning, |f| first(f).admission = Read::Absent),
+    (CheckId::Admission, State::Skipped, |f| first(f).admission = failed(Failure::Forbidden)),
     (CheckId::Discovery, State::Warning, |f| f.discovered[0].1 = Read::Found(0)),
     (CheckId::Discovery, State::Failed, |f| f.discovered[0].1 = failed(Failure::Forbidden)),
     (CheckId::PlaneIdentities, State::Failed, |f| {

@@ -27,6 +27,8 @@ use crate::operator::read::Read;
 use crate::run::sources;
 use fedhub_terminal::progress::Progress;
 use plane::Target;
+#[cfg(test)]
+pub use plane::spared;
 
 /// Reads everything.
 pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
@@ -44,7 +46,8 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
     let ours = ours()?;
     for (part, source) in servers(run) {
         let (name, ours) = (PlaneName::of(part), Arc::new(belonging(&ours, args.pre, run, part)));
-        targets.push(Target { name, config: read(&source), rights: rights(run, part)?, ours });
+        let (rights, is_admitting) = (rights(run, part)?, !args.pre && admitting(run) == Some(part));
+        targets.push(Target { name, config: read(&source), rights, ours, is_admitting });
     }
     let roots = roots(run);
     let asked = ask(args, targets, "servers").await?;
@@ -70,7 +73,8 @@ pub async fn gather(args: &CheckArgs, run: &RunArgs) -> anyhow::Result<Facts> {
         let (rights, ours) = (rights(run, part)?, Arc::new(belonging(&ours, args.pre, run, part)));
         for found in found.found().cloned().unwrap_or_default() {
             let (name, rights) = (PlaneName::project(part, &found.name), rights.clone());
-            projects.push(Target { name, config: found.config, rights, ours: ours.clone() });
+            let is_admitting = !args.pre && admitting(run) == Some(part);
+            projects.push(Target { name, config: found.config, rights, ours: ours.clone(), is_admitting });
         }
     }
     facts.planes = asked.into_iter().map(|(plane, _)| plane).collect();
@@ -136,6 +140,16 @@ fn rights(run: &RunArgs, part: Part) -> anyhow::Result<Vec<Right>> {
 fn belonging(ours: &Ours, pre: bool, run: &RunArgs, part: Part) -> Ours {
     let catalog = catalog(run).is_some_and(|source| part == source || part == Part::Hub);
     ours.on(!pre && catalog, !pre && matches!(part, Part::Hub | Part::Cell | Part::Project))
+}
+
+/// Where webhooks are that ask fedhub, if there are any: a Milo has those of all its projects at its root.
+fn admitting(run: &RunArgs) -> Option<Part> {
+    match run.discovery.mode {
+        _ if !run.webhooks.enabled => None,
+        Discovery::Milo if sources::projects(run).is_some() => Some(Part::Discovery),
+        Discovery::Milo => Some(Part::Management),
+        Discovery::Single | Discovery::Kubeconfigs => Some(Part::Project),
+    }
 }
 
 /// Where the catalogue of instance types is, if there is one.

@@ -7,6 +7,7 @@ use http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
+use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview;
 use kube::Config;
 use kube::api::{Api, PostParams};
@@ -14,7 +15,7 @@ use kube::client::Body;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::super::facts::{Clocks, PlaneFacts, Served};
+use super::super::facts::{Admission, Clocks, PlaneFacts, Served};
 use super::super::finding::PlaneName;
 use super::super::rights::Right;
 use super::super::schema::{Ours, lacking};
@@ -36,6 +37,8 @@ pub struct Target {
     pub rights: Vec<Right>,
     /// Those of our CRDs that belong there, and are installed by now.
     pub ours: Arc<Ours>,
+    /// Whether its webhooks are to ask fedhub.
+    pub is_admitting: bool,
 }
 
 /// What a plane says.
@@ -58,6 +61,9 @@ pub async fn facts(plane: &Plane, target: Target) -> PlaneFacts {
     facts.rights = rights(plane, target.rights).await;
     if !facts.ours.kinds.is_empty() {
         facts.served = served(plane, &facts.ours).await;
+    }
+    if target.is_admitting {
+        facts.admission = admission(plane).await;
     }
     facts.identities = identities(&Read::Found(plane.clone())).await.found().cloned().unwrap_or_default();
     facts
@@ -119,6 +125,33 @@ async fn rights(plane: &Plane, rights: Vec<Right>) -> Vec<(Right, Read<bool>)> {
     let mut answers = asked.join_all().await;
     answers.sort_by(|(a, _), (b, _)| a.cmp(b));
     answers
+}
+
+/// Whom the webhooks of `deploy/` spare there, and who fedhub is.
+async fn admission(plane: &Plane) -> Read<Admission> {
+    const CONFIGURATION: &str =
+        "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/fedhub-admission";
+    let configuration = match get(plane, CONFIGURATION).await {
+        Read::Found((configuration, _)) => configuration,
+        Read::Failed(error) => return Read::Failed(error),
+        Read::Absent => return Read::Absent,
+        Read::Skipped => return Read::Skipped,
+    };
+    let spare = spared(&configuration);
+    let api: Api<SelfSubjectReview> = Api::all(plane.client.clone());
+    let (params, review) = (PostParams::default(), SelfSubjectReview::default());
+    within(plane.timeout, api.create(&params, &review)).await.map(|review| {
+        let user = review.status.and_then(|status| status.user_info?.username);
+        Admission { user: user.unwrap_or_default(), spare }
+    })
+}
+
+/// The conditions of a configuration that spare fedhub.
+pub fn spared(configuration: &Value) -> Vec<String> {
+    let webhooks = configuration["webhooks"].as_array().into_iter().flatten();
+    let conditions = webhooks.flat_map(|webhook| webhook["matchConditions"].as_array().into_iter().flatten());
+    let spare = conditions.filter(|condition| condition["name"] == "is-not-fedhub");
+    spare.filter_map(|condition| condition["expression"].as_str().map(str::to_owned)).collect()
 }
 
 /// What is served of our group. Discovery and `OpenAPI` are open to every user, CRDs are not.

@@ -98,6 +98,7 @@ impl Kubeconfigs {
                     for name in gone {
                         self.removed(&name).await;
                     }
+                    self.planes.mark_discovered();
                     self.publish_expiry();
                 }
                 Some(Ok(Event::Apply(secret))) => {

@@ -13,5 +13,6 @@ pub const NAME: &str = "single";
 /// Engages it.
 pub fn engage(planes: &Arc<Planes>, connection: impl Into<Connection>) -> Result<(), InvalidPlaneName> {
     planes.engage(&PlaneName::new(NAME)?, connection);
+    planes.mark_discovered();
     Ok(())
 }

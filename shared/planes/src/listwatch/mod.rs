@@ -5,7 +5,7 @@
 pub mod envelope;
 pub mod lexer;
 pub mod object;
-mod weight;
+pub mod weight;
 
 use std::io;
 use std::pin::Pin;

@@ -1,6 +1,6 @@
 //! What an object takes: text on its way, memory once it is decoded.
 
-use super::lexer::Token;
+use super::lexer::{Lexer, Token};
 
 /// What a JSON map takes in memory beside its content, about: a node of its tree.
 const MAP: usize = 640;
@@ -39,8 +39,57 @@ impl Weight {
         self.text > limit || self.is_heavy(limit)
     }
 
+    /// About so many bytes of memory, once it is decoded.
+    pub fn memory(self) -> usize {
+        self.memory
+    }
+
     /// Bytes of its text, or what it takes in memory where that is out of proportion.
     pub fn size(self) -> usize {
         self.text.max(self.memory / EXPANSION)
+    }
+}
+
+/// Weighs JSON while it arrives, and holds nothing of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scale {
+    lexer: Lexer,
+    weight: Weight,
+}
+
+impl Scale {
+    /// The next bytes come to it.
+    pub fn add(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (length, token) = self.lexer.next(bytes);
+            if token != Token::Space {
+                self.weight.add(token, length);
+            }
+            bytes = bytes.get(length..).unwrap_or_default();
+        }
+    }
+
+    /// The weight of all that came.
+    pub fn weight(&self) -> Weight {
+        self.weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i8_maps_of_one_short_field_weigh_what_they_take_however_they_arrive() {
+        let text = format!("[{}{{\"a\":1}}]", "{\"a\":1},".repeat(1000));
+        let of = |chunk: usize| {
+            let mut scale = Scale::default();
+            text.as_bytes().chunks(chunk).for_each(|bytes| scale.add(bytes));
+            scale.weight()
+        };
+        for chunk in [1, 3, 64, text.len()] {
+            assert_eq!(of(chunk).memory(), of(text.len()).memory(), "{chunk}");
+            assert!(of(chunk).memory() > 50 * text.len(), "{}", of(chunk).memory());
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! The containers of a sandbox.
 
-use fedhub_api::{Container, EnvFromSource, EnvVar, SandboxRuntime, WorkloadSpec};
+use fedhub_api::{
+    Container, ContainerResources, EnvFromSource, EnvVar, InstanceTemplateSpec, SandboxRuntime,
+};
 use fedhub_core::message::Quoted;
-use fedhub_core::names::{DNS_LABEL_RULE, OBJECT_NAME_RULE, is_dns_label, is_object_name};
+use fedhub_core::names::{DNS_LABEL_RULE, is_dns_label};
 
 use super::attached::{mounts, ports};
-use crate::admission::fault::Faults;
+use crate::admission::fault::{Faults, json};
+use crate::admission::limits;
 use crate::admission::path::Path;
 
 /// The faults of a sandbox.
@@ -14,14 +17,16 @@ pub fn check(sandbox: &SandboxRuntime, at: &Path, faults: &mut Faults) {
     if sandbox.containers.is_empty() {
         faults.required(containers.clone(), "a sandbox has at least one container");
     }
-    let items = || sandbox.containers.iter().enumerate().map(|(i, c)| (containers.item(i, &c.name), c));
+    let list = faults.within(&sandbox.containers, limits::CONTAINERS, &containers);
+    let items = || list.iter().enumerate().map(|(i, c)| (containers.item(i, &c.name), c));
     faults.names(items().map(|(at, c)| (at.field("name"), &*c.name)), is_dns_label, DNS_LABEL_RULE);
     for (at, container) in items() {
         check_one(container, &at, faults);
     }
-    for (i, secret) in sandbox.image_pull_secrets.iter().flatten().enumerate() {
-        let path = at.field("imagePullSecrets").item(i, &secret.name).field("name");
-        faults.name(path, &secret.name, is_object_name, OBJECT_NAME_RULE);
+    let (secrets, at) = (sandbox.image_pull_secrets.as_deref(), at.field("imagePullSecrets"));
+    let secrets = faults.within(secrets.unwrap_or_default(), limits::PULL_SECRETS, &at);
+    for (i, secret) in secrets.iter().enumerate() {
+        faults.reference(at.item(i, &secret.name).field("name"), "Secret", &secret.name);
     }
 }
 
@@ -33,19 +38,26 @@ fn check_one(container: &Container, at: &Path, faults: &mut Faults) {
         is_image,
         "a container has an image, whose name has no white space",
     );
-    if container.resources.is_some() {
+    if let Some(resources) = container.resources.as_ref().filter(|all| says_something(all)) {
         let rule = "it is not implemented: the instance type says what there is";
-        faults.forbidden(at.field("resources"), None, rule);
+        faults.forbidden(at.field("resources"), json(resources).as_deref(), rule);
     }
     ports(container.ports.as_deref(), &at.field("ports"), faults);
-    for (i, variable) in container.env.iter().flatten().enumerate() {
-        environment(variable, &at.field("env").item(i, &variable.name), faults);
+    let (all, env) = (container.env.as_deref().unwrap_or_default(), at.field("env"));
+    for (i, variable) in faults.within(all, limits::VARIABLES, &env).iter().enumerate() {
+        environment(variable, &env.item(i, &variable.name), faults);
     }
-    for (i, source) in container.env_from.iter().flatten().enumerate() {
-        all_keys(source, &at.field("envFrom"), i, faults);
+    let (all, env_from) = (container.env_from.as_deref().unwrap_or_default(), at.field("envFrom"));
+    for (i, source) in faults.within(all, limits::SOURCES, &env_from).iter().enumerate() {
+        all_keys(source, &env_from, i, faults);
     }
     let attachments = container.volume_attachments.as_deref().unwrap_or_default();
     mounts(attachments, &at.field("volumeAttachments"), faults);
+}
+
+/// What says nothing is not set, as the API has it.
+fn says_something(resources: &ContainerResources) -> bool {
+    [&resources.limits, &resources.requests].into_iter().flatten().any(|all| !all.is_empty())
 }
 
 /// A variable has a value or one source of it.
@@ -68,37 +80,40 @@ fn environment(variable: &EnvVar, at: &Path, faults: &mut Faults) {
     }
     if let Some(from) = &source.config_map_key_ref {
         let at = at.field("configMapKeyRef");
-        faults.name(at.field("name"), &from.name, is_object_name, OBJECT_NAME_RULE);
+        faults.reference(at.field("name"), "ConfigMap", &from.name);
     }
     if let Some(from) = &source.secret_key_ref {
         let at = at.field("secretKeyRef");
-        faults.name(at.field("name"), &from.name, is_object_name, OBJECT_NAME_RULE);
+        faults.reference(at.field("name"), "Secret", &from.name);
     }
 }
 
 /// All keys of a `ConfigMap` or of a Secret.
 fn all_keys(source: &EnvFromSource, list: &Path, index: usize, faults: &mut Faults) {
-    let of = [("configMapRef", &source.config_map_ref), ("secretRef", &source.secret_ref)];
-    let mut given = of.into_iter().filter_map(|(field, of)| of.as_ref().map(|of| (field, &*of.name)));
+    let of =
+        [("configMapRef", "ConfigMap", &source.config_map_ref), ("secretRef", "Secret", &source.secret_ref)];
+    let mut given =
+        of.into_iter().filter_map(|(field, kind, of)| of.as_ref().map(|of| (field, kind, &*of.name)));
     let (first, second) = (given.next(), given.next());
-    let at = list.item(index, first.map_or("", |(_, name)| name));
+    let at = list.item(index, first.map_or("", |(_, _, name)| name));
     if first.is_none() || second.is_some() {
         faults.forbidden(at.clone(), None, "it has either a configMapRef or a secretRef");
     }
-    for (field, name) in [first, second].into_iter().flatten() {
-        faults.name(at.field(field).field("name"), name, is_object_name, OBJECT_NAME_RULE);
+    for (field, kind, name) in [first, second].into_iter().flatten() {
+        faults.reference(at.field(field).field("name"), kind, name);
     }
 }
 
 /// Images whose registry the cell chooses.
-pub fn warnings(spec: &WorkloadSpec) -> Vec<String> {
-    let sandbox = spec.template.spec.runtime.sandbox.iter().flat_map(|sandbox| &sandbox.containers);
+pub fn warnings(template: &InstanceTemplateSpec) -> Vec<String> {
+    let sandbox = template.spec.runtime.sandbox.iter().flat_map(|sandbox| &sandbox.containers);
     let warning = |container: &Container| {
         let (name, image) = (Quoted(&container.name), Quoted(&container.image));
         format!(
             "container {name}: image {image} names no registry: name one, such as docker.io/library/nginx"
         )
     };
+    let sandbox = sandbox.take(limits::CONTAINERS);
     sandbox.filter(|container| !names_registry(&container.image)).map(warning).collect()
 }
 

@@ -1,73 +1,137 @@
-//! The rules of a Workload: its name, placements ([`placements`]), what runs ([`runtime`], [`containers`], [`machine`]),
-//! volumes ([`volumes`]) and networks ([`network`]).
+//! The rules of a Workload and of a WD: names, placements ([`placements`]), numbers ([`scale`]), and the template that both
+//! have ([`template`]): what runs ([`runtime`], [`containers`], [`machine`]), volumes ([`volumes`]) and networks ([`network`]).
 
 mod attached;
 mod containers;
 mod machine;
+mod metadata;
 mod network;
 mod placements;
+mod policy;
 mod runtime;
 mod scale;
+mod ssh_key;
+mod template;
+mod unreadable;
 mod volumes;
 
-use fedhub_api::WorkloadSpec;
-use fedhub_core::names::{DNS_LABEL_RULE, is_dns_label};
+use fedhub_api::{InstanceTemplateSpec, WorkloadDeploymentSpec, WorkloadSpec};
+use fedhub_core::names::{DNS_LABEL_RULE, RESTARTED_AT, is_dns_label};
 use fedhub_core::object::{Object, ObjectView};
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 pub use network::NetworkUse;
+pub use scale::replicas;
 
-use super::fault::Faults;
+use super::fault::{Fault, Faults};
 use super::path::Path;
-use super::types::{self, Types};
+use super::types::Types;
 
-/// The faults of a Workload, whose template may have these types.
-pub fn check(object: &Object, types: Types<'_>, faults: &mut Faults) {
-    faults.name(Path::of("metadata").field("name"), object.name(), is_dns_label, DNS_LABEL_RULE);
-    let at = Path::of("spec");
-    let spec = match WorkloadSpec::deserialize(object.spec()) {
-        Ok(spec) => spec,
-        // The schema refuses it before, in words of its own: this is for planes whose schema is another.
-        Err(error) => {
-            return faults.forbidden(at, None, &format!("it cannot be read as that of a Workload: {error}"));
-        }
-    };
-    placements::check(object.name(), &spec.placements, &at.field("placements"), faults);
-    let (template, instance) = (at.field("template"), &spec.template.spec);
-    let here = template.field("spec");
-    runtime::check(&instance.runtime, types, &here.field("runtime"), faults);
-    network::check(
-        &instance.network_interfaces,
-        object.namespace(),
-        &here.field("networkInterfaces"),
-        faults,
-    );
-    volumes::check(instance, &here, faults);
-    if instance.runtime.virtual_machine.is_some() {
-        machine::check(&spec.template, &template, faults);
+/// The spec of a kind whose instances are made from a template.
+pub trait Templated: DeserializeOwned {
+    /// The template.
+    fn template(&self) -> &InstanceTemplateSpec;
+
+    /// The faults of the name, which stand also where the spec cannot be read.
+    fn check_name(_object: &Object, _faults: &mut Faults) {}
+
+    /// The faults of all but the template.
+    fn check(&self, object: &Object, at: &Path, faults: &mut Faults);
+
+    /// What its user should know, beside the template.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
-/// What the user of a Workload should know, and was not told when the one before it was stored.
-pub fn warnings(types: Types<'_>, old: Option<&Object>, new: &Object) -> Vec<String> {
-    let of = |object: &Object| {
-        let Ok(spec) = WorkloadSpec::deserialize(object.spec()) else { return Vec::new() };
-        let of_type = types::warning(&spec.template.spec.runtime.resources, types);
-        [containers::warnings(&spec), placements::warnings(&spec), of_type.into_iter().collect()].concat()
-    };
-    let known = old.map(of).unwrap_or_default();
-    let mut warnings = of(new);
-    warnings.retain(|warning| !known.contains(warning));
-    warnings
+impl Templated for WorkloadSpec {
+    fn template(&self) -> &InstanceTemplateSpec {
+        &self.template
+    }
+
+    fn check_name(object: &Object, faults: &mut Faults) {
+        faults.name(Path::of("metadata").field("name"), object.name(), is_dns_label, DNS_LABEL_RULE);
+    }
+
+    fn check(&self, object: &Object, at: &Path, faults: &mut Faults) {
+        placements::check(object.name(), &self.placements, &at.field("placements"), faults);
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        placements::warnings(self)
+    }
 }
 
-/// The networks that a Workload uses and the one before it did not.
+impl Templated for WorkloadDeploymentSpec {
+    fn template(&self) -> &InstanceTemplateSpec {
+        &self.template
+    }
+
+    fn check(&self, _: &Object, at: &Path, faults: &mut Faults) {
+        scale::check(&self.scale_settings, &at.field("scaleSettings"), faults);
+        if let Some(wanted) = self.replicas {
+            replicas(wanted.into(), at.field("replicas"), faults);
+        }
+    }
+}
+
+/// What is found in one object.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Its faults.
+    pub faults: Vec<Fault>,
+    /// What its user should know.
+    pub warnings: Vec<String>,
+}
+
+/// What is found in an object with such a spec, whose template may have these types.
+pub fn findings<S: Templated>(object: &Object, types: Types<'_>) -> Findings {
+    let (mut faults, mut warnings) = (Faults::default(), Vec::new());
+    let at = Path::of("spec");
+    S::check_name(object, &mut faults);
+    match S::deserialize(object.spec()) {
+        Ok(spec) => {
+            spec.check(object, &at, &mut faults);
+            template::check(spec.template(), types, &at.field("template"), &mut faults);
+            warnings.extend(template::warnings(spec.template(), types));
+            warnings.extend(spec.warnings());
+        }
+        // The schema refuses it before, in words of its own: this is for planes whose schema is another.
+        Err(error) => unreadable::check(object.spec(), &error, &at, &mut faults),
+    }
+    let (spec, at) = template_spec(object);
+    network::check_references(spec, object.namespace(), &at, &mut faults);
+    warnings.extend(network::warnings(spec, object.namespace(), &at));
+    Findings { faults: faults.into_vec(), warnings }
+}
+
+fn template_spec(object: &Object) -> (&Value, Path) {
+    (&object.spec()["template"]["spec"], Path::of("spec").field("template").field("spec"))
+}
+
+/// The networks that the user of an object has to have the right to use: all of a template that is new or says something
+/// else. Whoever changes what runs on a network uses it; whoever scales, moves or restarts what another has made does not.
 pub fn networks(old: Option<&Object>, new: &Object) -> Vec<NetworkUse> {
-    let of = |object: &Object| {
-        let spec = WorkloadSpec::deserialize(object.spec()).ok();
-        spec.map(|spec| network::uses(&spec, object.namespace())).unwrap_or_default()
+    let (spec, at) = template_spec(new);
+    let is_same = old.is_some_and(|old| template_spec(old).0 == spec && marks(old) == marks(new));
+    if is_same { Vec::new() } else { network::uses(spec, new.namespace(), &at) }
+}
+
+/// What the template's metadata says that is more than the wish for a restart, such as who may log in.
+fn marks(object: &Object) -> Vec<(&str, &str, &Value)> {
+    /// That annotation, also as kubectl writes it.
+    const RESTARTS: [&str; 2] = [RESTARTED_AT, "kubectl.kubernetes.io/restartedAt"];
+    let metadata = &object.spec()["template"]["metadata"];
+    let of = |field: &'static str| {
+        metadata[field]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(key, value)| (field, key.as_str(), value))
     };
-    let known = old.map(of).unwrap_or_default();
-    let is_new = |used: &NetworkUse| !known.iter().any(|known| known.is_same(used));
-    of(new).into_iter().filter(is_new).collect()
+    let said = of("annotations").filter(|(_, key, _)| !RESTARTS.contains(key)).chain(of("labels"));
+    let mut said: Vec<_> = said.collect();
+    said.sort_unstable_by_key(|(field, key, _)| (*field, *key));
+    said
 }

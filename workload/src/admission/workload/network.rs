@@ -1,18 +1,21 @@
-//! Network interfaces: which networks they are on, and what may reach them.
+//! Network interfaces: which networks they are on, and what may reach them ([`super::policy`]).
 
-use std::net::IpAddr;
+use std::collections::BTreeSet;
 
-use fedhub_api::{IntOrString, NetworkInterface, NetworkPolicy, NetworkPolicyPort, WorkloadSpec};
+use fedhub_api::NetworkInterface;
 use fedhub_core::message::Quoted;
 use fedhub_core::names::{DNS_LABEL_RULE, is_dns_label};
+use serde_json::Value;
 
+use super::policy;
 use crate::admission::fault::{Fault, Faults, Problem};
+use crate::admission::limits;
 use crate::admission::path::Path;
 
 /// A network that an interface is on: its user needs the right `use` on it (`networks` of `networking.datumapis.com`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkUse {
-    /// The namespace of the network: the Workload's own.
+    /// The namespace of the network: the object's own.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -20,11 +23,6 @@ pub struct NetworkUse {
 }
 
 impl NetworkUse {
-    /// Whether it is the same network, on whichever interface.
-    pub fn is_same(&self, other: &Self) -> bool {
-        (&self.namespace, &self.name) == (&other.namespace, &other.name)
-    }
-
     /// The fault of a user who has not that right.
     pub fn refused(&self, user: &str) -> Fault {
         let rule = format!(
@@ -37,88 +35,85 @@ impl NetworkUse {
     }
 }
 
-/// The path of the interfaces of a Workload.
-fn interfaces() -> Path {
-    Path::of("spec").field("template").field("spec").field("networkInterfaces")
+/// What an interface says of its network. It is read as it stands: a template that cannot be read whole is on its networks
+/// all the same.
+struct Reference<'a> {
+    name: &'a str,
+    /// `None` where it says none, or an empty one.
+    namespace: Option<&'a str>,
+    at: Path,
 }
 
-/// The networks of a Workload's template, each once. One whose name is not valid is a fault already.
-pub fn uses(spec: &WorkloadSpec, here: &str) -> Vec<NetworkUse> {
-    let mut found: Vec<NetworkUse> = Vec::new();
-    for (i, interface) in spec.template.spec.network_interfaces.iter().enumerate() {
-        let (namespace, name) = (here.to_owned(), interface.network.name.clone());
-        let path = interfaces().item(i, &interface.name).field("network").field("name");
-        let used = NetworkUse { namespace, name, path };
-        let is_known = found.iter().any(|known| known.is_same(&used));
-        if is_dns_label(&used.name) && is_here(interface, here) && !is_known {
-            found.push(used);
+impl Reference<'_> {
+    fn is_of(&self, here: &str) -> bool {
+        self.namespace.is_none_or(|namespace| namespace == here)
+    }
+}
+
+/// The references of the interfaces in the spec of a template, which is at that path.
+fn references<'a>(spec: &'a Value, at: &Path) -> impl Iterator<Item = Reference<'a>> {
+    let (list, at) = (&spec["networkInterfaces"], at.field("networkInterfaces"));
+    list.as_array().into_iter().flatten().enumerate().map(move |(i, interface)| {
+        let text = |value: &'a Value| value.as_str().filter(|text| !text.is_empty());
+        let (network, name) = (&interface["network"], text(&interface["name"]).unwrap_or("eth0"));
+        Reference {
+            name: text(&network["name"]).unwrap_or_default(),
+            namespace: text(&network["namespace"]),
+            at: at.item(i, name).field("network"),
+        }
+    })
+}
+
+/// The networks of the spec of a template, each once. One whose name is not valid is a fault already.
+pub fn uses(spec: &Value, here: &str, at: &Path) -> Vec<NetworkUse> {
+    let mut seen = BTreeSet::new();
+    let mut is_one = |network: &Reference<'_>| {
+        network.is_of(here) && is_dns_label(network.name) && seen.insert(network.name.to_owned())
+    };
+    let all = references(spec, at).filter(|network| is_one(network));
+    all.map(|Reference { name, at, .. }| {
+        let path = at.field("name");
+        NetworkUse { namespace: here.to_owned(), name: name.to_owned(), path }
+    })
+    .collect()
+}
+
+/// What the user of the spec of a template should know of its networks.
+pub fn warnings(spec: &Value, here: &str, at: &Path) -> Vec<String> {
+    let named =
+        references(spec, at).take(limits::INTERFACES).filter(|network| network.namespace == Some(here));
+    let warning = |network: Reference<'_>| {
+        let name = Quoted(network.name);
+        format!(
+            "network {name}: leave its namespace out: in a cell that namespace has another name, and no network is found"
+        )
+    };
+    named.map(warning).collect()
+}
+
+/// The faults of the references to networks in the spec of a template in the namespace `here`.
+pub fn check_references(spec: &Value, here: &str, at: &Path, faults: &mut Faults) {
+    for network in references(spec, at).take(limits::INTERFACES) {
+        faults.name(network.at.field("name"), network.name, is_dns_label, DNS_LABEL_RULE);
+        if let Some(namespace) = network.namespace.filter(|_| !network.is_of(here)) {
+            // Its users' rights are those of another namespace, and on the hub that name is another tenant's, or nobody's.
+            // With the name: another network of that namespace is another fault.
+            let given = format!("{namespace}/{}", network.name);
+            let rule = "a network of another namespace cannot be used";
+            faults.forbidden(network.at.field("namespace"), Some(&given), rule);
         }
     }
-    found
 }
 
-fn is_here(interface: &NetworkInterface, here: &str) -> bool {
-    interface.network.namespace.as_deref().is_none_or(|namespace| namespace == here)
-}
-
-/// The faults of the interfaces of a template in the namespace `here`.
-pub fn check(all: &[NetworkInterface], here: &str, at: &Path, faults: &mut Faults) {
+/// The faults of the interfaces, their references aside.
+pub fn check(all: &[NetworkInterface], at: &Path, faults: &mut Faults) {
     if all.is_empty() {
         faults.required(at.clone(), "an instance has a network interface");
     }
-    for (i, interface) in all.iter().enumerate() {
-        let at = at.item(i, &interface.name);
-        let network = at.field("network");
-        faults.name(network.field("name"), &interface.network.name, is_dns_label, DNS_LABEL_RULE);
-        if !is_here(interface, here) {
-            // Its users' rights are those of another namespace, and on the hub that name is another tenant's, or nobody's.
-            let given = interface.network.namespace.as_deref();
-            let rule = "a network of another namespace cannot be used";
-            faults.forbidden(network.field("namespace"), given, rule);
-        }
-        if let Some(policy) = &interface.network_policy {
-            check_policy(policy, &at.field("networkPolicy").field("ingress"), faults);
+    for (i, interface) in faults.within(all, limits::INTERFACES, at).iter().enumerate() {
+        if let Some(of) = &interface.network_policy {
+            let at = at.item(i, &interface.name).field("networkPolicy");
+            policy::check(of, &at.field("ingress"), faults);
         }
     }
-}
-
-fn check_policy(policy: &NetworkPolicy, at: &Path, faults: &mut Faults) {
-    for (i, rule) in policy.ingress.iter().flatten().enumerate() {
-        // Rules have no names: one that moves is another one.
-        let at = at.item(i, &i.to_string());
-        for (i, port) in rule.ports.iter().flatten().enumerate() {
-            check_port(port, &at.field("ports").item(i, &i.to_string()), faults);
-        }
-        for (i, peer) in rule.from.iter().flatten().enumerate() {
-            let Some(block) = &peer.ip_block else { continue };
-            let at = at.field("from").item(i, &block.cidr).field("ipBlock");
-            let rule = "it must be a block of addresses, such as 192.0.2.0/24 or 2001:db8::/32";
-            faults.check(is_block(&block.cidr), at.field("cidr"), &block.cidr, rule);
-            for (i, hole) in block.except.iter().flatten().enumerate() {
-                faults.check(is_block(hole), at.field("except").item(i, hole), hole, rule);
-            }
-        }
-    }
-}
-
-fn check_port(port: &NetworkPolicyPort, at: &Path, faults: &mut Faults) {
-    if let Some(protocol) = &port.protocol {
-        faults.supported(at.field("protocol"), protocol, &["TCP", "UDP", "SCTP"]);
-    }
-    if let Some(end) = port.end_port {
-        let rule = "it must be a number up to 65535, and not below port, which must be a number too";
-        let holds = matches!(port.port, Some(IntOrString::Int(first)) if (first..=65535).contains(&end));
-        faults.check(holds, at.field("endPort"), end, rule);
-    }
-}
-
-fn is_block(text: &str) -> bool {
-    let Some((address, length)) = text.split_once('/') else { return false };
-    let most = match address.parse() {
-        Ok(IpAddr::V4(_)) => 32,
-        Ok(IpAddr::V6(_)) => 128,
-        Err(_) => return false,
-    };
-    let is_plain = length.chars().all(|c| c.is_ascii_digit());
-    is_plain && length.parse::<u8>().is_ok_and(|length| length <= most)
 }

@@ -8,6 +8,7 @@ use fedhub_core::names::{DNS_LABEL_RULE, LABEL_VALUE_RULE, deployment_name, is_d
 
 use super::scale;
 use crate::admission::fault::Faults;
+use crate::admission::limits;
 use crate::admission::path::Path;
 
 /// The faults of the placements.
@@ -15,6 +16,7 @@ pub fn check(workload: &str, placements: &[WorkloadPlacement], at: &Path, faults
     if placements.is_empty() {
         faults.required(at.clone(), "a Workload has at least one placement");
     }
+    let placements = faults.within(placements, limits::PLACEMENTS, at);
     let items = || placements.iter().enumerate().map(|(i, p)| (at.item(i, &p.name), p));
     faults.names(items().map(|(at, p)| (at.field("name"), &*p.name)), is_dns_label, DNS_LABEL_RULE);
     let mut deployments = BTreeSet::new();
@@ -23,6 +25,9 @@ pub fn check(workload: &str, placements: &[WorkloadPlacement], at: &Path, faults
         scale::check(&placement.scale_settings, &at.field("scaleSettings"), faults);
     }
 }
+
+/// The longest name that a WD's is made of.
+const NAMES_WITHIN: usize = 253;
 
 /// Each city once, and no two with WDs of one name.
 fn cities(
@@ -35,11 +40,14 @@ fn cities(
         faults.required(at.clone(), "a placement has at least one city");
     }
     let mut own = BTreeSet::new();
-    for (i, city) in placement.city_codes.iter().enumerate() {
+    let all = faults.within(&placement.city_codes, limits::CITIES, at);
+    for (i, city) in all.iter().enumerate() {
         let path = at.item(i, city);
         faults.name(path.clone(), city, is_label_value, LABEL_VALUE_RULE);
         if !own.insert(city.to_lowercase()) {
             faults.duplicate(path, city, "a city stands once in a placement, in whatever case");
+        } else if [workload, &placement.name, city].into_iter().any(|name| name.len() > NAMES_WITHIN) {
+            // A fault already, and too long to be worth a name.
         } else if !deployments.insert(deployment_name(workload, &placement.name, city)) {
             let rule = "another placement has a WorkloadDeployment of the same name in this city";
             faults.duplicate(path, city, rule);
@@ -57,5 +65,5 @@ pub fn warnings(spec: &WorkloadSpec) -> Vec<String> {
         let name = Quoted(&placement.name);
         format!("placement {name} has metrics and no maxReplicas: it stays at minReplicas")
     };
-    spec.placements.iter().filter(idle).map(warning).collect()
+    spec.placements.iter().take(limits::PLACEMENTS).filter(idle).map(warning).collect()
 }

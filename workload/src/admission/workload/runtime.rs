@@ -4,7 +4,7 @@ use fedhub_api::InstanceRuntime;
 
 use super::attached::{mounts, ports};
 use super::containers;
-use crate::admission::fault::Faults;
+use crate::admission::fault::{Faults, json};
 use crate::admission::path::Path;
 use crate::admission::types::{self, Types};
 
@@ -13,10 +13,12 @@ pub fn check(runtime: &InstanceRuntime, types: Types<'_>, at: &Path, faults: &mu
     let InstanceRuntime { class, resources, sandbox, virtual_machine } = runtime;
     let here = at.field("resources");
     types::check(resources, here.field("instanceType"), types, faults);
-    if resources.requests.is_some() {
-        faults.forbidden(here.field("requests"), None, "it is not implemented: the instance type says it");
+    // What is empty is not set, as the API has it.
+    if let Some(requests) = resources.requests.as_ref().filter(|all| !all.is_empty()) {
+        let rule = "it is not implemented: the instance type says it";
+        faults.forbidden(here.field("requests"), json(requests).as_deref(), rule);
     }
-    if let Some(class) = class {
+    if let Some(class) = class.as_ref().filter(|class| !class.is_empty()) {
         faults.forbidden(at.field("class"), Some(class), "classes of runtimes are not implemented");
     }
     match (sandbox, virtual_machine) {

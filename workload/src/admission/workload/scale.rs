@@ -4,10 +4,11 @@ use fedhub_api::{Metric, MetricTarget, Quantity, ScaleSettings};
 use fedhub_core::quantity;
 
 use crate::admission::fault::Faults;
+use crate::admission::limits;
 use crate::admission::path::Path;
 
 /// The most instances of a placement in one city.
-const MOST: i32 = 1000;
+pub const MOST: i32 = 1000;
 /// What is measured.
 const MEASURED: [&str; 2] = ["cpu", "memory"];
 
@@ -21,14 +22,22 @@ pub fn check(settings: &ScaleSettings, at: &Path, faults: &mut Faults) {
     let metrics = metrics.as_deref().unwrap_or_default();
     if let Some(max) = max_replicas {
         let path = at.field("maxReplicas");
+        faults.check((1..=MOST).contains(max), path.clone(), max, range);
         faults.check(max >= min, path.clone(), max, "it must not be below minReplicas");
         let rule = "it needs at least one metric in metrics: without one nothing scales";
         faults.check(!metrics.is_empty(), path, max, rule);
     }
-    for (i, metric) in metrics.iter().enumerate() {
+    let list = at.field("metrics");
+    for (i, metric) in faults.within(metrics, limits::METRICS, &list).iter().enumerate() {
         let name = metric.resource.as_ref().map_or("", |resource| &resource.name);
-        measure(metric, &at.field("metrics").item(i, name), faults);
+        measure(metric, &list.item(i, name), faults);
     }
+}
+
+/// The fault of a number of instances that is wanted now: none are wanted of one that rests.
+pub fn replicas(wanted: i64, at: Path, faults: &mut Faults) {
+    let rule = "it must be a number from 0 to 1000";
+    faults.check((0..=i64::from(MOST)).contains(&wanted), at, wanted, rule);
 }
 
 fn measure(metric: &Metric, at: &Path, faults: &mut Faults) {

@@ -1,13 +1,16 @@
 //! Volumes: each has one source, and each is attached.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 
 use fedhub_api::{Disk, InstanceSpec, Quantity, Volume, VolumeAttachment};
-use fedhub_core::names::{DNS_LABEL_RULE, OBJECT_NAME_RULE, is_dns_label, is_object_name};
+use fedhub_core::names::{DNS_LABEL_RULE, is_dns_label};
 use fedhub_core::quantity;
 
+use super::attached::mount_path;
+use super::metadata;
 use super::scale::shown;
 use crate::admission::fault::Faults;
+use crate::admission::limits;
 use crate::admission::path::Path;
 
 /// The images that a disk can begin with, and how large such a disk is at least, in GiB.
@@ -19,46 +22,65 @@ const GIB: i64 = 1 << 30;
 
 /// The faults of the volumes of an instance, and of what attaches them.
 pub fn check(instance: &InstanceSpec, at: &Path, faults: &mut Faults) {
-    let volumes = instance.volumes.as_deref().unwrap_or_default();
-    let list = at.field("volumes");
+    let (all, list) = (instance.volumes.as_deref().unwrap_or_default(), at.field("volumes"));
+    let by_name: HashMap<&str, &Volume> = all.iter().map(|volume| (&*volume.name, volume)).collect();
+    let volumes = faults.within(all, limits::VOLUMES, &list);
     let items = || volumes.iter().enumerate().map(|(i, volume)| (list.item(i, &volume.name), volume));
     faults.names(items().map(|(at, volume)| (at.field("name"), &*volume.name)), is_dns_label, DNS_LABEL_RULE);
-    let attachments = attachments(instance, &at.field("runtime"));
-    let attached: BTreeSet<_> = attachments.iter().map(|(_, attachment)| &*attachment.name).collect();
-    let mut devices = BTreeSet::new();
+    let attached: HashSet<&str> = attachments(instance).map(|attachment| &*attachment.name).collect();
+    let mut devices = HashSet::new();
     for (index, (at, volume)) in items().enumerate() {
         source(volume, &at, faults);
         if !attached.contains(&*volume.name) {
             faults.invalid(at.clone(), &volume.name, "nothing attaches this volume");
         }
         let Some(disk) = &volume.disk else { continue };
-        let device = disk.device_name.clone().unwrap_or_else(|| format!("persistent-disk-{index}"));
+        let given = disk.device_name.clone().filter(|name| !name.is_empty());
+        let device = given.unwrap_or_else(|| format!("persistent-disk-{index}"));
         if !devices.insert(device.clone()) {
             faults.duplicate(at.field("disk").field("deviceName"), &device, "another disk is that device");
         }
     }
-    for (at, attachment) in &attachments {
-        if !volumes.iter().any(|volume| volume.name == attachment.name) {
-            faults.not_found(at.field("name"), &attachment.name, "there is no volume of that name");
-        }
+    let at = at.field("runtime");
+    let containers = instance.runtime.sandbox.iter().flat_map(|sandbox| &sandbox.containers);
+    for (i, container) in containers.enumerate().take(limits::CONTAINERS) {
+        let at = at.field("sandbox").field("containers").item(i, &container.name);
+        let list = container.volume_attachments.as_deref().unwrap_or_default();
+        each(list, &by_name, true, &at.field("volumeAttachments"), faults);
+    }
+    if let Some(machine) = &instance.runtime.virtual_machine {
+        let at = at.field("virtualMachine").field("volumeAttachments");
+        each(&machine.volume_attachments, &by_name, false, &at, faults);
     }
 }
 
 /// All attachments of a sandbox or a machine.
-fn attachments<'a>(instance: &'a InstanceSpec, at: &Path) -> Vec<(Path, &'a VolumeAttachment)> {
-    let sandbox = instance.runtime.sandbox.iter().flat_map(|sandbox| &sandbox.containers).enumerate();
-    let mut found = Vec::new();
-    let mut add = |list: Path, all: &'a [VolumeAttachment]| {
-        found.extend(all.iter().enumerate().map(|(i, one)| (list.item(i, &one.name), one)));
-    };
-    for (i, container) in sandbox {
-        let at = at.field("sandbox").field("containers").item(i, &container.name);
-        add(at.field("volumeAttachments"), container.volume_attachments.as_deref().unwrap_or_default());
+fn attachments(instance: &InstanceSpec) -> impl Iterator<Item = &VolumeAttachment> {
+    let containers = instance.runtime.sandbox.iter().flat_map(|sandbox| &sandbox.containers);
+    let machine = instance.runtime.virtual_machine.iter().flat_map(|machine| &machine.volume_attachments);
+    containers.flat_map(|container| container.volume_attachments.iter().flatten()).chain(machine)
+}
+
+/// Each attachment is one of a volume that is there, and files that are attached to a container have a place in it.
+fn each(
+    list: &[VolumeAttachment],
+    volumes: &HashMap<&str, &Volume>,
+    is_container: bool,
+    at: &Path,
+    faults: &mut Faults,
+) {
+    for (i, attachment) in list.iter().enumerate().take(limits::ATTACHMENTS) {
+        let at = at.item(i, &attachment.name);
+        let Some(volume) = volumes.get(&*attachment.name) else {
+            faults.not_found(at.field("name"), &attachment.name, "there is no volume of that name");
+            continue;
+        };
+        let is_files = volume.config_map.is_some() || volume.secret.is_some();
+        if is_files && is_container && mount_path(attachment).is_none() {
+            let rule = "the files of a ConfigMap or a Secret have a place in a container";
+            faults.required(at.field("mountPath"), rule);
+        }
     }
-    if let Some(machine) = &instance.runtime.virtual_machine {
-        add(at.field("virtualMachine").field("volumeAttachments"), &machine.volume_attachments);
-    }
-    found
 }
 
 fn source(volume: &Volume, at: &Path, faults: &mut Faults) {
@@ -68,19 +90,19 @@ fn source(volume: &Volume, at: &Path, faults: &mut Faults) {
         faults.forbidden(at.clone(), None, rule);
     }
     if let Some(disk) = &volume.disk {
-        check_disk(disk, &at.field("disk").field("template").field("spec"), faults);
+        check_disk(disk, &at.field("disk").field("template"), faults);
     }
     if let Some(from) = &volume.config_map {
         let at = at.field("configMap");
-        faults.name(at.field("name"), &from.name, is_object_name, OBJECT_NAME_RULE);
+        faults.reference(at.field("name"), "ConfigMap", &from.name);
         mode(from.default_mode, &at, faults);
-        if from.items.is_some() {
+        if from.items.as_ref().is_some_and(|items| !items.is_empty()) {
             faults.forbidden(at.field("items"), None, "it is not implemented: all keys are files");
         }
     }
     if let Some(from) = &volume.secret {
         let (at, name) = (at.field("secret"), from.secret_name.as_deref().unwrap_or_default());
-        faults.name(at.field("secretName"), name, is_object_name, OBJECT_NAME_RULE);
+        faults.reference(at.field("secretName"), "Secret", name);
         mode(from.default_mode, &at, faults);
     }
 }
@@ -93,7 +115,10 @@ fn mode(mode: Option<i32>, at: &Path, faults: &mut Faults) {
 }
 
 fn check_disk(disk: &Disk, at: &Path, faults: &mut Faults) {
-    let spec = &disk.template.spec;
+    if let Some(of_disk) = &disk.template.metadata {
+        metadata::check(of_disk, &at.field("metadata"), faults);
+    }
+    let (spec, at) = (&disk.template.spec, at.field("spec"));
     faults.supported(at.field("type"), &spec.type_, &["pd-standard"]);
     let populator = at.field("populator");
     let image = spec.populator.as_ref().and_then(|populator| populator.image.as_ref());

@@ -155,6 +155,7 @@ impl Milo {
                     self.gone(&name);
                 }
                 self.listed = true;
+                self.planes.mark_discovered();
                 self.find_leftovers();
             }
             Event::Apply(project) => self.applied(&project).await,
