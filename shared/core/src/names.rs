@@ -280,6 +280,18 @@ pub fn is_object_name(name: &str) -> bool {
         })
 }
 
+/// The longest name of an object that Karmada propagates with another: its binding for it is `<name>-configmap`.
+const REFERENCEABLE_MAX: usize = 243;
+/// The `ConfigMap` that every cluster puts into each of its namespaces itself.
+const ROOT_CERTIFICATES: &str = "kube-root-ca.crt";
+
+/// Whether a `ConfigMap` or Secret of that name can be copied to cells for a template that refers to it (W5).
+pub fn is_referenceable(kind: &str, name: &str) -> bool {
+    is_object_name(name)
+        && name.len() <= REFERENCEABLE_MAX
+        && !(kind == "ConfigMap" && name == ROOT_CERTIFICATES)
+}
+
 /// What [`is_label_value`] asks for, as messages say it.
 pub const LABEL_VALUE_RULE: &str =
     "it must have 1 to 63 letters, digits, '-', '_' or '.', and begin and end with a letter or digit";
@@ -343,6 +355,24 @@ mod tests {
         {
             assert!(!is_hub_namespace(name), "{name}");
         }
+    }
+
+    #[test]
+    fn w5_a_template_may_refer_to_what_can_be_copied_to_cells() {
+        let longest = "x".repeat(243);
+        for (kind, name, expected) in [
+            ("ConfigMap", "app", true),
+            ("ConfigMap", "kube-root-ca.crt", false),
+            ("Secret", "kube-root-ca.crt", true),
+            ("Secret", "", false),
+            ("Secret", "A", false),
+            ("ConfigMap", &longest, true),
+            ("ConfigMap", &format!("{longest}x"), false),
+            ("Secret", &format!("{longest}x"), false),
+        ] {
+            assert_eq!(is_referenceable(kind, name), expected, "{kind} {name}");
+        }
+        assert!(is_object_name(&binding_name("ConfigMap", &longest)));
     }
 
     #[test]

@@ -102,6 +102,11 @@ impl Confidential {
         &self.metadata.resource_version
     }
 
+    /// The type of a Secret.
+    pub fn secret_type(&self) -> Option<&str> {
+        self.secret_type.as_deref()
+    }
+
     /// How many bytes of content it has: those of its keys, and of its values as they are used.
     pub fn bytes(&self, kind: Kind) -> usize {
         let text = |of: &BTreeMap<String, Wiped>| {

@@ -23,12 +23,14 @@ use fedhub_planes::{
 use serde_json::{Value, json};
 
 use super::desired::{condition, mark, referenced_by_text};
-use super::plan::{Annotations, ConditionChange, DataPlan, NextStep, copied_bytes};
+use super::limits::Allowance;
+use super::plan::{Annotations, ConditionChange, DataPlan, NextStep};
 use super::reconcile::DataReconcile;
-use super::snapshot::{Snapshot, SourceState, Standing, standing};
-use super::{SOURCE_LIMIT, TOTAL_LIMIT};
+use super::snapshot::{Snapshot, SourceState, Standing, Uncopied, Unsupported, standing};
 
 const WD: Kind = Kind::WorkloadDeployment;
+/// The type of Secrets that a server takes only beside their `ServiceAccount`.
+const TOKEN_SECRET: &str = "kubernetes.io/service-account-token";
 
 /// What a write has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,9 +58,9 @@ impl DataReconcile<'_> {
     /// Does what is planned; the first write that fails ends it.
     pub(super) async fn perform(&mut self, seen: &Snapshot, plan: DataPlan) -> Result<Step, Error> {
         let DataPlan { hold, copies, counts, annotations, condition, releases, release, then } = plan;
-        let (mut wrote, mut learned, mut bytes) = (false, false, copied_bytes(seen));
+        let (mut wrote, mut learned, mut allowance) = (false, false, Allowance::used(seen, &counts));
         for (kind, name) in &copies {
-            match self.copy(seen, *kind, name, &mut bytes).await? {
+            match self.copy(seen, *kind, name, &mut allowance).await? {
                 Wrote::Stored => wrote = true,
                 Wrote::Learned => learned = true,
                 Wrote::Nothing => {}
@@ -101,7 +103,9 @@ impl DataReconcile<'_> {
         let is_it = |wd: &ObjectRef| {
             known.is_some_and(|known| {
                 known.version == Version::new(wd.version())
-                    && known.deployment().and_then(|facts| facts.references()) == Some(&seen.references)
+                    && known
+                        .deployment()
+                        .is_some_and(|it| it.references().cloned().unwrap_or_default() == seen.references)
             })
         };
         Ok(wd.filter(is_it))
@@ -163,13 +167,13 @@ impl DataReconcile<'_> {
         Ok(self.writer(self.project).write_status(WD, &wd, write).await?.unwrap_or(wd))
     }
 
-    /// Reads a source and copies it. `bytes` is what the companions of the WD have by now.
+    /// Reads a source and copies it, where the allowance has room for it.
     async fn copy(
         &mut self,
         seen: &Snapshot,
         kind: Kind,
         name: &str,
-        bytes: &mut usize,
+        allowance: &mut Allowance,
     ) -> Result<Wrote, Error> {
         let namespace = &self.home.namespace;
         let source = match self.project.read_confidential(kind, namespace, name).await? {
@@ -179,22 +183,33 @@ impl DataReconcile<'_> {
         };
         let (size, version) = (source.bytes(kind), source_hash(source.uid(), source.version()));
         let key = self.project.key(kind, namespace, name);
-        if size > SOURCE_LIMIT || *bytes + size > TOTAL_LIMIT {
-            self.controller.oversized.lock().insert(key, (version, size));
+        if source.secret_type() == Some(TOKEN_SECRET) {
+            self.controller.uncopied.lock().insert(key, (version, Uncopied::TokenSecret));
+            return Ok(self.learn(kind, name, SourceState::Unsupported(Unsupported::TokenSecret)));
+        }
+        if allowance.take(size).is_err() {
+            self.controller.uncopied.lock().insert(key, (version, Uncopied::TooLarge(size)));
             return Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }));
         }
-        self.controller.oversized.lock().remove(&key);
-        *bytes += size;
+        self.controller.uncopied.lock().remove(&key);
         let copied_from = copied_from_text(source.uid(), source.version(), size);
-        match seen.companion(kind, name) {
+        let copied = match seen.companion(kind, name) {
             Some(companion)
                 if companion.facts.copied_from == version && companion.facts.is_of(&seen.token()) =>
             {
                 // The watch is behind what was read.
-                Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }))
+                return Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }));
             }
             Some(companion) => self.replace(seen, companion, &source, copied_from).await,
             None => self.create(seen, kind, name, &source, copied_from).await,
+        };
+        match copied {
+            // No retry helps, and the other sources do not wait for it.
+            Err(Error::Request(error)) if is_refusal(&error) => {
+                tracing::warn!(plane = %self.home.plane, ?kind, namespace, name, error = %error, "the hub refuses a companion");
+                Ok(self.learn(kind, name, SourceState::Refused(error.code().unwrap_or_default())))
+            }
+            copied => copied,
         }
     }
 
@@ -338,6 +353,12 @@ impl DataReconcile<'_> {
         }
         Ok(spaces)
     }
+}
+
+/// Whether the hub refuses this one write, and not only for now.
+fn is_refusal(error: &RequestError) -> bool {
+    matches!(error.verb, "create" | "update" | "delete")
+        && matches!(error.code(), Some(400 | 403 | 413 | 422))
 }
 
 /// Whether an object on the hub is a companion, and not another's.

@@ -7,7 +7,7 @@ use fedhub_api::facts::referenced::{References, source_hash};
 use fedhub_api::facts::{Companion, Digest, DigestExt, View};
 use fedhub_api::references::Reference;
 use fedhub_cache::digest::{Uid, Version};
-use fedhub_core::names::is_object_name;
+use fedhub_core::names::{is_object_name, is_referenceable};
 use fedhub_core::object::{Key, Kind};
 use fedhub_planes::demand::Demanded;
 use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, ServiceState, WriteState};
@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub terminating: bool,
     /// Whether the federator's finalizer holds it: it is on the hub, or may be.
     pub federated: bool,
+    /// Whether nothing but its metadata and status was read, so that what it refers to is not known.
+    pub unread: bool,
     /// What it refers to, and what was said of that.
     pub references: References,
     /// Whether fedhub may write for the project.
@@ -76,6 +78,10 @@ pub enum SourceState {
     Unauthorized,
     /// What stands under its name on the hub is not a companion.
     NameTaken,
+    /// The hub refuses its copy, with this code.
+    Refused(u16),
+    /// No copy of it can be in a cell.
+    Unsupported(Unsupported),
     /// It is there.
     Stands {
         /// The hash of its UID and resourceVersion.
@@ -83,6 +89,24 @@ pub enum SourceState {
         /// Its bytes of content, where that version was read and is too large; zero where that is not known.
         bytes: usize,
     },
+}
+
+/// Why no copy of a source can be in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsupported {
+    /// Its name is too long, or one that each cluster has for an object of its own.
+    Name,
+    /// It is the token of a `ServiceAccount`, which a server takes only beside that.
+    TokenSecret,
+}
+
+/// What reading a source has shown, and no watch does: why that version of it is not copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Uncopied {
+    /// It has so many bytes: it, or all of a WD together, are too large.
+    TooLarge(usize),
+    /// See [`Unsupported::TokenSecret`].
+    TokenSecret,
 }
 
 /// A companion on the hub.
@@ -119,6 +143,19 @@ impl Snapshot {
         let space = self.space.as_deref()?;
         self.companions.iter().find(|c| c.kind == kind && c.name == name && c.space == space)
     }
+
+    /// The companion of a source, where the WD is counted for it and it stays.
+    pub fn kept_companion(&self, source: &Source) -> Option<&Standing> {
+        let token = self.token();
+        self.companion(source.kind, &source.name).filter(|c| !c.terminating && c.facts.is_of(&token))
+    }
+}
+
+impl SourceState {
+    /// Whether no event tells that it is another by now.
+    pub fn is_retried(self) -> bool {
+        matches!(self, Self::Unauthorized | Self::NameTaken | Self::Refused(_))
+    }
 }
 
 /// A WD as `referenced-by` names it.
@@ -137,7 +174,8 @@ impl ReferencedData {
         learned: &Learned,
     ) -> Option<Snapshot> {
         let facts = wd.deployment()?;
-        let references = facts.references()?.clone();
+        // One that refers to nothing and never did may be counted by a companion of a hub that was restored.
+        let references = facts.references().cloned().unwrap_or_default();
         let hub = self.planes.hub();
         let spaces = self.planes.tenants().of(home);
         let usable = |space: &&String| {
@@ -151,6 +189,7 @@ impl ReferencedData {
             generation: facts.generation,
             terminating: wd.terminating,
             federated: facts.held,
+            unread: facts.too_large().is_some(),
             sources: references.iter().map(|r| self.source(project, home, r, learned)).collect(),
             references,
             writes: project.write_state(),
@@ -190,6 +229,9 @@ impl ReferencedData {
         if !is_object_name(name) {
             return source(SourceState::Absent);
         }
+        if !is_referenceable(&kind.resource().kind, name) {
+            return source(SourceState::Unsupported(Unsupported::Name));
+        }
         let store = project.store(kind);
         if !store.synced() {
             let refused = project.demanded(kind).is_some_and(Demanded::is_refused);
@@ -197,9 +239,12 @@ impl ReferencedData {
         }
         let Some(digest) = store.digest(&home.namespace, name) else { return source(SourceState::Absent) };
         let version = source_hash(&digest.uid.to_string(), &digest.version.to_string());
-        let read = self.oversized.lock().get(&project.key(kind, &home.namespace, name)).copied();
-        let bytes = read.filter(|(of, _)| *of == version).map_or(0, |(_, bytes)| bytes);
-        source(SourceState::Stands { version, bytes })
+        let read = self.uncopied.lock().get(&project.key(kind, &home.namespace, name)).copied();
+        source(match read.filter(|(of, _)| *of == version) {
+            None => SourceState::Stands { version, bytes: 0 },
+            Some((_, Uncopied::TooLarge(bytes))) => SourceState::Stands { version, bytes },
+            Some((_, Uncopied::TokenSecret)) => SourceState::Unsupported(Unsupported::TokenSecret),
+        })
     }
 
     /// The companions in a hub namespace that are the WD's, or those of its sources.

@@ -71,14 +71,14 @@ impl ReferencedData {
     fn reconsider(&self, project: &Plane, kind: Kind) {
         if project.demanded(kind).is_some() && !project.store(WD).any(None, |wd| refers(wd.digest, kind)) {
             self.planes.demand(project, kind, false);
-            self.oversized.lock().retain(|key, _| key.plane != project.id || key.kind != kind);
+            self.uncopied.lock().retain(|key, _| key.plane != project.id || key.kind != kind);
         }
     }
 
     fn source_changed(&self, project: &Plane, kind: Kind, change: &Change) {
         let seen = change.known();
         if matches!(change, Change::Deleted { .. }) {
-            self.oversized.lock().remove(&project.key(kind, &seen.namespace, &seen.name));
+            self.uncopied.lock().remove(&project.key(kind, &seen.namespace, &seen.name));
         }
         self.enqueue_where(project, Some(&seen.namespace), |wd| refers_to(wd, kind, &seen.name));
     }
@@ -144,6 +144,6 @@ impl Listener for ReferencedData {
 
     fn left(&self, plane: &Plane) {
         self.queue.forget(&plane.id);
-        self.oversized.lock().retain(|key, _| key.plane != plane.id);
+        self.uncopied.lock().retain(|key, _| key.plane != plane.id);
     }
 }

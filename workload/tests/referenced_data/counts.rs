@@ -142,6 +142,7 @@ async fn w5_a_companion_is_deleted_once_though_the_hubs_watch_lags() {
     let (from, failed) = (world.positions(), run.failed("referenced_data"));
     for name in ["api", "web"] {
         world.edit_wd(name, &json!([]));
+        world.roll_out(name).await;
         quiet(5).await;
     }
     assert!(world.companion("Secret", "db").is_none());
@@ -206,6 +207,7 @@ async fn w5_what_a_wd_does_without_is_counted_for_it_no_more_while_the_rest_is_n
     quiet(60).await;
     assert_eq!(world.counted("Secret", "db"), ["shop/api", "shop/web"], "the old annotation names it");
     world.hub.clear_fault(refused);
+    world.roll_out("api").await;
     until("the count", || world.counted("Secret", "db") == ["shop/web"]).await;
     assert!(world.is_ready("api"));
     run.stop().await;
