@@ -26,6 +26,7 @@ mod triggers;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fedhub_cache::digest::Version;
 use fedhub_core::object::Key;
 use fedhub_engine::Queue;
 use fedhub_planes::Planes;
@@ -44,12 +45,14 @@ pub struct ReferencedData {
     queue: Arc<Queue>,
     /// Sources that were read and not copied: the version, hashed, and why, which only reading it shows.
     uncopied: Mutex<BTreeMap<Key, (u64, Uncopied)>>,
+    /// Companions that somebody else has written, each with that version: their content is compared with the source's.
+    edited: Mutex<BTreeMap<Key, Version>>,
 }
 
 impl ReferencedData {
     /// A controller over `planes`, fed through `queue`.
     pub fn new(planes: Arc<Planes>, queue: Arc<Queue>) -> Arc<Self> {
-        Arc::new(Self { planes, queue, uncopied: Mutex::default() })
+        Arc::new(Self { planes, queue, uncopied: Mutex::default(), edited: Mutex::default() })
     }
 
     /// How many sources it remembers that were not copied.

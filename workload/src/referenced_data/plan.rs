@@ -258,8 +258,9 @@ fn stands(seen: &Snapshot, source: &Source, version: u64) -> Step {
         Some(Standing { facts, .. }) if facts.copied_from != version || facts.referenced_by.is_none() => {
             Step::Copy
         }
-        Some(companion) if companion.facts.is_of(&seen.token()) => Step::InSync,
-        Some(_) => Step::Count,
+        Some(companion) if !companion.facts.is_of(&seen.token()) => Step::Count,
+        Some(companion) if companion.edited => Step::Copy,
+        Some(_) => Step::InSync,
     }
 }
 

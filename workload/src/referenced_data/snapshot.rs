@@ -124,11 +124,13 @@ pub struct Standing {
     pub version: Version,
     /// Whether deletion was asked for.
     pub terminating: bool,
+    /// Whether somebody else wrote that version, so that its content may be another.
+    pub edited: bool,
     /// What it is the copy of, and who refers to it.
     pub facts: Companion,
-    /// The other WDs of the project namespace whose templates refer to it and that are not being deleted, each as in
-    /// `referenced-by`: the count that it should have, but for this WD. Known where the WD leaves it, or where its count
-    /// cannot be read.
+    /// The other WDs of the project namespace that are held, refer to it and are not being deleted, each as in
+    /// `referenced-by`: the count that it should have, but for this WD. One that is not held yet copies it anew. Known where
+    /// the WD leaves it, or where its count cannot be read.
     pub others: Vec<Box<str>>,
 }
 
@@ -155,6 +157,16 @@ impl SourceState {
     /// Whether no event tells that it is another by now.
     pub fn is_retried(self) -> bool {
         matches!(self, Self::Unauthorized | Self::NameTaken | Self::Refused(_))
+    }
+}
+
+impl Standing {
+    /// The WDs that it is to count once this one is not counted: those that refer to it and were not counted, so that they
+    /// release it when they go, and none that is gone from everywhere.
+    pub fn count_without(&self, wd: &str, is_gone: impl Fn(&str) -> bool) -> Vec<&str> {
+        let counted = self.facts.referenced_by.iter().flatten().map(AsRef::as_ref);
+        let others = self.others.iter().map(AsRef::as_ref);
+        counted.filter(|by| *by != wd && !is_gone(by)).chain(others).collect()
     }
 }
 
@@ -204,6 +216,8 @@ impl ReferencedData {
         };
         let token = seen.token();
         for companion in &mut seen.companions {
+            let key = hub.key(companion.kind, &companion.space, &companion.name);
+            companion.edited = self.edited.lock().get(&key) == Some(&companion.version);
             let is_used = !seen.terminating && seen.references.contains(companion.kind, &companion.name);
             // Whoever reads and writes it only counts itself.
             if companion.facts.referenced_by.is_none() || companion.facts.is_of(&token) && !is_used {
@@ -271,6 +285,7 @@ pub(super) fn standing(space: &str, kind: Kind, name: &str, digest: &Digest) -> 
         uid: digest.uid.clone(),
         version: digest.version.clone(),
         terminating: digest.terminating,
+        edited: false,
         facts: digest.companion()?.clone(),
         others: Vec::new(),
     })
@@ -282,13 +297,23 @@ pub(super) fn refers_to(wd: &Digest, kind: Kind, name: &str) -> bool {
     references.is_some_and(|references| references.contains(kind, name))
 }
 
-fn others(project: &Plane, home: &ProjectNamespace, wd: &str, kind: Kind, name: &str) -> Vec<Box<str>> {
+/// See [`Standing::others`].
+pub(super) fn others(
+    project: &Plane,
+    home: &ProjectNamespace,
+    wd: &str,
+    kind: Kind,
+    name: &str,
+) -> Vec<Box<str>> {
     let withdrawn = project.service() == ServiceState::Withdrawn;
     let refers = |view: &View<'_>| {
+        let Some(facts) = view.digest.deployment() else { return false };
+        let is_held = facts.references().is_some_and(|references| references.held);
         // Where the service is withdrawn, only what is still on the hub needs it (W9).
-        let held = view.digest.deployment().is_some_and(|facts| facts.held);
-        let stays = !view.digest.terminating && (held || !withdrawn);
-        stays && view.name != wd && refers_to(view.digest, kind, name)
+        let stays = !view.digest.terminating && is_held && (facts.held || !withdrawn);
+        // What one refers to that is too large to be read is not known.
+        let may_refer = refers_to(view.digest, kind, name) || facts.too_large().is_some();
+        stays && view.name != wd && may_refer
     };
     let pick = |view: View<'_>| refers(&view).then(|| token(view.namespace, view.name).into());
     project.store(Kind::WorkloadDeployment).select(Some(&home.namespace), pick)

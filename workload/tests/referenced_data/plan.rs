@@ -64,6 +64,7 @@ fn companion(copied_from: u64, by: Option<&[&str]>) -> Standing {
         uid: Uid::new("c"),
         version: Version::new("9"),
         terminating: false,
+        edited: false,
         facts: Companion { referenced_by, copied_from, bytes: 7 },
         others: Vec::new(),
     }
@@ -245,6 +246,17 @@ fn w5_what_is_there_keeps_its_place_under_the_limit() {
     // Where its size is not known yet, it is read.
     seen.sources[0].state = SourceState::Stands { version, bytes: 0 };
     assert_eq!(plan(&seen).copies, [(Kind::Secret, "a".to_owned())]);
+}
+
+#[test]
+fn w5_the_last_wd_that_is_counted_leaves_a_count_of_those_that_were_not() {
+    let is_gone = |wd: &str| wd == "shop/gone";
+    let mut companion = companion(1, Some(&["shop/api", "shop/gone", "shop/web"]));
+    assert_eq!(companion.count_without("shop/web", is_gone), ["shop/api"]);
+    companion.facts.referenced_by = Some(["shop/web".into()].into());
+    assert!(companion.count_without("shop/web", is_gone).is_empty(), "it is deleted");
+    companion.others = vec!["shop/new".into()];
+    assert_eq!(companion.count_without("shop/web", is_gone), ["shop/new"]);
 }
 
 #[test]
