@@ -167,8 +167,26 @@ impl DataReconcile<'_> {
         Ok(self.writer(self.project).write_status(WD, &wd, write).await?.unwrap_or(wd))
     }
 
-    /// Reads a source and copies it, where the allowance has room for it.
+    /// Copies a source. That the hub refuses it is learned: no retry helps, and the other sources do not wait for it.
     async fn copy(
+        &mut self,
+        seen: &Snapshot,
+        kind: Kind,
+        name: &str,
+        allowance: &mut Allowance,
+    ) -> Result<Wrote, Error> {
+        match self.read_and_copy(seen, kind, name, allowance).await {
+            Err(Error::Request(error)) if is_refusal(&error) => {
+                let ProjectNamespace { plane, namespace } = self.home;
+                tracing::warn!(%plane, ?kind, namespace, name, %error, "the hub refuses a companion");
+                Ok(self.learn(kind, name, SourceState::Refused(error.code().unwrap_or_default())))
+            }
+            copied => copied,
+        }
+    }
+
+    /// Reads a source and copies it, where the allowance has room for it.
+    async fn read_and_copy(
         &mut self,
         seen: &Snapshot,
         kind: Kind,
@@ -192,8 +210,7 @@ impl DataReconcile<'_> {
         let is_settled = |c: &&Standing| c.facts.copied_from == version && c.facts.is_of(&seen.token());
         if let Some(companion) = companion.filter(is_settled) {
             if companion.edited {
-                let restored = self.restore(seen, companion, &source, copied_from).await;
-                return self.or_refused(kind, name, restored);
+                return self.restore(seen, companion, &source, copied_from).await;
             }
             // The watch is behind what was read.
             return Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }));
@@ -203,22 +220,9 @@ impl DataReconcile<'_> {
             return Ok(self.learn(kind, name, SourceState::Stands { version, bytes: size }));
         }
         self.controller.uncopied.lock().remove(&key);
-        let copied = match companion {
+        match companion {
             Some(companion) => self.replace(seen, companion, &source, copied_from).await,
             None => self.create(seen, kind, name, &source, copied_from).await,
-        };
-        self.or_refused(kind, name, copied)
-    }
-
-    /// What became of a copy, the hub's refusal included: no retry helps, and the other sources do not wait for it.
-    fn or_refused(&mut self, kind: Kind, name: &str, copied: Result<Wrote, Error>) -> Result<Wrote, Error> {
-        match copied {
-            Err(Error::Request(error)) if is_refusal(&error) => {
-                let ProjectNamespace { plane, namespace } = self.home;
-                tracing::warn!(%plane, ?kind, namespace, name, %error, "the hub refuses a companion");
-                Ok(self.learn(kind, name, SourceState::Refused(error.code().unwrap_or_default())))
-            }
-            copied => copied,
         }
     }
 

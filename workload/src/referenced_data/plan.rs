@@ -286,7 +286,7 @@ fn released(seen: &Snapshot, unused: &[(Kind, &str)], is_failing: bool) -> Vec<S
         if is_here && seen.references.contains(c.kind, &c.name) {
             return unused.contains(&(c.kind, &c.name));
         }
-        !is_failing && !(is_here && is_rolling_out(seen))
+        !(is_failing || is_here && is_rolling_out(seen))
     };
     let counted = seen.companions.iter().filter(|c| c.facts.is_of(&token) && !c.terminating);
     counted.filter(is_left).cloned().collect()

@@ -132,13 +132,13 @@ async fn w5_what_grows_over_the_limit_of_all_is_told_and_read_once() {
     let run = world.run();
     until("the data", || world.is_ready("web")).await;
     for grows in [false, true] {
-        if !grows {
-            world.put_source("ConfigMap", "a", &text(220 << 10));
-            world.edit_wd("web", &json!(volumes));
-        } else {
+        if grows {
             world.put_source("ConfigMap", "a", &text(100));
             until("the data", || world.is_ready("web")).await;
             world.put_source("ConfigMap", "a", &text(221 << 10));
+        } else {
+            world.put_source("ConfigMap", "a", &text(220 << 10));
+            world.edit_wd("web", &json!(volumes));
         }
         until("the error", || world.fails_with("web", "SourceTooLarge")).await;
         assert!(world.annotation("web", REFERENCED_DATA_ERROR).unwrap().contains("with ConfigMap a"));

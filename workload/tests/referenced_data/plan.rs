@@ -107,22 +107,6 @@ fn i7_w5_the_table_of_plans() {
         ("deleted, still on the hub", but(|s| s.terminating = true), then(NextStep::AwaitChange)),
         ("deleted", but(gone), DataPlan { releases: counted(), ..then(NextStep::Requeue) }),
         (
-            "deleted while its project is suspended",
-            but(|s| {
-                gone(s);
-                s.writes = WriteState::Suspended;
-            }),
-            DataPlan { releases: counted(), ..then(NextStep::Requeue) },
-        ),
-        (
-            "deleted, and too large to be read",
-            but(|s| {
-                gone(s);
-                (s.unread, s.references) = (true, held());
-            }),
-            DataPlan { releases: counted(), ..then(NextStep::Requeue) },
-        ),
-        (
             "released by the caches",
             but(|s| {
                 gone(s);
@@ -159,6 +143,22 @@ fn with_former(change: impl FnOnce(&mut Snapshot)) -> Snapshot {
         seen.companions.push(former);
         change(seen);
     })
+}
+
+#[test]
+fn w5_i3_a_wd_that_is_deleted_is_released_also_where_it_may_not_be_written_or_read() {
+    let gone = |change: fn(&mut Snapshot)| {
+        but(|seen| {
+            (seen.terminating, seen.federated) = (true, false);
+            change(seen);
+        })
+    };
+    for seen in
+        [gone(|s| s.writes = WriteState::Suspended), gone(|s| (s.unread, s.references) = (true, held()))]
+    {
+        let planned = plan(&seen);
+        assert_eq!((planned.releases.len(), planned.then), (1, NextStep::Requeue));
+    }
 }
 
 #[test]
