@@ -22,11 +22,12 @@ use fedhub_planes::{
 };
 use serde_json::{Value, json};
 
+use super::Uncopied;
 use super::desired::{condition, mark, referenced_by_text};
 use super::limits::Allowance;
 use super::plan::{Annotations, ConditionChange, DataPlan, NextStep};
 use super::reconcile::DataReconcile;
-use super::snapshot::{Snapshot, SourceState, Standing, Uncopied, Unsupported, others, standing};
+use super::snapshot::{Snapshot, SourceState, Standing, Unsupported, others, standing};
 
 const WD: Kind = Kind::WorkloadDeployment;
 /// The type of Secrets that a server takes only beside their `ServiceAccount`.

@@ -32,12 +32,19 @@ use fedhub_engine::Queue;
 use fedhub_planes::Planes;
 use parking_lot::Mutex;
 
-use self::snapshot::Uncopied;
-
 /// The most bytes of content that one source may have (W5).
 pub const SOURCE_LIMIT: usize = 256 << 10;
 /// The most that all sources of a WD may have together (W5).
 pub const TOTAL_LIMIT: usize = 1 << 20;
+
+/// What reading a source has shown, and no watch does: why that version of it is not copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Uncopied {
+    /// It has so many bytes: it, or all of a WD together, are too large.
+    TooLarge(usize),
+    /// See [`snapshot::Unsupported::TokenSecret`].
+    TokenSecret,
+}
 
 /// Copies referenced data to the hub.
 pub struct ReferencedData {

@@ -12,7 +12,7 @@ use fedhub_core::object::{Key, Kind};
 use fedhub_planes::demand::Demanded;
 use fedhub_planes::{DATA_KINDS, Plane, ProjectNamespace, ServiceState, WriteState};
 
-use super::ReferencedData;
+use super::{ReferencedData, Uncopied};
 
 /// What is known of a WD and its referenced data.
 #[derive(Clone, Debug)]
@@ -97,15 +97,6 @@ pub enum Unsupported {
     /// Its name is too long, or one that each cluster has for an object of its own.
     Name,
     /// It is the token of a `ServiceAccount`, which a server takes only beside that.
-    TokenSecret,
-}
-
-/// What reading a source has shown, and no watch does: why that version of it is not copied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Uncopied {
-    /// It has so many bytes: it, or all of a WD together, are too large.
-    TooLarge(usize),
-    /// See [`Unsupported::TokenSecret`].
     TokenSecret,
 }
 
